@@ -1,0 +1,48 @@
+"""Entry point: `causeway SUBCOMMAND ...`.
+
+Each subcommand is a module of this package with `configure(parser)` and `run(args) -> exit
+status`; only the one asked for is imported.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from conf.errors import CausewayError
+
+SUBCOMMANDS = {
+    "up": "start the embedded stack: metastore, Thrift Servers, views and proxy",
+    "serve": "run the proxy against existing clusters",
+    "route": "say where a statement would run, and why",
+    "table": "assign and show the clusters of tables and partitions",
+    "metastore": "serve the per-cluster views; upgrade, verify or downgrade a metastore",
+    "copy": "make, refresh or verify secondary copies",
+    "entity": "validate, submit and schedule clusters, feeds and processes",
+    "instance": "show, rerun and kill instances of feeds and processes",
+    "lifecycle": "run what is scheduled",
+    "incremental": "plan and pull changes of Hudi tables",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="causeway", description="One SQL endpoint over many data centers.")
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="SUBCOMMAND")
+    asked = next((word for word in words if not word.startswith("-")), None)
+    for name, summary in SUBCOMMANDS.items():
+        subparser = commands.add_parser(name, help=summary, description=summary)
+        if name == asked:
+            import_module(f"cli.{name}").configure(subparser)
+    args = parser.parse_args(words)
+    try:
+        return int(import_module(f"cli.{args.subcommand}").run(args))
+    except CausewayError as error:
+        print(f"causeway: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+"""The root of every error that a user may see."""
+
+from typing import ClassVar
+
+
+class CausewayError(Exception):
+    """An error with a stable `code` (CWnnn), a SQLSTATE and a hint what to do next.
+
+    Each package has one family in its `errors.py`; docs/errors.md lists them all.
+    """
+
+    code: ClassVar[str]
+    sqlstate: ClassVar[str] = "HY000"
+    hint: ClassVar[str] = ""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"[{self.code}] {text}" + (f" {self.hint}" if self.hint else "")

@@ -1,0 +1,97 @@
+"""A table's partitions in a form that stays small and quick with a million of them."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from conf.names import ClusterName
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionKey:
+    """A partition column. `type` is Hive's type name in lower case, e.g. `string`."""
+
+    name: str
+    type: str
+
+
+class PartitionSet:
+    """The partitions of one table: a row number stands for a partition.
+
+    Values are kept once per distinct value and key, rows as arrays of value numbers, so that
+    a predicate is tried once per distinct value and not once per partition.
+    """
+
+    __slots__ = ("_columns", "_inverse", "_values", "keys")
+
+    def __init__(self, keys: Sequence[PartitionKey], rows: Iterable[Sequence[str]]) -> None:
+        self.keys = tuple(keys)
+        numbers: list[dict[str, int]] = [{} for _ in self.keys]
+        self._columns = [array("I") for _ in self.keys]
+        for row in rows:
+            for column, seen, value in zip(self._columns, numbers, row, strict=True):
+                column.append(seen.setdefault(value, len(seen)))
+        self._values = [tuple(seen) for seen in numbers]
+        self._inverse: dict[int, dict[str, array[int]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._columns[0]) if self._columns else 0
+
+    def distinct(self, key: int) -> tuple[str, ...]:
+        """The distinct values of the key at that position."""
+        return self._values[key]
+
+    def rows_with(self, key: int, value: str) -> Sequence[int]:
+        """Row numbers whose key has that value, ascending."""
+        inverse = self._inverse.get(key)
+        if inverse is None:
+            inverse = {each: array("I") for each in self._values[key]}
+            values = self._values[key]
+            for row, number in enumerate(self._columns[key]):
+                inverse[values[number]].append(row)
+            self._inverse[key] = inverse
+        return inverse.get(value, ())
+
+    def row(self, number: int) -> tuple[str, ...]:
+        """The values of one partition in key order."""
+        return tuple(
+            values[column[number]]
+            for values, column in zip(self._values, self._columns, strict=True)
+        )
+
+    def spec(self, number: int) -> tuple[tuple[str, str], ...]:
+        """The (key, value) pairs of one partition."""
+        return tuple(
+            (key.name, value) for key, value in zip(self.keys, self.row(number), strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Where one object can be used: written in `primary`, read there and in `fresh`."""
+
+    primary: ClusterName
+    fresh: frozenset[ClusterName]
+    stale: frozenset[ClusterName] = frozenset()
+
+    def readable_in(self, cluster: ClusterName) -> bool:
+        return cluster == self.primary or cluster in self.fresh
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPartitions:
+    """Partitions with their holders: `groups[row]` is an index into `holders`."""
+
+    partitions: PartitionSet
+    holders: tuple[Holders, ...]
+    groups: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """What the router may know of a table: its own holders and, if partitioned, each one's."""
+
+    holders: Holders
+    partitions: PlacedPartitions | None = None
+
+

@@ -1,0 +1,41 @@
+"""Every setting, validated. docs/settings.md describes them; `conf.load` reads them."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from conf.names import ClusterName
+from conf.topology import Endpoint, Topology
+
+
+class Coverage(Enum):
+    """`router.coverage` (D1): which partitions of an input must be in the cluster."""
+
+    READ = "read"
+    TABLE = "table"
+
+
+class Auth(Enum):
+    """`hive.server2.authentication` of the proxy's own listener."""
+
+    NONE = "NONE"
+    NOSASL = "NOSASL"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a running Causeway needs to know. Times are in seconds.
+
+    `metastores` are the real Hive Metastore's addresses in order of preference; `views` the
+    addresses of the per-cluster view endpoints; `snapshot_ttl` bounds the age of a cached
+    fact and `snapshot_limit` the number of tables kept.
+    """
+
+    topology: Topology
+    metastores: tuple[Endpoint, ...]
+    listen: Endpoint = Endpoint("127.0.0.1", 10000)
+    auth: Auth = Auth.NONE
+    coverage: Coverage = Coverage.READ
+    views: dict[ClusterName, Endpoint] = field(default_factory=dict)
+    snapshot_ttl: float = 60.0
+    snapshot_limit: int = 10_000
+    metastore_timeout: float = 20.0

@@ -1,0 +1,50 @@
+"""The clusters that exist and how to reach them (hive.cluster.properties, DC-C3, D9)."""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from conf.names import ClusterName
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A TCP address."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """`host:port`, `[v6]:port`. Raises ValueError."""
+        host, colon, port = text.strip().rpartition(":")
+        if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ValueError(f"not host:port: {text!r}")
+        return cls(host.strip("[]"), int(port))
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One physical cluster: its default file system and its Thrift Servers (JobTracker)."""
+
+    name: ClusterName
+    filesystem: str
+    hs2: tuple[Endpoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """All clusters by name. Empty means that the feature is not in use (DC-N1)."""
+
+    clusters: dict[ClusterName, Cluster] = field(default_factory=dict)
+    default: ClusterName | None = None
+    use_default: bool = False
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.clusters
+
+    @property
+    def in_use(self) -> bool:
+        return bool(self.clusters)

@@ -1,0 +1,196 @@
+"""What a statement is: the nouns that leave this package."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from conf.names import TableRef
+from conf.partitions import PartitionSet
+from conf.tables import ViewText
+
+
+class PartitionPredicate(Protocol):
+    """A condition on a table's partition keys."""
+
+    def select(self, partitions: PartitionSet) -> range | list[int]:
+        """Row numbers of the partitions that may satisfy it (certain misses left out)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AllPartitions:
+    """Every partition."""
+
+    def select(self, partitions: PartitionSet) -> range | list[int]:
+        return range(len(partitions))
+
+
+ALL = AllPartitions()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A table (never a view) whose data is read, and which partitions of it."""
+
+    table: TableRef
+    partitions: PartitionPredicate = ALL
+
+
+class Action(Enum):
+    """What a write does to its table."""
+
+    INSERT = "insert"  # data changes: INSERT, OVERWRITE, LOAD, MERGE, UPDATE, DELETE, TRUNCATE
+    CREATE = "create"  # a new table; CTAS too
+    ALTER = "alter"  # metadata: ALTER, ANALYZE, MSCK, COMMENT, add or drop of partitions
+    DROP = "drop"
+    VIEW = "view"  # create, alter or drop of a view: no data, no cluster of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A table written. `exists` is what the catalog said when the statement was analysed.
+
+    `partitions` selects the existing partitions that may be touched; `named` are the static
+    partitions as written, whether they exist or not; `dynamic` says that others may appear.
+    """
+
+    table: TableRef
+    action: Action
+    exists: bool
+    partitions: PartitionPredicate = ALL
+    named: tuple[tuple[tuple[str, str], ...], ...] = ()
+    dynamic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UseDatabase:
+    database: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetVariable:
+    """`SET key=value`; a `hivevar:` prefix stays in the key."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResetVariables:
+    """`RESET`, or `RESET key`."""
+
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTempView:
+    """A session's view; `view` is what later statements see through it."""
+
+    name: str
+    view: ViewText
+    is_global: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTempTable:
+    """A session's object with data of its own (USING with a path, a cached result)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropTemp:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTempFunction:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropTempFunction:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddResource:
+    """ADD JAR / FILE / ARCHIVE: the whole server's, once each."""
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheTable:
+    """CACHE TABLE and its kin: a hint to the server that ran it."""
+
+    name: str | None
+
+
+SessionEffect = (
+    UseDatabase
+    | SetVariable
+    | ResetVariables
+    | CreateTempView
+    | CreateTempTable
+    | DropTemp
+    | CreateTempFunction
+    | DropTempFunction
+    | AddResource
+    | CacheTable
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A statement understood with certainty.
+
+    `kind` is a word for messages and scorers (select, insert, ctas, ..). `views` are the views
+    read through. `paths_read` and `paths_written` are file locations named in the statement.
+    `database_written` is a database created, altered or dropped. `temps` are the session's
+    temporary objects that it uses.
+    """
+
+    kind: str
+    reads: tuple[Read, ...] = ()
+    writes: tuple[Write, ...] = ()
+    views: tuple[TableRef, ...] = ()
+    paths_read: tuple[str, ...] = ()
+    paths_written: tuple[str, ...] = ()
+    database_written: str | None = None
+    temps: tuple[str, ...] = ()
+    effect: SessionEffect | None = None
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A statement that is not understood. `writing` is False only when no token can write."""
+
+    why: str
+    writing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The catalog must load these tables first; then ask again."""
+
+    tables: frozenset[TableRef]
+
+
+Analysis = Known | Unknown | Needs
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """What a session brings to the meaning of its statements.
+
+    `temp_views` has the session's views by lower-case name, `temp_tables` its other temporary
+    objects; `variables` serve `${x}` substitution (hivevar names bare, conf keys in full).
+    """
+
+    database: str = "default"
+    variables: Mapping[str, str] = field(default_factory=dict)
+    temp_views: Mapping[str, ViewText] = field(default_factory=dict)
+    temp_tables: frozenset[str] = frozenset()

@@ -1,0 +1,1 @@
+"""Dataset lifecycle: entities, copies, retention, processes and incremental pull, on Spark."""

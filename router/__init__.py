@@ -1,0 +1,1 @@
+"""Where a statement runs: a pure function from request and facts to a decision."""

@@ -1,0 +1,36 @@
+"""The three outcomes of routing."""
+
+from dataclasses import dataclass
+
+from conf.names import ClusterName
+
+
+@dataclass(frozen=True, slots=True)
+class RunIn:
+    """Run in `cluster` because of `rule`, a requirement's id such as DC-R5."""
+
+    cluster: ClusterName
+    rule: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Causeway answers itself; no cluster is asked."""
+
+    rule: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Not run anywhere. `code` and `sqlstate` are those of docs/errors.md."""
+
+    code: str
+    sqlstate: str
+    rule: str
+    because: str
+    hint: str
+
+
+Decision = RunIn | Answer | Refuse
