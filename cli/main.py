@@ -25,9 +25,12 @@ SUBCOMMANDS = {
 }
 
 
+_SUMMARY = "One SQL endpoint over many data centers."
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="causeway", description="One SQL endpoint over many data centers.")
+    parser = argparse.ArgumentParser(prog="causeway", description=_SUMMARY)
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="SUBCOMMAND")
     asked = next((word for word in words if not word.startswith("-")), None)
     for name, summary in SUBCOMMANDS.items():

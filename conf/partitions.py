@@ -93,5 +93,3 @@ class TableFacts:
 
     holders: Holders
     partitions: PlacedPartitions | None = None
-
-

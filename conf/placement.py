@@ -74,9 +74,7 @@ class Placement:
         return replace(self, copies=(*others, copy))
 
     def without_copy(self, cluster: ClusterName) -> "Placement":
-        return replace(
-            self, copies=tuple(each for each in self.copies if each.cluster != cluster)
-        )
+        return replace(self, copies=tuple(each for each in self.copies if each.cluster != cluster))
 
 
 def read_placement(parameters: Mapping[str, str], owner: ClusterName) -> Placement:

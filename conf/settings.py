@@ -32,7 +32,7 @@ class Settings:
 
     topology: Topology
     metastores: tuple[Endpoint, ...]
-    listen: Endpoint = Endpoint("127.0.0.1", 10000)
+    listen: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 10000))
     auth: Auth = Auth.NONE
     coverage: Coverage = Coverage.READ
     views: dict[ClusterName, Endpoint] = field(default_factory=dict)
