@@ -80,7 +80,10 @@ class Holders:
 
 @dataclass(frozen=True, slots=True)
 class PlacedPartitions:
-    """Partitions with their holders: `groups[row]` is an index into `holders`."""
+    """Partitions with their holders: `groups[row]` is an index into `holders`.
+
+    Each of `holders` is some partition's.
+    """
 
     partitions: PartitionSet
     holders: tuple[Holders, ...]

@@ -1,0 +1,53 @@
+"""The refusals of the router, CW1xx."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A kind of refusal: stable `code`, SQLSTATE and what to do next."""
+
+    code: str
+    sqlstate: str
+    hint: str
+
+
+NOT_UNDERSTOOD = Refusal(
+    "CW101",
+    "0A000",
+    "Rewrite the statement, or pin the session with USE CLUSTER if it only reads.",
+)
+SEVERAL_PRIMARIES = Refusal(
+    "CW102",
+    "0A000",
+    "Write to the objects of each primary cluster in a statement of its own.",
+)
+WRONG_OUTPUT_CLUSTER = Refusal(
+    "CW103",
+    "25006",
+    "Say USE CLUSTER alone to let Causeway choose, or write to a table of the pinned cluster.",
+)
+NO_CLUSTER_HAS_INPUTS = Refusal(
+    "CW104",
+    "0A000",
+    "Copy what is missing to one of the clusters named, or narrow the partitions read.",
+)
+PINNED_CANNOT_RUN = Refusal(
+    "CW105",
+    "0A000",
+    "Say USE CLUSTER alone to let Causeway choose, or copy what is missing to this cluster.",
+)
+BOUND_ELSEWHERE = Refusal(
+    "CW106",
+    "0A000",
+    "Drop the session's object that holds it there, or make it again where the data is.",
+)
+
+REFUSALS = (
+    NOT_UNDERSTOOD,
+    SEVERAL_PRIMARIES,
+    WRONG_OUTPUT_CLUSTER,
+    NO_CLUSTER_HAS_INPUTS,
+    PINNED_CANNOT_RUN,
+    BOUND_ELSEWHERE,
+)

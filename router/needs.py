@@ -1,0 +1,134 @@
+"""What a statement asks of the cluster that runs it: outputs, inputs and paths."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from conf.names import ClusterName, TableRef, partition_name
+from conf.partitions import Holders, PlacedPartitions, TableFacts
+from conf.settings import Coverage
+from dialect.statement import ALL, Action, Known, PartitionPredicate, Write
+from router.request import Facts, Request
+
+NAMED_IN_MESSAGES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One table read.
+
+    `holders` are the distinct holders of what is read of it; of a partitioned table, `rows`
+    are the partitions read, in `placed`.
+    """
+
+    table: TableRef
+    primary: ClusterName
+    holders: tuple[Holders, ...]
+    placed: PlacedPartitions | None = None
+    rows: Collection[int] = ()
+
+    def clusters(self) -> Iterator[ClusterName]:
+        """The primaries, in the order in which they are tried: the table's first (DC-R10)."""
+        yield self.primary
+        for holders in self.holders:
+            yield holders.primary
+
+    def missing_in(self, cluster: ClusterName) -> str | None:
+        """What of it the cluster lacks, in words; None when nothing."""
+        lacking = {each for each in self.holders if not each.readable_in(cluster)}
+        if not lacking:
+            return None
+        word = "stale" if any(cluster in each.stale for each in lacking) else "missing"
+        if self.placed is None:
+            return f"{self.table} is {word}"
+        groups = {number for number, each in enumerate(self.placed.holders) if each in lacking}
+        rows = sorted(row for row in self.rows if self.placed.groups[row] in groups)
+        names = ", ".join(
+            partition_name(self.placed.partitions.spec(row)) for row in rows[:NAMED_IN_MESSAGES]
+        )
+        more = ", .." if len(rows) > NAMED_IN_MESSAGES else ""
+        count = f"{len(rows)} partition" + ("s" if len(rows) != 1 else "")
+        return f"{self.table} has {count} {word}: {names}{more}"
+
+
+def inputs(statement: Known, facts: Facts, coverage: Coverage) -> tuple[Input, ...]:
+    """Each existing table read, with the holders of what is read of it (D1)."""
+    predicates: dict[TableRef, list[PartitionPredicate]] = {}
+    for read in statement.reads:
+        predicates.setdefault(read.table, []).append(read.partitions)
+    found = []
+    for table, wanted in predicates.items():
+        known = facts[table]
+        if known is not None:
+            found.append(_input(table, known, [ALL] if coverage is Coverage.TABLE else wanted))
+    return tuple(found)
+
+
+def _input(table: TableRef, known: TableFacts, predicates: Sequence[PartitionPredicate]) -> Input:
+    primary, placed = known.holders.primary, known.partitions
+    if placed is None:
+        return Input(table, primary, (known.holders,))
+    selections = [predicate.select(placed.partitions) for predicate in predicates]
+    rows: Collection[int] = selections[0]
+    if len(selections) > 1:
+        rows = set().union(*selections)
+    return Input(table, primary, _holders_of(rows, placed), placed, rows)
+
+
+def _holders_of(rows: Collection[int], placed: PlacedPartitions) -> tuple[Holders, ...]:
+    if len(rows) == len(placed.partitions):
+        return placed.holders
+    return tuple(placed.holders[group] for group in sorted({placed.groups[row] for row in rows}))
+
+
+def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, str]:
+    """The primary clusters of the existing outputs, each with the first object that has it."""
+    primaries: dict[ClusterName, str] = {}
+    for write in statement.writes:
+        known = facts[write.table] if write.exists else None
+        if known is None or write.action is Action.VIEW:
+            continue
+        touched = None if known.partitions is None else _touched(write, known.partitions)
+        if touched is None:
+            primaries.setdefault(known.holders.primary, str(write.table))
+            continue
+        if write.dynamic or not touched or write.action is Action.DROP:
+            primaries.setdefault(known.holders.primary, str(write.table))
+        for holders in touched:
+            primaries.setdefault(holders.primary, f"a partition of {write.table}")
+    return primaries
+
+
+def _touched(write: Write, placed: PlacedPartitions) -> tuple[Holders, ...] | None:
+    """Holders of the existing partitions that a write may change; None: the table as such."""
+    if write.partitions is ALL and write.action is Action.ALTER:
+        return None
+    return _holders_of(write.partitions.select(placed.partitions), placed)
+
+
+def path_clusters(request: Request, statement: Known) -> frozenset[ClusterName]:
+    """The clusters whose file system a path of the statement names; at most one can run it.
+
+    A path without a scheme lies in the processing cluster's own file system, one that is in no
+    cluster's is shared; neither restricts.
+    """
+    return frozenset(
+        cluster
+        for path in (*statement.paths_read, *statement.paths_written)
+        for cluster, filesystem in request.filesystems.items()
+        if _is_under(path, filesystem)
+    )
+
+
+def _is_under(path: str, filesystem: str) -> bool:
+    root = _normal(filesystem)
+    return (_normal(path) + "/").startswith(root + "/")
+
+
+def _normal(uri: str) -> str:
+    """One spelling for `file:/a` and `file:///a`, without a trailing slash."""
+    scheme, colon, rest = uri.partition(":")
+    if not colon:
+        return uri.rstrip("/")
+    if rest.startswith("///"):
+        rest = rest[2:]
+    return f"{scheme.lower()}:{rest.rstrip('/')}"

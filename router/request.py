@@ -1,0 +1,46 @@
+"""What the router is asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from conf.names import ClusterName, TableRef
+from conf.partitions import TableFacts
+from conf.settings import Coverage
+from dialect.statement import Known, Unknown
+
+# A table that certainly does not exist has None; a table that is not a key was never looked up.
+Facts = Mapping[TableRef, TableFacts | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A cluster that the session cannot leave for this statement, and why."""
+
+    cluster: ClusterName
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One statement with what its session and the configuration say.
+
+    `filesystems` has each cluster's default file system URI. `viewed` are the clusters whose
+    metastore view hands out only locations that hold the data (D11).
+    """
+
+    statement: Known | Unknown
+    default: ClusterName
+    pinned: ClusterName | None = None
+    use_default: bool = False
+    coverage: Coverage = Coverage.READ
+    bound: Bound | None = None
+    filesystems: Mapping[ClusterName, str] = field(default_factory=dict)
+    viewed: frozenset[ClusterName] = frozenset()
+
+
+def tables_needed(statement: Known | Unknown) -> frozenset[TableRef]:
+    """The tables whose facts `route` looks up."""
+    if isinstance(statement, Unknown):
+        return frozenset()
+    read = {read.table for read in statement.reads}
+    return frozenset(read | {write.table for write in statement.writes if write.exists})
