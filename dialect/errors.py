@@ -1,0 +1,15 @@
+"""Why a statement cannot be understood. Inside this package only: `analyze` turns it to Unknown."""
+
+from conf.errors import CausewayError
+
+
+class NotUnderstood(CausewayError):
+    """The statement's meaning is not certain; the text says what stopped the analysis."""
+
+    code = "CW401"
+    sqlstate = "42000"
+    hint = "Name the cluster with USE CLUSTER if the statement only reads, or write it differently."
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why

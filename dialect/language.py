@@ -1,0 +1,84 @@
+"""Our own dialect of sqlglot: Spark's, less what hides a statement's words from us.
+
+The parser is compiled and cannot be subclassed; what it cannot read is rewritten as tokens
+before it sees them (`hive_forms`), never as text. Nothing of sqlglot's is patched.
+"""
+
+from typing import ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokens import Token, TokenType
+
+from dialect.errors import NotUnderstood
+
+# Deeper nesting than this is refused before the parser recurses into it.
+MAX_DEPTH = 120
+MAX_LENGTH = 4_000_000
+
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+# A chain of these makes the parser recurse without any bracket.
+_CHAINING = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS})
+
+
+class Tongue(Spark):
+    """Spark's dialect with every statement left as words."""
+
+    class Tokenizer(Spark.Tokenizer):
+        # Words such as SHOW would swallow the rest of the statement as one string.
+        COMMANDS: ClassVar[set[TokenType]] = set()
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            word: kind
+            for word, kind in Spark.Tokenizer.KEYWORDS.items()
+            if kind != TokenType.COMMAND and not word.startswith(("{", "%}", "}}", "-}", "+}"))
+        }
+
+    Parser = SparkParser
+
+
+_TONGUE = Tongue()
+
+
+def tokenize(sql: str) -> list[Token]:
+    """The statement's tokens, comments dropped. Raises NotUnderstood."""
+    if len(sql) > MAX_LENGTH:
+        raise NotUnderstood(f"the statement is longer than {MAX_LENGTH} characters")
+    try:
+        return _TONGUE.tokenize(sql)
+    except SqlglotError as error:
+        raise NotUnderstood(f"its words cannot be told apart: {_first_line(error)}") from None
+
+
+def parse(tokens: list[Token], sql: str) -> exp.Expression:
+    """The tree of one statement. Raises NotUnderstood."""
+    _check_depth(tokens)
+    try:
+        trees = _TONGUE.parser().parse(tokens, sql)
+    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError) as error:
+        raise NotUnderstood(f"it cannot be parsed: {_first_line(error)}") from None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Expression):
+        raise NotUnderstood("it is not one statement")
+    return trees[0]
+
+
+def _check_depth(tokens: list[Token]) -> None:
+    depth = chain = 0
+    for token in tokens:
+        kind = token.token_type
+        if kind in _OPENING:
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise NotUnderstood(f"it is nested deeper than {MAX_DEPTH} levels")
+        elif kind in _CLOSING:
+            depth -= depth > 0
+        chain = chain + 1 if kind in _CHAINING else 0
+        if chain > MAX_DEPTH:
+            raise NotUnderstood(f"more than {MAX_DEPTH} signs in a row")
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return text[0][:200] if text else type(error).__name__

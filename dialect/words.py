@@ -1,0 +1,201 @@
+"""A reader of a statement's words, for all that is not a query."""
+
+from collections.abc import Sequence
+
+from sqlglot.tokens import Token, TokenType
+
+from conf.names import TableRef
+from dialect.errors import NotUnderstood
+
+_TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
+_OPEN = TokenType.L_PAREN
+_CLOSE = TokenType.R_PAREN
+
+Spec = tuple[tuple[str, str | None], ...]
+
+
+class Words:
+    """Tokens with a position. Words compare in upper case; quoted names are never keywords."""
+
+    __slots__ = ("at", "sql", "tokens")
+
+    def __init__(self, tokens: Sequence[Token], sql: str, at: int = 0) -> None:
+        self.tokens = tokens
+        self.sql = sql
+        self.at = at
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.tokens)
+
+    def word(self, ahead: int = 0) -> str:
+        """The keyword or sign there in upper case; empty for quoted text and past the end."""
+        at = self.at + ahead
+        if at >= len(self.tokens):
+            return ""
+        token = self.tokens[at]
+        if token.token_type == TokenType.IDENTIFIER or token.token_type in _TEXTS:
+            return ""
+        return token.text.upper()
+
+    def sees(self, *words: str) -> bool:
+        """Whether these words come next."""
+        return all(self.word(ahead) == word for ahead, word in enumerate(words))
+
+    def take(self, *words: str) -> bool:
+        """Step over these words if they come next."""
+        if self.sees(*words):
+            self.at += len(words)
+            return True
+        return False
+
+    def take_any(self, *words: str) -> str:
+        """Step over one of the words; which it was, or empty."""
+        found = self.word()
+        if found and found in words:
+            self.at += 1
+            return found
+        return ""
+
+    def expect(self, *words: str) -> None:
+        if not self.take(*words):
+            raise NotUnderstood(f"{' '.join(words)} expected near {self.near()}")
+
+    def near(self) -> str:
+        if self.done:
+            return "its end"
+        token = self.tokens[self.at]
+        return repr(self.sql[token.start : token.start + 30])
+
+    def end(self) -> None:
+        """Nothing may follow."""
+        if not self.done:
+            raise NotUnderstood(f"not understood near {self.near()}")
+
+    def is_text(self) -> bool:
+        return not self.done and self.tokens[self.at].token_type in _TEXTS
+
+    def text(self) -> str:
+        """A quoted string; neighbours are one string."""
+        if not self.is_text():
+            raise NotUnderstood(f"a quoted string expected near {self.near()}")
+        parts = []
+        while self.is_text():
+            parts.append(self.tokens[self.at].text)
+            self.at += 1
+        return "".join(parts)
+
+    def is_name(self) -> bool:
+        if self.done:
+            return False
+        token = self.tokens[self.at]
+        if token.token_type == TokenType.IDENTIFIER:
+            return True
+        if token.token_type in _TEXTS:
+            return False
+        return token.text.replace("_", "a").isalnum()
+
+    def name(self) -> str:
+        """One part of a name, in lower case. A name may begin with digits: `11_a`."""
+        if not self.is_name():
+            raise NotUnderstood(f"a name expected near {self.near()}")
+        token = self.tokens[self.at]
+        self.at += 1
+        if token.token_type == TokenType.IDENTIFIER:
+            return token.text.lower()
+        text = token.text
+        end = token.end
+        while not self.done and self.tokens[self.at].start == end + 1 and self._continues():
+            text += self.tokens[self.at].text
+            end = self.tokens[self.at].end
+            self.at += 1
+        return text.lower()
+
+    def _continues(self) -> bool:
+        token = self.tokens[self.at]
+        return token.token_type not in _TEXTS and token.text.replace("_", "a").isalnum()
+
+    def names(self) -> list[str]:
+        """A dotted name's parts, in lower case."""
+        parts = [self.name()]
+        while self.sees(".") and self.at + 1 < len(self.tokens):
+            self.at += 1
+            parts.append(self.name())
+        return parts
+
+    def group(self) -> "Words":
+        """What stands in the brackets that open here; the position moves behind them."""
+        start = self.at + 1
+        self.skip_group()
+        return Words(self.tokens[start : self.at - 1], self.sql)
+
+    def skip_group(self) -> None:
+        if self.done or self.tokens[self.at].token_type != _OPEN:
+            raise NotUnderstood(f"( expected near {self.near()}")
+        depth = 0
+        while not self.done:
+            kind = self.tokens[self.at].token_type
+            self.at += 1
+            depth += (kind == _OPEN) - (kind == _CLOSE)
+            if not depth:
+                return
+        raise NotUnderstood("a bracket is never closed")
+
+    def skip_to(self, *words: str) -> bool:
+        """Move to the first of these words outside brackets; False when there is none."""
+        while not self.done:
+            if self.word() in words:
+                return True
+            if self.tokens[self.at].token_type == _OPEN:
+                self.skip_group()
+            else:
+                self.at += 1
+        return False
+
+    def rest(self) -> list[Token]:
+        tokens = list(self.tokens[self.at :])
+        self.at = len(self.tokens)
+        return tokens
+
+
+def table_ref(parts: Sequence[str], database: str) -> TableRef:
+    """`t`, `db.t` or `spark_catalog.db.t`. Raises NotUnderstood for another catalog."""
+    if len(parts) == 3 and parts[0] == "spark_catalog":
+        parts = parts[1:]
+    if len(parts) == 2:
+        return TableRef(parts[0], parts[1])
+    if len(parts) == 1:
+        return TableRef(database.lower(), parts[0])
+    raise NotUnderstood(f"{'.'.join(parts)} is not a table of this metastore")
+
+
+def partition_spec(words: Words) -> Spec:
+    """`(ds='x', hr)`: pairs in the order written, None where no value is given."""
+    inner = words.group()
+    pairs: list[tuple[str, str | None]] = []
+    while not inner.done:
+        key = inner.name()
+        pairs.append((key, _value(inner) if inner.take("=") else None))
+        if not inner.take(","):
+            break
+    inner.end()
+    return tuple(pairs)
+
+
+def _value(words: Words) -> str:
+    words.take_any("DATE", "TIMESTAMP") if _typed(words) else None
+    if words.is_text():
+        return words.text()
+    sign = words.take_any("-", "+")
+    if words.done or words.word() in (",", ")", "("):
+        raise NotUnderstood(f"a value expected near {words.near()}")
+    token = words.tokens[words.at]
+    words.at += 1
+    return sign.replace("+", "") + token.text
+
+
+def _typed(words: Words) -> bool:
+    following = words.tokens[words.at + 1 : words.at + 2]
+    return words.word() in ("DATE", "TIMESTAMP") and bool(
+        following and following[0].token_type in _TEXTS
+    )
