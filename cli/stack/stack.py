@@ -1,0 +1,220 @@
+"""The embedded stack, started and ended."""
+
+import fcntl
+import importlib.util
+import json
+import os
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cli.stack.errors import FolderInUse, PortTaken, ServiceDied, ServiceSilent
+from cli.stack.java import find_java
+from cli.stack.plan import (
+    PROXY,
+    Layout,
+    Ports,
+    Service,
+    StackSpec,
+    files,
+    metastore_service,
+    proxy_service,
+    thrift_server,
+    view_service,
+)
+from cli.stack.process import Children
+from conf.names import ClusterName
+from conf.topology import Endpoint
+
+_START_LIMIT = 240.0  # seconds; 2 busy cores and three JVMs need some 60
+_STEP = 0.1
+
+Progress = Callable[[str, float], None]
+
+
+class Stack:
+    """One metastore, one Thrift Server per cluster, their views and the proxy.
+
+    Use it as a context: entering starts everything and returns when all answer (or raises a
+    StackError with nothing left running), leaving ends everything.
+    """
+
+    def __init__(self, spec: StackSpec, folder: Path, progress: Progress | None = None) -> None:
+        self.spec = spec
+        self.layout = Layout.at(folder)
+        self.ports = _choose_ports(spec)
+        self._progress = progress or (lambda name, seconds: None)
+        self._services: dict[str, Service] = {}
+        self._exits = ExitStack()
+        self._children: Children
+
+    def __enter__(self) -> Self:
+        with ExitStack() as exits:
+            self._prepare(exits)
+            self._children = exits.enter_context(Children())
+            exits.callback(self.layout.endpoints.unlink, missing_ok=True)
+            self._start_all()
+            _write(self.layout.endpoints, json.dumps(self.endpoints(), indent=2) + "\n")
+            self._exits = exits.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._children.stop(first=(PROXY,))
+        self._exits.close()
+
+    def endpoints(self) -> dict[str, object]:
+        """What endpoints.json says."""
+        proxy = self.spec.proxy
+        clusters = {name: self._cluster_endpoints(name) for name in self.spec.clusters}
+        return {
+            "proxy": {"host": proxy.host, "port": proxy.port} if proxy else None,
+            "metastore": {"uri": f"thrift://{self.ports.metastore}"},
+            "clusters": clusters,
+        }
+
+    def check(self) -> None:
+        """Raise ServiceDied when a service has ended."""
+        for service in self._services.values():
+            self._check_one(service)
+
+    def pid(self, service: str) -> int:
+        return self._children.pid(service)
+
+    def stop_service(self, name: str) -> None:
+        """End one service alone (a cluster that is down)."""
+        self._children.stop_one(name)
+        del self._services[name]
+
+    def _cluster_endpoints(self, name: ClusterName) -> dict[str, str]:
+        told = {"hs2": str(self.ports.hs2[name]), "filesystem": self.layout.filesystem(name)}
+        if self.spec.views:
+            told["metastore"] = f"thrift://{self.ports.views[name]}"
+        return told
+
+    def _prepare(self, exits: ExitStack) -> None:
+        if self.spec.proxy:
+            _check_free(self.spec.proxy)
+        self.layout.root.mkdir(parents=True, exist_ok=True)
+        exits.callback(os.close, _lock(self.layout.root))
+        self.layout.endpoints.unlink(missing_ok=True)
+        for cluster in self.spec.clusters:
+            self.layout.warehouse(cluster).mkdir(parents=True, exist_ok=True)
+            (self.layout.scratch(cluster) / "hive-local").mkdir(parents=True, exist_ok=True)
+        for path, text in files(self.spec, self.layout, self.ports).items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, text)
+
+    def _start_all(self) -> None:
+        began = time.monotonic()
+        services = self._plan()
+        for service in services:
+            self._services[service.name] = service
+            self._children.start(service)
+        with ThreadPoolExecutor(len(services)) as pool:
+            waits = {pool.submit(self._wait, each, began): each.name for each in services}
+            try:
+                for done in as_completed(waits):
+                    done.result()
+                    self._progress(waits[done], time.monotonic() - began)
+            except BaseException:
+                # The other waits end with their services.
+                self._children.stop()
+                raise
+
+    def _plan(self) -> list[Service]:
+        java, spark_home = find_java(), _spark_home()
+        services = [metastore_service(java, spark_home, self.layout, self.ports)]
+        if self.spec.views:
+            services.append(view_service(self.layout, self.ports))
+        for cluster in self.spec.clusters:
+            services.append(
+                thrift_server(cluster, java, spark_home, self.spec, self.layout, self.ports)
+            )
+        if self.spec.proxy:
+            services.append(proxy_service(self.spec.proxy, self.layout))
+        return services
+
+    def _wait(self, service: Service, began: float) -> None:
+        for endpoint in service.listens:
+            while not _answers(endpoint):
+                self._check_one(service)
+                if time.monotonic() - began > _START_LIMIT:
+                    raise ServiceSilent(
+                        f"{service.name} did not answer at {endpoint} within"
+                        f" {_START_LIMIT:.0f} s; see {service.log}"
+                    )
+                time.sleep(_STEP)
+
+    def _check_one(self, service: Service) -> None:
+        status = self._children.exit_status(service.name)
+        if status is not None:
+            raise ServiceDied(f"{service.name} ended with status {status}; see {service.log}")
+
+
+def _choose_ports(spec: StackSpec) -> Ports:
+    free = _free_ports(1 + 2 * len(spec.clusters))
+    count = len(spec.clusters)
+    return Ports(
+        metastore=free[0],
+        hs2=dict(zip(spec.clusters, free[1 : 1 + count], strict=True)),
+        views=dict(zip(spec.clusters, free[1 + count :], strict=True)),
+    )
+
+
+def _free_ports(count: int) -> list[Endpoint]:
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [Endpoint("127.0.0.1", each.getsockname()[1]) for each in sockets]
+
+
+def _check_free(listen: Endpoint) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((listen.host, listen.port))
+        except OSError as error:
+            raise PortTaken(f"cannot listen on {listen}: {error.strerror}.") from error
+
+
+def _lock(folder: Path) -> int:
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise FolderInUse(f"another `causeway up` runs in {folder}.") from error
+    return descriptor
+
+
+def _answers(endpoint: Endpoint) -> bool:
+    try:
+        socket.create_connection((endpoint.host, endpoint.port), timeout=1.0).close()
+    except OSError:
+        return False
+    return True
+
+
+def _spark_home() -> Path:
+    found = importlib.util.find_spec("pyspark")
+    assert found is not None  # a pinned requirement of this package
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text)
+    beside.replace(path)
