@@ -16,3 +16,18 @@ class CausewayError(Exception):
     def __str__(self) -> str:
         text = super().__str__()
         return f"[{self.code}] {text}" + (f" {self.hint}" if self.hint else "")
+
+
+class UnreadableSettings(CausewayError):
+    """A settings file is missing or not of its format."""
+
+    code = "CW501"
+    sqlstate = "F0000"
+
+
+class BadSetting(CausewayError):
+    """A setting's value is wrong; the message names file, key and reason."""
+
+    code = "CW502"
+    sqlstate = "F0000"
+    hint = "docs/settings.md describes every setting."

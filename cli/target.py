@@ -1,0 +1,32 @@
+"""How a command is told which running system to talk to."""
+
+import argparse
+from pathlib import Path
+
+from conf.load import load
+from conf.settings import Settings
+
+
+def add_target_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--endpoints FILE` or `--conf FILE`, one of them required."""
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument(
+        "--endpoints",
+        type=Path,
+        dest="target",
+        metavar="FILE",
+        help="endpoints.json that `causeway up` wrote",
+    )
+    target.add_argument(
+        "--conf",
+        type=Path,
+        dest="target",
+        metavar="FILE",
+        help="hive-site.xml or a TOML file with settings (docs/settings.md)",
+    )
+
+
+def load_settings(args: argparse.Namespace) -> Settings:
+    """The settings of the system that the arguments name. Raises CausewayError."""
+    path: Path = args.target
+    return load(path)

@@ -1,0 +1,297 @@
+"""Reads settings: from a hive-site.xml, from Causeway's own TOML, or from an endpoints.json.
+
+The first two hold the same names. A TOML table stands for the dotted names below it, so that
+`[hive.metastore] uris = "thrift://..."` is `hive.metastore.uris`; `hive.cluster.properties` may
+be a table too. Whatever the file, settings become text by name first (`properties`) and are
+validated in one place (`settings_from`).
+"""
+
+import json
+import re
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from conf.errors import BadSetting, UnreadableSettings
+from conf.names import ClusterName
+from conf.settings import Auth, Coverage, Settings
+from conf.topology import Cluster, Endpoint, Topology
+
+CLUSTERS = "hive.cluster.properties"
+DEFAULT_CLUSTER = "hive.default.cluster.name"
+USE_DEFAULT = "hive.use.default.cluster"
+METASTORES = "hive.metastore.uris"
+BIND_HOST = "hive.server2.thrift.bind.host"
+PORT = "hive.server2.thrift.port"
+AUTH = "hive.server2.authentication"
+COVERAGE = "router.coverage"
+SNAPSHOT_TTL = "snapshot.ttl"
+SNAPSHOT_LIMIT = "snapshot.limit"
+METASTORE_TIMEOUT = "metastore.timeout"
+
+NAMES = (
+    CLUSTERS,
+    DEFAULT_CLUSTER,
+    USE_DEFAULT,
+    METASTORES,
+    BIND_HOST,
+    PORT,
+    AUTH,
+    COVERAGE,
+    SNAPSHOT_TTL,
+    SNAPSHOT_LIMIT,
+    METASTORE_TIMEOUT,
+)
+
+_CLUSTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|sec|m|min|h|)")
+_SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_FILE_SYSTEM, _JOB_TRACKER, _VIEW = "FileSystem", "JobTracker", "MetastoreView"
+
+_Clusters = tuple[dict[ClusterName, Cluster], dict[ClusterName, Endpoint]]
+_T = TypeVar("_T")
+_E = TypeVar("_E", bound=Enum)
+
+
+def load(path: Path) -> Settings:
+    """The settings in a `.xml`, `.toml` or `.json` file.
+
+    Raises UnreadableSettings, or BadSetting naming file, key and reason.
+    """
+    return settings_from(properties(path), str(path))
+
+
+def properties(path: Path) -> dict[str, str]:
+    """Settings by name, as text and not yet validated. Raises UnreadableSettings, BadSetting."""
+    readers = {".xml": _from_hive_site, ".toml": _from_toml, ".json": _from_endpoints}
+    reader = readers.get(path.suffix)
+    if reader is None:
+        raise UnreadableSettings(f"{path}: neither .xml nor .toml nor .json.")
+    try:
+        return reader(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise UnreadableSettings(f"{path}: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableSettings(f"{path}: not UTF-8 text.") from error
+
+
+def settings_from(values: Mapping[str, str], source: str) -> Settings:
+    """Validate settings by name; `source` is named in errors. Raises BadSetting."""
+
+    def read(name: str, parse: Callable[[str], _T], default: _T) -> _T:
+        text = values.get(name, "").strip()
+        if not text:
+            return default
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise BadSetting(f"{source}: {name}: {error}.") from error
+
+    none: _Clusters = ({}, {})
+    clusters, views = read(CLUSTERS, parse_clusters, none)
+    default = read(DEFAULT_CLUSTER, ClusterName, None)
+    if clusters and default not in clusters:
+        what = f"{default!r} is not" if default else "missing; it has to be"
+        raise BadSetting(f"{source}: {DEFAULT_CLUSTER}: {what} one of {', '.join(clusters)}.")
+    listen = Endpoint(read(BIND_HOST, str, "127.0.0.1"), read(PORT, _port, 10000))
+    return Settings(
+        topology=Topology(clusters, default, read(USE_DEFAULT, _flag, False)),
+        metastores=read(METASTORES, _thrift_uris, ()),
+        listen=listen,
+        auth=read(AUTH, _choice(Auth), Auth.NONE),
+        coverage=read(COVERAGE, _choice(Coverage), Coverage.READ),
+        views=views,
+        snapshot_ttl=read(SNAPSHOT_TTL, _seconds, 60.0),
+        snapshot_limit=read(SNAPSHOT_LIMIT, _positive, 10_000),
+        metastore_timeout=read(METASTORE_TIMEOUT, _seconds, 20.0),
+    )
+
+
+def parse_clusters(text: str) -> _Clusters:
+    """hive.cluster.properties: the clusters, and their metastore views where named (DC-C3, D9).
+
+    Raises ValueError saying which cluster and key is wrong.
+    """
+    try:
+        told = json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from error
+    if not isinstance(told, dict):
+        raise ValueError("not a JSON object of clusters")
+    clusters, views = {}, {}
+    for name, keys in told.items():
+        if not _CLUSTER_NAME.fullmatch(name):
+            raise ValueError(
+                f"{name!r} is not a cluster name (a letter, then letters, digits, '_' and '-',"
+                " at most 64)"
+            )
+        cluster, view = _cluster(ClusterName(name), keys)
+        clusters[cluster.name] = cluster
+        if view:
+            views[cluster.name] = view
+    return clusters, views
+
+
+def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, Endpoint | None]:
+    if not isinstance(keys, dict):
+        raise ValueError(f"cluster {name}: not an object of {_FILE_SYSTEM} and {_JOB_TRACKER}")
+    for key, value in keys.items():
+        if key not in (_FILE_SYSTEM, _JOB_TRACKER, _VIEW):
+            raise ValueError(f"cluster {name}: unknown key {key!r}{_meant(key)}")
+        if not isinstance(value, str) or not value.strip():
+            raise ValueError(f"cluster {name}: {key} is not a text")
+    for key in (_FILE_SYSTEM, _JOB_TRACKER):
+        if key not in keys:
+            raise ValueError(f"cluster {name}: {key} is missing")
+    filesystem = keys[_FILE_SYSTEM].strip()
+    if not urlsplit(filesystem).scheme:
+        raise ValueError(f"cluster {name}: {_FILE_SYSTEM}: not a URI: {filesystem!r}")
+    try:
+        hs2 = tuple(Endpoint.parse(each) for each in keys[_JOB_TRACKER].split(","))
+        view = Endpoint.parse(keys[_VIEW]) if _VIEW in keys else None
+    except ValueError as error:
+        raise ValueError(f"cluster {name}: {error}") from error
+    return Cluster(name, filesystem, hs2), view
+
+
+def _meant(key: str) -> str:
+    close = get_close_matches(key, (_FILE_SYSTEM, _JOB_TRACKER, _VIEW), 1)
+    return f"; {close[0]} was meant?" if close else ""
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    keys = [key for key, _ in pairs]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{twice!r} is named twice")
+    return dict(pairs)
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise ValueError(f"not a port: {text!r}")
+    return int(text)
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"neither true nor false: {text!r}")
+    return text.lower() == "true"
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise ValueError(f"not a number above 0: {text!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    match = _DURATION.fullmatch(text.lower())
+    if match is None or float(match[1]) == 0:
+        raise ValueError(f"not a time such as 20, 20s or 500ms: {text!r}")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def _choice(kind: type[_E]) -> Callable[[str], _E]:
+    def parse(text: str) -> _E:
+        for each in kind:
+            if each.value.lower() == text.lower():
+                return each
+        raise ValueError(f"{text!r} is not one of {', '.join(each.value for each in kind)}")
+
+    return parse
+
+
+def _thrift_uris(text: str) -> tuple[Endpoint, ...]:
+    endpoints = []
+    for each in text.split(","):
+        uri = urlsplit(each.strip())
+        if uri.scheme != "thrift":
+            raise ValueError(f"not thrift://host:port: {each.strip()!r}")
+        endpoints.append(Endpoint.parse(uri.netloc))
+    return tuple(endpoints)
+
+
+def _from_hive_site(text: str, source: str) -> dict[str, str]:
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise UnreadableSettings(f"{source}: not XML: {error}.") from error
+    if root.tag != "configuration":
+        raise UnreadableSettings(f"{source}: <{root.tag}> where <configuration> was expected.")
+    values = {}
+    for each in root.iter("property"):
+        name = (each.findtext("name") or "").strip()
+        if name:
+            values[name] = each.findtext("value") or ""
+    return {name: _substituted(value, values) for name, value in values.items()}
+
+
+def _substituted(value: str, values: Mapping[str, str]) -> str:
+    """Hadoop's `${name}`, as often as Hadoop follows it; what has no value stays as it is."""
+    for _ in range(20):
+        changed = re.sub(r"\$\{([^}$\s]+)\}", lambda m: values.get(m[1], m[0]), value)
+        if changed == value:
+            break
+        value = changed
+    return value
+
+
+def _from_toml(text: str, source: str) -> dict[str, str]:
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UnreadableSettings(f"{source}: not TOML: {error}.") from error
+    values = dict(_flattened(tables, ""))
+    for name in values:
+        # A hive-site.xml is other programs' too; this file is ours, so a wrong name is an error.
+        if name not in NAMES:
+            close = get_close_matches(name, NAMES, 1)
+            meant = f"; {close[0]} was meant?" if close else ""
+            raise BadSetting(f"{source}: {name}: no such setting{meant}.")
+    return values
+
+
+def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        name = prefix + key
+        if isinstance(value, dict) and name != CLUSTERS:
+            yield from _flattened(value, f"{name}.")
+        elif isinstance(value, list):
+            yield name, ",".join(str(each) for each in value)
+        elif isinstance(value, bool | dict):
+            yield name, json.dumps(value)
+        else:
+            yield name, str(value)
+
+
+def _from_endpoints(text: str, source: str) -> dict[str, str]:
+    """What `causeway up` wrote. The first cluster is the default one."""
+    try:
+        told = json.loads(text)
+        clusters = {name: _endpoint_keys(each) for name, each in told["clusters"].items()}
+        values = {
+            CLUSTERS: json.dumps(clusters),
+            DEFAULT_CLUSTER: next(iter(clusters), ""),
+            METASTORES: str(told["metastore"]["uri"]),
+        }
+        if told.get("proxy"):
+            values[BIND_HOST] = str(told["proxy"]["host"])
+            values[PORT] = str(told["proxy"]["port"])
+        return values
+    except json.JSONDecodeError as error:
+        raise UnreadableSettings(f"{source}: not JSON: {error}.") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UnreadableSettings(f"{source}: not what `causeway up` writes: {error!r}.") from error
+
+
+def _endpoint_keys(told: Mapping[str, str]) -> dict[str, str]:
+    keys = {_FILE_SYSTEM: told["filesystem"], _JOB_TRACKER: told["hs2"]}
+    if "metastore" in told:
+        keys[_VIEW] = told["metastore"].removeprefix("thrift://")
+    return keys
