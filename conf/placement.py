@@ -1,13 +1,18 @@
 """Cluster facts of one table or partition, as kept in its metastore parameters (D12).
 
-A write gives its object a new write id before it starts (`opened`, the id ends in `+`) and
-another when it ends (`closed`). A copy remembers the id that its source had when the copy
-began, so it is fresh exactly while the object still has that id: one parameter change makes
-every copy stale (D10), and a copy that raced with a write is stale from birth.
+Every object has a write id. A copy remembers the id (`version`) that its source had when the
+copy began, so it is fresh exactly while the object still has it and nothing is being written:
+one parameter change makes every copy stale (D10), and a copy that raced with a write is stale
+from birth.
+
+A running write is a mark of its own in the *table's* parameters, so that one change covers a
+million partitions, several writers do not end each other's marks, and a writer that died leaves
+its mark. It covers the partitions that it names, or all. When it ends, the id of what it covered
+changes: of each named partition, or of the table, which is part of its partitions' versions.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName
@@ -16,8 +21,12 @@ from conf.partitions import Holders
 PRIMARY = "causeway.primary"
 WRITE = "causeway.write"
 COPY_PREFIX = "causeway.copy."
+OPEN_PREFIX = "causeway.open."
+PARTITIONS = "causeway.partitions"
+UNIFORM = "uniform"
 RESERVED_PREFIX = "causeway."
 NEVER_WRITTEN = "0"
+NAMES_LIMIT = 8_000  # characters of partition names in one mark; beyond, it covers all
 
 
 class BadPlacement(ValueError):
@@ -26,7 +35,7 @@ class BadPlacement(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A secondary copy. `of` is the write id of the source that it holds."""
+    """A secondary copy. `of` is the version of the source that it holds."""
 
     cluster: ClusterName
     location: str
@@ -34,19 +43,48 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenWrite:
+    """A running write of a table. `since` is in epoch seconds, `by` tells who writes.
+
+    `partitions` has the names (`ds=1`) of the only partitions that it may touch; None is all.
+    """
+
+    id: str
+    since: int = 0
+    by: str = ""
+    partitions: frozenset[str] | None = None
+
+    def covers(self, partition: str) -> bool:
+        return self.partitions is None or partition in self.partitions
+
+
+@dataclass(frozen=True, slots=True)
 class Placement:
-    """Primary cluster and copies of one object. The primary's location is the object's own."""
+    """Primary cluster and copies of one object. The primary's location is the object's own.
+
+    `open` are the running writes that cover it. A partition also has its table's write id in
+    `table_write`. `uniform`, of tables alone, promises that every partition has the table's
+    primary and no copies; whoever gives a partition facts of its own drops it first.
+    """
 
     primary: ClusterName
     write: str = NEVER_WRITTEN
     copies: tuple[Copy, ...] = ()
+    open: tuple[OpenWrite, ...] = ()
+    table_write: str | None = None
+    uniform: bool = False
 
     @property
     def writing(self) -> bool:
-        return self.write.endswith("+")
+        return bool(self.open)
+
+    @property
+    def version(self) -> str:
+        """What a copy that begins now holds; it must not begin while `writing`."""
+        return self.write if self.table_write is None else f"{self.table_write}/{self.write}"
 
     def is_fresh(self, copy: Copy) -> bool:
-        return copy.of == self.write and not self.writing
+        return copy.of == self.version and not self.writing
 
     def holders(self) -> Holders:
         fresh = frozenset(copy.cluster for copy in self.copies if self.is_fresh(copy))
@@ -56,17 +94,35 @@ class Placement:
     def copy_in(self, cluster: ClusterName) -> Copy | None:
         return next((copy for copy in self.copies if copy.cluster == cluster), None)
 
-    def opened(self, write_id: str) -> "Placement":
-        """A write named `write_id` is about to start."""
-        return replace(self, write=f"{write_id}+")
+    def opened(
+        self,
+        write_id: str,
+        partitions: Iterable[str] | None = None,
+        *,
+        since: int = 0,
+        by: str = "",
+    ) -> "Placement":
+        """A write of this table named `write_id` is about to start."""
+        names = None if partitions is None else frozenset(partitions)
+        if names is not None and sum(map(len, names)) > NAMES_LIMIT:
+            names = None
+        others = tuple(each for each in self.open if each.id != write_id)
+        return replace(self, open=(*others, OpenWrite(write_id, since, by, names)))
 
     def closed(self, write_id: str, next_id: str) -> "Placement":
-        """The write named `write_id` ended; `next_id` is a fresh id.
+        """The write of this table named `write_id` ended; `next_id` is a fresh id.
 
-        Another write's open mark stays: that one closes it.
+        Of a write that named its partitions, those were `rewritten` before. A mark that has
+        vanished counts as one that covered all.
         """
-        if self.writing and self.write != f"{write_id}+":
-            return self
+        mark = next((each for each in self.open if each.id == write_id), None)
+        others = tuple(each for each in self.open if each.id != write_id)
+        if mark is not None and mark.partitions is not None:
+            return replace(self, open=others)
+        return replace(self, open=others, write=next_id)
+
+    def rewritten(self, next_id: str) -> "Placement":
+        """The object's data changed: every copy is stale. `next_id` is a fresh id."""
         return replace(self, write=next_id)
 
     def with_copy(self, copy: Copy) -> "Placement":
@@ -78,30 +134,63 @@ class Placement:
 
 
 def read_placement(parameters: Mapping[str, str], owner: ClusterName) -> Placement:
-    """The placement in an object's parameters; `owner` is the primary when none is named.
-
-    For a partition `owner` is its table's primary, for a table the default cluster.
-    Raises BadPlacement.
+    """The placement in a table's parameters; `owner`, the default cluster, is the primary when
+    none is named. Raises BadPlacement.
     """
     copies = []
+    marks = []
     for key, value in parameters.items():
         if key.startswith(COPY_PREFIX):
             copies.append(_read_copy(ClusterName(key[len(COPY_PREFIX) :]), value))
+        elif key.startswith(OPEN_PREFIX):
+            marks.append(_read_mark(key[len(OPEN_PREFIX) :], value))
     copies.sort(key=lambda copy: copy.cluster)
+    marks.sort(key=lambda mark: mark.id)
     return Placement(
         primary=ClusterName(parameters.get(PRIMARY, owner)),
         write=parameters.get(WRITE, NEVER_WRITTEN),
         copies=tuple(copies),
+        open=tuple(marks),
+        uniform=parameters.get(PARTITIONS) == UNIFORM,
     )
+
+
+def read_partition_placement(
+    parameters: Mapping[str, str], table: Placement, name: str
+) -> Placement:
+    """The placement of the partition `name` (`ds=1`) of a table placed so."""
+    own = read_placement(parameters, table.primary)
+    marks = tuple(mark for mark in table.open if mark.covers(name))
+    return replace(own, open=marks, table_write=table.write, uniform=False)
 
 
 def write_placement(placement: Placement) -> dict[str, str]:
     """The parameters that say the placement; replaces every `causeway.` one of the object."""
     parameters = {PRIMARY: str(placement.primary), WRITE: placement.write}
+    if placement.uniform:
+        parameters[PARTITIONS] = UNIFORM
     for copy in placement.copies:
-        text = json.dumps({"location": copy.location, "of": copy.of}, separators=(",", ":"))
-        parameters[COPY_PREFIX + copy.cluster] = text
+        parameters[COPY_PREFIX + copy.cluster] = _json(location=copy.location, of=copy.of)
+    if placement.table_write is None:
+        for mark in placement.open:
+            names = None if mark.partitions is None else sorted(mark.partitions)
+            text = _json(since=mark.since, by=mark.by, partitions=names)
+            parameters[OPEN_PREFIX + mark.id] = text
     return parameters
+
+
+def replace_placement(parameters: Mapping[str, str], placement: Placement) -> dict[str, str]:
+    """An object's parameters with the placement in place of the one they say."""
+    return users_parameters(parameters) | write_placement(placement)
+
+
+def users_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The parameters without Causeway's own."""
+    return {key: value for key, value in parameters.items() if not key.startswith(RESERVED_PREFIX)}
+
+
+def _json(**values: object) -> str:
+    return json.dumps(values, separators=(",", ":"))
 
 
 def _read_copy(cluster: ClusterName, text: str) -> Copy:
@@ -110,3 +199,13 @@ def _read_copy(cluster: ClusterName, text: str) -> Copy:
         return Copy(cluster, str(value["location"]), str(value["of"]))
     except (ValueError, KeyError, TypeError) as error:
         raise BadPlacement(f"unreadable {COPY_PREFIX}{cluster}: {text!r}") from error
+
+
+def _read_mark(write_id: str, text: str) -> OpenWrite:
+    try:
+        value = json.loads(text)
+        names = value["partitions"]
+        partitions = None if names is None else frozenset(str(name) for name in names)
+        return OpenWrite(write_id, int(value["since"]), str(value["by"]), partitions)
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadPlacement(f"unreadable {OPEN_PREFIX}{write_id}: {text!r}") from error

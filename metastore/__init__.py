@@ -1,1 +1,6 @@
-"""The one Hive Metastore: its wire, a view of it per cluster, and a cached copy of its facts."""
+"""The one metastore and what Causeway makes of it.
+
+`hms/` speaks thrift, `view/` is a cluster's sight of the metastore, `snapshot` the cached facts
+that the router decides on, `upgrade` the move of an old metastore to clusters and back; `net/`
+does the waiting.
+"""
