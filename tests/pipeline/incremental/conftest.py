@@ -1,0 +1,120 @@
+"""Makes Hudi tables out of empty files: what planning looks at is names and metadata."""
+
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import fastavro
+import pytest
+
+_STAT = {
+    "type": "record",
+    "name": "HoodieWriteStat",
+    "fields": [
+        {"name": "fileId", "type": "string"},
+        {"name": "path", "type": "string"},
+        {"name": "numWrites", "type": "long"},
+        {"name": "numDeletes", "type": "long"},
+    ],
+}
+_COMMIT = fastavro.parse_schema(
+    {
+        "type": "record",
+        "name": "HoodieReplaceCommitMetadata",
+        "fields": [
+            {
+                "name": "partitionToWriteStats",
+                "type": {"type": "map", "values": {"type": "array", "items": _STAT}},
+            },
+            {
+                "name": "partitionToReplaceFileIds",
+                "type": {"type": "map", "values": {"type": "array", "items": "string"}},
+            },
+            {"name": "operationType", "type": "string"},
+            {"name": "compacted", "type": "boolean"},
+            {"name": "extraMetadata", "type": {"type": "map", "values": "string"}},
+        ],
+    }
+)
+
+
+class FakeTable:
+    """Writes the folders of a table. `files` of a commit are (partition, file id) pairs."""
+
+    def __init__(self, base: Path, version: int = 6, kind: str = "COPY_ON_WRITE", **more: str):
+        self.base, self.layout = base, 1 if version < 8 else 2
+        self.timeline = base / ".hoodie" / ("timeline" if self.layout == 2 else "")
+        self.timeline.mkdir(parents=True)
+        properties = {
+            "hoodie.table.name": base.name,
+            "hoodie.database.name": "db",
+            "hoodie.table.version": str(version),
+            "hoodie.timeline.layout.version": str(self.layout),
+            "hoodie.table.type": kind,
+            "hoodie.table.partition.fields": "ds",
+            **more,
+        }
+        lines = "\n".join(f"{k}={v}" for k, v in properties.items())
+        (base / ".hoodie" / "hoodie.properties").write_text(lines)
+
+    @property
+    def path(self) -> str:
+        return str(self.base)
+
+    def partition(self, name: str) -> str:
+        folder = self.base / name
+        folder.mkdir(parents=True, exist_ok=True)
+        if name:
+            (folder / ".hoodie_partition_metadata").touch()
+        return str(folder)
+
+    def commit(
+        self,
+        instant: str,
+        files: Iterable[tuple[str, str]] = (),
+        *,
+        completion: str = "",
+        action: str = "commit",
+        operation: str = "UPSERT",
+        replaces: Mapping[str, list[str]] | None = None,
+        logs: bool = False,
+        deletes: int = 0,
+        state: str = "completed",
+        compacted: bool = False,
+    ) -> None:
+        stats: dict[str, list[dict[str, object]]] = {}
+        for partition, file_id in files:
+            name = (
+                f".{file_id}_{instant}.log.1_0-1-0"
+                if logs
+                else f"{file_id}_1-0-1_{instant}.parquet"
+            )
+            (Path(self.partition(partition)) / name).write_bytes(b"x" * 10)
+            path = f"{partition}/{name}" if partition else name
+            stat = {"fileId": file_id, "path": path, "numWrites": 1, "numDeletes": deletes}
+            stats.setdefault(partition, []).append(stat)
+        if state != "completed":
+            middle = "" if action == "commit" and state == "inflight" else f".{action}"
+            (self.timeline / f"{instant}{middle}.{state}").touch()
+            return
+        record = {
+            "partitionToWriteStats": stats,
+            "partitionToReplaceFileIds": dict(replaces or {}),
+            "operationType": operation,
+            "compacted": compacted,
+            "extraMetadata": {},
+        }
+        if self.layout == 1:
+            (self.timeline / f"{instant}.{action}").write_text(json.dumps(record))
+            return
+        out = io.BytesIO()
+        fastavro.writer(out, _COMMIT, [record])
+        name = f"{instant}_{completion or str(int(instant) + 1).zfill(len(instant))}.{action}"
+        (self.timeline / name).write_bytes(out.getvalue())
+
+
+@pytest.fixture
+def fake_table(tmp_path: Path) -> Callable[..., FakeTable]:
+    """`fake_table(name, version=6, kind=...)`: an empty table below a temporary folder."""
+    return lambda name="trips", **how: FakeTable(tmp_path / name, **how)
