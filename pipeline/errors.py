@@ -1,0 +1,93 @@
+"""Errors of copying, replication and retention (CW6xx). docs/errors.md lists them."""
+
+from typing import ClassVar
+
+from conf.errors import CausewayError
+
+
+class CopyError(CausewayError):
+    """A copy, replication or eviction could not be done. Nothing half-made is visible."""
+
+    code = "CW600"
+
+
+class NotCopyable(CopyError):
+    """The request makes no sense for this table: a view, its own primary, no such partition."""
+
+    code = "CW601"
+    sqlstate: ClassVar[str] = "42000"
+
+
+class BadFilter(CopyError):
+    """A partition filter that cannot be read."""
+
+    code = "CW602"
+    sqlstate: ClassVar[str] = "42000"
+    hint = "Write e.g. ds >= '2024-01-01' and region in ('eu', 'us')."
+
+
+class WriteOpen(CopyError):
+    """A write to the source stayed open for longer than the copy may wait (D10)."""
+
+    code = "CW603"
+    hint = "Run it again when the write has ended."
+
+
+class SourceKeepsChanging(CopyError):
+    """The source changed during each of the allowed attempts."""
+
+    code = "CW604"
+    hint = "Run it again when the source is quiet; what was sent is not sent again."
+
+
+class FilesFailed(CopyError):
+    """Some files could not be carried, retries included."""
+
+    code = "CW605"
+    hint = "What was carried is kept: a rerun goes on from there."
+
+
+class VerifyFailed(CopyError):
+    """What arrived is not what was sent. It was not published."""
+
+    code = "CW606"
+
+
+class PublishFailed(CopyError):
+    """The metastore refused the change, retries included."""
+
+    code = "CW607"
+
+
+class UnsafeSchemaChange(CopyError):
+    """Source and target disagree in a way that could make old data unreadable (FA-R3)."""
+
+    code = "CW608"
+    hint = "Change the target table by hand, or replicate into a new one."
+
+
+class BadEndpoints(CopyError):
+    """The list of Hadoop configurations cannot be read (FA-R10)."""
+
+    code = "CW609"
+    hint = "Write AUTHORITY=CONF_DIR,...,*=CONF_DIR."
+
+
+class SparkFailed(CopyError):
+    """Spark could not be started or lost its job."""
+
+    code = "CW610"
+
+
+class AnotherCopyRuns(CopyError):
+    """A living run already copies this table to this cluster."""
+
+    code = "CW611"
+    hint = "Wait for it, or run `causeway copy sweep` once it is dead."
+
+
+class BadRetention(CopyError):
+    """A retention policy that cannot be applied to this table."""
+
+    code = "CW612"
+    sqlstate: ClassVar[str] = "42000"

@@ -1,0 +1,189 @@
+"""`Files` on Spark: whole files carried by executors' JVMs, listings and notes by the driver's."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote_plus
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from pipeline.copy.files import (
+    Effort,
+    FileEntry,
+    Listing,
+    Order,
+    Outcome,
+    Progress,
+    Verdict,
+    no_progress,
+    share_out,
+)
+from pipeline.errors import CopyError, SparkFailed
+from pipeline.spark import bytecode
+
+_BATCH_BYTES = 128 << 20
+_BATCHES_A_CORE = 4
+_MOST_BATCHES = 10_000
+_POLL = 0.05
+_DRIVER_THREADS = 16
+
+
+class SparkFiles:
+    """Every file system that Spark's Hadoop reaches; `endpoints` as `read_endpoints` gives them."""
+
+    def __init__(
+        self, session: SparkSession, endpoints: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        self._context = session.sparkContext
+        gateway: Any = self._context._gateway
+        self._jvm = gateway.jvm
+        self._endpoints = self._java_map(
+            {k: self._java_map(v) for k, v in (endpoints or {}).items()}
+        )
+        self._yard = bytecode.new(self._context, "Yard", self._endpoints, _DRIVER_THREADS)
+
+    def listings(self, locations: Sequence[str]) -> list[Listing | None]:
+        if not locations:
+            return []
+        answer: str = self._call("list", _lines(locations))
+        found: list[list[FileEntry] | None] = [[] for _ in locations]
+        for line in answer.splitlines():
+            number, *rest = line.split("\t")
+            entries = found[int(number)]
+            if not rest:
+                found[int(number)] = None
+            elif entries is not None:
+                entries.append(FileEntry(unquote_plus(rest[0]), int(rest[1]), int(rest[2])))
+        return [None if each is None else Listing(tuple(sorted(each))) for each in found]
+
+    def carry(
+        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
+    ) -> list[Outcome]:
+        if not orders:
+            return []
+        cores = int(self._context.defaultParallelism)
+        batches = share_out(orders, effort.parallelism or _tasks(orders, cores))
+        at_once = min(len(batches.orders), effort.parallelism or cores)
+        courier = bytecode.new(
+            self._context,
+            "Courier",
+            self._endpoints,
+            effort.checksum,
+            effort.keep_owner,
+            self._long(max(1, effort.bandwidth // at_once) if effort.bandwidth else 0),
+            effort.attempts,
+            self._long(int(effort.pause * 1000)),
+        )
+        numbers = {id(order): number for number, order in enumerate(orders)}
+        items = self._jvm.java.util.ArrayList()
+        for batch in batches.orders:
+            items.add("\n".join(_order_line(numbers[id(order)], order) for order in batch))
+        lines = self._run(items, courier, batches.loads, progress)
+        return [_outcome(line, orders) for line in lines]
+
+    def _run(self, items: Any, courier: Any, loads: Sequence[int], progress: Progress) -> list[str]:
+        total = sum(loads)
+        progress(0, total)
+        group = f"causeway-{time.monotonic_ns()}"
+        self._context.setLocalProperty("spark.jobGroup.id", group)
+        try:
+            future = self._context._jsc.parallelize(items, len(loads)).mapPartitions(courier)
+            future = future.collectAsync()
+            try:
+                while not future.isDone():
+                    time.sleep(_POLL)
+                    progress(total * self._tasks_done(group) // len(loads), total)
+                lines = [str(line) for line in future.get()]
+            except BaseException:
+                future.cancel(True)
+                raise
+        except Py4JError as error:
+            raise SparkFailed(f"the carrying job failed: {_first_line(error)}") from error
+        finally:
+            self._context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+        progress(total, total)
+        return lines
+
+    def _tasks_done(self, group: str) -> int:
+        tracker = self._context.statusTracker()
+        done = 0
+        for job in tracker.getJobIdsForGroup(group):
+            info = tracker.getJobInfo(job)
+            for stage in info.stageIds if info else ():
+                stage_info = tracker.getStageInfo(stage)
+                done += stage_info.numCompletedTasks if stage_info else 0
+        return done
+
+    def make(self, likes: Mapping[str, str], keep_owner: bool) -> None:
+        if likes:
+            pairs = (f"{quote(each)}\t{quote(like)}" for each, like in likes.items())
+            self._call("mkdirs", "\n".join(pairs), keep_owner)
+
+    def move(self, moves: Mapping[str, str]) -> frozenset[str]:
+        if not moves:
+            return frozenset()
+        pairs = (f"{quote(each)}\t{quote(to)}" for each, to in moves.items())
+        moved: str = self._call("move", "\n".join(pairs))
+        return frozenset(unquote_plus(line) for line in moved.splitlines())
+
+    def delete(self, locations: Sequence[str]) -> None:
+        if locations:
+            self._call("delete", _lines(locations))
+
+    def children(self, location: str) -> tuple[str, ...]:
+        names: str = self._call("children", location)
+        return tuple(unquote_plus(name[:-1]) for name in names.splitlines() if name.endswith("/"))
+
+    def note(self, location: str) -> str | None:
+        text = self._call("note", location)
+        return None if text is None else str(text)
+
+    def leave_note(self, location: str, text: str) -> None:
+        self._call("leaveNote", location, text)
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        try:
+            return getattr(self._yard, method)(*arguments)
+        except Py4JError as error:
+            raise CopyError(f"{method}: {_first_line(error)}") from error
+
+    def _java_map(self, values: Mapping[str, Any]) -> Any:
+        made = self._jvm.java.util.HashMap()
+        for key, value in values.items():
+            made.put(key, value)
+        return made
+
+    def _long(self, value: int) -> Any:
+        # py4j would pass a small number as an Integer, which no `long` parameter takes.
+        return self._jvm.java.lang.Long.valueOf(str(value))
+
+
+def _tasks(orders: Sequence[Order], cores: int) -> int:
+    wanted = sum(order.entry.length for order in orders) // _BATCH_BYTES
+    return min(max(wanted, cores * _BATCHES_A_CORE), _MOST_BATCHES)
+
+
+def _lines(locations: Sequence[str]) -> str:
+    return "\n".join(quote(location) for location in locations)
+
+
+def _order_line(number: int, order: Order) -> str:
+    path = order.entry.path
+    source, target = quote(f"{order.source}/{path}"), quote(f"{order.target}/{path}")
+    return f"{number}\t{source}\t{target}\t{order.entry.length}\t{order.entry.modified}"
+
+
+def _outcome(line: str, orders: Sequence[Order]) -> Outcome:
+    number, verdict, sent, checksum, message = line.split("\t")
+    taken = checksum if verdict == Verdict.SENT.value else ""
+    order = orders[int(number)]
+    return Outcome(order, Verdict(verdict), int(sent), taken, unquote_plus(message))
+
+
+def _first_line(error: Py4JError) -> str:
+    cause = getattr(error, "java_exception", None)
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    text = str(error) if cause is None else str(cause.toString())
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,28 @@
+"""A Spark session of our own: local by default, any master by option."""
+
+from collections.abc import Mapping
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from pipeline.errors import SparkFailed
+
+_QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.log.level": "WARN",
+}
+
+
+def open_session(
+    master: str = "local[*]", conf: Mapping[str, str] | None = None, name: str = "causeway"
+) -> SparkSession:
+    """The session of this process, started if there is none. Raises SparkFailed."""
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in {**_QUIET, **(conf or {})}.items():
+        builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, RuntimeError, OSError) as error:
+        raise SparkFailed(f"Spark did not start at {master}: {error}") from error
