@@ -1,15 +1,23 @@
 """`causeway up`: the embedded stack in the foreground."""
 
 import argparse
+import importlib.util
 import signal
 import time
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from cli.stack.plan import StackSpec
+from cli.stack import sample
+from cli.stack.errors import BadClusters
+from cli.stack.plan import SERVICES, StackSpec
 from cli.stack.stack import Stack
+from conf.load import is_cluster_name
 from conf.names import ClusterName
+from conf.topology import Endpoint
+
+_HOST = "127.0.0.1"
+_CHECK_EVERY = 0.5  # seconds
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,18 +36,54 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
+    clusters = cluster_names(args.clusters)
+    proxy = Endpoint(_HOST, args.port)
+    # Both are optional until they are there.
+    views = _there("cli.metastore") and _there("metastore.net.view")
+    if not _there("proxy.net.server"):
+        args.no_sample, proxy_or_none = True, None
+    else:
+        proxy_or_none = proxy
+    print(f"Starting {', '.join(clusters)}; logs are in {args.dir}/log", flush=True)
     began = time.monotonic()
-    spec = StackSpec(
-        clusters=tuple(ClusterName(name) for name in args.clusters.split(",")),
-        proxy=None,
-        views=False,
-    )
-    print(f"Starting; logs are in {args.dir}/log")
-    with Stack(spec, args.dir, _report) as stack:
-        print(f"Up after {time.monotonic() - began:.0f} s. {stack.layout.endpoints}")
-        while True:
-            stack.check()
-            time.sleep(0.5)
+    try:
+        with Stack(StackSpec(clusters, proxy_or_none, views), args.dir, _report) as stack:
+            if not args.no_sample:
+                sample.make(proxy, clusters)
+                _report("sample data", time.monotonic() - began)
+            print(_welcome(proxy, stack.layout.endpoints, clusters, args.no_sample), flush=True)
+            while True:
+                stack.check()
+                time.sleep(_CHECK_EVERY)
+    except KeyboardInterrupt:
+        print("Stopped.", flush=True)
+        return 0
+
+
+def cluster_names(text: str) -> tuple[ClusterName, ...]:
+    """`a,b` as names. Raises BadClusters."""
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if not is_cluster_name(name) or name in SERVICES:
+            raise BadClusters(f"--clusters: {name!r} cannot be a cluster's name.")
+    if len(set(names)) < len(names):
+        raise BadClusters("--clusters: a name is there twice.")
+    return tuple(ClusterName(name) for name in names)
+
+
+def _welcome(
+    proxy: Endpoint, endpoints: Path, clusters: tuple[ClusterName, ...], bare: bool
+) -> str:
+    lines = [
+        "",
+        f"Causeway listens on {proxy} (all addresses: {endpoints}). Connect with",
+        f"  beeline -u jdbc:hive2://{proxy}",
+        f"  python: pyhive.hive.connect({proxy.host!r}, {proxy.port})",
+    ]
+    if not bare:
+        tries = sample.worth_trying(clusters[0], clusters[-1])
+        lines += ["and try", *(f"  {each}" for each in tries)]
+    return "\n".join([*lines, "Ctrl-C stops everything; the data stays."])
 
 
 def _report(name: str, seconds: float) -> None:
@@ -48,3 +92,10 @@ def _report(name: str, seconds: float) -> None:
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
+
+
+def _there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

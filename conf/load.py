@@ -125,7 +125,7 @@ def parse_clusters(text: str) -> _Clusters:
         raise ValueError("not a JSON object of clusters")
     clusters, views = {}, {}
     for name, keys in told.items():
-        if not _CLUSTER_NAME.fullmatch(name):
+        if not is_cluster_name(name):
             raise ValueError(
                 f"{name!r} is not a cluster name (a letter, then letters, digits, '_' and '-',"
                 " at most 64)"
@@ -135,6 +135,11 @@ def parse_clusters(text: str) -> _Clusters:
         if view:
             views[cluster.name] = view
     return clusters, views
+
+
+def is_cluster_name(text: str) -> bool:
+    """Short and plain: it is part of parameter names, folders and statements."""
+    return _CLUSTER_NAME.fullmatch(text) is not None
 
 
 def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, Endpoint | None]:

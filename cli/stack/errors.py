@@ -40,3 +40,9 @@ class FolderInUse(StackError):
 
     code = "CW515"
     hint = "Stop it, or choose another folder with --dir."
+
+
+class BadClusters(StackError):
+    """`--clusters` is not a list of names."""
+
+    code = "CW516"

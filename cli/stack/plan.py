@@ -14,6 +14,7 @@ from conf.topology import Endpoint
 METASTORE = "metastore"
 VIEW = "view"
 PROXY = "proxy"
+SERVICES = frozenset({METASTORE, VIEW, PROXY})  # all others are clusters
 
 # The packages that Spark opens to itself on Java 17 (its JavaModuleOptions).
 _OPENED = (

@@ -21,7 +21,9 @@ def _copied(placement: Placement) -> Placement:
 
 
 def test_what_is_written_is_read_back() -> None:
-    placement = _copied(Placement(C1, "w7", uniform=True)).opened("a", ["ds=1"], since=5, by="p")
+    placement = _copied(Placement(C1, "w7", facts="f", uniform=True)).opened(
+        "a", ["ds=1"], since=5, by="p"
+    )
     placement = placement.opened("b")
     assert read_placement(write_placement(placement), C2) == placement
 

@@ -1,0 +1,69 @@
+"""The embedded stack's files and commands, made without starting anything."""
+
+import tomllib
+from pathlib import Path
+
+from cli.stack.plan import Layout, Ports, StackSpec, files, hive_site, thrift_server
+from conf.load import load, settings_from
+from conf.names import ClusterName
+from conf.topology import Endpoint
+
+EAST, WEST = ClusterName("east"), ClusterName("west")
+PORTS = Ports(
+    Endpoint("127.0.0.1", 1),
+    {EAST: Endpoint("127.0.0.1", 2), WEST: Endpoint("127.0.0.1", 3)},
+    {EAST: Endpoint("127.0.0.1", 4), WEST: Endpoint("127.0.0.1", 5)},
+)
+SPEC = StackSpec((EAST, WEST), Endpoint("127.0.0.1", 10000))
+
+
+def test_the_settings_that_are_written_can_be_loaded(tmp_path: Path) -> None:
+    layout = Layout.at(tmp_path / 'a "quoted" folder')
+    written = files(SPEC, layout, PORTS)[layout.settings]
+    tomllib.loads(written)
+    path = tmp_path / "causeway.toml"
+    path.write_text(written)
+    settings = load(path)
+    assert settings.topology.default == EAST
+    assert settings.metastores == (PORTS.metastore,)
+    assert settings.views == PORTS.views
+    assert settings.topology.clusters[WEST].hs2 == (PORTS.hs2[WEST],)
+    assert settings.topology.clusters[WEST].filesystem == layout.warehouse(WEST).as_uri()
+
+
+def test_a_thrift_server_sees_its_own_clusters_view(tmp_path: Path) -> None:
+    layout = Layout.at(tmp_path)
+    site = files(SPEC, layout, PORTS)[layout.conf(WEST) / "hive-site.xml"]
+    assert "<value>thrift://127.0.0.1:5</value>" in site
+    alone = StackSpec((EAST, WEST), views=False)
+    site = files(alone, layout, PORTS)[layout.conf(WEST) / "hive-site.xml"]
+    assert "<value>thrift://127.0.0.1:1</value>" in site
+
+
+def test_a_thrift_server_is_told_its_cluster(tmp_path: Path) -> None:
+    layout = Layout.at(tmp_path)
+    service = thrift_server(WEST, Path("java"), Path("spark"), SPEC, layout, PORTS)
+    assert service.environment["CAUSEWAY_CLUSTER"] == "west"
+    assert service.listens == (PORTS.hs2[WEST],)
+    spark = files(SPEC, layout, PORTS)[layout.conf(WEST) / "spark-defaults.conf"].splitlines()
+    assert "spark.app.name west" in spark
+    assert f"spark.sql.warehouse.dir {layout.filesystem(WEST)}" in spark
+    assert "spark.sql.filesourceTableRelationCacheSize 0" in spark
+
+
+def test_spark_settings_can_be_replaced_and_jars_come_first(tmp_path: Path) -> None:
+    layout = Layout.at(tmp_path)
+    spec = StackSpec((EAST,), spark={"spark.master": "local[1]"}, jars=(Path("/x.jar"),))
+    ports = Ports(PORTS.metastore, PORTS.hs2, PORTS.views)
+    spark = files(spec, layout, ports)[layout.conf(EAST) / "spark-defaults.conf"].splitlines()
+    assert "spark.master local[1]" in spark
+    argv = thrift_server(EAST, Path("java"), Path("spark"), spec, layout, ports).argv
+    classpath = argv[argv.index("-cp") + 1].split(":")
+    assert classpath[1] == "/x.jar"
+
+
+def test_hive_site_escapes_what_xml_would_misread(tmp_path: Path) -> None:
+    path = tmp_path / "hive-site.xml"
+    path.write_text(hive_site({"hive.server2.thrift.bind.host": "a<b>&c"}))
+    assert load(path).listen.host == "a<b>&c"
+    assert settings_from({}, "nothing").listen.port == 10000
