@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 
@@ -52,14 +52,14 @@ def tokenize(sql: str) -> list[Token]:
         raise NotUnderstood(f"its words cannot be told apart: {_first_line(error)}") from None
 
 
-def parse(tokens: list[Token], sql: str) -> exp.Expression:
+def parse(tokens: list[Token], sql: str) -> exp.Expr:
     """The tree of one statement. Raises NotUnderstood."""
     _check_depth(tokens)
     try:
         trees = _TONGUE.parser().parse(tokens, sql)
     except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError) as error:
         raise NotUnderstood(f"it cannot be parsed: {_first_line(error)}") from None
-    if len(trees) != 1 or not isinstance(trees[0], exp.Expression):
+    if len(trees) != 1 or not isinstance(trees[0], exp.Expr):
         raise NotUnderstood("it is not one statement")
     return trees[0]
 

@@ -149,7 +149,8 @@ class Known:
     `kind` is a word for messages and scorers (select, insert, ctas, ..). `views` are the views
     read through. `paths_read` and `paths_written` are file locations named in the statement.
     `database_written` is a database created, altered or dropped. `temps` are the session's
-    temporary objects that it uses.
+    temporary objects that it uses. `defined` is what the query of a view that is made here
+    reads: nothing now, all of it when the view is used.
     """
 
     kind: str
@@ -162,6 +163,7 @@ class Known:
     temps: tuple[str, ...] = ()
     effect: SessionEffect | None = None
     explain: bool = False
+    defined: tuple[Read, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

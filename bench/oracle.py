@@ -1,0 +1,80 @@
+"""Score the analyser against Hive's own read and write sets (`make oracle`)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from conf.names import TableRef, partition_name
+from conf.partitions import PartitionKey, PartitionSet
+from conf.tables import Column, TableInfo, TableKind, ViewText
+from dialect.analyze import analyze as analyze_statement
+from dialect.statement import Known, Namespace, PartitionPredicate
+
+Entry = Mapping[str, Any]
+
+
+class OracleCatalog:
+    """The scorer's catalog as ours."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        self._entries = entries
+
+    def table(self, ref: TableRef) -> TableInfo | None:
+        entry = self._entries.get(str(ref))
+        return None if entry is None else table_info(ref, entry)
+
+    def partitions(self, ref: TableRef) -> PartitionSet:
+        entry = self._entries.get(str(ref), {})
+        names = entry.get("partition_keys") or []
+        types = entry.get("partition_key_types") or ["string"] * len(names)
+        keys = [PartitionKey(name, kind) for name, kind in zip(names, types, strict=True)]
+        rows = ([row[name] for name in names] for row in entry.get("partitions") or [])
+        return PartitionSet(keys, rows)
+
+
+def table_info(ref: TableRef, entry: Entry) -> TableInfo:
+    view = entry.get("view_sql")
+    kind = TableKind.TABLE
+    text = None
+    if entry.get("materialized_view"):
+        kind = TableKind.MATERIALIZED_VIEW
+    elif view:
+        kind = TableKind.VIEW
+        text = ViewText(view, entry.get("view_db") or ref.db, tuple(entry.get("columns") or ()))
+    keys = entry.get("partition_keys") or []
+    types = entry.get("partition_key_types") or ["string"] * len(keys)
+    columns = () if entry.get("columns_unordered") else entry.get("columns") or ()
+    return TableInfo(
+        ref,
+        kind,
+        tuple(Column(name, "") for name in columns if name not in keys),
+        tuple(PartitionKey(name, each) for name, each in zip(keys, types, strict=True)),
+        text,
+    )
+
+
+def analyze(sql: str, catalog: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The scorer's contract: names as "db.table", partitions as "db.table@k=v/k2=v2"."""
+    ours = OracleCatalog(catalog)
+    answer = analyze_statement(sql, Namespace(catalog["__session__"]["db"]), ours)
+    if not isinstance(answer, Known):
+        return None
+    reads = [*answer.reads, *answer.defined]
+    return {
+        "inputs": {str(read.table) for read in reads} | {str(view) for view in answer.views},
+        "outputs": {str(write.table) for write in answer.writes},
+        "input_partitions": [
+            name for read in reads for name in _names(ours, read.table, read.partitions)
+        ],
+        "output_partitions": [
+            name
+            for write in answer.writes
+            if write.named
+            for name in _names(ours, write.table, write.partitions)
+        ],
+    }
+
+
+def _names(catalog: OracleCatalog, table: TableRef, predicate: PartitionPredicate) -> Iterable[str]:
+    partitions = catalog.partitions(table)
+    for row in predicate.select(partitions):
+        yield f"{table}@{partition_name(partitions.spec(row))}"

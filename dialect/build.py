@@ -1,0 +1,457 @@
+"""From a parsed query to its plan: names resolved, views and CTEs opened."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from conf.names import TableRef
+from conf.tables import Catalog, NotLoaded, TableInfo, TableKind, ViewText
+from dialect import plan
+from dialect.errors import NotUnderstood
+from dialect.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
+from dialect.statement import Namespace
+from dialect.texts import query_of
+from dialect.words import table_ref
+
+MAX_VIEW_DEPTH = 60
+# A chain of CTEs, each using the one before twice, doubles at every step; beyond this many
+# nodes they share one plan, and nothing is pruned.
+MAX_NODES = 4_000
+
+FILE_FORMATS = frozenset(
+    {"parquet", "orc", "avro", "csv", "json", "text", "binaryfile", "hudi", "delta", "iceberg"}
+)
+# Table functions whose first argument names a table.
+_READING = frozenset({"hudi_table_changes", "hudi_query_timeline", "hudi_metadata"})
+_READING_PATH = frozenset({"hudi_filesystem_view"})
+_GENERATORS = frozenset(
+    [
+        "range",
+        "explode",
+        "explode_outer",
+        "posexplode",
+        "posexplode_outer",
+        "inline",
+        "inline_outer",
+        "stack",
+        "json_tuple",
+        "parse_url_tuple",
+        "sequence",
+        "sql_keywords",
+        "collations",
+        "unnest",
+    ]
+)
+_CLAUSES = ("where", "having", "group", "order", "sort", "cluster", "distribute", "qualify")
+
+
+@dataclass(slots=True)
+class _Cte:
+    query: exp.Expr
+    outer: "Mapping[str, _Cte]"
+    columns: tuple[str, ...]
+    node: Node | None = None
+
+
+@dataclass(slots=True)
+class Builder:
+    """Builds plans in one namespace and keeps what the statement met on its way."""
+
+    namespace: Namespace
+    catalog: Catalog
+    views: dict[TableRef, None] = field(default_factory=dict)
+    temps: dict[str, None] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)
+    missing: set[TableRef] = field(default_factory=set)
+    shared: bool = False
+    _nodes: int = 0
+    _depth: int = 0
+    _database: str = ""
+    _sees_temps: bool = True
+
+    def __post_init__(self) -> None:
+        self._database = self.namespace.database.lower()
+
+    # Names
+
+    def look_up(self, ref: TableRef) -> TableInfo | None:
+        """The table; None when there is none, or while the catalog still has to load it."""
+        try:
+            return self.catalog.table(ref)
+        except NotLoaded:
+            self.missing.add(ref)
+            return None
+
+    def rid(self) -> int:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            self.shared = True
+        return self._nodes
+
+    # Queries
+
+    def query(
+        self,
+        tree: exp.Expr,
+        ctes: Mapping[str, _Cte] | None = None,
+        parent: Scope | None = None,
+    ) -> Node:
+        """The plan of a query expression. Raises NotUnderstood."""
+        ctes = self._with(tree, ctes or {})
+        if isinstance(tree, exp.Select):
+            return self._select(tree, ctes, parent)
+        if isinstance(tree, exp.SetOperation):
+            return self._set_operation(tree, ctes, parent)
+        if isinstance(tree, exp.Subquery):
+            return self._wrapped(tree, ctes, parent)
+        if isinstance(tree, exp.Values):
+            return self._values(tree, ctes, parent)
+        if isinstance(tree, exp.Table):
+            return self._table(tree, ctes, parent)[0].node
+        raise NotUnderstood(f"{tree.key} is not a query")
+
+    def _with(self, tree: exp.Expr, ctes: Mapping[str, _Cte]) -> Mapping[str, _Cte]:
+        clause = tree.args.get("with_")
+        if clause is None:
+            return ctes
+        if clause.args.get("recursive"):
+            raise NotUnderstood("recursive WITH")
+        known = dict(ctes)
+        for each in clause.expressions:
+            if not isinstance(each, exp.CTE):
+                raise NotUnderstood("WITH holds something that is no query")
+            alias = each.args["alias"]
+            names = tuple(column.name.lower() for column in alias.args.get("columns") or ())
+            known[alias.name.lower()] = _Cte(each.this, dict(known), names)
+        return known
+
+    def _wrapped(self, tree: exp.Subquery, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+        if tree.args.get("joins") or isinstance(tree.this, exp.Table):
+            scope = Scope(parent=parent)
+            return self._relation(tree, scope, ctes)
+        node = self.query(tree.this, ctes, parent)
+        if any(tree.args.get(name) for name in ("limit", "offset", "sample", "pivots")):
+            return plan.SetOp(self.rid(), [node], barrier=True)
+        return node
+
+    def _values(self, tree: exp.Values, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+        leaf = Leaf(self.rid(), _alias_columns(tree))
+        nested = [self.query(each, ctes, parent) for each in _outermost_queries(tree)]
+        if not nested:
+            return leaf
+        return Block(self.rid(), exp.Select(), Scope(), leaf, nested)
+
+    def _set_operation(
+        self, tree: exp.SetOperation, ctes: Mapping[str, _Cte], parent: Scope | None
+    ) -> Node:
+        branches: list[Node] = []
+        waiting: list[tuple[exp.Expr, Mapping[str, _Cte]]] = [(tree, ctes)]
+        kind = type(tree)
+        while waiting:
+            each, known = waiting.pop()
+            inner = each if each is tree else None
+            if each is not tree and type(each) is kind and not _modified(each):
+                inner = each
+                known = self._with(each, known)
+            if inner is None or (kind is exp.Except and each is not tree):
+                branches.append(self.query(each, known, parent))
+            else:
+                waiting.append((inner.args["expression"], known))
+                waiting.append((inner.this, known))
+        limited = bool(tree.args.get("limit") or tree.args.get("offset"))
+        return plan.SetOp(self.rid(), branches, kind is exp.Except, limited)
+
+    def _select(self, tree: exp.Select, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+        scope = Scope(parent=parent)
+        source = self._sources(tree, scope, ctes)
+        if tree.args.get("into") or tree.args.get("connect") or tree.args.get("match"):
+            raise NotUnderstood("a clause of another SQL")
+        block = Block(self.rid(), tree, scope, source)
+        for query in _expression_queries(tree):
+            block.subplans.append(self.query(query, ctes, scope))
+        return block
+
+    # FROM
+
+    def _sources(self, tree: exp.Expr, scope: Scope, ctes: Mapping[str, _Cte]) -> Node | None:
+        clause = tree.args.get("from_")
+        if clause is None:
+            if tree.args.get("joins"):
+                raise NotUnderstood("JOIN without FROM")
+            return self._laterals(Leaf(self.rid(), ()), tree, scope) if _laterals(tree) else None
+        node = self._relation(clause.this, scope, ctes)
+        node = self._joined(node, tree, scope, ctes)
+        return self._laterals(node, tree, scope)
+
+    def _joined(self, left: Node, tree: exp.Expr, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
+        for join in tree.args.get("joins") or ():
+            left = self._join(left, join, scope, ctes)
+        return left
+
+    def _join(self, left: Node, join: exp.Join, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
+        lateral = isinstance(join.this, exp.Lateral)
+        right = self._relation(join.this, scope, ctes, left if lateral else None)
+        kind = _join_kind(join)
+        using = tuple(each.name.lower() for each in join.args.get("using") or ())
+        for name in using:
+            scope.merged[name] = {
+                JoinKind.RIGHT: right,
+                JoinKind.FULL: None,
+            }.get(kind, left)
+        return Join(kind, left, right, scope, join.args.get("on"), using)
+
+    def _laterals(self, node: Node, tree: exp.Expr, scope: Scope) -> Node:
+        for each in _laterals(tree):
+            node = self._lateral(node, each, scope)
+        return node
+
+    def _lateral(self, source: Node, each: exp.Lateral, scope: Scope) -> Node:
+        if not each.args.get("view"):
+            raise NotUnderstood("LATERAL that is no view")
+        node = plan.Lateral(self.rid(), source)
+        alias = each.args.get("alias")
+        columns = _alias_columns(each)
+        scope.entries.append(Entry(alias.name.lower() if alias else "", node, None, columns or ()))
+        return node
+
+    def _relation(
+        self,
+        tree: exp.Expr,
+        scope: Scope,
+        ctes: Mapping[str, _Cte],
+        beside: Node | None = None,
+    ) -> Node:
+        """One item of FROM, entered in `scope`, with what is joined to it in brackets."""
+        if isinstance(tree, exp.Table):
+            entries, paren = self._table(tree, ctes, scope.parent), False
+        elif isinstance(tree, exp.Subquery):
+            entries, paren = self._subquery(tree, scope, ctes)
+        elif isinstance(tree, exp.Lateral):
+            entries, paren = [self._lateral_query(tree, scope, ctes)], False
+        elif isinstance(tree, exp.Values):
+            node = self._values(tree, ctes, scope.parent)
+            entries, paren = [Entry(tree.alias.lower(), node)], False
+        elif isinstance(tree, exp.Unnest):
+            entries, paren = [Entry(tree.alias.lower(), Leaf(self.rid()))], False
+        else:
+            raise NotUnderstood(f"{tree.key} in FROM")
+        node = entries[0].node
+        if not paren:
+            scope.entries.extend(entries)
+        node = self._joined(node, tree, scope, ctes)
+        return self._laterals(node, tree, scope)
+
+    def _lateral_query(self, tree: exp.Lateral, scope: Scope, ctes: Mapping[str, _Cte]) -> Entry:
+        alias = tree.alias.lower()
+        if isinstance(tree.this, exp.Subquery):
+            return Entry(alias, self.query(tree.this.this, ctes, scope))
+        return Entry(alias, Leaf(self.rid()))
+
+    def _subquery(
+        self, tree: exp.Subquery, scope: Scope, ctes: Mapping[str, _Cte]
+    ) -> tuple[list[Entry], bool]:
+        ctes = self._with(tree, ctes)
+        alias = tree.args.get("alias")
+        bracketed = isinstance(tree.this, exp.Table | exp.Lateral) or (
+            isinstance(tree.this, exp.Subquery) and bool(tree.this.args.get("joins"))
+        )
+        if bracketed and alias is None and not tree.args.get("pivots"):
+            # Brackets around a join: its names stay visible.
+            return [Entry("", self._relation(tree.this, scope, ctes))], True
+        if bracketed:
+            inner = Scope(parent=scope.parent)
+            node = self._relation(tree.this, inner, ctes)
+            star = exp.Select(expressions=[exp.Star()])
+            node = Block(self.rid(), star, inner, node)
+        else:
+            node = self._opened(tree.this, ctes, scope.parent)
+        if any(tree.args.get(name) for name in ("sample", "pivots", "limit", "offset")):
+            node = plan.SetOp(self.rid(), [node], barrier=True)
+        columns = _alias_columns(tree)
+        if columns:
+            node = plan.Renamed(self.rid(), node, columns)
+        return [Entry(tree.alias.lower(), node)], False
+
+    def _opened(self, tree: exp.Expr, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+        while isinstance(tree, exp.Subquery) and tree.is_wrapper:
+            tree = tree.this
+        return self.query(tree, ctes, parent)
+
+    # Tables
+
+    def _table(
+        self, tree: exp.Table, ctes: Mapping[str, _Cte], parent: Scope | None
+    ) -> list[Entry]:
+        columns = _alias_columns(tree)
+        node, name, database = self._source_of(tree, ctes, parent)
+        if tree.args.get("pivots"):
+            node = plan.SetOp(self.rid(), [node], barrier=True)
+        if columns:
+            node = plan.Renamed(self.rid(), node, columns)
+        alias = tree.args.get("alias")
+        if alias is not None and alias.name:
+            return [Entry(alias.name.lower(), node)]
+        return [Entry(name, node, database)]
+
+    def _source_of(
+        self, tree: exp.Table, ctes: Mapping[str, _Cte], parent: Scope | None
+    ) -> tuple[Node, str, str | None]:
+        if isinstance(tree.this, exp.Func):
+            return self._function(tree.this, ctes), tree.this.name.lower(), None
+        parts = _parts(tree)
+        path = len(parts) == 2 and parts[0] in FILE_FORMATS and _is_path(parts[1])
+        if path:
+            self.paths.append(tree.this.name)
+            return Leaf(self.rid()), parts[1], None
+        if len(parts) == 1 and parts[0] in ctes:
+            return self._cte(ctes[parts[0]]), parts[0], None
+        temporary = self._temporary(parts)
+        if temporary is not None:
+            return temporary, parts[-1], None
+        ref = table_ref(parts, self._database)
+        return self.table(ref), ref.name, ref.db
+
+    def named(self, parts: list[str]) -> Node:
+        """The plan of a table, view or temporary object named outside a query."""
+        return self._temporary(parts) or self.table(table_ref(parts, self._database))
+
+    def table(self, ref: TableRef) -> Node:
+        """A scan of the table, or the plan of the view."""
+        info = self.look_up(ref)
+        if info is not None and info.kind is TableKind.VIEW:
+            if info.view is None:
+                raise NotUnderstood(f"the view {ref} has no text")
+            self.views[ref] = None
+            return self._view(str(ref), info.view, sees_temps=False)
+        return Scan(self.rid(), ref, info)
+
+    def _temporary(self, parts: list[str]) -> Node | None:
+        if not self._sees_temps or len(parts) > 2:
+            return None
+        if len(parts) == 2 and parts[0] != "global_temp":
+            return None
+        names = [parts[-1]] if len(parts) == 1 else [".".join(parts), parts[-1]]
+        for name in names:
+            view = self.namespace.temp_views.get(name)
+            if view is not None:
+                self.temps[name] = None
+                return self._view(name, view, sees_temps=True)
+            if name in self.namespace.temp_tables:
+                self.temps[name] = None
+                return Leaf(self.rid())
+        return None
+
+    def _view(self, name: str, view: ViewText, sees_temps: bool) -> Node:
+        if self._depth >= MAX_VIEW_DEPTH:
+            raise NotUnderstood(f"views nested deeper than {MAX_VIEW_DEPTH}, at {name}")
+        before = (self._database, self._sees_temps)
+        self._database, self._sees_temps = view.db.lower(), sees_temps
+        self._depth += 1
+        try:
+            node = self.query(query_of(view.sql))
+        finally:
+            self._depth -= 1
+            self._database, self._sees_temps = before
+        if view.columns:
+            names = tuple(column.lower() for column in view.columns)
+            return plan.Renamed(self.rid(), node, names)
+        return node
+
+    def _cte(self, cte: _Cte) -> Node:
+        if cte.node is not None and self.shared:
+            return cte.node
+        node = self._opened(cte.query, cte.outer, None)
+        if cte.columns:
+            node = plan.Renamed(self.rid(), node, cte.columns)
+        cte.node = node
+        return node
+
+    def _function(self, call: exp.Func, ctes: Mapping[str, _Cte]) -> Node:
+        name = call.name.lower() if isinstance(call, exp.Anonymous) else call.sql_name().lower()
+        arguments = call.expressions
+        first = arguments[0] if arguments else None
+        literal = first.this if isinstance(first, exp.Literal) and first.is_string else None
+        if name in _READING and literal:
+            if "/" in literal:
+                self.paths.append(literal)
+                return Leaf(self.rid())
+            scan = self.table(table_ref(literal.lower().split("."), self._database))
+            return plan.SetOp(self.rid(), [scan], barrier=True)
+        if name in _GENERATORS:
+            if any(True for _ in _outermost_queries(call)):
+                raise NotUnderstood(f"a query inside the table function {name}")
+            return Leaf(self.rid())
+        if isinstance(call, exp.Anonymous) and arguments and all(map(_is_property, arguments)):
+            # Hive's `t('property'='value')`: a table with hints.
+            return self.table(TableRef(self._database, name))
+        raise NotUnderstood(f"the table function {name}")
+
+
+def _parts(tree: exp.Table) -> list[str]:
+    parts = []
+    for part in tree.parts:
+        if not isinstance(part, exp.Identifier):
+            raise NotUnderstood(f"{part.key} in a table's name")
+        parts.append(part.name.lower())
+    return parts
+
+
+def _is_path(text: str) -> bool:
+    return "/" in text or ":" in text or "." in text or "*" in text
+
+
+def _is_property(argument: exp.Expr) -> bool:
+    return isinstance(argument, exp.EQ) and isinstance(argument.this, exp.Literal)
+
+
+def _alias_columns(tree: exp.Expr) -> tuple[str, ...]:
+    alias = tree.args.get("alias")
+    if not isinstance(alias, exp.TableAlias):
+        return ()
+    return tuple(column.name.lower() for column in alias.args.get("columns") or ())
+
+
+def _laterals(tree: exp.Expr) -> list[exp.Lateral]:
+    return tree.args.get("laterals") or []
+
+
+def _modified(tree: exp.Expr) -> bool:
+    return any(tree.args.get(name) for name in ("limit", "offset", "order"))
+
+
+def _join_kind(join: exp.Join) -> JoinKind:
+    side, kind, method = join.side, join.kind, join.method
+    if method not in ("", "NATURAL") or side not in ("", "LEFT", "RIGHT", "FULL"):
+        raise NotUnderstood(f"{method or side} JOIN")
+    if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
+        raise NotUnderstood(f"{kind} JOIN")
+    if kind in ("SEMI", "ANTI"):
+        return JoinKind.SEMI if kind == "SEMI" else JoinKind.ANTI
+    if kind == "OUTER" and not side:
+        raise NotUnderstood("OUTER JOIN without a side")
+    return JoinKind[side] if side else JoinKind.INNER
+
+
+def _expression_queries(tree: exp.Select) -> Iterator[exp.Expr]:
+    """The outermost sub-queries of a SELECT's expressions, those of FROM left out."""
+    for name, value in tree.args.items():
+        if name in ("with_", "from_") or not value:
+            continue
+        parts = value if isinstance(value, list) else [value]
+        for part in parts:
+            if name == "joins":
+                yield from _outermost_queries(part.args.get("on"))
+            elif isinstance(part, exp.Expr):
+                yield from _outermost_queries(part)
+
+
+def _outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
+    waiting = [tree] if tree is not None else []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Query) and not isinstance(node, exp.Values | exp.Table):
+            yield node
+            continue
+        for child in node.iter_expressions():
+            waiting.append(child)

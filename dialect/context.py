@@ -1,0 +1,126 @@
+"""What a statement's grammar works with: its words, the catalog, and what it found so far."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot.tokenizer_core import Token
+
+from conf.names import TableRef
+from conf.tables import Catalog, TableInfo, TableKind
+from dialect.build import Builder
+from dialect.hive_forms import standard
+from dialect.language import parse
+from dialect.plan import Node
+from dialect.predicate import Matching
+from dialect.reading import reads_of
+from dialect.statement import (
+    ALL,
+    Action,
+    Known,
+    Namespace,
+    PartitionPredicate,
+    Read,
+    SessionEffect,
+    Write,
+)
+from dialect.words import Spec, Words, table_ref
+
+
+@dataclass(slots=True)
+class Context:
+    """One statement under analysis."""
+
+    words: Words
+    namespace: Namespace
+    catalog: Catalog
+    builder: Builder
+    roots: list[Node] = field(default_factory=list)
+
+    @property
+    def database(self) -> str:
+        return self.namespace.database.lower()
+
+    def table_name(self) -> TableRef:
+        return table_ref(self.words.names(), self.database)
+
+    def look_up(self, ref: TableRef) -> TableInfo | None:
+        return self.builder.look_up(ref)
+
+    def query(self, tokens: Sequence[Token]) -> Node:
+        """The plan of a query; its tables count as read."""
+        tree = parse(standard(list(tokens), self.words.sql), self.words.sql)
+        node = self.builder.query(tree)
+        self.roots.append(node)
+        return node
+
+    def mention(self, parts: list[str]) -> Node:
+        """A table named outside a query, read as a whole."""
+        node = self.builder.named(parts)
+        self.roots.append(node)
+        return node
+
+    def rest_is_query(self) -> Node:
+        return self.query(self.words.rest())
+
+    def is_view(self, ref: TableRef) -> bool:
+        info = self.look_up(ref)
+        return info is not None and info.kind is TableKind.VIEW
+
+    def temporary(self, parts: Sequence[str]) -> str | None:
+        """The session's own object of that name, or None."""
+        name = parts[-1] if len(parts) == 1 or parts[0] == "global_temp" else ""
+        names = self.namespace
+        return name if name in names.temp_views or name in names.temp_tables else None
+
+    def write(
+        self,
+        ref: TableRef,
+        action: Action,
+        spec: Spec | None = None,
+        *,
+        partitions: PartitionPredicate = ALL,
+        can_add: bool = False,
+    ) -> Write:
+        """A write of the table, or of the partitions that `spec` names."""
+        info = self.look_up(ref)
+        if spec is None:
+            return Write(ref, action, info is not None, partitions)
+        static = tuple((key, value) for key, value in spec if value is not None)
+        dynamic = can_add and len(static) < len(spec)
+        named = (static,) if static and len(static) == len(spec) else ()
+        return Write(
+            ref,
+            action,
+            info is not None,
+            Matching(static) if static else ALL,
+            named=named,
+            dynamic=dynamic,
+        )
+
+    def known(
+        self,
+        kind: str,
+        *,
+        writes: Iterable[Write] = (),
+        reads: Iterable[Read] = (),
+        effect: SessionEffect | None = None,
+        paths_read: Iterable[str] = (),
+        paths_written: Iterable[str] = (),
+        database_written: str | None = None,
+        defines: bool = False,
+    ) -> Known:
+        """The answer, with all that the queries read."""
+        found = reads_of(self.roots)
+        own = tuple(each for each in reads if each.table not in {read.table for read in found})
+        return Known(
+            kind,
+            reads=own if defines else (*found, *own),
+            writes=tuple(writes),
+            views=tuple(self.builder.views),
+            paths_read=(*self.builder.paths, *paths_read),
+            paths_written=tuple(paths_written),
+            database_written=database_written,
+            temps=tuple(self.builder.temps),
+            effect=effect,
+            defined=found if defines else (),
+        )

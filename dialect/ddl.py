@@ -1,0 +1,429 @@
+"""CREATE, DROP, ALTER, TRUNCATE, LOAD and their kin: what they write, and what they read."""
+
+from collections.abc import Callable
+
+from sqlglot.tokenizer_core import TokenType
+
+from conf.names import TableRef
+from conf.tables import ViewText
+from dialect.context import Context
+from dialect.errors import NotUnderstood
+from dialect.statement import (
+    Action,
+    CreateTempFunction,
+    CreateTempTable,
+    CreateTempView,
+    DropTemp,
+    DropTempFunction,
+    Known,
+    Read,
+)
+from dialect.words import Words, partition_spec, table_ref
+
+_DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE")
+_QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
+# Objects of other kinds: no table's data is touched by making or dropping them.
+_OTHER_OBJECTS = ("ROLE", "INDEX", "MACRO", "RESOURCE", "SCHEDULED", "WORKLOAD", "DATACONNECTOR")
+
+
+def _create(context: Context) -> Known:
+    words = context.words
+    replace = bool(words.take("CREATE") and words.take("OR", "REPLACE"))
+    replace = words.take("REPLACE") or replace
+    modifiers = set()
+    while modifier := words.take_any(
+        "GLOBAL",
+        "LOCAL",
+        "TEMPORARY",
+        "TEMP",
+        "EXTERNAL",
+        "MANAGED",
+        "TRANSACTIONAL",
+        "MATERIALIZED",
+    ):
+        modifiers.add(modifier)
+    temporary = bool(modifiers & {"TEMPORARY", "TEMP"})
+    kind = words.word()
+    if kind == "TABLE":
+        return _create_table(context, temporary, replace)
+    if kind == "VIEW":
+        return _create_view(context, temporary, replace, modifiers)
+    if kind in _DATABASE:
+        words.at += 1
+        words.take("IF", "NOT", "EXISTS")
+        return context.known("ddl_other", database_written=_database_name(words))
+    if kind == "FUNCTION":
+        return _create_function(context, temporary)
+    if kind in _OTHER_OBJECTS:
+        return context.known("ddl_other")
+    raise NotUnderstood(f"CREATE {kind}")
+
+
+def _create_function(context: Context, temporary: bool) -> Known:
+    words = context.words
+    words.expect("FUNCTION")
+    words.take("IF", "NOT", "EXISTS")
+    names = words.names()
+    if words.word() == "(" or words.take("RETURNS"):
+        raise NotUnderstood("a function written in SQL")
+    if temporary:
+        return context.known("ddl_other", effect=CreateTempFunction(names[-1]))
+    database = names[0] if len(names) == 2 else context.database
+    return context.known("ddl_other", database_written=database)
+
+
+def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
+    words = context.words
+    words.expect("TABLE")
+    if_not_exists = words.take("IF", "NOT", "EXISTS")
+    parts = words.names()
+    ref = table_ref(parts, context.database)
+    if words.take("LIKE"):
+        return _create_like(context, ref, temporary, if_not_exists)
+    location = _table_clauses(words)
+    paths = [location] if location else []
+    writes = [] if temporary else [context.write(ref, Action.CREATE)]
+    effect = CreateTempTable(parts[-1]) if temporary else None
+    if words.done:
+        if if_not_exists and writes and writes[0].exists:
+            writes = []
+        return context.known("create_table", writes=writes, effect=effect, paths_written=paths)
+    existing = context.look_up(ref)
+    if existing is not None and if_not_exists:
+        words.rest()
+        return context.known("ctas")
+    if replace and existing is not None:
+        writes = [context.write(ref, Action.INSERT)]
+    context.rest_is_query()
+    return context.known("ctas", writes=writes, effect=effect, paths_written=paths)
+
+
+def _create_like(context: Context, ref: TableRef, temporary: bool, if_not_exists: bool) -> Known:
+    words = context.words
+    source = words.names()
+    if context.temporary(source) is None and source[0] != "file":
+        context.look_up(table_ref(source, context.database))
+    location = _table_clauses(words)
+    effect = CreateTempTable(ref.name) if temporary else None
+    write = context.write(ref, Action.CREATE)
+    writes = [] if temporary or (if_not_exists and write.exists) else [write]
+    paths = [location] if location else []
+    return context.known("create_table", writes=writes, effect=effect, paths_written=paths)
+
+
+def _table_clauses(words: Words) -> str | None:
+    """Step over a table's clauses up to its query or the end; its location, if it has one."""
+    location = None
+    while not words.done:
+        if words.word() in _QUERY or (words.sees("(") and _is_query_group(words)):
+            return location
+        if words.take("AS"):
+            return location
+        if words.take("LOCATION"):
+            location = words.text()
+        elif words.sees("("):
+            words.skip_group()
+        else:
+            words.at += 1
+    return location
+
+
+def _is_query_group(words: Words) -> bool:
+    ahead = 1
+    while words.word(ahead) == "(":
+        ahead += 1
+    return words.word(ahead) in ("SELECT", "WITH", "FROM", "VALUES") and words.word(ahead + 1) != ""
+
+
+def _create_view(context: Context, temporary: bool, replace: bool, modifiers: set[str]) -> Known:
+    words = context.words
+    words.expect("VIEW")
+    if_not_exists = words.take("IF", "NOT", "EXISTS")
+    parts = words.names()
+    materialized = "MATERIALIZED" in modifiers
+    columns: tuple[str, ...] = ()
+    if words.sees("("):
+        columns = _view_columns(words.group())
+    if temporary and words.sees("USING"):
+        return _create_using(context, parts)
+    if not _to_query(words):
+        raise NotUnderstood("CREATE VIEW without a query")
+    start = words.tokens[words.at].start
+    text = words.sql[start : words.tokens[-1].end + 1]
+    if temporary:
+        context.rest_is_query()
+        name = parts[-1]
+        view = ViewText(text, context.database, columns)
+        effect = CreateTempView(name, view, "GLOBAL" in modifiers)
+        return context.known("create_view", effect=effect, defines=True)
+    ref = table_ref(parts, context.database)
+    existing = context.look_up(ref)
+    if existing is not None and if_not_exists:
+        words.rest()
+        return context.known("create_view")
+    context.rest_is_query()
+    if materialized:
+        return context.known("create_mview", writes=[context.write(ref, Action.CREATE)])
+    write = context.write(ref, Action.VIEW)
+    return context.known("create_view", writes=[write], defines=True)
+
+
+def _create_using(context: Context, parts: list[str]) -> Known:
+    words = context.words
+    words.expect("USING")
+    words.names()
+    paths = []
+    if words.take("OPTIONS"):
+        options = words.group()
+        while not options.done:
+            if options.tokens[options.at].text.lower() == "path":
+                options.at += 1
+                options.take("=")
+                paths.append(options.text())
+            else:
+                options.at += 1
+    return context.known("create_view", effect=CreateTempTable(parts[-1]), paths_read=paths)
+
+
+def _view_columns(words: Words) -> tuple[str, ...]:
+    names = []
+    while not words.done:
+        names.append(words.name())
+        if not words.skip_to(","):
+            break
+        words.at += 1
+    return tuple(names)
+
+
+def _to_query(words: Words) -> bool:
+    """Step over a view's clauses to what follows AS."""
+    while not words.done:
+        if words.take("AS"):
+            return not words.done
+        if words.sees("("):
+            words.skip_group()
+        else:
+            words.at += 1
+    return False
+
+
+def _drop(context: Context) -> Known:
+    words = context.words
+    words.expect("DROP")
+    temporary = bool(words.take_any("TEMPORARY", "TEMP"))
+    materialized = words.take("MATERIALIZED")
+    kind = words.word()
+    words.at += 1
+    words.take("IF", "EXISTS")
+    if kind == "TABLE" or (kind == "VIEW" and materialized):
+        return _drop_table(context, Action.DROP)
+    if kind == "VIEW":
+        return _drop_table(context, Action.VIEW)
+    if kind in _DATABASE:
+        return context.known("drop", database_written=_database_name(words))
+    if kind == "FUNCTION":
+        names = words.names()
+        if temporary:
+            return context.known("drop", effect=DropTempFunction(names[-1]))
+        database = names[0] if len(names) == 2 else context.database
+        return context.known("drop", database_written=database)
+    if kind in _OTHER_OBJECTS or temporary:
+        return context.known("drop")
+    raise NotUnderstood(f"DROP {kind}")
+
+
+def _drop_table(context: Context, action: Action) -> Known:
+    parts = context.words.names()
+    temporary = context.temporary(parts)
+    if temporary is not None:
+        return context.known("drop", effect=DropTemp(temporary))
+    ref = table_ref(parts, context.database)
+    info = context.look_up(ref)
+    if info is None:
+        return context.known("drop")
+    return context.known("drop", writes=[context.write(ref, action)])
+
+
+def _database_name(words: Words) -> str:
+    names = words.names()
+    if len(names) == 2 and names[0] == "spark_catalog":
+        names = names[1:]
+    if len(names) != 1:
+        raise NotUnderstood("a database of another catalog")
+    return names[0]
+
+
+def _truncate(context: Context) -> Known:
+    words = context.words
+    words.expect("TRUNCATE")
+    words.take("TABLE")
+    ref = context.table_name()
+    spec = partition_spec(words) if words.take("PARTITION") else None
+    return context.known("truncate", writes=[context.write(ref, Action.INSERT, spec)])
+
+
+def _load(context: Context) -> Known:
+    words = context.words
+    words.expect("LOAD", "DATA")
+    local = words.take("LOCAL")
+    words.expect("INPATH")
+    path = words.text()
+    words.take("OVERWRITE")
+    words.expect("INTO", "TABLE")
+    ref = context.table_name()
+    spec = partition_spec(words) if words.take("PARTITION") else None
+    write = context.write(ref, Action.INSERT, spec, can_add=True)
+    return context.known("load", writes=[write], paths_read=[] if local else [path])
+
+
+def _export(context: Context) -> Known:
+    words = context.words
+    words.expect("EXPORT", "TABLE")
+    ref = context.table_name()
+    spec = partition_spec(words) if words.take("PARTITION") else None
+    words.expect("TO")
+    path = words.text()
+    predicate = context.write(ref, Action.INSERT, spec).partitions
+    return context.known("export", reads=[Read(ref, predicate)], paths_written=[path])
+
+
+def _import(context: Context) -> Known:
+    words = context.words
+    words.expect("IMPORT")
+    words.take("EXTERNAL")
+    if not words.take("TABLE"):
+        raise NotUnderstood("IMPORT of a table named in a file")
+    ref = context.table_name()
+    spec = partition_spec(words) if words.take("PARTITION") else None
+    words.expect("FROM")
+    path = words.text()
+    exists = context.look_up(ref) is not None
+    action = Action.INSERT if exists else Action.CREATE
+    write = context.write(ref, action, spec, can_add=True)
+    return context.known("import", writes=[write], paths_read=[path])
+
+
+def _alter(context: Context) -> Known:
+    words = context.words
+    words.expect("ALTER")
+    if words.take("MATERIALIZED", "VIEW"):
+        ref = context.table_name()
+        return context.known("alter", writes=[context.write(ref, Action.ALTER)])
+    if words.take("VIEW"):
+        return _alter_view(context)
+    if words.take("TABLE"):
+        return _alter_table(context)
+    if words.take_any(*_DATABASE):
+        return context.known("ddl_other", database_written=_database_name(words))
+    if words.word() in _OTHER_OBJECTS:
+        return context.known("ddl_other")
+    raise NotUnderstood(f"ALTER {words.word()}")
+
+
+def _alter_view(context: Context) -> Known:
+    words = context.words
+    parts = words.names()
+    temporary = context.temporary(parts)
+    if words.take("AS"):
+        start = words.tokens[words.at].start
+        text = words.sql[start : words.tokens[-1].end + 1]
+        context.rest_is_query()
+        if temporary is not None:
+            effect = CreateTempView(temporary, ViewText(text, context.database))
+            return context.known("create_view", effect=effect, defines=True)
+        ref = table_ref(parts, context.database)
+        return context.known("create_view", writes=[context.write(ref, Action.VIEW)], defines=True)
+    if temporary is not None:
+        raise NotUnderstood("ALTER of a temporary view")
+    ref = table_ref(parts, context.database)
+    writes = [context.write(ref, Action.VIEW)]
+    if words.take("RENAME", "TO"):
+        writes.append(context.write(context.table_name(), Action.VIEW))
+    return context.known("alter", writes=writes)
+
+
+def _alter_table(context: Context) -> Known:
+    words = context.words
+    parts = words.names()
+    ref = table_ref(parts, context.database)
+    spec = None
+    if words.sees("PARTITION", "("):
+        words.at += 1
+        spec = partition_spec(words)
+    if words.take("RENAME", "TO") and spec is None:
+        target = table_ref(words.names(), ref.db)
+        writes = [context.write(ref, Action.ALTER), context.write(target, Action.CREATE)]
+        return context.known("alter", writes=writes)
+    if words.sees("ADD", "PARTITION") or words.sees("ADD", "IF", "NOT", "EXISTS"):
+        return _add_partitions(context, ref)
+    if words.sees("EXCHANGE", "PARTITION"):
+        return _exchange(context, ref)
+    action = Action.INSERT if words.word() in ("CONCATENATE", "COMPACT") else Action.ALTER
+    write = context.write(ref, action, spec)
+    if context.is_view(ref):
+        write = context.write(ref, Action.VIEW)
+    paths = _locations(words)
+    kind = "alter" if spec is None else "alter_partition"
+    return context.known(kind, writes=[write], paths_written=paths)
+
+
+def _add_partitions(context: Context, ref: TableRef) -> Known:
+    words = context.words
+    words.expect("ADD")
+    words.take("IF", "NOT", "EXISTS")
+    named, paths = [], []
+    while words.take("PARTITION"):
+        spec = partition_spec(words)
+        named.append(tuple((key, value or "") for key, value in spec))
+        if words.take("LOCATION"):
+            paths.append(words.text())
+        words.take(",")
+    write = context.write(ref, Action.ALTER, tuple(named[0]) if len(named) == 1 else None)
+    write = type(write)(
+        write.table, write.action, write.exists, write.partitions, tuple(named), dynamic=False
+    )
+    return context.known("alter_partition", writes=[write], paths_written=paths)
+
+
+def _exchange(context: Context, ref: TableRef) -> Known:
+    words = context.words
+    words.expect("EXCHANGE", "PARTITION")
+    spec = partition_spec(words)
+    words.expect("WITH", "TABLE")
+    other = table_ref(words.names(), context.database)
+    writes = [context.write(each, Action.INSERT, spec, can_add=True) for each in (ref, other)]
+    return context.known("alter_partition", writes=writes)
+
+
+def _locations(words: Words) -> list[str]:
+    paths = []
+    while not words.done:
+        if words.take("LOCATION") and words.is_text():
+            paths.append(words.text())
+        else:
+            words.at += 1
+    return paths
+
+
+def _msck(context: Context) -> Known:
+    words = context.words
+    words.take("MSCK")
+    words.take("REPAIR")
+    words.expect("TABLE")
+    ref = context.table_name()
+    return context.known("msck", writes=[context.write(ref, Action.ALTER)])
+
+
+VERBS: dict[str, Callable[[Context], Known]] = {
+    "CREATE": _create,
+    "REPLACE": _create,
+    "DROP": _drop,
+    "ALTER": _alter,
+    "TRUNCATE": _truncate,
+    "LOAD": _load,
+    "EXPORT": _export,
+    "IMPORT": _import,
+    "MSCK": _msck,
+    "REPAIR": _msck,
+}
+_ = TokenType

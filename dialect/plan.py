@@ -1,0 +1,139 @@
+"""What a query is made of, once its names are resolved: relations without their expressions.
+
+A plan keeps sqlglot's expressions as they were parsed, each beside the scope that its names
+belong to; `resolve` turns them into terms only when there are partitions to prune.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from sqlglot import exp
+
+from conf.names import TableRef
+from conf.tables import TableInfo
+
+
+class JoinKind(Enum):
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+
+@dataclass(slots=True, eq=False)
+class Scan:
+    """One mention of a table. `info` is None when the catalog certainly has none such."""
+
+    rid: int
+    ref: TableRef
+    info: TableInfo | None
+    # Set where rows are wanted whatever the conditions say (a PTF's or a sample's source).
+    whole: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Leaf:
+    """Rows that come from no table: VALUES, a table function, a temporary object."""
+
+    rid: int
+    columns: tuple[str, ...] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Lateral:
+    """A source with a generator's columns beside its own."""
+
+    rid: int
+    source: "Node"
+
+
+@dataclass(slots=True, eq=False)
+class Join:
+    """Two sources; `on` is read in `scope`, `using` are shared columns."""
+
+    kind: JoinKind
+    left: "Node"
+    right: "Node"
+    scope: "Scope"
+    on: exp.Expr | None = None
+    using: tuple[str, ...] = ()
+    # `left.x IN (SELECT y ..)` as a semi join: pairs of equal expressions, each in its scope.
+    pairs: tuple[tuple[exp.Expr, "Scope", "Node", int], ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """One SELECT. `source` is None without FROM; `subplans` are sub-queries read on their own."""
+
+    rid: int
+    select: exp.Select
+    scope: "Scope"
+    source: "Node | None"
+    subplans: list["Node"] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class SetOp:
+    """UNION, INTERSECT or EXCEPT of branches, columns by position."""
+
+    rid: int
+    branches: list["Node"]
+    keeps_left_only: bool = False  # EXCEPT: what the right lacks
+    barrier: bool = False  # a LIMIT on the whole
+
+
+@dataclass(slots=True, eq=False)
+class Renamed:
+    """A source whose columns have new names by position: a view's, or an alias's list."""
+
+    rid: int
+    source: "Node"
+    names: tuple[str, ...]
+
+
+Node = Scan | Leaf | Lateral | Join | Block | SetOp | Renamed
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A name in FROM. `database` is set when the name may be qualified by it."""
+
+    alias: str
+    node: Node
+    database: str | None = None
+    generated: tuple[str, ...] | None = None  # a lateral view's columns, when they are named
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The names that a SELECT's expressions may use; `parent` serves correlated sub-queries."""
+
+    entries: list[Entry] = field(default_factory=list)
+    parent: "Scope | None" = None
+    # Columns merged by USING, each with the side that has its value (None: either).
+    merged: dict[str, Node | None] = field(default_factory=dict)
+
+
+def scans(root: Node) -> Iterator[Scan]:
+    """Every mention of a table below `root`."""
+    waiting: list[Node] = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Scan):
+            yield node
+        waiting.extend(children(node))
+
+
+def children(node: Node) -> list[Node]:
+    if isinstance(node, Join):
+        return [node.left, node.right]
+    if isinstance(node, Block):
+        return [*node.subplans, *([node.source] if node.source is not None else [])]
+    if isinstance(node, SetOp):
+        return list(node.branches)
+    if isinstance(node, Lateral | Renamed):
+        return [node.source]
+    return []

@@ -1,0 +1,165 @@
+"""Statements that change the session: USE, SET, ADD, CACHE, and temporary functions."""
+
+import re
+from collections.abc import Callable
+
+from dialect.context import Context
+from dialect.errors import NotUnderstood
+from dialect.statement import (
+    AddResource,
+    CacheTable,
+    Known,
+    ResetVariables,
+    SetVariable,
+    UseDatabase,
+)
+
+_ASSIGNMENT = re.compile(r"\s*([^=]+?)\s*=\s*(.*?)\s*\Z", re.DOTALL)
+
+
+def _use(context: Context) -> Known:
+    words = context.words
+    words.expect("USE")
+    if words.word() in ("DATABASE", "SCHEMA", "NAMESPACE") and words.word(1):
+        words.at += 1
+    names = words.names()
+    words.end()
+    if len(names) == 2 and names[0] == "spark_catalog":
+        names = names[1:]
+    if len(names) != 1:
+        raise NotUnderstood("USE of another catalog")
+    if names[0] == "spark_catalog":
+        return context.known("use", effect=UseDatabase("default"))
+    return context.known("use", effect=UseDatabase(names[0]))
+
+
+def _set(context: Context) -> Known:
+    words = context.words
+    words.expect("SET")
+    if words.done:
+        return context.known("set")
+    if words.word() in ("ROLE", "CATALOG"):
+        raise NotUnderstood(f"SET {words.word()}")
+    if words.sees("TIME", "ZONE"):
+        return _time_zone(context)
+    text = _tail(context)
+    found = _ASSIGNMENT.match(text)
+    if found is None:
+        return context.known("set")
+    key = found.group(1).strip("`")
+    return context.known("set", effect=SetVariable(key, found.group(2)))
+
+
+def _time_zone(context: Context) -> Known:
+    words = context.words
+    words.expect("TIME", "ZONE")
+    if words.is_text():
+        value = words.text()
+    elif words.take("LOCAL"):
+        value = "LOCAL"
+    else:
+        raise NotUnderstood("SET TIME ZONE by an interval")
+    words.end()
+    if value == "LOCAL":
+        return context.known("set", effect=ResetVariables("spark.sql.session.timeZone"))
+    return context.known("set", effect=SetVariable("spark.sql.session.timeZone", value))
+
+
+def _reset(context: Context) -> Known:
+    context.words.expect("RESET")
+    if context.words.done:
+        return context.known("set", effect=ResetVariables())
+    return context.known("set", effect=ResetVariables(_tail(context).strip("` ")))
+
+
+def _tail(context: Context) -> str:
+    """The rest of the statement as it was written."""
+    words = context.words
+    start = words.tokens[words.at].start
+    end = words.tokens[-1].end + 1
+    words.at = len(words.tokens)
+    return words.sql[start:end]
+
+
+def _add(context: Context) -> Known:
+    words = context.words
+    words.expect("ADD")
+    if not words.take_any("JAR", "JARS", "FILE", "FILES", "ARCHIVE", "ARCHIVES"):
+        raise NotUnderstood("ADD of something that is no JAR, FILE or ARCHIVE")
+    if words.done:
+        raise NotUnderstood("ADD without a path")
+    text = _tail(context).strip()
+    if text[:1] in "'\"" and text[:1] == text[-1:] and text.count(text[0]) == 2:
+        paths: tuple[str, ...] = (text[1:-1],)
+    else:
+        paths = tuple(text.split())
+    return context.known("add", effect=AddResource(paths))
+
+
+def delete_resource(context: Context) -> Known:
+    """Hive's DELETE JAR and its kin: a change to the session that cannot be carried."""
+    raise NotUnderstood("DELETE of a resource")
+
+
+def _list(context: Context) -> Known:
+    return context.known("metadata_read")
+
+
+def _cache(context: Context) -> Known:
+    words = context.words
+    words.expect("CACHE")
+    words.take("LAZY")
+    words.expect("TABLE")
+    parts = words.names()
+    if words.take("OPTIONS"):
+        words.skip_group()
+    if words.done:
+        context.mention(parts)
+        return context.known("cache", effect=CacheTable(".".join(parts)))
+    words.take("AS")
+    context.rest_is_query()
+    return context.known("cache", effect=CacheTable(".".join(parts)))
+
+
+def _uncache(context: Context) -> Known:
+    words = context.words
+    words.expect("UNCACHE", "TABLE")
+    words.take("IF", "EXISTS")
+    parts = words.names()
+    words.end()
+    return context.known("cache", effect=CacheTable(".".join(parts)))
+
+
+def _clear(context: Context) -> Known:
+    context.words.expect("CLEAR", "CACHE")
+    context.words.end()
+    return context.known("cache", effect=CacheTable(None))
+
+
+def _refresh(context: Context) -> Known:
+    words = context.words
+    words.expect("REFRESH")
+    if words.take("FUNCTION"):
+        return context.known("refresh")
+    if words.is_text():
+        path = words.text()
+        return context.known("refresh", paths_read=[path])
+    if words.take("TABLE") or words.is_name():
+        parts = words.names()
+        if words.done:
+            context.mention(parts)
+            return context.known("refresh", effect=CacheTable(".".join(parts)))
+    return context.known("refresh")
+
+
+VERBS: dict[str, Callable[[Context], Known]] = {
+    "USE": _use,
+    "SET": _set,
+    "RESET": _reset,
+    "ADD": _add,
+    "LIST": _list,
+    "CACHE": _cache,
+    "UNCACHE": _uncache,
+    "CLEAR": _clear,
+    "REFRESH": _refresh,
+}

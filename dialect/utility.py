@@ -1,0 +1,84 @@
+"""ANALYZE, SHOW, DESCRIBE, COMMENT, GRANT: statements about tables."""
+
+from collections.abc import Callable
+
+from dialect.context import Context
+from dialect.errors import NotUnderstood
+from dialect.statement import Action, Known, Read
+from dialect.words import partition_spec, table_ref
+
+
+def _analyze(context: Context) -> Known:
+    words = context.words
+    words.expect("ANALYZE")
+    if words.take("TABLES"):
+        raise NotUnderstood("ANALYZE TABLES")
+    words.expect("TABLE")
+    ref = context.table_name()
+    spec = partition_spec(words) if words.take("PARTITION") else None
+    write = context.write(ref, Action.ALTER, spec)
+    return context.known("analyze", writes=[write], reads=[Read(ref, write.partitions)])
+
+
+def _metadata(context: Context) -> Known:
+    """SHOW: answered from the metastore, which every cluster shares."""
+    return context.known("metadata_read")
+
+
+def _show(context: Context) -> Known:
+    words = context.words
+    words.expect("SHOW")
+    if words.take("CREATE", "TABLE") or words.take("TBLPROPERTIES") or words.take("PARTITIONS"):
+        return _about_table(context)
+    return context.known("metadata_read")
+
+
+def _about_table(context: Context) -> Known:
+    parts = context.words.names()
+    if context.temporary(parts) is not None:
+        context.builder.named(parts)
+        return context.known("metadata_read")
+    ref = table_ref(parts[:3], context.database)
+    return context.known("metadata_read", reads=[Read(ref)])
+
+
+def _describe(context: Context) -> Known:
+    words = context.words
+    words.take_any("DESCRIBE", "DESC")
+    if words.word() in ("DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION"):
+        return context.known("metadata_read")
+    words.take_any("EXTENDED", "FORMATTED", "PRETTY")
+    if words.word() in ("SELECT", "WITH", "(", "FROM", "VALUES") or words.take("QUERY"):
+        context.rest_is_query()
+        return context.known("metadata_read")
+    words.take("TABLE")
+    words.take_any("EXTENDED", "FORMATTED")
+    return _about_table(context)
+
+
+def _comment(context: Context) -> Known:
+    words = context.words
+    words.expect("COMMENT", "ON")
+    if words.take("TABLE"):
+        ref = context.table_name()
+        return context.known("alter", writes=[context.write(ref, Action.ALTER)])
+    if words.take_any("DATABASE", "SCHEMA", "NAMESPACE"):
+        return context.known("ddl_other", database_written=words.names()[-1])
+    raise NotUnderstood(f"COMMENT ON {words.word()}")
+
+
+def _other(context: Context) -> Known:
+    return context.known("ddl_other")
+
+
+VERBS: dict[str, Callable[[Context], Known]] = {
+    "ANALYZE": _analyze,
+    "SHOW": _show,
+    "DESCRIBE": _describe,
+    "DESC": _describe,
+    "COMMENT": _comment,
+    "GRANT": _other,
+    "REVOKE": _other,
+    "LOCK": _other,
+    "UNLOCK": _other,
+}
