@@ -132,14 +132,12 @@ class Stack:
                 raise
 
     def _plan(self) -> list[Service]:
-        java, spark_home = find_java(), _spark_home()
-        services = [metastore_service(java, spark_home, self.layout, self.ports)]
+        java, spark = find_java(), spark_home()
+        services = [metastore_service(java, spark, self.layout, self.ports)]
         if self.spec.views:
             services.append(view_service(self.layout, self.ports))
         for cluster in self.spec.clusters:
-            services.append(
-                thrift_server(cluster, java, spark_home, self.spec, self.layout, self.ports)
-            )
+            services.append(thrift_server(cluster, java, spark, self.spec, self.layout, self.ports))
         if self.spec.proxy:
             services.append(proxy_service(self.spec.proxy, self.layout))
         return services
@@ -206,7 +204,8 @@ def _answers(endpoint: Endpoint) -> bool:
     return True
 
 
-def _spark_home() -> Path:
+def spark_home() -> Path:
+    """Where pyspark keeps Spark, Hive's metastore and beeline."""
     found = importlib.util.find_spec("pyspark")
     assert found is not None  # a pinned requirement of this package
     assert found.origin is not None

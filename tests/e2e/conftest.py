@@ -1,0 +1,156 @@
+"""One embedded stack with three clusters for the whole run, and real clients to talk to it."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from pyhive import hive
+
+from cli.main import main
+from cli.stack.java import find_java
+from cli.stack.plan import StackSpec
+from cli.stack.stack import Stack, spark_home
+from conf.names import ClusterName, TableRef
+from conf.topology import Endpoint
+from metastore.hms.client import HmsClient
+
+C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Metastore, three clusters c1 (the default), c2, c3 with their views, and the proxy."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        proxy = Endpoint("127.0.0.1", probe.getsockname()[1])
+    with Stack(StackSpec((C1, C2, C3), proxy), tmp_path_factory.mktemp("stack")) as running:
+        yield running
+
+
+class Connect(Protocol):
+    """Opens a PyHive connection to the proxy, or to one cluster's Thrift Server directly."""
+
+    def __call__(self, cluster: ClusterName | None = None, **options: Any) -> hive.Connection: ...
+
+
+@pytest.fixture
+def connect(stack: Stack) -> Iterator[Connect]:
+    """Connections that end with the test."""
+    opened: list[hive.Connection] = []
+
+    def opening(cluster: ClusterName | None = None, **options: Any) -> hive.Connection:
+        endpoint = server(stack, cluster)
+        connection = hive.connect(endpoint.host, endpoint.port, **options)
+        opened.append(connection)
+        return connection
+
+    yield opening
+    for connection in opened:
+        connection.close()
+
+
+class Sql(Protocol):
+    """Runs statements in one session of its own and gives the last one's rows."""
+
+    def __call__(
+        self, *statements: str, cluster: ClusterName | None = None
+    ) -> list[tuple[Any, ...]]: ...
+
+
+@pytest.fixture
+def sql(connect: Connect) -> Sql:
+    def run(*statements: str, cluster: ClusterName | None = None) -> list[tuple[Any, ...]]:
+        return rows(connect(cluster).cursor(), *statements)
+
+    return run
+
+
+@pytest.fixture
+def beeline(stack: Stack) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Spark's own beeline: statements in one session; its output and exit status."""
+
+    def run(
+        *statements: str, cluster: ClusterName | None = None, options: tuple[str, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        jars = spark_home() / "jars"
+        words = [str(find_java()), "-Xmx256m", "-cp", f"{jars}/*"]
+        words += ["org.apache.hive.beeline.BeeLine", "-u", f"jdbc:hive2://{server(stack, cluster)}"]
+        words += ["--silent=true", "--showHeader=false", "--outputformat=tsv2", *options]
+        for statement in statements:
+            words += ["-e", statement]
+        return subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
+
+    return run
+
+
+@pytest.fixture
+def db(sql: Sql) -> str:
+    """The name of a new, empty database of the test's own."""
+    name = f"db{next(_numbers)}_{os.getpid()}"
+    sql(f"CREATE DATABASE {name}")
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Assigns tables and partitions to clusters, and makes copies of their files."""
+
+    stack: Stack
+
+    def assign(self, table: str, *words: str) -> None:
+        """`causeway table assign TABLE ...` against the running stack."""
+        endpoints = str(self.stack.layout.endpoints)
+        status = main(["table", "assign", "--endpoints", endpoints, table, *words])
+        assert status == 0, f"table assign {table} {words}"
+
+    def copy(self, table: str, cluster: ClusterName, partition: str | None = None) -> Path:
+        """Copy the files as they are now and publish them as the copy of `cluster`."""
+        source = self.location(table, partition)
+        target = self.stack.layout.warehouse(cluster) / "copies" / f"{next(_numbers)}"
+        shutil.copytree(source, target)
+        words = ["--partition", partition] if partition else []
+        self.assign(table, *words, "--copy", f"{cluster}={target.as_uri()}")
+        return target
+
+    def location(self, table: str, partition: str | None = None) -> Path:
+        """Where the primary's files are."""
+        ref = TableRef.parse(table)
+        with HmsClient((self.stack.ports.metastore,)) as client:
+            if partition:
+                uri = client.get_partition(ref, partition).location
+            else:
+                uri = client.get_table(ref).location
+        return Path(unquote(urlsplit(uri).path))
+
+
+@pytest.fixture
+def tables(stack: Stack) -> Tables:
+    return Tables(stack)
+
+
+def server(stack: Stack, cluster: ClusterName | None) -> Endpoint:
+    """The proxy, or that cluster's Thrift Server."""
+    if cluster is not None:
+        return stack.ports.hs2[cluster]
+    assert stack.spec.proxy is not None
+    return stack.spec.proxy
+
+
+def rows(cursor: Any, *statements: str) -> list[tuple[Any, ...]]:
+    """Run them all; the rows of the last one, an empty list where it has none."""
+    for statement in statements:
+        cursor.execute(statement)
+    try:
+        fetched: list[tuple[Any, ...]] = cursor.fetchall()
+    except TypeError:  # PyHive on a Thrift Server's result without columns
+        return []
+    return fetched

@@ -1,0 +1,87 @@
+"""Refusals reach every client as ordinary errors of a statement, and the session goes on."""
+
+import subprocess
+from collections.abc import Callable
+
+import pytest
+from pyhive.exc import OperationalError
+
+from tests.e2e.conftest import C1, C2, C3, Connect, Sql, Tables, rows
+
+pytestmark = pytest.mark.e2e
+
+Beeline = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def apart(db: str, sql: Sql) -> tuple[str, str]:
+    """Two tables that no cluster has both of: by day in c1, whole in c2."""
+    days, whole = f"{db}.days", f"{db}.whole"
+    sql(
+        f"CREATE TABLE {days} (id INT, day STRING) USING parquet PARTITIONED BY (day)",
+        f"INSERT INTO {days} VALUES (1, 'mon'), (2, 'tue'), (3, 'wed')",
+    )
+    sql(f"USE CLUSTER {C2}", f"CREATE TABLE {whole} USING parquet AS SELECT 1 AS id")
+    return days, whole
+
+
+def _status(error: OperationalError) -> tuple[str, str]:
+    """The error's text and SQLSTATE as PyHive hands them on."""
+    status = error.args[0].status
+    return status.errorMessage, status.sqlState
+
+
+def test_pyhive_gets_code_state_and_advice(connect: Connect, apart: tuple[str, str]) -> None:
+    days, whole = apart
+    cursor = connect().cursor()
+    with pytest.raises(OperationalError) as caught:
+        rows(cursor, f"SELECT * FROM {days} JOIN {whole} USING (id)")
+    text, state = _status(caught.value)
+    assert "CW104" in text
+    assert state == "0A000"
+    for word in (days, whole, C1, C2, "3"):
+        assert word in text
+    assert rows(cursor, f"SELECT count(*) FROM {days}") == [(3,)]
+
+
+def test_a_partition_that_is_copied_is_enough(
+    sql: Sql, tables: Tables, apart: tuple[str, str]
+) -> None:
+    days, whole = apart
+    tables.copy(days, C2, "day=mon")
+    assert sql(f"SELECT id FROM {days} JOIN {whole} USING (id) WHERE day = 'mon'") == [(1,)]
+    with pytest.raises(OperationalError, match=r"CW104.*day=(tue|wed)"):
+        sql(f"SELECT id FROM {days} JOIN {whole} USING (id) WHERE day >= 'mon'")
+
+
+def test_beeline_shows_the_refusal_and_goes_on(beeline: Beeline, apart: tuple[str, str]) -> None:
+    days, whole = apart
+    done = beeline(
+        f"SELECT * FROM {days} JOIN {whole} USING (id);",
+        f"SELECT concat('rows ', count(*)) FROM {days};",
+        options=("--force=true",),
+    )
+    assert "CW104" in done.stderr
+    assert "0A000" in done.stderr
+    assert "rows 3" in done.stdout
+
+
+def test_a_statement_of_the_backend_fails_as_it_does_directly(
+    connect: Connect, apart: tuple[str, str]
+) -> None:
+    told = []
+    for cluster in (None, C1):
+        cursor = connect(cluster).cursor()
+        with pytest.raises(OperationalError) as caught:
+            rows(cursor, f"SELECT no_such_column FROM {apart[0]}")
+        told.append(_status(caught.value)[1])
+    assert told[0] == told[1]
+
+
+def test_what_is_not_understood_is_refused_by_name(connect: Connect) -> None:
+    cursor = connect().cursor()
+    with pytest.raises(OperationalError, match=r"CW101"):
+        rows(cursor, "FROBNICATE TABLE x")
+    with pytest.raises(OperationalError, match=r"CW101"):
+        rows(cursor, f"USE CLUSTER {C3}", "FROBNICATE TABLE x INSERT")
+    assert rows(cursor, "USE CLUSTER", "SELECT 1") == [(1,)]
