@@ -1,0 +1,81 @@
+"""The 99 TPC-DS queries give the same rows through Causeway and on a Thrift Server directly.
+
+Stores, warehouses and dimensions belong to c1, catalog sales to c2, web sales to c3. c2 has
+copies of everything else and c3 of the dimensions, so that the inputs decide where each runs.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyhive import hive
+
+from cli.stack.stack import Stack
+from conf.names import ClusterName
+from tests.e2e import tpcds
+from tests.e2e.conftest import C1, C2, C3, Tables, rows, server
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(not tpcds.SHARED.is_dir(), reason="no shared TPC-DS data"),
+]
+
+DATABASE = "tpcds"
+FACTS_OF_C1 = {"store_sales", "store_returns", "inventory"}
+QUERIES = dict(tpcds.queries()) if tpcds.SHARED.is_dir() else {}
+
+
+def _home(table: str) -> ClusterName:
+    if table.startswith("catalog_"):
+        return C2
+    return C3 if table.startswith("web_") else C1
+
+
+@pytest.fixture(scope="module")
+def through(stack: Stack) -> Iterator[Any]:
+    """A session through the proxy, once the tables are there."""
+    proxy = server(stack, None)
+    connection = hive.connect(proxy.host, proxy.port)
+    cursor = connection.cursor()
+    rows(cursor, f"CREATE DATABASE {DATABASE}")
+    tables = Tables(stack)
+    for table in tpcds.table_names():
+        home = _home(table)
+        rows(cursor, f"USE CLUSTER {home}", *tpcds.load_statements(table, DATABASE))
+        if home != C2:
+            tables.copy(f"{DATABASE}.{table}", C2)
+        if home == C1 and table not in FACTS_OF_C1:
+            tables.copy(f"{DATABASE}.{table}", C3)
+    rows(cursor, "USE CLUSTER", f"USE {DATABASE}")
+    yield cursor
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def direct(stack: Stack, through: Any) -> Iterator[Any]:
+    """A session on c2's Thrift Server, which can read everything."""
+    endpoint = server(stack, C2)
+    connection = hive.connect(endpoint.host, endpoint.port)
+    cursor = connection.cursor()
+    rows(cursor, f"USE {DATABASE}")
+    yield cursor
+    connection.close()
+
+
+def test_there_are_99() -> None:
+    assert sorted(QUERIES) == list(range(1, 100))
+
+
+@pytest.mark.parametrize("number", sorted(QUERIES))
+def test_the_same_rows(through: Any, direct: Any, number: int) -> None:
+    query = QUERIES[number]
+    assert sorted(map(repr, rows(through, query))) == sorted(map(repr, rows(direct, query)))
+
+
+def test_the_inputs_decided(through: Any) -> None:
+    """Of the 99, some run in each cluster."""
+    where = set()
+    for number in (3, 5, 20, 86):
+        plan = rows(through, f"EXPLAIN CLUSTER {QUERIES[number]}")
+        where |= {name for name in (C1, C2, C3) if name in repr(plan[0])}
+    assert where == {C1, C2, C3}
