@@ -1,0 +1,64 @@
+"""`causeway metastore serve`: a thrift endpoint per cluster in front of one Hive Metastore."""
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+
+import uvloop
+
+from cli.target import add_target_arguments, load_settings
+from conf.settings import Settings
+from conf.topology import Endpoint
+from metastore.net.server import DEFAULT, ViewServer
+
+_ANY = Endpoint("127.0.0.1", 0)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_target_arguments(parser)
+    parser.add_argument(
+        "--ports",
+        default="",
+        metavar="NAME=PORT,..",
+        help="ports instead of those in the settings; `default=PORT` adds an endpoint that acts"
+        " as the default cluster; 0 is any free port",
+    )
+    parser.add_argument(
+        "--leftovers",
+        type=Path,
+        metavar="FILE",
+        help="where to record copies that a drop leaves behind (docs/metastore-view.md)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(message)s")
+    settings = load_settings(args)
+    uvloop.run(_serve(settings, endpoints(settings, args.ports), args.leftovers))
+    return 0
+
+
+def endpoints(settings: Settings, ports: str) -> dict[str, Endpoint]:
+    """Where each endpoint listens. Raises ValueError."""
+    listen = {str(name): settings.views.get(name, _ANY) for name in settings.topology.clusters}
+    for pair in filter(None, ports.split(",")):
+        name, equals, port = pair.partition("=")
+        if not equals or not port.isdigit() or (name not in listen and name != DEFAULT):
+            raise ValueError(f"--ports: {pair!r} is not NAME=PORT of a cluster or {DEFAULT!r}")
+        listen[name] = Endpoint(listen.get(name, _ANY).host, int(port))
+    return listen or {DEFAULT: _ANY}
+
+
+async def _serve(settings: Settings, listen: dict[str, Endpoint], leftovers: Path | None) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await ViewServer(settings, leftovers).run(listen, _announce, stop)
+
+
+def _announce(name: str, endpoint: Endpoint) -> None:
+    print(f"view {name} {endpoint}", flush=True)

@@ -1,0 +1,131 @@
+"""The metastore's endpoints, one a cluster, in front of one unmodified Hive Metastore."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from conf.settings import Settings
+from conf.topology import Endpoint
+from metastore.errors import MetastoreDown
+from metastore.hms.binary import Malformed
+from metastore.net.leftovers import LeftoverLog
+from metastore.net.session import Session
+from metastore.net.shared import Shared
+from metastore.net.upstream import CHUNK, Upstream, connected
+from metastore.view.locations import ClusterView
+
+DEFAULT = "default"  # the endpoint of the default cluster under its own name (DC-A1)
+MAX_CLIENTS = 2000  # of one process
+_RETRY = 0.2  # seconds
+
+log = logging.getLogger("causeway.view")
+Announce = Callable[[str, Endpoint], None]
+
+
+class ViewServer:
+    """All endpoints of one process."""
+
+    def __init__(self, settings: Settings, leftovers: Path | None = None) -> None:
+        self._settings = settings
+        self._shared = Shared(LeftoverLog(leftovers))
+        self._clients = 0
+
+    async def run(
+        self, listen: Mapping[str, Endpoint], announce: Announce, stop: asyncio.Event
+    ) -> None:
+        """Listens until `stop`; `announce` is told each endpoint's name and address.
+
+        Begins when the metastore answers: clients try again to connect, but not to call.
+        """
+        if not await self._metastore_answers(stop):
+            return
+        async with AsyncExitStack() as stack:
+            for name, endpoint in listen.items():
+                handler = self._handler(self._view(name))
+                server = await asyncio.start_server(
+                    handler, endpoint.host, endpoint.port, limit=CHUNK
+                )
+                await stack.enter_async_context(server)
+                host, port = server.sockets[0].getsockname()[:2]
+                announce(name, Endpoint(host, port))
+            await stop.wait()
+
+    async def _metastore_answers(self, stop: asyncio.Event) -> bool:
+        told = False
+        while not stop.is_set():
+            try:
+                async with connected(self._settings.metastores):
+                    return True
+            except MetastoreDown as error:
+                if not told:
+                    log.warning("waiting: %s", error)
+                told = True
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), _RETRY)
+        return False
+
+    def _view(self, name: str) -> ClusterView | None:
+        topology = self._settings.topology
+        if not topology.in_use:
+            return None
+        cluster = ClusterName(name)
+        if cluster not in topology and name == DEFAULT and topology.default is not None:
+            cluster = topology.default
+        return ClusterView(cluster, topology)
+
+    def _handler(
+        self, view: ClusterView | None
+    ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[None, None, None]]:
+        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if self._clients >= MAX_CLIENTS:
+                log.warning("more than %d clients: one turned away", MAX_CLIENTS)
+                writer.close()
+                return
+            self._clients += 1
+            try:
+                await self._client(view, reader, writer)
+            finally:
+                self._clients -= 1
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+
+        return handle
+
+    async def _client(
+        self,
+        view: ClusterView | None,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        try:
+            async with connected(self._settings.metastores) as upstream:
+                if view is None:
+                    await _carry(reader, writer, upstream)
+                else:
+                    await Session(view, self._shared, reader, writer, upstream).serve()
+        except (OSError, TimeoutError, CausewayError, Malformed) as error:
+            log.warning("client %s dropped: %s", writer.get_extra_info("peername"), error)
+
+
+async def _carry(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upstream: Upstream
+) -> None:
+    """Bytes both ways, untouched: no cluster is configured (DC-N1)."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_pump(reader, upstream.writer))
+        group.create_task(_pump(upstream.reader, writer))
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while chunk := await reader.read(CHUNK):
+            writer.write(chunk)
+            await writer.drain()
+    finally:
+        with suppress(OSError, RuntimeError):
+            writer.write_eof()

@@ -1,0 +1,168 @@
+"""One client of one endpoint: reads calls, has them decided, carries the bytes."""
+
+import asyncio
+import uuid
+from contextlib import AsyncExitStack
+from dataclasses import replace
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from metastore.hms.binary import (
+    STRUCT,
+    Incomplete,
+    read_message_header,
+    read_struct,
+    skip_value,
+)
+from metastore.net.shared import Shared
+from metastore.net.upstream import CHUNK, Upstream
+from metastore.view import replies
+from metastore.view.admission import Context, admit
+from metastore.view.call import Call, ref_of
+from metastore.view.errors import TooLarge, UnknownCluster, UnknownMethod
+from metastore.view.facts import Asking, T, table_now
+from metastore.view.locations import ClusterView
+from metastore.view.methods import ON_CLUSTER, Act, MethodSpec, Shape, methods
+from metastore.view.outbound import ReplyStream
+
+MAX_REQUEST = 128 * 1024 * 1024  # bytes
+LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
+USE_CLUSTER, CHANGES, FORGET = "use_cluster", "causeway_changes", "causeway_forget"
+_OWN = {name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER,)}
+
+
+class Session:
+    """The calls of one connection, one after the other."""
+
+    def __init__(
+        self,
+        view: ClusterView,
+        shared: Shared,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        upstream: Upstream,
+    ) -> None:
+        self._view = view
+        self._home = view
+        self._shared = shared
+        self._reader = reader
+        self._writer = writer
+        self._upstream = upstream
+        self._buffer = bytearray()
+
+    async def serve(self) -> None:
+        """Until the client goes."""
+        while (message := await self._next_message()) is not None:
+            try:
+                await self._handle(message)
+            except CausewayError as error:
+                _, name, sequence, _ = read_message_header(message)
+                spec = methods().get(name.removesuffix(ON_CLUSTER)) or _OWN.get(name)
+                if spec is None:
+                    await self._send(replies.unknown_method(name, sequence, str(error)))
+                else:
+                    await self._send(replies.refusal(spec, name, sequence, str(error)))
+
+    async def _next_message(self) -> bytes | None:
+        while True:
+            try:
+                _, _, _, body = read_message_header(self._buffer)
+                end = skip_value(self._buffer, body, STRUCT)
+            except Incomplete:
+                if len(self._buffer) > MAX_REQUEST:
+                    raise TooLarge("a request is beyond the limit") from None
+            else:
+                message = bytes(self._buffer[:end])
+                del self._buffer[:end]
+                return message
+            chunk = await self._reader.read(CHUNK)
+            if not chunk:
+                return None
+            self._buffer += chunk
+
+    async def _handle(self, message: bytes) -> None:
+        _, name, sequence, body = read_message_header(message)
+        if name in (USE_CLUSTER, CHANGES, FORGET):
+            await self._own_method(message, name, sequence, body)
+            return
+        view = self._view
+        plain = name.removesuffix(ON_CLUSTER)
+        if plain not in methods():
+            raise UnknownMethod(f"{name} is not a call that this view knows.")
+        if plain != name:
+            cluster, message = replies.taken_cluster(message)
+            view = replace(self._known(cluster), aware=True)
+            _, _, _, body = read_message_header(message)
+        call = Call(methods()[plain], sequence, message, body)
+        if call.spec.act is Act.RELAY:
+            await self._relay(call, name, view)
+        else:
+            await self._mutate(call, name, view)
+
+    async def _relay(self, call: Call, name: str, view: ClusterView) -> None:
+        owner: ClusterName | None = None
+        place = call.spec.outbound
+        if view.aware and place is not None and place.shape is Shape.PARTITION:
+            for database, table in call.named():
+                now = await self._answered(table_now(view, database, table), view)
+                owner = None if now is None else now.placement.primary
+        await self._forward(call, name, ReplyStream(place, view, owner))
+
+    async def _mutate(self, call: Call, name: str, view: ClusterView) -> None:
+        context = Context(view, lambda: uuid.uuid4().hex)
+        async with AsyncExitStack() as stack:
+            for lock in self._shared.locks(call.tables()):
+                await stack.enter_async_context(lock)
+            admitted = await self._answered(admit(call, context), view)
+            ticket = self._shared.leftovers.intend(admitted.leftovers)
+            stream = ReplyStream(call.spec.outbound, view)
+            try:
+                await self._upstream.send(admitted.request)
+                pieces = [piece async for piece in self._upstream.replies(stream)]
+            finally:
+                self._shared.changed(admitted.changed)
+            self._shared.leftovers.settle(ticket, dropped=not stream.failed)
+        reply = b"".join(pieces)
+        await self._send(reply if name == call.spec.name else replies.renamed(reply, name))
+
+    async def _forward(self, call: Call, name: str, stream: ReplyStream) -> None:
+        await self._upstream.send(call.data)
+        first = name != call.spec.name
+        async for piece in self._upstream.replies(stream):
+            await self._send(replies.renamed(piece, name) if first else piece)
+            first = False
+
+    async def _answered(self, questions: Asking[T], view: ClusterView) -> T:
+        """Puts the questions to the metastore, one after the other."""
+        try:
+            question = next(questions)
+            while True:
+                question = questions.send(await self._upstream.ask(question, view))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    async def _own_method(self, message: bytes, name: str, sequence: int, body: int) -> None:
+        arguments, _ = read_struct(message, body)
+        if name == USE_CLUSTER:
+            cluster = str(arguments.get(1) or "")
+            home = replace(self._home, aware=False)
+            self._view = replace(self._known(cluster), aware=True) if cluster else home
+            await self._send(replies.nothing(name, sequence))
+        elif name == FORGET:
+            self._shared.changed((ref_of(str(arguments.get(1, "")), str(arguments.get(2, ""))),))
+            await self._send(replies.nothing(name, sequence))
+        else:
+            wait = min(max(int(arguments.get(2, 0)) / 1000, 0.0), LONGEST_WAIT)
+            news = await self._shared.news(int(arguments.get(1, 0)), wait)
+            await self._send(replies.changes(name, sequence, news))
+
+    def _known(self, cluster: str) -> ClusterView:
+        if cluster not in self._view.topology:
+            known = ", ".join(self._view.topology.clusters)
+            raise UnknownCluster(f"No cluster {cluster!r} in hive.cluster.properties ({known}).")
+        return replace(self._home, cluster=ClusterName(cluster))
+
+    async def _send(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()

@@ -1,0 +1,45 @@
+"""What all endpoints of one process share: locks, the feed of changes, the record of leftovers."""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from weakref import WeakValueDictionary
+
+from conf.names import TableRef
+from metastore.net.leftovers import LeftoverLog
+from metastore.view.feed import ChangeFeed, News
+
+
+class Shared:
+    """One a process."""
+
+    def __init__(self, leftovers: LeftoverLog) -> None:
+        self.leftovers = leftovers
+        self._feed = ChangeFeed()
+        self._more = asyncio.Event()
+        self._locks: WeakValueDictionary[TableRef, asyncio.Lock] = WeakValueDictionary()
+
+    def locks(self, tables: Iterable[TableRef]) -> list[asyncio.Lock]:
+        """One a table, in an order that cannot deadlock: facts are read, then written back."""
+        return [self._lock(table) for table in sorted(set(tables))]
+
+    def changed(self, tables: tuple[TableRef, ...]) -> None:
+        """Tells whoever follows the feed."""
+        self._feed.add(tables)
+        self._more.set()
+        self._more = asyncio.Event()
+
+    async def news(self, since: int, wait: float) -> News:
+        """What changed since then; waits up to `wait` seconds for something."""
+        news = self._feed.since(since)
+        if not news.tables and not news.all and wait:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._more.wait(), wait)
+            news = self._feed.since(since)
+        return news
+
+    def _lock(self, table: TableRef) -> asyncio.Lock:
+        lock = self._locks.get(table)
+        if lock is None:
+            lock = self._locks[table] = asyncio.Lock()
+        return lock

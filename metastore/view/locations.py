@@ -1,0 +1,90 @@
+"""Where things are for each cluster: pure functions of paths and placements (D2, D10)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from conf.names import ClusterName
+from conf.placement import COPY_PREFIX, WRITE, BadPlacement, read_placement
+from conf.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """The metastore as `cluster` sees it.
+
+    `aware` says that the client names clusters itself and understands PrimaryCluster and
+    SecondaryClusters of StorageDescriptor (DC-S1).
+    """
+
+    cluster: ClusterName
+    topology: Topology
+    aware: bool = False
+
+    @property
+    def owner(self) -> ClusterName:
+        """The primary of objects that name none (DC-C1)."""
+        return self.topology.default or self.cluster
+
+    def local_copy(self, parameters: Mapping[str, str]) -> str | None:
+        """The location of the cluster's own fresh copy; None means the object's own location.
+
+        Facts that cannot be read, and a copy that may be stale, give None: the primary always
+        has the data.
+        """
+        if COPY_PREFIX + self.cluster not in parameters:
+            return None
+        try:
+            placement = read_placement(parameters, self.owner)
+        except BadPlacement:
+            return None
+        copy = placement.copy_in(self.cluster)
+        if copy is None or placement.primary == self.cluster or not placement.is_fresh(copy):
+            return None
+        return copy.location
+
+    def warehouse_location(self, location: str) -> str:
+        """A database's location as the cluster's own: its file system and the same path."""
+        return moved(location, self.topology, self.cluster)
+
+    def shared_location(self, location: str) -> str:
+        """A database's location as the metastore keeps it: the default cluster's."""
+        return moved(location, self.topology, self.owner)
+
+
+def moved(location: str, topology: Topology, target: ClusterName) -> str:
+    """`location` with its cluster's file system replaced by the target's.
+
+    A location of no cluster (an object store that all share) stays; a bare path is put in the
+    target's file system.
+    """
+    if target not in topology:
+        return location
+    home = _canonical(topology.clusters[target].filesystem)
+    if location.startswith("/"):
+        return home + location
+    here = _canonical(location)
+    roots = (_canonical(cluster.filesystem) for cluster in topology.clusters.values())
+    under = [root for root in roots if here == root or here.startswith(root + "/")]
+    if not under:
+        return location
+    root = max(under, key=len)
+    return location if root == home else home + here[len(root) :]
+
+
+def bumped(parameters: Mapping[str, str], write_id: str) -> str:
+    """The write id of an object that the view is about to change (D10).
+
+    A mark that is open stays: it belongs to whoever opened it, and copies are stale meanwhile.
+    """
+    current = parameters.get(WRITE, "")
+    return current if current.endswith("+") else write_id
+
+
+def _canonical(location: str) -> str:
+    """`file:/x` and `file:///x/` name the same place."""
+    scheme, colon, rest = location.partition(":")
+    if not colon:
+        return location.rstrip("/")
+    if rest.startswith("/") and not rest.startswith("//"):
+        rest = "//" + rest
+    return f"{scheme}:{rest.rstrip('/')}"

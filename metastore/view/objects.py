@@ -1,0 +1,244 @@
+"""Finds tables, partitions and databases in thrift bytes: spans, never copies of the rest.
+
+What is not named here is skipped, so a field that we do not know stays byte for byte.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from struct import Struct as Format
+
+from conf.placement import RESERVED_PREFIX
+from metastore.hms.binary import (
+    LIST,
+    MAP,
+    STOP,
+    STRING,
+    STRUCT,
+    Incomplete,
+    Malformed,
+    read_field_header,
+    read_list_header,
+    skip_value,
+)
+from metastore.view.methods import LIST as EACH
+from metastore.view.methods import Path, Shape
+
+Span = tuple[int, int]
+Edit = tuple[int, int, bytes]
+
+_U32 = Format(">I").unpack_from
+_RESERVED = RESERVED_PREFIX.encode()
+_SD_LOCATION, _SD_SERDE, _SERDE_PARAMETERS = 2, 7, 3
+_MAP_HEADER = 6
+_NO_FIELD = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Field ids of one shape."""
+
+    descriptor: int = _NO_FIELD
+    parameters: int = _NO_FIELD
+    location: int = _NO_FIELD
+
+
+LAYOUTS = {
+    Shape.TABLE: Layout(descriptor=7, parameters=9),
+    Shape.PARTITION: Layout(descriptor=6, parameters=7),
+    Shape.BARE_PARTITION: Layout(parameters=5),
+    Shape.DATABASE: Layout(location=3),
+}
+
+
+@dataclass(slots=True)
+class Found:
+    """One object's places. Spans of strings and maps include their length or header.
+
+    `end` is past the object's STOP, `descriptor_end` at the descriptor's STOP. `ours` has its
+    `causeway.` parameters. `fields` has the other fields' spans by id.
+    """
+
+    start: int
+    end: int = 0
+    descriptor: int | None = None
+    descriptor_end: int = 0
+    location: Span | None = None
+    path: Span | None = None
+    parameters: Span | None = None
+    ours: dict[str, str] = field(default_factory=dict)
+    fields: dict[int, Span] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Memory:
+    """The bytes of the last descriptor before and after its location.
+
+    Partitions of one table differ in little else; bytes that are equal to a structure already
+    walked need no second walk.
+    """
+
+    head: bytes = b"\0"
+    tail: bytes = b"\0"
+
+
+def scan(data: bytes | bytearray, at: int, shape: Shape, memory: Memory | None = None) -> Found:
+    """The object that begins at `at`. Raises Incomplete, Malformed.
+
+    With a `memory` the serde's `path` is not looked for: a partition's is its table's, and
+    nobody reads it.
+    """
+    layout = LAYOUTS[shape]
+    found = Found(at)
+    while True:
+        kind, number, value = read_field_header(data, at)
+        if kind == STOP:
+            found.end = value
+            return found
+        if number == layout.descriptor and kind == STRUCT:
+            at = _scan_descriptor(data, value, found, memory)
+        elif number == layout.parameters and kind == MAP:
+            at = _scan_parameters(data, value, found)
+        else:
+            at = skip_value(data, value, kind)
+            found.fields[number] = (value, at)
+            if number == layout.location and kind == STRING:
+                found.location = (value, at)
+
+
+def places(data: bytes | bytearray, at: int, path: Path, kind: int = STRUCT) -> Iterator[Span]:
+    """The (start, wire type) of every value at `path` below the value at `at`."""
+    if not path:
+        yield at, kind
+        return
+    step, rest = path[0], path[1:]
+    if step == EACH:
+        if kind != LIST:
+            raise Malformed("a list was expected")
+        element, count, at = read_list_header(data, at)
+        for _ in range(count):
+            yield from places(data, at, rest, element)
+            at = skip_value(data, at, element)
+        return
+    if kind != STRUCT:
+        raise Malformed("a structure was expected")
+    while True:
+        inner, number, value = read_field_header(data, at)
+        if inner == STOP:
+            return
+        if number == step:
+            yield from places(data, value, rest, inner)
+        at = skip_value(data, value, inner)
+
+
+def strings_at(data: bytes | bytearray, at: int, path: Path) -> list[str]:
+    """Every string at `path` of the struct at `at`."""
+    return [text(data, start) for start, kind in places(data, at, path) if kind == STRING]
+
+
+def text(data: bytes | bytearray, at: int) -> str:
+    """The string whose length is at `at`."""
+    end = at + 4 + _U32(data, at)[0]
+    return str(data[at + 4 : end], "utf-8", "surrogateescape")
+
+
+def string_list(data: bytes | bytearray, at: int) -> list[str]:
+    """The list<string> at `at`."""
+    element, count, at = read_list_header(data, at)
+    if element != STRING and count:
+        raise Malformed("a list of strings was expected")
+    values = []
+    for _ in range(count):
+        values.append(text(data, at))
+        at = skip_value(data, at, STRING)
+    return values
+
+
+def entries(data: bytes | bytearray, span: Span) -> Iterator[tuple[bytes, Span]]:
+    """(key, span of the whole entry) of a map<string, string>."""
+    at = span[0] + _MAP_HEADER
+    while at < span[1]:
+        middle = skip_value(data, at, STRING)
+        end = skip_value(data, middle, STRING)
+        yield bytes(data[at + 4 : middle]), (at, end)
+        at = end
+
+
+def encoded(value: str) -> bytes:
+    """A string with its length before it."""
+    raw = value.encode("utf-8", "surrogateescape")
+    return len(raw).to_bytes(4, "big") + raw
+
+
+def spliced(data: bytes | bytearray, start: int, end: int, edits: list[Edit]) -> bytes:
+    """data[start:end] with the edits made; they do not overlap."""
+    pieces: list[bytes | bytearray] = []
+    for first, last, replacement in sorted(edits):
+        pieces += (data[start:first], replacement)
+        start = last
+    pieces.append(data[start:end])
+    return b"".join(pieces)
+
+
+def _scan_descriptor(data: bytes | bytearray, at: int, found: Found, memory: Memory | None) -> int:
+    found.descriptor = at
+    if memory is not None and data.startswith(memory.head, at):
+        location = at + len(memory.head)
+        after = skip_value(data, location, STRING)
+        if data.startswith(memory.tail, after):
+            found.location = (location, after)
+            end = after + len(memory.tail)
+            found.descriptor_end = end - 1
+            return end
+    start = at
+    while True:
+        kind, number, value = read_field_header(data, at)
+        if kind == STOP:
+            found.descriptor_end = at
+            break
+        at = skip_value(data, value, kind)
+        if number == _SD_LOCATION and kind == STRING:
+            found.location = (value, at)
+        elif number == _SD_SERDE and kind == STRUCT and memory is None:
+            found.path = _serde_path(data, value)
+    if memory is not None and found.location is not None:
+        memory.head = bytes(data[start : found.location[0]])
+        memory.tail = bytes(data[found.location[1] : value])
+    return value
+
+
+def _serde_path(data: bytes | bytearray, at: int) -> Span | None:
+    for start, kind in places(data, at, (_SERDE_PARAMETERS,)):
+        if kind != MAP:
+            continue
+        for key, (entry, end) in entries(data, (start, skip_value(data, start, MAP))):
+            if key.lower() == b"path":
+                return entry + 4 + len(key), end
+    return None
+
+
+def _scan_parameters(data: bytes | bytearray, at: int, found: Found) -> int:
+    if at + _MAP_HEADER > len(data):
+        raise Incomplete
+    start = at
+    count = _U32(data, at + 2)[0]
+    size = len(data)
+    at += _MAP_HEADER
+    if count and (data[start], data[start + 1]) != (STRING, STRING):
+        raise Malformed("parameters are not text")
+    for _ in range(count):
+        # The innermost loop of a reply with many partitions: no calls but the two reads.
+        if at + 4 > size:
+            raise Incomplete
+        middle = at + 4 + _U32(data, at)[0]
+        if middle + 4 > size:
+            raise Incomplete
+        end = middle + 4 + _U32(data, middle)[0]
+        if data.startswith(_RESERVED, at + 4):
+            if end > size:
+                raise Incomplete
+            found.ours[text(data, at)] = text(data, middle)
+        at = end
+    if at > size:
+        raise Incomplete
+    found.parameters = (start, at)
+    return at
