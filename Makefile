@@ -47,7 +47,7 @@ oracle: install ## accuracy of the analysis against Hive's own record
 	$(BIN)/python -m bench.oracle
 
 golden: install ## write the golden files anew; the diff is the review
-	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router
+	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/cli/test_errors.py
 
 guard: ## the Spark extension that keeps writes in the primary (needs Maven)
 	mvn --quiet --file guard/pom.xml package

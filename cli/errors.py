@@ -1,0 +1,10 @@
+"""What a command of ours may fail with before it reaches a room. Codes CW50x."""
+
+from conf.errors import CausewayError
+
+
+class NoClusters(CausewayError):
+    """A command that needs clusters was given settings without any."""
+
+    code = "CW503"
+    hint = "Set hive.cluster.properties (docs/settings.md)."

@@ -1,0 +1,80 @@
+"""`causeway route`: where a statement would run, and why, without running it."""
+
+import argparse
+import asyncio
+import dataclasses
+import json
+import os
+import pwd
+
+from cli.errors import NoClusters
+from cli.target import add_target_arguments, load_settings
+from conf.settings import Settings
+from dialect import cluster_grammar
+from dialect.cluster_grammar import ExplainCluster
+from metastore.net.loader import Loader
+from metastore.snapshot import Snapshot
+from proxy.net.facts import Decider
+from proxy.session.commands import use_cluster
+from proxy.session.session import SessionState
+from router.decision import Answer
+from router.report import Report, report
+from router.request import tables_needed
+
+_REFUSED = 3  # exit status, so that a script can tell a refusal from a failure
+_PROTOCOL = 0  # no wire here; any version will do
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_target_arguments(parser)
+    parser.add_argument("--use", metavar="CLUSTER", help="as after USE CLUSTER")
+    parser.add_argument("--database", default="default", metavar="DB", help="as after USE")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("sql", metavar="SQL")
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = load_settings(args)
+    if not settings.topology.in_use:
+        raise NoClusters("the settings name no cluster, so nothing is routed.")
+    session = SessionState.opened(
+        _user(), _PROTOCOL, {"use:database": args.database}, settings.topology
+    )
+    if args.use:
+        use_cluster(session, args.use)
+    told = asyncio.run(_decide(settings, session, args.sql))
+    print(json.dumps(dataclasses.asdict(told)) if args.json else in_words(told))
+    return _REFUSED if told.decision == "refuse" else 0
+
+
+def in_words(told: Report) -> str:
+    """A few lines for a terminal."""
+    first = {
+        "run": f"run in {told.cluster}",
+        "answer": "answered by Causeway",
+        "refuse": f"refused with {told.code}",
+    }[told.decision]
+    lines = [f"{first} ({told.rule}): {told.because}"]
+    if told.reads:
+        lines.append(f"reads   {', '.join(told.reads)}")
+    if told.writes:
+        lines.append(f"writes  {', '.join(told.writes)}")
+    return "\n".join(lines)
+
+
+async def _decide(settings: Settings, session: SessionState, sql: str) -> Report:
+    command = cluster_grammar.parse(sql, settings.topology.in_use)
+    if isinstance(command, ExplainCluster):
+        sql = command.statement
+    elif command is not None:
+        return report(None, Answer("DC-U1", "the statement is Causeway's own"), {})
+    snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
+    decider = Decider(settings, snapshot, Loader(settings, snapshot))
+    statement = await decider.analyse(sql, session.namespace())
+    decision = await decider.decide(statement, session)
+    facts = {table: snapshot.facts(table, ()) for table in tables_needed(statement)}
+    return report(statement, decision, facts)
+
+
+def _user() -> str:
+    return pwd.getpwuid(os.getuid()).pw_name

@@ -1,0 +1,62 @@
+"""A decision in words, as `causeway route` and EXPLAIN CLUSTER tell it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from conf.names import PartitionRef
+from conf.partitions import TableFacts
+from dialect.statement import AllPartitions, Known, Read, Unknown, Write
+from router.decision import Answer, Decision, Refuse, RunIn
+from router.request import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`reads` and `writes` are `db.table`, or `db.table@key=value` where only some partitions
+    are touched; `code` is that of a refusal.
+    """
+
+    decision: str
+    cluster: str | None
+    rule: str
+    because: str
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    code: str | None = None
+
+
+def report(statement: Known | Unknown | None, decision: Decision, facts: Facts) -> Report:
+    """`statement` is None for those that Causeway answers itself; `facts` are the router's."""
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    if isinstance(statement, Known):
+        named = (name for read in statement.reads for name in _read(read, facts.get(read.table)))
+        reads = tuple(dict.fromkeys(named))
+        writes = tuple(dict.fromkeys(name for each in statement.writes for name in _write(each)))
+    match decision:
+        case RunIn(cluster, rule, because):
+            return Report("run", cluster, rule, because, reads, writes)
+        case Answer(rule, because):
+            return Report("answer", None, rule, because, reads, writes)
+        case Refuse(code, _, rule, because, _):
+            return Report("refuse", None, rule, because, reads, writes, code)
+        case _:
+            assert_never(decision)
+
+
+def _read(read: Read, facts: TableFacts | None) -> Iterator[str]:
+    placed = None if facts is None else facts.partitions
+    if placed is None or isinstance(read.partitions, AllPartitions):
+        yield str(read.table)
+        return
+    for row in read.partitions.select(placed.partitions):
+        yield str(PartitionRef(read.table, placed.partitions.spec(row)))
+
+
+def _write(write: Write) -> Iterator[str]:
+    if not write.named or write.dynamic:
+        yield str(write.table)
+        return
+    for spec in write.named:
+        yield str(PartitionRef(write.table, spec))
