@@ -7,7 +7,7 @@ from conf.names import TableRef, partition_name
 from conf.partitions import PartitionKey, PartitionSet
 from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.analyze import analyze as analyze_statement
-from dialect.statement import Known, Namespace, PartitionPredicate
+from dialect.statement import CreateTempTable, Known, Namespace, PartitionPredicate
 
 Entry = Mapping[str, Any]
 
@@ -29,6 +29,16 @@ class OracleCatalog:
         keys = [PartitionKey(name, kind) for name, kind in zip(names, types, strict=True)]
         rows = ([row[name] for name in names] for row in entry.get("partitions") or [])
         return PartitionSet(keys, rows)
+
+
+class _Masked(dict[str, str]):
+    """The test driver's own variables (its folders), which the data set does not keep."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or str(name).startswith(("system:", "hiveconf:"))
+
+    def __missing__(self, name: str) -> str:
+        return f"/masked/{name}"
 
 
 def table_info(ref: TableRef, entry: Entry) -> TableInfo:
@@ -55,13 +65,16 @@ def table_info(ref: TableRef, entry: Entry) -> TableInfo:
 def analyze(sql: str, catalog: Mapping[str, Any]) -> dict[str, Any] | None:
     """The scorer's contract: names as "db.table", partitions as "db.table@k=v/k2=v2"."""
     ours = OracleCatalog(catalog)
-    answer = analyze_statement(sql, Namespace(catalog["__session__"]["db"]), ours)
+    session = catalog["__session__"]
+    answer = analyze_statement(sql, Namespace(session["db"], _Masked(session["settings"])), ours)
     if not isinstance(answer, Known):
         return None
+    made = answer.effect
+    temporary = {f"{session['db']}.{made.name}"} if isinstance(made, CreateTempTable) else set()
     reads = [*answer.reads, *answer.defined]
     return {
         "inputs": {str(read.table) for read in reads} | {str(view) for view in answer.views},
-        "outputs": {str(write.table) for write in answer.writes},
+        "outputs": {str(write.table) for write in answer.writes} | temporary,
         "input_partitions": [
             name for read in reads for name in _names(ours, read.table, read.partitions)
         ],

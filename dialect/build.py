@@ -49,8 +49,9 @@ _CLAUSES = ("where", "having", "group", "order", "sort", "cluster", "distribute"
 @dataclass(slots=True)
 class _Cte:
     query: exp.Expr
-    outer: "Mapping[str, _Cte]"
+    outer: "dict[str, _Cte]"
     columns: tuple[str, ...]
+    later: "dict[str, _Cte]" = field(default_factory=dict)
     node: Node | None = None
 
 
@@ -69,6 +70,7 @@ class Builder:
     _depth: int = 0
     _database: str = ""
     _sees_temps: bool = True
+    _later: dict[str, _Cte] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._database = self.namespace.database.lower()
@@ -124,6 +126,7 @@ class Builder:
             alias = each.args["alias"]
             names = tuple(column.name.lower() for column in alias.args.get("columns") or ())
             known[alias.name.lower()] = _Cte(each.this, dict(known), names)
+        _let_see_later(known, [each.args["alias"].name.lower() for each in clause.expressions])
         return known
 
     def _wrapped(self, tree: exp.Subquery, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
@@ -310,6 +313,8 @@ class Builder:
         if temporary is not None:
             return temporary, parts[-1], None
         ref = table_ref(parts, self._database)
+        if len(parts) == 1 and parts[0] in self._later and self.look_up(ref) is None:
+            return self._cte(self._later[parts[0]]), parts[0], None
         return self.table(ref), ref.name, ref.db
 
     def named(self, parts: list[str]) -> Node:
@@ -361,7 +366,13 @@ class Builder:
     def _cte(self, cte: _Cte) -> Node:
         if cte.node is not None and self.shared:
             return cte.node
+        if self._depth >= MAX_VIEW_DEPTH:
+            raise NotUnderstood(f"WITH clauses nested deeper than {MAX_VIEW_DEPTH}")
+        before, self._later = self._later, cte.later
+        self._depth += 1
         node = self._opened(cte.query, cte.outer, None)
+        self._depth -= 1
+        self._later = before
         if cte.columns:
             node = plan.Renamed(self.rid(), node, cte.columns)
         cte.node = node
@@ -386,6 +397,12 @@ class Builder:
             # Hive's `t('property'='value')`: a table with hints.
             return self.table(TableRef(self._database, name))
         raise NotUnderstood(f"the table function {name}")
+
+
+def _let_see_later(known: dict[str, _Cte], names: list[str]) -> None:
+    """Hive lets a CTE use one that follows it; Spark looks for a table of that name first."""
+    for at, name in enumerate(names):
+        known[name].later = {each: known[each] for each in names[at + 1 :]}
 
 
 def _parts(tree: exp.Table) -> list[str]:

@@ -48,7 +48,7 @@ class Context:
 
     def query(self, tokens: Sequence[Token]) -> Node:
         """The plan of a query; its tables count as read."""
-        tree = parse(standard(list(tokens), self.words.sql), self.words.sql)
+        tree = parse(standard(list(tokens)), self.words.sql)
         node = self.builder.query(tree)
         self.roots.append(node)
         return node

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
 from conf.tables import ViewText
 from dialect.context import Context
 from dialect.errors import NotUnderstood
+from dialect.predicate import Matching, any_of
 from dialect.statement import (
+    ALL,
+    NONE,
     Action,
     CreateTempFunction,
     CreateTempTable,
@@ -16,6 +19,7 @@ from dialect.statement import (
     DropTemp,
     DropTempFunction,
     Known,
+    PartitionPredicate,
     Read,
 )
 from dialect.words import Words, partition_spec, table_ref
@@ -24,6 +28,9 @@ _DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE")
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
 # Objects of other kinds: no table's data is touched by making or dropping them.
 _OTHER_OBJECTS = ("ROLE", "INDEX", "MACRO", "RESOURCE", "SCHEDULED", "WORKLOAD", "DATACONNECTOR")
+
+_OPEN = Token(TokenType.L_PAREN, "(")
+_CLOSE = Token(TokenType.R_PAREN, ")")
 
 
 def _create(context: Context) -> Known:
@@ -117,7 +124,8 @@ def _table_clauses(words: Words) -> str | None:
     while not words.done:
         if words.word() in _QUERY or (words.sees("(") and _is_query_group(words)):
             return location
-        if words.take("AS"):
+        if words.sees("AS") and (words.word(1) in _QUERY or words.word(1) == "("):
+            words.at += 1
             return location
         if words.take("LOCATION"):
             location = words.text()
@@ -160,7 +168,7 @@ def _create_view(context: Context, temporary: bool, replace: bool, modifiers: se
     existing = context.look_up(ref)
     if existing is not None and if_not_exists:
         words.rest()
-        return context.known("create_view")
+        return context.known("create_view", writes=[context.write(ref, Action.VIEW)])
     context.rest_is_query()
     if materialized:
         return context.known("create_mview", writes=[context.write(ref, Action.CREATE)])
@@ -259,7 +267,9 @@ def _truncate(context: Context) -> Known:
     words.take("TABLE")
     ref = context.table_name()
     spec = partition_spec(words) if words.take("PARTITION") else None
-    return context.known("truncate", writes=[context.write(ref, Action.INSERT, spec)])
+    write = context.write(ref, Action.INSERT, spec)
+    reads = [Read(ref, write.partitions)] if words.sees("COLUMNS") else []
+    return context.known("truncate", writes=[write], reads=reads)
 
 
 def _load(context: Context) -> Known:
@@ -358,13 +368,42 @@ def _alter_table(context: Context) -> Known:
         return _add_partitions(context, ref)
     if words.sees("EXCHANGE", "PARTITION"):
         return _exchange(context, ref)
+    if words.sees("DROP", "PARTITION") or words.sees("DROP", "IF", "EXISTS", "PARTITION"):
+        return _drop_partitions(context, ref)
+    words_partition = words.sees("PARTITION")
     action = Action.INSERT if words.word() in ("CONCATENATE", "COMPACT") else Action.ALTER
     write = context.write(ref, action, spec)
     if context.is_view(ref):
         write = context.write(ref, Action.VIEW)
     paths = _locations(words)
-    kind = "alter" if spec is None else "alter_partition"
-    return context.known(kind, writes=[write], paths_written=paths)
+    if spec is None and not words_partition:
+        return context.known("alter", writes=[write], paths_written=paths)
+    read = Read(ref, write.partitions if action is Action.INSERT else NONE)
+    return context.known("alter_partition", writes=[write], reads=[read], paths_written=paths)
+
+
+def _drop_partitions(context: Context, ref: TableRef) -> Known:
+    """`DROP PARTITION (ds < '2020-01-01', hr = 1), PARTITION (..)`: conditions, not values."""
+    words = context.words
+    words.expect("DROP")
+    words.take("IF", "EXISTS")
+    choices: list[PartitionPredicate] = []
+    while words.take("PARTITION"):
+        group = words.group()
+        spec = _equalities(group)
+        choices.append(ALL if spec is None else Matching(spec))
+        words.take(",")
+    write = context.write(ref, Action.ALTER, partitions=any_of(choices))
+    return context.known("alter_partition", writes=[write], reads=[Read(ref, NONE)])
+
+
+def _equalities(group: Words) -> tuple[tuple[str, str], ...] | None:
+    """The pairs of a specification of plain equalities; None when it has other conditions."""
+    try:
+        spec = partition_spec(Words([_OPEN, *group.tokens, _CLOSE], group.sql))
+    except NotUnderstood:
+        return None
+    return tuple((key, value) for key, value in spec if value is not None)
 
 
 def _add_partitions(context: Context, ref: TableRef) -> Known:
@@ -392,7 +431,7 @@ def _exchange(context: Context, ref: TableRef) -> Known:
     words.expect("WITH", "TABLE")
     other = table_ref(words.names(), context.database)
     writes = [context.write(each, Action.INSERT, spec, can_add=True) for each in (ref, other)]
-    return context.known("alter_partition", writes=writes)
+    return context.known("alter_partition", writes=writes, reads=[Read(other, NONE)])
 
 
 def _locations(words: Words) -> list[str]:
@@ -426,4 +465,3 @@ VERBS: dict[str, Callable[[Context], Known]] = {
     "MSCK": _msck,
     "REPAIR": _msck,
 }
-_ = TokenType

@@ -1,8 +1,202 @@
-"""Constructs of Hive that the parser lacks, as tokens of forms that read the same tables."""
+"""Constructs of Hive that the parser lacks, as tokens of forms that read the same tables.
 
-from sqlglot.tokenizer_core import Token
+- `OVER (DISTRIBUTE BY a SORT BY b)` becomes PARTITION BY and ORDER BY;
+- `f(ON t PARTITION BY ..)`, a table function over rows, becomes `(SELECT * FROM t LIMIT 1)`:
+  the same tables, and no condition goes through;
+- `MAP a USING ..` and `REDUCE a USING ..` become `SELECT TRANSFORM(a) USING ..`;
+- `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN.
+"""
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+_OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
+_WINDOW = {
+    TokenType.DISTRIBUTE_BY: TokenType.PARTITION_BY,
+    TokenType.CLUSTER_BY: TokenType.PARTITION_BY,
+    TokenType.SORT_BY: TokenType.ORDER_BY,
+}
+_WINDOW_OPENERS = frozenset({TokenType.OVER, TokenType.WINDOW})
+_HINTS = frozenset({"MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW"})
 
 
-def standard(tokens: list[Token], sql: str) -> list[Token]:
+def standard(tokens: list[Token]) -> list[Token]:
     """The same statement in forms that the parser knows."""
+    present = _HINTS & {token.text.upper() for token in tokens}
+    if not present:
+        return tokens
+    if {"OVER", "WINDOW"} & present:
+        tokens = _windows(tokens)
+    if "ON" in present:
+        tokens = _table_functions(tokens)
+    if {"MAP", "REDUCE"} & present:
+        tokens = _transforms(tokens)
+    return _unique_joins(tokens) if "UNIQUEJOIN" in present else tokens
+
+
+def closing(tokens: list[Token], at: int) -> int:
+    """The position of the bracket that closes the one at `at`; the end when none does."""
+    depth = 0
+    for here in range(at, len(tokens)):
+        kind = tokens[here].token_type
+        depth += (kind == _OPEN) - (kind == _CLOSE)
+        if not depth:
+            return here
+    return len(tokens)
+
+
+def _like(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
+
+
+def _windows(tokens: list[Token]) -> list[Token]:
+    result = list(tokens)
+    inside = 0
+    depth = 0
+    for at, token in enumerate(tokens):
+        kind = token.token_type
+        if kind == _OPEN:
+            depth += 1
+            if not inside and at and _opens_window(tokens, at):
+                inside = depth
+        elif kind == _CLOSE:
+            inside = 0 if depth == inside else inside
+            depth -= 1
+        elif inside and kind in _WINDOW:
+            result[at] = _like(token, _WINDOW[kind], token.text)
+    return result
+
+
+def _opens_window(tokens: list[Token], at: int) -> bool:
+    if tokens[at - 1].token_type in _WINDOW_OPENERS:
+        return True
+    # WINDOW w AS ( .. ), w2 AS ( .. )
+    return (
+        at >= 3
+        and tokens[at - 1].token_type == TokenType.ALIAS
+        and tokens[at - 3].token_type in (TokenType.WINDOW, TokenType.COMMA)
+        and at + 1 < len(tokens)
+        and tokens[at + 1].token_type in (*_WINDOW, TokenType.PARTITION_BY, TokenType.ORDER_BY)
+    )
+
+
+def _table_functions(tokens: list[Token]) -> list[Token]:
+    """`noop(ON part PARTITION BY x ORDER BY y)`, nested too, from the inside out."""
+    starts = [
+        at
+        for at in range(1, len(tokens) - 1)
+        if tokens[at].token_type == _OPEN
+        and tokens[at + 1].text.upper() == "ON"
+        and tokens[at - 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+    ]
+    for at in reversed(starts):
+        end = closing(tokens, at)
+        source = _source_end(tokens, at + 2, end)
+        name, opened = tokens[at - 1], tokens[at]
+        star = [
+            opened,
+            _like(name, TokenType.SELECT, "SELECT"),
+            _like(name, TokenType.STAR, "*"),
+            _like(name, TokenType.FROM, "FROM"),
+        ]
+        limit = [_like(name, TokenType.LIMIT, "LIMIT"), _like(name, TokenType.NUMBER, "1")]
+        tokens = [*tokens[: at - 1], *star, *tokens[at + 2 : source], *limit, *tokens[end:]]
     return tokens
+
+
+def _source_end(tokens: list[Token], at: int, end: int) -> int:
+    """Where the source of a table function ends: before PARTITION BY and its kin, or arguments."""
+    stops = (*_WINDOW, TokenType.PARTITION_BY, TokenType.ORDER_BY)
+    while at < end:
+        if tokens[at].token_type == _OPEN:
+            at = closing(tokens, at)
+        elif tokens[at].token_type in stops:
+            return at
+        elif tokens[at].token_type == TokenType.VAR and _is_argument(tokens, at, end):
+            return at
+        at += 1
+    return end
+
+
+def _is_argument(tokens: list[Token], at: int, end: int) -> bool:
+    """`.. arg1('x') arg2(y)`: the table function's own arguments."""
+    called = at + 1 < end and tokens[at + 1].token_type == _OPEN
+    return called and tokens[at - 1].text.upper() != "ON"
+
+
+def _transforms(tokens: list[Token]) -> list[Token]:
+    result: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        using = _using_after(tokens, at) if token.text.upper() in ("MAP", "REDUCE") else None
+        if using is None:
+            result.append(token)
+            at += 1
+            continue
+        result += [
+            _like(token, TokenType.SELECT, "SELECT"),
+            _like(token, TokenType.VAR, "TRANSFORM"),
+            _like(token, _OPEN, "("),
+            *tokens[at + 1 : using],
+            _like(token, _CLOSE, ")"),
+        ]
+        at = using
+    return result
+
+
+def _using_after(tokens: list[Token], at: int) -> int | None:
+    """Where USING 'script' follows the columns of a MAP or REDUCE that begins a clause."""
+    if tokens[at].token_type == TokenType.IDENTIFIER:
+        return None
+    here = at + 1
+    if here < len(tokens) and tokens[here].token_type == _OPEN:
+        end = closing(tokens, here)
+        if end + 1 < len(tokens) and tokens[end + 1].token_type != TokenType.USING:
+            return None
+    while here < len(tokens):
+        kind = tokens[here].token_type
+        if kind == _OPEN:
+            here = closing(tokens, here)
+        elif kind == TokenType.USING:
+            follows = here + 1 < len(tokens) and tokens[here + 1].token_type == TokenType.STRING
+            return here if follows else None
+        elif kind in (_CLOSE, TokenType.FROM, TokenType.SELECT, TokenType.WHERE):
+            return None
+        here += 1
+    return None
+
+
+def _unique_joins(tokens: list[Token]) -> list[Token]:
+    """Each `[PRESERVE] t [a] (keys)` of a UNIQUEJOIN as an item of a FULL OUTER JOIN."""
+    result: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        if tokens[at].text.upper() != "UNIQUEJOIN":
+            result.append(tokens[at])
+            at += 1
+            continue
+        at = _unique_join(tokens, at + 1, result)
+    return result
+
+
+def _unique_join(tokens: list[Token], at: int, result: list[Token]) -> int:
+    first = True
+    while at < len(tokens):
+        if tokens[at].text.upper() == "PRESERVE":
+            at += 1
+        if not first:
+            like = tokens[at - 1]
+            result += [
+                _like(like, TokenType.FULL, "FULL"),
+                _like(like, TokenType.OUTER, "OUTER"),
+                _like(like, TokenType.JOIN, "JOIN"),
+            ]
+        first = False
+        while at < len(tokens) and tokens[at].token_type != _OPEN:
+            result.append(tokens[at])
+            at += 1
+        at = closing(tokens, at) + 1
+        if at >= len(tokens) or tokens[at].token_type != TokenType.COMMA:
+            return at
+        at += 1
+    return at

@@ -75,8 +75,10 @@ def insert_spec(words: Words) -> Spec:
 def constant(tokens: Sequence[Token]) -> str | None:
     """The text of a literal; None for anything else, which any partition may match."""
     sign = ""
-    if len(tokens) == 2 and tokens[0].text == "-":
+    if len(tokens) in (2, 4) and tokens[0].text == "-":
         sign, tokens = "-", tokens[1:]
+    if len(tokens) == 3 and tokens[1].text == "::":  # a number's suffix
+        tokens = tokens[:1]
     if len(tokens) == 2 and tokens[0].text.upper() in ("DATE", "TIMESTAMP"):
         tokens = tokens[1:]
     if tokens and all(token.token_type == TokenType.STRING for token in tokens):

@@ -30,6 +30,17 @@ ALL = AllPartitions()
 
 
 @dataclass(frozen=True, slots=True)
+class NoPartitions:
+    """No partition: the statement asks for the table's description, not for its data."""
+
+    def select(self, partitions: PartitionSet) -> range | list[int]:
+        return range(0)
+
+
+NONE = NoPartitions()
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """A table (never a view) whose data is read, and which partitions of it."""
 

@@ -59,7 +59,7 @@ def _multi_insert(context: Context, prefix: list[Token], branches: list[list[Tok
     shared_tokens = (
         [*prefix, *_SELECT_ALL] if at is None else [*prefix[:at], *_SELECT_ALL, *prefix[at:]]
     )
-    shared = parse(standard(shared_tokens, sql), sql)
+    shared = parse(standard(shared_tokens), sql)
     if not isinstance(shared, exp.Select):
         raise NotUnderstood("FROM .. INSERT of something that is no list of tables")
     builder = context.builder
@@ -68,7 +68,7 @@ def _multi_insert(context: Context, prefix: list[Token], branches: list[list[Tok
     for branch in branches:
         words = type(context.words)(branch, sql)
         target = insert_target(words, context.database)
-        body = parse(standard(words.rest(), sql), sql)
+        body = parse(standard(words.rest()), sql)
         if at is not None:
             body = with_source(body, shared)
         if shared.args.get("with_") is not None:
@@ -138,7 +138,7 @@ def _change(context: Context, kind: str, name_at: int) -> Known:
     """UPDATE and DELETE: the target is read for the rows to change."""
     words = context.words
     tokens = list(words.tokens[words.at :])
-    tree = parse(standard(tokens, words.sql), words.sql)
+    tree = parse(standard(tokens), words.sql)
     if not isinstance(tree, exp.Update | exp.Delete) or not isinstance(tree.this, exp.Table):
         raise NotUnderstood(f"this form of {kind.upper()}")
     words.at = name_at
@@ -164,7 +164,7 @@ def _changed(context: Context, kind: str, ref: object) -> Known:
 
 def _merge(context: Context) -> Known:
     words = context.words
-    tree = parse(standard(list(words.tokens[words.at :]), words.sql), words.sql)
+    tree = parse(standard(list(words.tokens[words.at :])), words.sql)
     if not isinstance(tree, exp.Merge):
         raise NotUnderstood("this form of MERGE")
     words.expect("MERGE", "INTO")

@@ -15,4 +15,4 @@ def query_of(sql: str) -> exp.Expr:
     tokens = tokenize(sql)
     while tokens and tokens[-1].text == ";":
         tokens.pop()
-    return parse(standard(tokens, sql), sql)
+    return parse(standard(tokens), sql)

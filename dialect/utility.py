@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dialect.context import Context
 from dialect.errors import NotUnderstood
-from dialect.statement import Action, Known, Read
+from dialect.statement import NONE, Action, Known, Read
 from dialect.words import partition_spec, table_ref
 
 
@@ -39,7 +39,7 @@ def _about_table(context: Context) -> Known:
         context.builder.named(parts)
         return context.known("metadata_read")
     ref = table_ref(parts[:3], context.database)
-    return context.known("metadata_read", reads=[Read(ref)])
+    return context.known("metadata_read", reads=[Read(ref, NONE)])
 
 
 def _describe(context: Context) -> Known:

@@ -27,9 +27,9 @@ def substitute(sql: str, variables: Mapping[str, str]) -> str:
 
 def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
     prefix, name = found.group(1), found.group(2)
-    if prefix is not None and prefix not in _PREFIXES:
-        raise NotUnderstood(f"the variable {found.group(0)} is the server's own")
-    names = [name] if prefix is None else [f"{prefix}:{name}", f"{prefix}.{name}", name]
+    names = [name] if prefix is None else [f"{prefix}:{name}"]
+    if prefix in _PREFIXES:
+        names += [f"{prefix}.{name}", name]
     for each in (*names, f"hivevar:{name}"):
         if each in variables:
             return variables[each]

@@ -191,6 +191,8 @@ def _value(words: Words) -> str:
         raise NotUnderstood(f"a value expected near {words.near()}")
     token = words.tokens[words.at]
     words.at += 1
+    if words.sees("::"):  # what the tokenizer makes of a suffix: 10L, 1.5BD
+        words.at += 2
     return sign.replace("+", "") + token.text
 
 
