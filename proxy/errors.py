@@ -1,0 +1,108 @@
+"""What the proxy may refuse or fail with. Codes CW2xx; docs/errors.md describes them."""
+
+from dataclasses import dataclass
+
+from conf.errors import CausewayError
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why something failed, as a client is told. `vendor` is the vendor's code of JDBC."""
+
+    message: str
+    sqlstate: str | None = None
+    vendor: int = 0
+
+
+class Rejected(Exception):
+    """A failure in the Thrift Server's own words: a cluster's, or one that it would give."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class WireError(CausewayError):
+    """Bytes that are not the HiveServer2 protocol. The connection cannot go on."""
+
+    code = "CW200"
+    sqlstate = "08P01"
+
+
+class ClusterDown(CausewayError):
+    """No endpoint of the cluster accepted a session in time."""
+
+    code = "CW201"
+    sqlstate = "08001"
+    hint = "The session goes on: try again later, or work with tables of other clusters."
+
+
+class ClusterLost(CausewayError):
+    """The connection to a cluster broke while a request was there."""
+
+    code = "CW202"
+    sqlstate = "08006"
+    hint = "The session goes on, and is set up anew there; look before repeating a write."
+
+
+class NotCarried(CausewayError):
+    """Something of the session could not be repeated on another cluster."""
+
+    code = "CW203"
+    sqlstate = "0A000"
+    hint = "Stay on the cluster where it was said, with USE CLUSTER, or take it back."
+
+
+class NotYourself(CausewayError):
+    """A session may not act as another user."""
+
+    code = "CW204"
+    sqlstate = "28000"
+    hint = "Connect as that user instead."
+
+
+class EndpointNotAllowed(CausewayError):
+    """`SET hive.cluster.properties` named an endpoint that the operator did not (D13)."""
+
+    code = "CW205"
+    sqlstate = "42501"
+    hint = "Choose among the configured clusters and endpoints; SHOW CLUSTERS lists them."
+
+
+class UnknownCluster(CausewayError):
+    """USE CLUSTER with a name that hive.cluster.properties does not have (DC-U3)."""
+
+    code = "CW206"
+    sqlstate = "42704"
+    hint = "SHOW CLUSTERS lists the names; the session is unchanged."
+
+
+class TooMany(CausewayError):
+    """A bound on sessions, operations or connections was reached."""
+
+    code = "CW207"
+    sqlstate = "53300"
+    hint = "Close some, then try again."
+
+
+class TooLarge(CausewayError):
+    """A request longer than the proxy takes."""
+
+    code = "CW208"
+    sqlstate = "54000"
+    hint = "Put the data in a file or table and read it from there."
+
+
+class NotUnderstoodCommand(CausewayError):
+    """A command of ours that cannot be carried out as written."""
+
+    code = "CW209"
+    sqlstate = "42601"
+
+
+class Unsettled(CausewayError):
+    """The catalog kept asking for more tables while a statement was analysed."""
+
+    code = "CW210"
+    sqlstate = "54001"
+    hint = "Its views are nested too deeply; simplify them."

@@ -1,0 +1,1 @@
+"""The server: connections of clients, connections to clusters, and the statements between."""

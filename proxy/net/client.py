@@ -1,0 +1,115 @@
+"""One client's connection: bytes in, whole messages out; replies in, bytes out."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import cast
+
+from proxy.errors import WireError
+from proxy.net.upstream import UpstreamConnection, tune
+from proxy.wire.framing import Authenticated, Frame, Inbound, Oversized, Send
+
+MAX_WAITING = 4
+
+
+class ClientConnection(asyncio.Protocol):
+    """Made by the server for each connection; `started` is told when it is there."""
+
+    def __init__(self, inbound: Inbound, started: Callable[["ClientConnection"], None]) -> None:
+        self.inbound = inbound
+        self.user: str | None = None
+        self.lost = asyncio.Event()
+        self._started = started
+        self._transport: asyncio.Transport | None = None
+        self._messages: deque[Frame | Oversized] = deque()
+        self._arrived = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._source: UpstreamConnection | None = None
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no such class
+        tune(self._transport)
+        self._started(self)
+
+    def data_received(self, data: bytes) -> None:
+        assert self._transport is not None
+        try:
+            events = self.inbound.feed(data)
+        except WireError:
+            self._transport.abort()
+            return
+        for event in events:
+            match event:
+                case Send(reply, last):
+                    self._transport.write(reply)
+                    if last:
+                        self._transport.close()
+                case Authenticated(user):
+                    self.user = user
+                case Frame() | Oversized():
+                    self._messages.append(event)
+                    self._arrived.set()
+        if len(self._messages) >= MAX_WAITING:
+            self._transport.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost.set()
+        self._arrived.set()
+        self.resume_writing()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+        if self._source is not None:
+            self._source.resume()
+            self._source = None
+
+    # our side
+
+    async def next_message(self) -> Frame | Oversized | None:
+        """The next whole message; None once the client is gone."""
+        while not self._messages:
+            if self.lost.is_set():
+                return None
+            self._arrived.clear()
+            await self._arrived.wait()
+        message = self._messages.popleft()
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return None
+        if not transport.is_reading():
+            transport.resume_reading()
+        return message
+
+    async def send(self, message: bytes) -> None:
+        """Sends a whole message; waits while the client is slow."""
+        self.write(self.inbound.wrap(len(message)) + message)
+        await self.drain()
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None and not self.lost.is_set():
+            self._transport.write(data)
+
+    async def drain(self) -> None:
+        await self._writable.wait()
+
+    @property
+    def is_full(self) -> bool:
+        return not self._writable.is_set()
+
+    def when_writable(self, source: UpstreamConnection | None) -> None:
+        self._source = source
+
+    def close(self) -> None:
+        """Closes once what was written is sent."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()

@@ -1,0 +1,146 @@
+"""From a statement's text to a decision, loading from the metastore what it takes."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from conf.names import ClusterName, TableRef
+from conf.partitions import TableFacts
+from conf.settings import Settings
+from conf.tables import Catalog, NotLoaded, TableInfo
+from dialect.analyze import analyze
+from dialect.statement import Action, Known, Namespace, Needs, PartitionPredicate, Unknown, Write
+from proxy.errors import Unsettled
+from proxy.session.session import SessionState
+from router.decision import Decision
+from router.request import Request, tables_needed
+from router.route import route
+
+MAX_ROUNDS = 64
+LONG_TEXT = 64 << 10
+
+
+class Snapshot(Catalog, Protocol):
+    """What the proxy asks of the metastore's copy in memory (`metastore.snapshot`)."""
+
+    def facts(
+        self, ref: TableRef, selectors: Iterable[PartitionPredicate] | None = None
+    ) -> TableFacts | None:
+        """None when there is no such table. Raises NotLoaded."""
+        ...
+
+    def database_exists(self, name: str) -> bool:
+        """Raises NotLoaded."""
+        ...
+
+    def invalidate(self, refs: Iterable[TableRef] | None) -> None:
+        """Forgets these tables; None: everything."""
+        ...
+
+
+class Loader(Protocol):
+    """What the proxy asks of the metastore itself (`metastore.net.loader`).
+
+    All may raise a CausewayError.
+    """
+
+    async def load(self, tables: Iterable[TableRef]) -> None: ...
+
+    async def load_facts(
+        self,
+        tables: Iterable[TableRef],
+        selectors: Mapping[TableRef, Sequence[PartitionPredicate]] | None = None,
+    ) -> frozenset[TableRef]:
+        """The tables that turned out other than the snapshot had them: analyse again."""
+        ...
+
+    async def load_database(self, name: str) -> None: ...
+
+    async def open_write(self, targets: Iterable[Write]) -> Any: ...
+
+    async def close_write(self, token: Any) -> None: ...
+
+    async def claim(self, table: TableRef, cluster: ClusterName) -> None: ...
+
+
+class _Told:
+    """The catalog of a long statement, which is analysed in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.tables: dict[TableRef, TableInfo | None] = {}
+
+    def table(self, ref: TableRef) -> TableInfo | None:
+        try:
+            return self.tables[ref]
+        except KeyError:
+            raise NotLoaded(ref) from None
+
+
+class Decider:
+    """Analyses and routes the statements of all sessions."""
+
+    def __init__(self, settings: Settings, snapshot: Snapshot, loader: Loader) -> None:
+        self.settings = settings
+        self.snapshot = snapshot
+        self.loader = loader
+
+    async def analyse(self, sql: str, namespace: Namespace) -> Known | Unknown:
+        """What the statement is. Raises a CausewayError when the metastore cannot be asked."""
+        told = _Told()
+        for _ in range(MAX_ROUNDS):
+            if len(sql) > LONG_TEXT:
+                found = await asyncio.to_thread(analyze, sql, namespace, told)
+            else:
+                found = analyze(sql, namespace, self.snapshot)
+            if not isinstance(found, Needs):
+                return found
+            await self.loader.load(found.tables)
+            if len(sql) > LONG_TEXT:
+                told.tables.update((ref, self.snapshot.table(ref)) for ref in found.tables)
+        raise Unsettled("The statement needs ever more tables to be understood.")
+
+    async def decide(self, sql: str, session: SessionState) -> tuple[Known | Unknown, Decision]:
+        """What the statement is and where it runs, by the facts of now.
+
+        Raises a CausewayError when the metastore cannot be asked.
+        """
+        for _ in range(MAX_ROUNDS):
+            statement = await self.analyse(sql, session.namespace())
+            tables = tables_needed(statement)
+            wanted = _wanted(statement)
+            if tables and await self.loader.load_facts(tables, wanted):
+                continue
+            facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
+            return statement, route(self._request(statement, session), facts)
+        raise Unsettled("The tables of the statement keep changing.")
+
+    def _request(self, statement: Known | Unknown, session: SessionState) -> Request:
+        topology = session.topology
+        assert topology.default is not None
+        return Request(
+            statement,
+            topology.default,
+            session.pinned,
+            topology.use_default,
+            self.settings.coverage,
+            session.bound(statement) if isinstance(statement, Known) else None,
+            {name: cluster.filesystem for name, cluster in topology.clusters.items()},
+            frozenset(self.settings.views),
+        )
+
+    async def database_exists(self, name: str) -> bool:
+        """Raises a CausewayError when the metastore cannot be asked."""
+        await self.loader.load_database(name)
+        return self.snapshot.database_exists(name)
+
+
+def _wanted(statement: Known | Unknown) -> dict[TableRef, list[PartitionPredicate]]:
+    """The partitions whose facts the router will look at."""
+    wanted: dict[TableRef, list[PartitionPredicate]] = {}
+    if isinstance(statement, Known):
+        for read in statement.reads:
+            wanted.setdefault(read.table, []).append(read.partitions)
+        for write in statement.writes:
+            if write.exists and write.action is not Action.VIEW:
+                wanted.setdefault(write.table, []).append(write.partitions)
+    return wanted

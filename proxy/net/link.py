@@ -1,0 +1,186 @@
+"""A user's session inside one cluster: its handle, its connection, how far it was told.
+
+The session was opened on the link's own connection, so the server closes it when that goes
+away, whatever becomes of us.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from conf.topology import Cluster, Endpoint
+from proxy.errors import ClusterLost, Failure, NotCarried, Rejected, WireError
+from proxy.net.lines import Lines
+from proxy.net.upstream import UpstreamConnection
+from proxy.session.journal import Entry, Journal
+from proxy.session.states import ENDS
+from proxy.wire.binary import Struct
+from proxy.wire.replies import (
+    Status,
+    opened_session,
+    read_operation_status,
+    read_result,
+    result_failure,
+    started_operation,
+)
+from proxy.wire.requests import (
+    RemoteOperation,
+    RemoteSession,
+    close_session_call,
+    execute_call,
+    open_session_call,
+    operation_call,
+)
+from proxy.wire.status import as_synchronous
+from proxy.wire.types import OperationState
+
+_ALREADY_THERE = "42P07"
+
+
+class Link:
+    """Use `Link.open`. Not `alive` any more once its own connection broke."""
+
+    def __init__(
+        self,
+        lines: Lines,
+        cluster: ClusterName,
+        endpoint: Endpoint,
+        user: str,
+        main: UpstreamConnection,
+        session: RemoteSession,
+    ) -> None:
+        self.cluster = cluster
+        self.session = session
+        self.known = 0
+        self.catching_up = asyncio.Lock()
+        self._lines = lines
+        self.endpoint = endpoint
+        self._user = user
+        self._main = main
+        self._busy = False
+
+    @classmethod
+    async def open(
+        cls,
+        lines: Lines,
+        cluster: Cluster,
+        user: str,
+        protocol: int,
+        configuration: Mapping[str, str],
+    ) -> "Link":
+        """Opens the user's session in the cluster. Raises ClusterDown, TooMany, ClusterLost, and
+        Rejected with the cluster's words when it does not want the session."""
+        endpoint, main = await lines.connect(cluster, user)
+        try:
+            async with asyncio.timeout(lines.limits.call):
+                data = await main.call(open_session_call(protocol, user, configuration))
+            result = read_result(data, "OpenSession")
+            failure = result_failure(result)
+            if failure is not None:
+                raise Rejected(failure)
+            return cls(lines, cluster.name, endpoint, user, main, opened_session(result))
+        except BaseException as error:
+            main.abort()
+            if isinstance(error, WireError | TimeoutError):
+                raise ClusterLost(f"Cluster {cluster.name} opened no session: {error}.") from error
+            raise
+
+    @property
+    def alive(self) -> bool:
+        return not self._main.broken
+
+    @asynccontextmanager
+    async def line(self) -> AsyncIterator[UpstreamConnection]:
+        """A connection for calls of this session: its own, or another while that is busy."""
+        if self._busy or self._main.broken:
+            async with self._lines.borrow(self.cluster, self.endpoint, self._user) as connection:
+                yield connection
+            return
+        self._busy = True
+        try:
+            yield self._main
+        except BaseException:
+            self._main.abort()
+            raise
+        finally:
+            self._busy = False
+
+    async def call(self, name: str, request: bytes) -> Struct:
+        """The result of a call. Raises ClusterLost, TooMany, Rejected with the cluster's words."""
+        result = await self.result(name, request)
+        failure = result_failure(result)
+        if failure is not None:
+            raise Rejected(failure)
+        return result
+
+    async def result(self, name: str, request: bytes) -> Struct:
+        """The result of a call, whatever its status. Raises ClusterLost, TooMany."""
+        try:
+            async with asyncio.timeout(self._lines.limits.call), self.line() as connection:
+                return read_result(await connection.call(request), name)
+        except (WireError, TimeoutError) as error:
+            why = str(error) or "no answer in time"
+            raise ClusterLost(f"Cluster {self.cluster} gave no answer ({why}).") from error
+
+    async def execute(
+        self, statement: str, overlay: Mapping[str, str], limit: int
+    ) -> RemoteOperation:
+        """Starts a statement that the cluster ends after `limit` seconds; 0: never.
+
+        Raises as `call`.
+        """
+        request = execute_call(self.session, statement, overlay, limit)
+        return started_operation(await self.call("ExecuteStatement", request))
+
+    async def poll(self, operation: RemoteOperation) -> Status:
+        """The operation's state, when it ends or after five seconds. Raises as `call`."""
+        request = operation_call("GetOperationStatus", operation)
+        return read_operation_status(await self.call("GetOperationStatus", request))
+
+    async def cancel(self, operation: RemoteOperation) -> None:
+        await self.call("CancelOperation", operation_call("CancelOperation", operation))
+
+    async def close_operation(self, operation: RemoteOperation) -> None:
+        await self.call("CloseOperation", operation_call("CloseOperation", operation))
+
+    async def catch_up(self, journal: Journal) -> None:
+        """Says what the session said elsewhere, in order. Raises NotCarried, ClusterLost."""
+        async with self.catching_up:
+            for entry in journal.since(self.known, self.cluster):
+                await self._repeat(entry)
+                self.known = entry.number
+            self.known = journal.last
+
+    async def _repeat(self, entry: Entry) -> None:
+        try:
+            failure = await self._run(entry.sql)
+        except Rejected as error:
+            failure = error.failure
+        if failure is None or (entry.is_shared_view and failure.sqlstate == _ALREADY_THERE):
+            return
+        said = entry.sql if len(entry.sql) <= 200 else entry.sql[:200] + ".."
+        raise NotCarried(
+            f"Cluster {self.cluster} cannot repeat {said!r}: {as_synchronous(failure).message}"
+        )
+
+    async def _run(self, sql: str) -> Failure | None:
+        operation = await self.execute(sql, {}, 0)
+        while (status := await self.poll(operation)).state not in ENDS:
+            pass  # a poll takes up to five seconds by itself
+        await self.close_operation(operation)
+        if status.state is OperationState.FINISHED:
+            return None
+        return status.failure or Failure(f"it ended {status.state.name}")
+
+    async def close(self) -> None:
+        """Closes the cluster's session, which ends all that runs in it, and the connection."""
+        try:
+            async with asyncio.timeout(self._lines.limits.close):
+                if self.alive:
+                    await self.call("CloseSession", close_session_call(self.session))
+        except (CausewayError, Rejected, TimeoutError):
+            pass  # closing the connection closes the session as well
+        finally:
+            self._main.abort()

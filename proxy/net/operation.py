@@ -1,0 +1,67 @@
+"""A client's operation: a statement or metadata call, from the first word to its closing.
+
+What the client is told (`status`) and what the cluster still does are two things: a cancelled
+statement is cancelled for the client at once, while its task sees to it that the cluster's
+operation ends and that a write is marked as ended.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from proxy.errors import Failure
+from proxy.net.link import Link
+from proxy.session.states import ENDS, advance
+from proxy.wire.replies import Status
+from proxy.wire.requests import Handle, RemoteOperation
+from proxy.wire.results import Table
+from proxy.wire.types import OperationState
+
+
+@dataclass(slots=True)
+class Local:
+    """A result that we made. `position` is the row that the next fetch starts at."""
+
+    table: Table
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A result that a cluster keeps."""
+
+    link: Link
+    operation: RemoteOperation
+
+
+class Operation:
+    """`kind` is TOperationType's number; `done` is set when the state is an end."""
+
+    def __init__(self, handle: Handle, kind: int) -> None:
+        self.handle = handle
+        self.kind = kind
+        self.status = Status(OperationState.PENDING)
+        self.done = asyncio.Event()
+        self.began = asyncio.get_running_loop().time()
+        self.result: Local | Remote | None = None
+        self.cancelled = False
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> OperationState:
+        return self.status.state
+
+    def becomes(self, state: OperationState, failure: Failure | None = None) -> None:
+        """Moves on; a client that cancelled keeps seeing that."""
+        if self.cancelled and self.state in ENDS:
+            return
+        self.status = Status(advance(self.state, state), failure)
+        if state in ENDS:
+            self.done.set()
+
+    def cancel(self) -> Remote | None:
+        """The client wants no more of it. Gives what has to be cancelled in a cluster now."""
+        if self.state in ENDS:
+            return None
+        self.becomes(OperationState.CANCELED)
+        self.cancelled = True
+        return self.result if isinstance(self.result, Remote) else None

@@ -1,0 +1,67 @@
+"""The listening server."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from conf.settings import Auth, Settings
+from conf.topology import Endpoint
+from proxy.net.client import ClientConnection
+from proxy.net.facts import Decider, Loader, Snapshot
+from proxy.net.limits import DEFAULT, Limits
+from proxy.net.service import Hub, Service
+from proxy.wire.framing import BareInbound, SaslInbound
+
+_log = logging.getLogger(__name__)
+_SWEEP_EVERY = 10.0
+
+
+async def serve(
+    settings: Settings,
+    snapshot: Snapshot,
+    loader: Loader,
+    ready: Callable[[Endpoint], None] | None = None,
+    limits: Limits = DEFAULT,
+) -> None:
+    """Serves until cancelled. `ready` is told the address once connections are taken.
+
+    Raises OSError when the address cannot be had.
+    """
+    async with asyncio.TaskGroup() as group:
+        decider = Decider(settings, snapshot, loader)
+        hub = Hub(settings.auth, settings.topology, decider, limits, group)
+        clients: set[ClientConnection] = set()
+
+        def connected(client: ClientConnection) -> None:
+            if len(clients) >= limits.client_connections:
+                client.abort()
+                return
+            clients.add(client)
+            group.create_task(_serve_client(hub, client, clients))
+
+        def protocol() -> ClientConnection:
+            bare = settings.auth is Auth.NOSASL
+            return ClientConnection(BareInbound() if bare else SaslInbound(), connected)
+
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(protocol, settings.listen.host, settings.listen.port)
+        try:
+            if ready is not None:
+                ready(Endpoint(settings.listen.host, server.sockets[0].getsockname()[1]))
+            while True:
+                await asyncio.sleep(_SWEEP_EVERY)
+                hub.lines.sweep()
+        finally:
+            server.close()
+            hub.lines.close()
+
+
+async def _serve_client(hub: Hub, client: ClientConnection, clients: set[ClientConnection]) -> None:
+    """One client to its end; whatever happens to it happens to nobody else."""
+    try:
+        await Service(hub, client).serve()
+    except Exception:
+        _log.exception("a connection failed for a reason of ours")
+    finally:
+        client.abort()
+        clients.discard(client)

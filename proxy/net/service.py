@@ -1,0 +1,403 @@
+"""One call of one client: the request is read, answered or carried to a cluster.
+
+Answers are small and made here; results go from the cluster's connection to the client's
+without being looked at.
+"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from conf.settings import Auth
+from conf.topology import Topology
+from proxy.errors import ClusterLost, Failure, Rejected, TooLarge, WireError
+from proxy.net.client import ClientConnection
+from proxy.net.facts import Decider
+from proxy.net.limits import Limits
+from proxy.net.lines import Lines
+from proxy.net.operation import Local, Operation, Remote
+from proxy.net.session import Session, cancel_remote
+from proxy.net.statement import Statement
+from proxy.session import info, settings
+from proxy.session.handles import Registry, new_handle, no_such_operation, no_such_session
+from proxy.session.session import USE_DATABASE, SessionState
+from proxy.wire import replies, results
+from proxy.wire.binary import Message, Struct, decode_head, decode_message
+from proxy.wire.framing import Frame, Oversized
+from proxy.wire.requests import (
+    CancelOperation,
+    CloseOperation,
+    CloseSession,
+    DelegationToken,
+    ExecuteStatement,
+    FetchResults,
+    GetInfo,
+    GetOperationStatus,
+    GetResultSetMetadata,
+    MetadataCall,
+    OpenSession,
+    OperationCall,
+    UnknownCall,
+    fetch_call,
+    metadata_call,
+    operation_call,
+    operation_type,
+    read_request,
+)
+from proxy.wire.status import as_synchronous, failure_of
+from proxy.wire.types import (
+    COLUMNS_SINCE,
+    FETCH_LOG,
+    NEWEST_PROTOCOL,
+    OperationState,
+    OperationType,
+    Orientation,
+)
+
+_SMALL_FETCH = 512
+_REWINDS = (Orientation.PRIOR, Orientation.FIRST)
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """An operation with the session that it belongs to."""
+
+    session: Session
+    operation: Operation
+
+
+class Hub:
+    """What all connections share."""
+
+    def __init__(
+        self,
+        auth: Auth,
+        topology: Topology,
+        decider: Decider,
+        limits: Limits,
+        group: asyncio.TaskGroup,
+    ) -> None:
+        self.auth = auth
+        self.topology = topology
+        self.decider = decider
+        self.limits = limits
+        self.group = group
+        self.lines = Lines(limits)
+        self.sessions: Registry[Session] = Registry("sessions", limits.sessions_per_user)
+        self.operations: Registry[Owned] = Registry("operations", limits.operations_per_user)
+
+    def forget(self, session: Session) -> None:
+        self.sessions.remove(session.handle)
+        for operation in session.operations.values():
+            self.operations.remove(operation.handle)
+
+    async def close(self, session: Session) -> None:
+        """Ends the session everywhere."""
+        self.forget(session)
+        await session.close(self.limits)
+
+
+class Service:
+    """The calls of one client's connection, one after another."""
+
+    def __init__(self, hub: Hub, client: ClientConnection) -> None:
+        self._hub = hub
+        self._client = client
+        self._opened: dict[bytes, Session] = {}
+
+    @property
+    def _user(self) -> str:
+        """Without SASL a connection is nobody's: the handle's secret alone tells who may."""
+        return self._client.user or ""
+
+    async def serve(self) -> None:
+        """Answers until the client goes; then closes what it opened."""
+        try:
+            while (message := await self._client.next_message()) is not None:
+                await self._answer(message)
+        except WireError:
+            pass  # nobody can tell what the client meant: it is let go
+        finally:
+            self._client.abort()
+            await self._close_all()
+
+    async def _close_all(self) -> None:
+        sessions = list(self._opened.values())
+        self._opened.clear()
+        await asyncio.gather(*(self._hub.close(session) for session in sessions))
+
+    async def _answer(self, message: Frame | Oversized) -> None:
+        if isinstance(message, Oversized):
+            await self._too_large(message)
+            return
+        call = decode_message(message.data)
+        try:
+            request = read_request(call)
+        except WireError as error:
+            await self._refuse(call.name, call.seqid, str(error), replies.PROTOCOL_ERROR)
+            return
+        try:
+            result = await self._result(call, request)
+        except Rejected as error:
+            result = replies.failed(error.failure)
+        except CausewayError as error:
+            result = replies.failed(failure_of(error))
+        if isinstance(result, bytes):
+            await self._client.send(result)
+        elif result is not None:
+            await self._client.send(replies.reply(call.name, call.seqid, result))
+
+    async def _too_large(self, message: Oversized) -> None:
+        name, _, seqid, _ = decode_head(message.head)
+        error = TooLarge(f"A request of {message.length} bytes is more than Causeway takes.")
+        if name == "ExecuteStatement":
+            await self._client.send(replies.reply(name, seqid, replies.failed(failure_of(error))))
+        else:
+            await self._refuse(name, seqid, str(error), replies.PROTOCOL_ERROR)
+
+    async def _refuse(self, name: str, seqid: int, text: str, kind: int) -> None:
+        await self._client.send(replies.application_exception(name, seqid, text, kind))
+
+    async def _result(self, call: Message, request: object) -> Struct | bytes | None:
+        """A result to be sent under the call's name, a whole message, or None: already sent."""
+        match request:
+            case OpenSession():
+                return await self._open_session(request)
+            case CloseSession(handle):
+                session = self._hub.sessions.find(handle, self._user)
+                if session is None:
+                    raise Rejected(Failure("Session does not exist!"))
+                self._opened.pop(handle.guid, None)
+                await self._hub.close(session)
+                return replies.succeeded()
+            case GetInfo():
+                return replies.info(info.answer(request.info_type, self._user))
+            case ExecuteStatement():
+                return await self._execute(request)
+            case MetadataCall():
+                return await self._metadata_call(call.name, request)
+            case DelegationToken():
+                text = "Delegation token is not supported"
+                return replies.failed(Failure(text))
+            case UnknownCall():
+                text = f"Invalid method name: '{call.name}'"
+                return replies.application_exception(
+                    call.name, call.seqid, text, replies.UNKNOWN_METHOD
+                )
+            case (
+                GetOperationStatus()
+                | CancelOperation()
+                | CloseOperation()
+                | GetResultSetMetadata()
+                | FetchResults()
+            ):
+                owned = self._hub.operations.find(request.operation, self._user)
+                if owned is None:
+                    raise no_such_operation(request.operation, operation_type(call))
+                return await self._operation_call(call, request, owned)
+        raise AssertionError(f"unanswered request {request!r}")
+
+    # Sessions
+
+    async def _open_session(self, request: OpenSession) -> Struct:
+        protocol = min(request.protocol, NEWEST_PROTOCOL)
+        if protocol < 0:
+            raise WireError("Required field 'client_protocol' is unset.")
+        user = self._client.user or request.username or "anonymous"
+        try:
+            state = SessionState.opened(user, protocol, request.configuration, self._hub.topology)
+            database = request.configuration.get(USE_DATABASE)
+            if database and not await self._hub.decider.database_exists(database.lower()):
+                raise Rejected(settings.cannot_open(database))
+            session = Session(new_handle(), state, self._hub.lines)
+            self._hub.sessions.add(session.handle, self._user, session)
+        except Rejected as error:
+            return replies.session_refused(protocol, error.failure)
+        except CausewayError as error:
+            return replies.session_refused(protocol, failure_of(error))
+        self._opened[session.handle.guid] = session
+        return replies.session_opened(protocol, session.handle)
+
+    def _session(self, request: ExecuteStatement | MetadataCall) -> Session:
+        session = self._hub.sessions.find(request.session, self._user)
+        if session is None:
+            raise no_such_session(request.session)
+        return session
+
+    # Statements and metadata calls
+
+    def _new_operation(self, session: Session, kind: int) -> Operation:
+        operation = Operation(new_handle(), kind)
+        self._hub.operations.add(operation.handle, self._user, Owned(session, operation))
+        session.operations[operation.handle.guid] = operation
+        return operation
+
+    async def _execute(self, request: ExecuteStatement) -> Struct:
+        session = self._session(request)
+        operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
+        statement = Statement(session, operation, request, self._hub.decider)
+        operation.task = self._hub.group.create_task(statement.run())
+        if not request.run_async:
+            await self._until_done(operation)
+            if operation.state is OperationState.ERROR:
+                failure = operation.status.failure or Failure("")
+                await self._close_operation(Owned(session, operation))
+                raise Rejected(as_synchronous(failure))
+        return replies.operation_started(operation.handle, operation.kind, True)
+
+    async def _until_done(self, operation: Operation) -> None:
+        """Until the operation ends, or its client goes."""
+        if operation.done.is_set():
+            return
+        gone = asyncio.ensure_future(self._client.lost.wait())
+        done = asyncio.ensure_future(operation.done.wait())
+        try:
+            await asyncio.wait((gone, done), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            done.cancel()
+
+    async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
+        session = self._session(request)
+        link = await session.link(_metadata_cluster(session.state))
+        result = await link.result(name, metadata_call(name, link.session, request.arguments))
+        if replies.result_failure(result) is not None:
+            return result
+        remote = replies.started_operation(result)
+        operation = self._new_operation(session, remote.kind)
+        operation.result = Remote(link, remote)
+        operation.becomes(OperationState.FINISHED)
+        return replies.with_handle(result, operation.handle)
+
+    # Operations
+
+    async def _operation_call(
+        self, call: Message, request: OperationCall, owned: Owned
+    ) -> Struct | bytes | None:
+        operation = owned.operation
+        match request:
+            case GetOperationStatus():
+                await self._wait_a_little(operation)
+                return replies.operation_status(operation.status, True)
+            case CancelOperation():
+                remote = operation.cancel()
+                if remote is not None:
+                    await cancel_remote(remote)
+                return replies.succeeded()
+            case CloseOperation():
+                await self._close_operation(owned)
+                return replies.succeeded()
+            case GetResultSetMetadata():
+                return await self._result_metadata(call, operation)
+            case FetchResults():
+                return await self._fetch(call, request, owned)
+
+    async def _wait_a_little(self, operation: Operation) -> None:
+        """Most clients do not pause between polls: so we do, a little longer each second."""
+        limits = self._hub.limits
+        if operation.done.is_set():
+            return
+        elapsed = asyncio.get_running_loop().time() - operation.began
+        pause = min(limits.last_poll, max(limits.first_poll, elapsed / 20))
+        try:
+            async with asyncio.timeout(pause):
+                await self._until_done(operation)
+        except TimeoutError:
+            pass
+
+    async def _close_operation(self, owned: Owned) -> None:
+        operation = owned.operation
+        self._hub.operations.remove(operation.handle)
+        owned.session.operations.pop(operation.handle.guid, None)
+        remote = operation.cancel()
+        if remote is not None:
+            await cancel_remote(remote)
+        if isinstance(operation.result, Remote) and operation.result.link.alive:
+            with suppress(CausewayError, Rejected):  # then it is gone, which was wanted
+                await operation.result.link.close_operation(operation.result.operation)
+
+    async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
+        match operation.result:
+            case Local(table):
+                return results.metadata_reply(table)
+            case Remote(link, remote):
+                request = operation_call("GetResultSetMetadata", remote)
+                async with link.line() as connection:
+                    data = await connection.call(request)
+                return replies.with_head(data, call.name, call.seqid)
+            case None:
+                return results.metadata_reply(results.NO_ROWS)
+
+    async def _fetch(
+        self, call: Message, request: FetchResults, owned: Owned
+    ) -> Struct | bytes | None:
+        operation = owned.operation
+        protocol = owned.session.state.protocol
+        if request.fetch_type == FETCH_LOG and not isinstance(operation.result, Remote):
+            return results.fetch_reply(results.LOG, 0, 0, protocol)
+        if request.fetch_type != FETCH_LOG and operation.state is not OperationState.FINISHED:
+            text = f"Expected state FINISHED, but found {operation.state.name}"
+            raise Rejected(Failure(text))
+        match operation.result:
+            case Local():
+                return _fetch_local(operation.result, request, protocol)
+            case Remote():
+                return await self._relay(call, request, operation.result, protocol)
+        raise Rejected(Failure("The operation has no result."))
+
+    async def _relay(
+        self, call: Message, request: FetchResults, remote: Remote, protocol: int
+    ) -> bytes | None:
+        """Carries a cluster's rows to the client as they are."""
+        client = self._client
+        async with remote.link.line() as connection:
+            length, begun = await connection.begin(fetch_call(remote.operation, request))
+            if length == len(begun) and length < _SMALL_FETCH and protocol >= COLUMNS_SINCE:
+                begun = _fetched_something(begun)
+                length = len(begun)
+            begun = replies.with_head(begun, call.name, call.seqid)
+            client.write(client.inbound.wrap(length) + begun)
+            if length > len(begun):
+                try:
+                    await connection.stream(length - len(begun), client)
+                except ClusterLost:
+                    client.abort()  # half a reply cannot be taken back
+                    raise
+        await client.drain()
+        return None
+
+
+def _fetched_something(data: bytes) -> bytes:
+    """A small FetchResults reply; one without columns is given an empty one."""
+    message = decode_message(data)
+    body = message.body.get(0, (0, None))[1]
+    if not isinstance(body, dict):
+        return data
+    cured = results.with_a_column(body)
+    return data if cured is None else replies.reply(message.name, message.seqid, cured)
+
+
+def _fetch_local(local: Local, request: FetchResults, protocol: int) -> Struct:
+    if request.orientation in _REWINDS:
+        local.position = 0
+    elif request.orientation != Orientation.NEXT:
+        try:
+            name = Orientation(request.orientation).name
+        except ValueError:
+            name = str(request.orientation)
+        text = f"The fetch type FETCH_{name} is not supported for this resultset"
+        raise Rejected(Failure(text, "HY106"))
+    start = local.position
+    rows = len(local.table.rows)
+    local.position = min(rows, start + max(0, request.max_rows))
+    return results.fetch_reply(local.table, start, request.max_rows, protocol)
+
+
+def _metadata_cluster(state: SessionState) -> ClusterName:
+    """DC-A1: metadata is the pinned cluster's, else the default cluster's."""
+    cluster = state.pinned or state.topology.default
+    if cluster is None:
+        raise ClusterLost("No cluster is configured.")
+    return cluster

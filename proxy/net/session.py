@@ -1,0 +1,91 @@
+"""A session as the server keeps it: its state, its links to clusters and its operations."""
+
+import asyncio
+import logging
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from conf.topology import Cluster
+from proxy.errors import ClusterDown, Rejected
+from proxy.net.limits import Limits
+from proxy.net.lines import Lines
+from proxy.net.link import Link
+from proxy.net.operation import Operation, Remote
+from proxy.session.session import SessionState
+from proxy.wire.requests import Handle
+
+_log = logging.getLogger(__name__)
+
+
+class Session:
+    """`close` ends everything that the session has anywhere."""
+
+    def __init__(self, handle: Handle, state: SessionState, lines: Lines) -> None:
+        self.handle = handle
+        self.state = state
+        self.operations: dict[bytes, Operation] = {}
+        self._lines = lines
+        self._links: dict[ClusterName, Link] = {}
+        self._opening: dict[ClusterName, asyncio.Lock] = {}
+        self._closed = False
+
+    async def link(self, cluster: ClusterName) -> Link:
+        """The session in that cluster, opened and caught up.
+
+        Raises ClusterDown, ClusterLost, TooMany, NotCarried, and Rejected.
+        """
+        async with self._opening.setdefault(cluster, asyncio.Lock()):
+            link = self._links.get(cluster)
+            if link is not None and link.endpoint not in self._where(cluster).hs2:
+                await link.close()  # the session chose other endpoints since
+            if link is None or not link.alive:
+                link = await self._open(cluster)
+        await link.catch_up(self.state.journal)
+        return link
+
+    async def _open(self, cluster: ClusterName) -> Link:
+        link = await Link.open(
+            self._lines,
+            self._where(cluster),
+            self.state.user,
+            self.state.protocol,
+            self.state.configuration,
+        )
+        if self._closed:
+            await link.close()
+            raise ClusterDown("The session was closed.")
+        self._links[cluster] = link
+        return link
+
+    def _where(self, cluster: ClusterName) -> Cluster:
+        where = self.state.topology.clusters.get(cluster)
+        if where is None or self._closed:
+            raise ClusterDown(f"There is no cluster {cluster} in this session.")
+        return where
+
+    async def close(self, limits: Limits) -> None:
+        """Cancels what runs, waits a little for it, and closes every cluster's session."""
+        self._closed = True
+        running = list(self.operations.values())
+        self.operations.clear()
+        await asyncio.gather(*(end(operation) for operation in running))
+        tasks = [each.task for each in running if each.task is not None and not each.task.done()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=limits.close)
+        links, self._links = list(self._links.values()), {}
+        await asyncio.gather(*(link.close() for link in links))
+
+
+async def end(operation: Operation) -> None:
+    """Cancels an operation where it runs, if it still does."""
+    remote = operation.cancel()
+    if remote is not None:
+        await cancel_remote(remote)
+
+
+async def cancel_remote(remote: Remote) -> None:
+    """Asks the cluster; a cluster that does not answer has ended it or will be found out."""
+    try:
+        await remote.link.cancel(remote.operation)
+    except (CausewayError, Rejected) as error:
+        _log.info("cancelling in %s: %s", remote.link.cluster, error)

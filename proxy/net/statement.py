@@ -1,0 +1,229 @@
+"""One statement's way: our own command, or analysed, routed, run in a cluster and seen to its
+end.
+
+A write is marked open in the metastore before the cluster hears of it, and closed once it is
+certain that it ended; where that cannot be learnt the mark stays, and copies stay unread.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from conf.errors import CausewayError
+from conf.names import ClusterName, TableRef
+from dialect import cluster_grammar
+from dialect.cluster_grammar import (
+    CopyTable,
+    ExplainCluster,
+    ResetCluster,
+    ShowClusters,
+    ShowCurrentCluster,
+    UseCluster,
+)
+from dialect.statement import Action, Known, SetVariable, Unknown, UseDatabase, Write
+from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected
+from proxy.net.facts import Decider
+from proxy.net.link import Link
+from proxy.net.operation import Local, Operation, Remote
+from proxy.net.session import Session, cancel_remote
+from proxy.session import commands, settings
+from proxy.session.states import ENDS
+from proxy.wire.replies import Status
+from proxy.wire.requests import ExecuteStatement
+from proxy.wire.results import NO_ROWS, Table
+from proxy.wire.status import failure_of
+from proxy.wire.types import OperationState
+from router.decision import Answer, Refuse, RunIn
+
+_log = logging.getLogger(__name__)
+_SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0)  # seconds between attempts to learn a write's end
+
+
+class _Abandoned(Exception):
+    """The client cancelled before a cluster heard of the statement."""
+
+
+class Statement:
+    """Runs one ExecuteStatement to its end; the operation tells the client."""
+
+    def __init__(
+        self, session: Session, operation: Operation, request: ExecuteStatement, decider: Decider
+    ) -> None:
+        self._session = session
+        self._operation = operation
+        self._request = request
+        self._decider = decider
+
+    async def run(self) -> None:
+        """Never raises but on cancellation; the operation is at an end afterwards."""
+        try:
+            await self._run()
+        except _Abandoned:
+            pass
+        except Rejected as error:
+            self._operation.becomes(OperationState.ERROR, error.failure)
+        except CausewayError as error:
+            self._operation.becomes(OperationState.ERROR, failure_of(error))
+        except asyncio.CancelledError:
+            self._operation.cancel()
+            raise
+        except Exception:
+            _log.exception("a statement failed for a reason of ours")
+            failure = Failure("Causeway failed; its log has the reason.", "HY000")
+            self._operation.becomes(OperationState.ERROR, failure)
+
+    async def _run(self) -> None:
+        state = self._session.state
+        sql = self._request.statement
+        command = cluster_grammar.parse(sql, state.topology.in_use)
+        if command is not None:
+            self._answer(await self._command(command))
+            return
+        statement = await self._decider.analyse(sql, state.namespace())
+        if isinstance(statement, Known) and statement.effect is not None:
+            state.check(statement.effect, sql)
+            answer = await self._session_statement(statement)
+            if answer is not None:
+                self._answer(answer)
+                return
+        statement, decision = await self._decider.decide(sql, state)
+        match decision:
+            case RunIn(cluster, _, _):
+                await self._run_in(cluster, statement)
+            case Refuse(code, sqlstate, _, because, hint):
+                number = int(code.removeprefix("CW"))
+                raise Rejected(Failure(f"[{code}] {because} {hint}".rstrip(), sqlstate, number))
+            case Answer():
+                self._answer(NO_ROWS)
+
+    def _answer(self, table: Table) -> None:
+        self._operation.result = Local(table)
+        self._operation.becomes(OperationState.FINISHED)
+
+    async def _command(self, command: cluster_grammar.ClusterCommand) -> Table:
+        state = self._session.state
+        match command:
+            case UseCluster(name):
+                return commands.use_cluster(state, name)
+            case ResetCluster():
+                return commands.reset_cluster(state)
+            case ShowClusters():
+                return commands.show_clusters(state)
+            case ShowCurrentCluster():
+                return commands.show_current_cluster(state)
+            case ExplainCluster(statement):
+                return commands.explain(*await self._decider.decide(statement, state))
+            case CopyTable():
+                raise NotUnderstoodCommand(
+                    "Copies are made by `causeway copy`, not by a statement."
+                )
+
+    async def _session_statement(self, statement: Known) -> Table | None:
+        """The answer to what changes the session and needs no cluster; None: ask one."""
+        state = self._session.state
+        match statement.effect:
+            case UseDatabase(database):
+                if not await self._decider.database_exists(database):
+                    raise Rejected(settings.no_such_database(database))
+                table = NO_ROWS
+            case SetVariable(key, value) if settings.is_ours(key):
+                return settings.change(state, key, value)
+            case _:
+                return None
+        state.took(statement.effect, self._request.statement, None)
+        return table
+
+    async def _run_in(self, cluster: ClusterName, statement: Known | Unknown) -> None:
+        self._go_on()
+        link = await self._session.link(cluster)
+        self._go_on()
+        writes = statement.writes if isinstance(statement, Known) else ()
+        existing = [each for each in writes if each.exists and each.action is not Action.VIEW]
+        token = await self._decider.loader.open_write(existing) if existing else None
+        try:
+            status = await self._execute(link, token)
+        finally:
+            self._decider.snapshot.invalidate(each.table for each in writes)
+        if status.state is OperationState.FINISHED:
+            await self._take_effect(link, statement, writes)
+        self._operation.becomes(status.state, status.failure)
+
+    def _go_on(self) -> None:
+        if self._operation.cancelled:
+            raise _Abandoned
+
+    async def _execute(self, link: Link, token: Any) -> Status:
+        """Runs the statement; closes the write of `token` once it is certain that it ended."""
+        remote: Remote | None = None
+        ended = False
+        try:
+            remote = Remote(link, await self._start(link))
+            self._operation.result = remote
+            if self._operation.cancelled:
+                await cancel_remote(remote)
+            else:
+                self._operation.becomes(OperationState.RUNNING)
+            status = await self._watch(remote)
+            ended = True
+            return status
+        except Rejected:
+            ended = True  # the cluster said no
+            raise
+        finally:
+            if token is not None:
+                if not ended:
+                    ended = remote is not None and await _settle(remote)
+                await self._close_write(token, ended)
+
+    async def _start(self, link: Link) -> Any:
+        request = self._request
+        return await link.execute(request.statement, request.overlay, request.timeout)
+
+    async def _watch(self, remote: Remote) -> Status:
+        """The end of the statement. A poll takes up to five seconds when nothing happens."""
+        while True:
+            status = await remote.link.poll(remote.operation)
+            if status.state in ENDS:
+                return status
+
+    async def _close_write(self, token: Any, ended: bool) -> None:
+        if not ended:
+            _log.warning("the end of a write is not known; its copies stay unread: %r", token)
+            return
+        try:
+            await self._decider.loader.close_write(token)
+        except CausewayError as error:
+            _log.warning("a write ended, its mark stays and its copies unread: %s", error)
+
+    async def _take_effect(
+        self, link: Link, statement: Known | Unknown, writes: Sequence[Write]
+    ) -> None:
+        for table in _created(writes):
+            await self._decider.loader.claim(table, link.cluster)
+        if isinstance(statement, Known) and statement.effect is not None:
+            number = self._session.state.took(
+                statement.effect, self._request.statement, link.cluster
+            )
+            # The link has just said it; what came between from elsewhere it still has to hear.
+            if number is not None and link.known == number - 1:
+                link.known = number
+
+
+def _created(writes: Sequence[Write]) -> list[TableRef]:
+    return [write.table for write in writes if not write.exists and write.action is not Action.VIEW]
+
+
+async def _settle(remote: Remote) -> bool:
+    """Whether the operation has certainly ended, asked patiently after a connection broke."""
+    for pause in _SETTLING:
+        await asyncio.sleep(pause)
+        try:
+            if (await remote.link.poll(remote.operation)).state in ENDS:
+                return True
+            await cancel_remote(remote)
+        except Rejected:
+            return True  # the handle is gone, and with it what it stood for
+        except ClusterLost:
+            continue
+    return False

@@ -1,0 +1,73 @@
+"""Our own statements, answered as ordinary result sets."""
+
+from conf.names import ClusterName
+from dialect.statement import Known, Read, Unknown, Write
+from proxy.errors import UnknownCluster
+from proxy.session.session import SessionState
+from proxy.wire.results import NO_ROWS, Table
+from router.decision import Answer, Decision, Refuse, RunIn
+
+
+def use_cluster(session: SessionState, name: str) -> Table:
+    """DC-U1. Raises UnknownCluster and leaves the session as it was (DC-U3)."""
+    if name not in session.topology:
+        known = ", ".join(session.topology.clusters)
+        raise UnknownCluster(f"There is no cluster {name!r}; there are {known}.")
+    session.pinned = ClusterName(name)
+    return NO_ROWS
+
+
+def reset_cluster(session: SessionState) -> Table:
+    """DC-U2."""
+    session.pinned = None
+    return NO_ROWS
+
+
+def show_clusters(session: SessionState) -> Table:
+    """One row a cluster, the default one marked, the pinned one too."""
+    topology = session.topology
+    rows = tuple(
+        (
+            str(cluster.name),
+            cluster.filesystem,
+            ",".join(str(endpoint) for endpoint in cluster.hs2),
+            _yes(cluster.name == topology.default),
+            _yes(cluster.name == session.pinned),
+        )
+        for cluster in topology.clusters.values()
+    )
+    return Table(("cluster", "filesystem", "jobtracker", "is_default", "is_current"), rows)
+
+
+def show_current_cluster(session: SessionState) -> Table:
+    """The pinned cluster, NULL when Causeway chooses."""
+    return Table(("cluster",), ((session.pinned,),))
+
+
+def explain(statement: Known | Unknown, decision: Decision) -> Table:
+    """One row: what `causeway route` prints of the same statement."""
+    reads, writes = _names(statement)
+    row: tuple[str | None, ...]
+    match decision:
+        case RunIn(cluster, rule, because):
+            row = ("run", str(cluster), rule, because, reads, writes, None)
+        case Answer(rule, because):
+            row = ("answer", None, rule, because, reads, writes, None)
+        case Refuse(code, _, rule, because, _):
+            row = ("refuse", None, rule, because, reads, writes, code)
+    columns = ("decision", "cluster", "rule", "because", "reads", "writes", "code")
+    return Table(columns, (row,))
+
+
+def _names(statement: Known | Unknown) -> tuple[str, str]:
+    if isinstance(statement, Unknown):
+        return "", ""
+    return _list(statement.reads), _list(statement.writes)
+
+
+def _list(tables: tuple[Read, ...] | tuple[Write, ...]) -> str:
+    return ", ".join(dict.fromkeys(str(each.table) for each in tables))
+
+
+def _yes(value: bool) -> str:
+    return "true" if value else "false"

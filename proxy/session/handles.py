@@ -1,0 +1,86 @@
+"""Handles that clients hold: ours, unguessable, and bound to the user who got them.
+
+The Thrift Server binds a handle to nobody: whoever knows it may use it. Here another user's
+handle is as unknown as one never given out.
+"""
+
+import uuid
+from collections import Counter
+from dataclasses import dataclass
+from hmac import compare_digest
+from typing import Generic, TypeVar
+
+from proxy.errors import Failure, Rejected, TooMany
+from proxy.wire.requests import Handle
+from proxy.wire.types import OperationType
+
+T = TypeVar("T")
+
+
+def new_handle() -> Handle:
+    """A handle that nobody can guess."""
+    return Handle(uuid.uuid4().bytes, uuid.uuid4().bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[T]):
+    handle: Handle
+    owner: str
+    item: T
+
+
+class Registry(Generic[T]):
+    """Items by handle. `per_owner` bounds how many one user may have; `what` names them."""
+
+    def __init__(self, what: str, per_owner: int) -> None:
+        self._what = what
+        self._per_owner = per_owner
+        self._entries: dict[bytes, _Entry[T]] = {}
+        self._counts: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def items(self) -> list[T]:
+        return [entry.item for entry in self._entries.values()]
+
+    def add(self, handle: Handle, owner: str, item: T) -> None:
+        """Raises TooMany."""
+        if self._counts[owner] >= self._per_owner:
+            raise TooMany(f"{owner} has {self._per_owner} {self._what} open.")
+        self._counts[owner] += 1
+        self._entries[handle.guid] = _Entry(handle, owner, item)
+
+    def find(self, handle: Handle, user: str) -> T | None:
+        """The item, when the handle is right and the user's own."""
+        entry = self._entries.get(handle.guid)
+        if entry is None or entry.owner != user:
+            return None
+        return entry.item if compare_digest(entry.handle.secret, handle.secret) else None
+
+    def remove(self, handle: Handle) -> None:
+        """Forgets the item; nothing when it is not there."""
+        entry = self._entries.pop(handle.guid, None)
+        if entry is None:
+            return
+        self._counts[entry.owner] -= 1
+        if not self._counts[entry.owner]:
+            del self._counts[entry.owner]
+
+
+def no_such_session(handle: Handle) -> Rejected:
+    return Rejected(Failure(f"Invalid SessionHandle: SessionHandle [{_uuid(handle)}]"))
+
+
+def no_such_operation(handle: Handle, kind: int) -> Rejected:
+    try:
+        name = OperationType(kind).name
+    except ValueError:
+        name = OperationType.UNKNOWN.name
+    words = f"OperationHandle [opType={name}, getHandleIdentifier()={_uuid(handle)}]"
+    return Rejected(Failure(f"Invalid OperationHandle: {words}"))
+
+
+def _uuid(handle: Handle) -> str:
+    raw = handle.guid
+    return str(uuid.UUID(bytes=raw)) if len(raw) == 16 else raw.hex()

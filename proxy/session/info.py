@@ -1,0 +1,42 @@
+"""GetInfo's answers.
+
+The Thrift Server knows three kinds and drops the connection at any other; the rest is answered
+here as Hive does, or as ODBC defines the number. 0 says "no limit, or not known".
+"""
+
+SERVER_NAME, DBMS_NAME, DBMS_VERSION = 13, 17, 18
+ASKED_OF_CLUSTER = frozenset({SERVER_NAME, DBMS_NAME, DBMS_VERSION})
+
+_NAME_LENGTH = 128
+_ANSWERS: dict[int, str | int] = {
+    SERVER_NAME: "Spark SQL",
+    DBMS_NAME: "Spark SQL",
+    DBMS_VERSION: "3.5.9",
+    2: "Causeway",  # data source name
+    14: "\\",  # search pattern escape
+    19: "N",  # all tables listed are accessible: not promised
+    20: "N",
+    25: "N",  # data source is read only
+    28: 3,  # identifiers are stored in lower case
+    29: "`",
+    30: _NAME_LENGTH,  # column, cursor, schema, catalog and table names
+    31: _NAME_LENGTH,
+    32: _NAME_LENGTH,
+    34: _NAME_LENGTH,
+    35: _NAME_LENGTH,
+    46: 0,  # no transactions
+    73: "N",  # no referential integrity
+    90: "N",  # ORDER BY may name columns that are not selected
+    94: "",  # special characters in unquoted names
+    10000: "1995",
+    10002: "N",
+    10003: "Y",  # catalog names
+    10004: "UTF-8",
+    10005: _NAME_LENGTH,
+}
+_USER_NAME = 47
+
+
+def answer(info_type: int, user: str) -> str | int:
+    """What is said of a kind, when no cluster is asked."""
+    return user if info_type == _USER_NAME else _ANSWERS.get(info_type, 0)

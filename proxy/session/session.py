@@ -1,0 +1,143 @@
+"""A user's session: pin, namespace, journal. Changed by what succeeded, never by what was asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from conf.names import ClusterName
+from conf.tables import ViewText
+from conf.topology import Topology
+from dialect.statement import (
+    AddResource,
+    CacheTable,
+    CreateTempFunction,
+    CreateTempTable,
+    CreateTempView,
+    DropTemp,
+    DropTempFunction,
+    Known,
+    Namespace,
+    ResetVariables,
+    SessionEffect,
+    SetVariable,
+    UseDatabase,
+)
+from proxy.errors import NotYourself
+from proxy.session.journal import Journal
+from router.request import Bound
+
+HIVECONF, HIVEVAR, SET, USE_DATABASE = "set:hiveconf:", "set:hivevar:", "set:", "use:database"
+PROXY_USER = "hive.server2.proxy.user"
+DEFAULT_DATABASE = "default"
+
+
+@dataclass(slots=True)
+class SessionState:
+    """Everything that a session is, apart from its connections.
+
+    `configuration` is the client's own map, given to every cluster's session as it is.
+    `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
+    `homes` says where the temporary objects are whose data cannot travel.
+    """
+
+    user: str
+    protocol: int
+    configuration: Mapping[str, str]
+    configured: Topology
+    topology: Topology
+    pinned: ClusterName | None = None
+    database: str = DEFAULT_DATABASE
+    variables: dict[str, str] = field(default_factory=dict)
+    temp_views: dict[str, ViewText] = field(default_factory=dict)
+    homes: dict[str, ClusterName] = field(default_factory=dict)
+    journal: Journal = field(default_factory=Journal)
+
+    @classmethod
+    def opened(
+        cls, user: str, protocol: int, configuration: Mapping[str, str], topology: Topology
+    ) -> "SessionState":
+        """A new session. Raises NotYourself when the client asks to be somebody else."""
+        for key, value in configuration.items():
+            _stay_yourself(key, value, user)
+        return cls(
+            user,
+            protocol,
+            configuration,
+            topology,
+            topology,
+            database=configuration.get(USE_DATABASE, DEFAULT_DATABASE).lower(),
+            variables=_variables(configuration),
+        )
+
+    def namespace(self) -> Namespace:
+        """What the session brings to the meaning of its next statement."""
+        return Namespace(
+            self.database, dict(self.variables), dict(self.temp_views), frozenset(self.homes)
+        )
+
+    def bound(self, statement: Known) -> Bound | None:
+        """The cluster that the statement cannot leave because of what it uses there."""
+        for name in statement.temps:
+            home = self.homes.get(name.lower())
+            if home is not None:
+                return Bound(home, f"the temporary table {name} is in {home}")
+        return None
+
+    def check(self, effect: SessionEffect, sql: str) -> None:
+        """Before a statement with an effect runs. Raises NotYourself, TooMany."""
+        if isinstance(effect, SetVariable):
+            _stay_yourself(effect.key, effect.value, self.user)
+        if not isinstance(effect, CacheTable):
+            self.journal.room_for(sql)
+
+    def took(self, effect: SessionEffect, sql: str, cluster: ClusterName | None) -> int | None:
+        """A statement succeeded in `cluster`, or was answered by us when that is None.
+
+        Gives its number in the journal; None when nothing has to be told to other clusters.
+        """
+        match effect:
+            case UseDatabase(database):
+                self.database = database.lower()
+            case SetVariable(key, value):
+                self.variables[_variable_name(key)] = value
+            case ResetVariables(None):
+                self.variables.clear()
+            case ResetVariables(key):
+                self.variables.pop(_variable_name(key or ""), None)
+            case CreateTempView(name, view):
+                self.temp_views[name.lower()] = view
+                self.homes.pop(name.lower(), None)
+            case CreateTempTable(name):
+                self.temp_views.pop(name.lower(), None)
+                if cluster is not None:
+                    self.homes[name.lower()] = cluster
+                return self.journal.record(sql, effect, cluster)
+            case DropTemp(name):
+                self.temp_views.pop(name.lower(), None)
+                return self.journal.record(sql, effect, self.homes.pop(name.lower(), None))
+            case CacheTable():
+                return None
+            case CreateTempFunction() | DropTempFunction() | AddResource():
+                pass
+        return self.journal.record(sql, effect)
+
+
+def _stay_yourself(key: str, value: str, user: str) -> None:
+    name = key.strip()
+    for prefix in (HIVECONF, HIVEVAR, SET, "hiveconf:"):
+        name = name.removeprefix(prefix)
+    if name.lower() == PROXY_USER and value.strip() != user:
+        raise NotYourself(f"{user} may not act as {value!r}.")
+
+
+def _variables(configuration: Mapping[str, str]) -> dict[str, str]:
+    variables = {}
+    for key, value in configuration.items():
+        for prefix in (HIVECONF, HIVEVAR, SET):
+            if key.startswith(prefix):
+                variables[_variable_name(key[len(prefix) :])] = value
+                break
+    return variables
+
+
+def _variable_name(key: str) -> str:
+    return key.removeprefix("hivevar:").strip()

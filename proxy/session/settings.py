@@ -1,0 +1,90 @@
+"""Our own settings, changed in one session: answered here, no cluster hears of them."""
+
+from dataclasses import replace
+
+from conf.load import parse_clusters
+from conf.names import ClusterName
+from proxy.errors import EndpointNotAllowed, Failure, NotUnderstoodCommand, UnknownCluster
+from proxy.session.session import SessionState
+from proxy.wire.results import Table
+
+CLUSTERS = "hive.cluster.properties"
+DEFAULT_CLUSTER = "hive.default.cluster.name"
+USE_DEFAULT = "hive.use.default.cluster"
+
+
+def is_ours(key: str) -> bool:
+    return key.strip().lower() in (CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT)
+
+
+def change(session: SessionState, key: str, value: str) -> Table:
+    """Changes the setting in this session; the answer is that of any SET.
+
+    Raises EndpointNotAllowed (D13), UnknownCluster, NotUnderstoodCommand.
+    """
+    name = key.strip().lower()
+    if name == CLUSTERS:
+        _change_clusters(session, value)
+    elif name == DEFAULT_CLUSTER:
+        _change_default(session, value.strip())
+    else:
+        _change_use_default(session, value.strip().lower())
+    return Table(("key", "value"), ((key, value),))
+
+
+def _change_clusters(session: SessionState, value: str) -> None:
+    """A cluster keeps its name and file system; which of its endpoints are used may be chosen.
+
+    Anything else would run a statement where its data is not.
+    """
+    try:
+        asked, _ = parse_clusters(value)
+    except ValueError as error:
+        raise NotUnderstoodCommand(f"{CLUSTERS}: {error}.") from error
+    for name, cluster in asked.items():
+        configured = session.configured.clusters.get(name)
+        if configured is None:
+            raise UnknownCluster(f"{CLUSTERS}: there is no cluster {name!r}.")
+        if cluster.filesystem.rstrip("/") != configured.filesystem.rstrip("/"):
+            raise EndpointNotAllowed(
+                f"{CLUSTERS}: the FileSystem of {name} is {configured.filesystem}."
+            )
+        foreign = [str(each) for each in cluster.hs2 if each not in configured.hs2]
+        if foreign:
+            raise EndpointNotAllowed(f"{CLUSTERS}: {', '.join(foreign)} is not one of {name}'s.")
+    for needed in (session.topology.default, session.pinned):
+        if needed is not None and needed not in asked:
+            raise NotUnderstoodCommand(f"{CLUSTERS}: {needed} is in use and has to stay.")
+    session.topology = replace(session.topology, clusters=asked)
+
+
+def _change_default(session: SessionState, value: str) -> None:
+    if value not in session.topology:
+        raise UnknownCluster(f"There is no cluster {value!r}.")
+    session.topology = replace(session.topology, default=ClusterName(value))
+
+
+def _change_use_default(session: SessionState, value: str) -> None:
+    if value not in ("true", "false"):
+        raise NotUnderstoodCommand(f"{USE_DEFAULT} is true or false.")
+    session.topology = replace(session.topology, use_default=value == "true")
+
+
+_NO_SUCH_DATABASE = (
+    "org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException: [SCHEMA_NOT_FOUND] The schema"
+    " `{name}` cannot be found. Verify the spelling and correctness of the schema and catalog.\n"
+    "If you did not qualify the name with a catalog, verify the current_schema() output, or"
+    " qualify the name with the correct catalog.\n"
+    "To tolerate the error on drop use DROP SCHEMA IF EXISTS."
+)
+
+
+def no_such_database(name: str) -> Failure:
+    """What the Thrift Server says of USE."""
+    text = _NO_SUCH_DATABASE.format(name=name)
+    return Failure(f"Error running query: [SCHEMA_NOT_FOUND] {text}", "42704")
+
+
+def cannot_open(name: str) -> Failure:
+    """What the Thrift Server says of a session that wants to begin in such a database."""
+    return Failure("Failed to open new session: " + _NO_SUCH_DATABASE.format(name=name))

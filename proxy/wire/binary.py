@@ -1,0 +1,243 @@
+"""TBinaryProtocol (strict), generically: a struct keeps the wire type of all its fields.
+
+So what is not understood survives being read, changed elsewhere and written again. All
+lengths are checked against what is there: nothing is allocated on a peer's word.
+"""
+
+import struct
+from dataclasses import dataclass
+
+from proxy.errors import WireError
+
+BOOL, BYTE, DOUBLE, I16, I32, I64, STRING, STRUCT, MAP, SET, LIST = (
+    2,
+    3,
+    4,
+    6,
+    8,
+    10,
+    11,
+    12,
+    13,
+    14,
+    15,
+)
+CALL, REPLY, EXCEPTION, ONEWAY = 1, 2, 3, 4
+MAX_DEPTH = 64
+
+_VERSION = 0x80010000
+_NUMBERS = {
+    BYTE: struct.Struct(">b"),
+    DOUBLE: struct.Struct(">d"),
+    I16: struct.Struct(">h"),
+    I32: struct.Struct(">i"),
+    I64: struct.Struct(">q"),
+}
+_FIELD = struct.Struct(">bh")
+_I32 = struct.Struct(">i")
+# The least bytes one element can take, so that a count is checked before a list is made.
+_LEAST = {
+    BOOL: 1,
+    BYTE: 1,
+    DOUBLE: 8,
+    I16: 2,
+    I32: 4,
+    I64: 8,
+    STRING: 4,
+    STRUCT: 1,
+    MAP: 6,
+    SET: 5,
+    LIST: 5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list or set: all elements have the wire type `element`."""
+
+    element: int
+    values: "list[Value]"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A map, in wire order."""
+
+    key: int
+    value: int
+    pairs: "list[tuple[Value, Value]]"
+
+
+Struct = dict[int, "tuple[int, Value]"]
+Value = bool | int | float | bytes | Struct | Items | Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One thrift message: a call, reply or exception with its argument struct."""
+
+    name: str
+    kind: int
+    seqid: int
+    body: Struct
+
+
+def decode_message(data: bytes) -> Message:
+    """The message that `data` is, whole. Raises WireError, also for bytes after its end."""
+    reader = _Reader(data)
+    name, kind, seqid = reader.head()
+    body = reader.struct(0)
+    if reader.at != len(data):
+        raise WireError(f"{len(data) - reader.at} bytes after the end of {name}.")
+    return Message(name, kind, seqid, body)
+
+
+def decode_head(data: bytes) -> tuple[str, int, int, int]:
+    """Name, kind and seqid of a message, and where its body starts. Raises WireError."""
+    reader = _Reader(data)
+    return (*reader.head(), reader.at)
+
+
+def encode_message(message: Message) -> bytes:
+    """The bytes of a message."""
+    out = [encode_head(message.name, message.kind, message.seqid)]
+    _write_struct(out, message.body)
+    return b"".join(out)
+
+
+def encode_head(name: str, kind: int, seqid: int) -> bytes:
+    """The bytes before a message's body."""
+    raw = name.encode()
+    return b"".join(
+        (_I32.pack((_VERSION | kind) - (1 << 32)), _I32.pack(len(raw)), raw, _I32.pack(seqid))
+    )
+
+
+def encode_struct(fields: Struct) -> bytes:
+    """The bytes of a struct, its stop byte included."""
+    out: list[bytes] = []
+    _write_struct(out, fields)
+    return b"".join(out)
+
+
+class _Reader:
+    __slots__ = ("at", "data")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def head(self) -> tuple[str, int, int]:
+        version = self.number(I32)
+        if version & 0xFFFF0000 != _VERSION:
+            raise WireError("Not a strict TBinaryProtocol message.")
+        try:
+            name = self.text().decode()
+        except UnicodeDecodeError as error:
+            raise WireError("A method's name is not text.") from error
+        return name, version & 0xFF, self.number(I32)
+
+    def take(self, count: int) -> bytes:
+        end = self.at + count
+        if count < 0 or end > len(self.data):
+            raise WireError("A message ends too early.")
+        taken = self.data[self.at : end]
+        self.at = end
+        return taken
+
+    def number(self, kind: int) -> int:
+        value = self.scalar(kind)
+        assert isinstance(value, int)
+        return value
+
+    def scalar(self, kind: int) -> int | float:
+        packed = _NUMBERS[kind]
+        if self.at + packed.size > len(self.data):
+            raise WireError("A message ends too early.")
+        (value,) = packed.unpack_from(self.data, self.at)
+        self.at += packed.size
+        assert isinstance(value, int | float)
+        return value
+
+    def text(self) -> bytes:
+        return self.take(self.number(I32))
+
+    def struct(self, depth: int) -> Struct:
+        if depth > MAX_DEPTH:
+            raise WireError("A message is nested too deeply.")
+        fields: Struct = {}
+        while kind := self.take(1)[0]:
+            field = self.number(I16)
+            fields[field] = (kind, self.value(kind, depth))
+        return fields
+
+    def value(self, kind: int, depth: int) -> Value:
+        if kind == STRING:
+            return self.text()
+        if kind == STRUCT:
+            return self.struct(depth + 1)
+        if kind == BOOL:
+            return self.take(1) != b"\0"
+        if kind in _NUMBERS:
+            return self.scalar(kind)
+        if depth > MAX_DEPTH:
+            raise WireError("A message is nested too deeply.")
+        if kind in (LIST, SET):
+            return self.items(depth)
+        if kind == MAP:
+            return self.pairs(depth)
+        raise WireError(f"Unknown wire type {kind}.")
+
+    def items(self, depth: int) -> Items:
+        element = self.take(1)[0]
+        count = self.count(_LEAST.get(element))
+        return Items(element, [self.value(element, depth + 1) for _ in range(count)])
+
+    def pairs(self, depth: int) -> Pairs:
+        key, value = self.take(2)
+        count = self.number(I32)
+        if count == 0:
+            return Pairs(key, value, [])
+        self.at -= 4
+        count = self.count(_LEAST.get(key), _LEAST.get(value))
+        pairs = [(self.value(key, depth + 1), self.value(value, depth + 1)) for _ in range(count)]
+        return Pairs(key, value, pairs)
+
+    def count(self, *least: int | None) -> int:
+        count = self.number(I32)
+        if count == 0:
+            return 0
+        sizes = [size for size in least if size is not None]
+        if len(sizes) < len(least):
+            raise WireError("Unknown wire type in a container.")
+        if count < 0 or count * sum(sizes) > len(self.data) - self.at:
+            raise WireError("A message ends too early.")
+        return count
+
+
+def _write_struct(out: list[bytes], fields: Struct) -> None:
+    for field, (kind, value) in fields.items():
+        out.append(_FIELD.pack(kind, field))
+        _write_value(out, kind, value)
+    out.append(b"\0")
+
+
+def _write_value(out: list[bytes], kind: int, value: Value) -> None:
+    if isinstance(value, bytes):
+        out.append(_I32.pack(len(value)))
+        out.append(value)
+    elif isinstance(value, dict):
+        _write_struct(out, value)
+    elif isinstance(value, bool):
+        out.append(b"\1" if value else b"\0")
+    elif isinstance(value, int | float):
+        out.append(_NUMBERS[kind].pack(value))
+    elif isinstance(value, Items):
+        out.append(bytes((value.element,)) + _I32.pack(len(value.values)))
+        for each in value.values:
+            _write_value(out, value.element, each)
+    else:
+        out.append(bytes((value.key, value.value)) + _I32.pack(len(value.pairs)))
+        for key, mapped in value.pairs:
+            _write_value(out, value.key, key)
+            _write_value(out, value.value, mapped)

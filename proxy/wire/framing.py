@@ -1,0 +1,224 @@
+"""From a client's bytes to whole messages: SASL PLAIN frames, or bare messages (NOSASL).
+
+Negotiation: `[status][length][payload]`, the mechanism's name first, then the credentials as
+OK (Python, Go and node clients) or COMPLETE (Java). After that `[length][message]`.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from proxy.errors import WireError
+from proxy.wire.scan import EndFinder
+
+START, OK, BAD, ERROR, COMPLETE = 1, 2, 3, 4, 5
+MAX_FRAME = 65 << 20  # 64 MiB of SQL and what is around it
+MAX_SKIPPED = 1 << 30
+HEAD_KEPT = 4096
+MAX_NEGOTIATION = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Bytes of the negotiation for the client; `last` says that it failed and is over."""
+
+    data: bytes
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticated:
+    """The negotiation is over; everything from here on is this user's."""
+
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One whole message."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Oversized:
+    """A message above the limit, skipped to its end; `head` is how it began."""
+
+    head: bytes
+    length: int
+
+
+FramingEvent = Send | Authenticated | Frame | Oversized
+
+
+class Inbound(Protocol):
+    """One direction of one connection. `feed` raises WireError when it cannot go on."""
+
+    def feed(self, data: bytes) -> list[FramingEvent]: ...
+
+    def wrap(self, length: int) -> bytes:
+        """What goes before a message of that length on its way to the client."""
+        ...
+
+
+class SaslInbound:
+    """SASL PLAIN. Like the Thrift Server with authentication NONE, any non-empty password will
+    do, and the authorisation id is ignored."""
+
+    def __init__(self, limit: int = MAX_FRAME) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+        self._mechanism: bytes | None = None
+        self._authenticated = False
+        self._failed = False
+        self._skipping: tuple[bytes, int, int] | None = None  # head, length, bytes still to come
+
+    def wrap(self, length: int) -> bytes:
+        return length.to_bytes(4, "big")
+
+    def feed(self, data: bytes) -> list[FramingEvent]:
+        events: list[FramingEvent] = []
+        if self._failed:
+            return events
+        self._buffer += data
+        while not self._authenticated:
+            step = self._negotiate()
+            if step is None:
+                return events
+            events += step
+        while (event := self._next_frame()) is not None:
+            events.append(event)
+        return events
+
+    def _next_frame(self) -> FramingEvent | None:
+        if self._skipping is not None:
+            return self._skip()
+        if len(self._buffer) < 4:
+            return None
+        length = int.from_bytes(self._buffer[:4], "big")
+        if length > MAX_SKIPPED:
+            raise WireError(f"A frame of {length} bytes.")
+        if length > self._limit:
+            if len(self._buffer) < 4 + HEAD_KEPT:
+                return None
+            self._skipping = (bytes(self._buffer[4 : 4 + HEAD_KEPT]), length, length)
+            del self._buffer[:4]
+            return self._skip()
+        if len(self._buffer) < 4 + length:
+            return None
+        frame = Frame(bytes(memoryview(self._buffer)[4 : 4 + length]))
+        del self._buffer[: 4 + length]
+        return frame
+
+    def _skip(self) -> FramingEvent | None:
+        assert self._skipping is not None
+        head, length, remaining = self._skipping
+        here = min(remaining, len(self._buffer))
+        del self._buffer[:here]
+        if remaining > here:
+            self._skipping = (head, length, remaining - here)
+            return None
+        self._skipping = None
+        return Oversized(head, length)
+
+    def _negotiate(self) -> list[FramingEvent] | None:
+        """The events of one negotiation step; None when it is not all here, or is over."""
+        if len(self._buffer) < 5 or self._failed:
+            return None
+        status, length = self._buffer[0], int.from_bytes(self._buffer[1:5], "big")
+        if length > MAX_NEGOTIATION or status not in (START, OK, BAD, ERROR, COMPLETE):
+            raise WireError("Not a SASL negotiation.")
+        if len(self._buffer) < 5 + length:
+            return None
+        payload = bytes(self._buffer[5 : 5 + length])
+        del self._buffer[: 5 + length]
+        if self._mechanism is None:
+            return self._start(status, payload)
+        if status not in (OK, COMPLETE):
+            raise WireError("The client gave up the SASL negotiation.")
+        return self._credentials(payload)
+
+    def _start(self, status: int, payload: bytes) -> list[FramingEvent]:
+        if status != START:
+            return self._fail(ERROR, f"Expecting START status, received {status}")
+        if payload != b"PLAIN":
+            return self._fail(BAD, "Unsupported mechanism type; PLAIN is the one offered")
+        self._mechanism = payload
+        return []
+
+    def _credentials(self, payload: bytes) -> list[FramingEvent]:
+        parts = payload.split(b"\0")
+        if len(parts) != 3 or not parts[1] or not parts[2]:
+            return self._fail(BAD, "PLAIN auth failed: no user name or no password")
+        try:
+            user = parts[1].decode()
+        except UnicodeDecodeError:
+            return self._fail(BAD, "PLAIN auth failed: the user name is not UTF-8")
+        self._authenticated = True
+        return [Send(_negotiation(COMPLETE, b"")), Authenticated(user)]
+
+    def _fail(self, status: int, reason: str) -> list[FramingEvent]:
+        self._failed = True
+        return [Send(_negotiation(status, reason.encode()), last=True)]
+
+
+class BareInbound:
+    """No negotiation, no frames: messages end where their own structure says (NOSASL)."""
+
+    def __init__(self, limit: int = MAX_FRAME) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self._length = 0
+        self._finder = EndFinder()
+
+    def wrap(self, length: int) -> bytes:
+        return b""
+
+    def feed(self, data: bytes) -> list[FramingEvent]:
+        events: list[FramingEvent] = []
+        while data:
+            end = self._finder.feed(data)
+            piece = data if end is None else data[:end]
+            data = data[len(piece) :]
+            self._keep(piece)
+            if end is not None:
+                events.append(self._finish())
+        return events
+
+    def _keep(self, piece: bytes) -> None:
+        self._length += len(piece)
+        if self._length > MAX_SKIPPED:
+            raise WireError("A message that does not end.")
+        if self._length <= self._limit:
+            self._kept += piece
+        else:
+            self._kept += piece[: max(0, HEAD_KEPT - len(self._kept))]
+            del self._kept[HEAD_KEPT:]
+
+    def _finish(self) -> FramingEvent:
+        kept, length = bytes(self._kept), self._length
+        self._kept.clear()
+        self._length = 0
+        self._finder = EndFinder()
+        return Frame(kept) if length <= self._limit else Oversized(kept, length)
+
+
+def client_negotiation(user: str, password: str) -> bytes:
+    """What a client of a Thrift Server says at first, in one go: the server reads it in turn."""
+    credentials = b"\0".join((b"", user.encode(), password.encode()))
+    return _negotiation(START, b"PLAIN") + _negotiation(COMPLETE, credentials)
+
+
+def negotiation_reply(data: bytes) -> tuple[bool, str, int] | None:
+    """A server's answer: (accepted, its reason, bytes used); None when it is not all here."""
+    if len(data) < 5:
+        return None
+    length = int.from_bytes(data[1:5], "big")
+    if length > MAX_NEGOTIATION:
+        raise WireError("Not a SASL negotiation.")
+    if len(data) < 5 + length:
+        return None
+    return data[0] in (OK, COMPLETE), data[5 : 5 + length].decode(errors="replace"), 5 + length
+
+
+def _negotiation(status: int, payload: bytes) -> bytes:
+    return bytes((status,)) + len(payload).to_bytes(4, "big") + payload

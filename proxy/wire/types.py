@@ -1,0 +1,49 @@
+"""The enums of TCLIService that we speak of, as the Thrift Server numbers them."""
+
+from enum import IntEnum
+
+
+class StatusCode(IntEnum):
+    SUCCESS = 0
+    ERROR = 3
+
+
+class OperationState(IntEnum):
+    """What GetOperationStatus answers. `UNKNOWN` is never sent by us."""
+
+    INITIALIZED = 0
+    RUNNING = 1
+    FINISHED = 2
+    CANCELED = 3
+    CLOSED = 4
+    ERROR = 5
+    UNKNOWN = 6
+    PENDING = 7
+    TIMEDOUT = 8
+
+
+class OperationType(IntEnum):
+    EXECUTE_STATEMENT = 0
+    GET_TYPE_INFO = 1
+    GET_CATALOGS = 2
+    GET_SCHEMAS = 3
+    GET_TABLES = 4
+    GET_TABLE_TYPES = 5
+    GET_COLUMNS = 6
+    GET_FUNCTIONS = 7
+    UNKNOWN = 8
+
+
+class Orientation(IntEnum):
+    NEXT = 0
+    PRIOR = 1
+    RELATIVE = 2
+    ABSOLUTE = 3
+    FIRST = 4
+    LAST = 5
+
+
+STRING_TYPE = 7
+NEWEST_PROTOCOL = 10  # V11
+COLUMNS_SINCE = 5  # V6: results are columns; before that they are rows
+FETCH_LOG = 1
