@@ -18,7 +18,7 @@ import org.apache.hadoop.fs.Path;
 
 /** What the driver itself does with files: list, make, delete, and its own small notes. */
 public final class Yard {
-    private static final int NOTE_LIMIT = 1 << 20;
+    private static final int NOTE_LIMIT = 1 << 26;
     private final Stores stores;
     private final int threads;
 
@@ -136,7 +136,7 @@ public final class Yard {
         if (entry.length > NOTE_LIMIT) {
             throw new IOException(location + " is too long for a note");
         }
-        ByteBuffer buffer = ByteBuffer.allocate(NOTE_LIMIT);
+        ByteBuffer buffer = ByteBuffer.allocate((int) entry.length + 1);
         ReadableByteChannel in;
         try {
             in = store.read(path);

@@ -1,0 +1,97 @@
+"""A run's claim on its directory: a note that it keeps beating while it works."""
+
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from pipeline.copy.files import Files
+from pipeline.copy.yard import (
+    BEAT,
+    LEASE,
+    RunNote,
+    is_run,
+    note_path,
+    this_machine,
+)
+from pipeline.errors import AnotherCopyRuns, CopyError
+
+Clock = Callable[[], float]
+
+
+def notes_in(files: Files, yard: str) -> dict[str, RunNote | None]:
+    """The note of every run in a yard, newest run first; None for a run without one."""
+    found = {}
+    for run in sorted(filter(is_run, files.children(yard)), reverse=True):
+        text = files.note(note_path(yard, run))
+        found[run] = None if text is None else RunNote.from_text(text)
+    return found
+
+
+class Lease:
+    """Held by one run while it works in its yard; one run at a time.
+
+    Raises AnotherCopyRuns on entry when a living run is there. Of two that start at the same
+    moment at least one sees the other, twice: before and after it says that it works.
+    """
+
+    def __init__(self, files: Files, yard: str, note: RunNote, clock: Clock) -> None:
+        self._files = files
+        self._yard = yard
+        self._clock = clock
+        self._note = note
+        self._stop = threading.Event()
+        self._beater = threading.Thread(target=self._beat, daemon=True)
+        self._beaten = note.beat
+
+    def __enter__(self) -> Self:
+        self._write(self._note)
+        self._give_way(lambda other: other.working or other.run < self._note.run)
+        self._note = self._note.at_work()
+        self._write(self._note)
+        self._give_way(lambda other: other.run < self._note.run)
+        self._beater.start()
+        return self
+
+    def _give_way(self, first: Callable[[RunNote], bool]) -> None:
+        here, now = this_machine(), self._clock()
+        for run, note in notes_in(self._files, self._yard).items():
+            if note is None or run == self._note.run or not note.alive(now, here):
+                continue
+            if first(note):
+                self._files.delete([f"{self._yard}/{self._note.run}"])
+                who = note.where.split()[0]
+                raise AnotherCopyRuns(f"run {run} of {who} works in {self._yard}.")
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._beater.join()
+        if kind is None or issubclass(kind, Exception):
+            self._write(self._note.done_with(self._clock()))
+
+    def check(self) -> None:
+        """Raises AnotherCopyRuns when this run may have been taken for dead."""
+        text = self._files.note(note_path(self._yard, self._note.run))
+        note = None if text is None else RunNote.from_text(text)
+        if note is None or note.taken_by or self._clock() - self._beaten > LEASE / 2:
+            raise AnotherCopyRuns(f"run {self._note.run} lost its place in {self._yard}.")
+
+    def _write(self, note: RunNote) -> None:
+        self._files.leave_note(note_path(self._yard, note.run), note.to_text())
+        self._beaten = note.beat
+
+    def _beat(self) -> None:
+        while not self._stop.wait(BEAT):
+            try:
+                text = self._files.note(note_path(self._yard, self._note.run))
+                known = None if text is None else RunNote.from_text(text)
+                if known is None or known.taken_by:
+                    return
+                self._write(known.beating(self._clock()))
+            except CopyError:
+                continue  # `check` sees that the last beat is old

@@ -1,0 +1,224 @@
+"""A metastore and file systems in memory, which a test can kill at any effect."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+
+from conf.names import TableRef
+from metastore.errors import NoSuchObject
+from metastore.hms.binary import I32
+from metastore.hms.bulk import PartitionFacts
+from metastore.hms.nouns import Partition, Table
+from pipeline.copy.files import (
+    Effort,
+    FileEntry,
+    Listing,
+    Order,
+    Outcome,
+    Progress,
+    Verdict,
+    no_progress,
+)
+
+
+class Killed(BaseException):
+    """The process is gone: no handler of ours may run."""
+
+
+class Effects:
+    """Counts effects; kills at the one that was asked for; lets a reader look after each."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.kill_at: int | None = None
+        self.watch: Callable[[], None] = lambda: None
+        self.before: Callable[[str], None] = lambda name: None
+
+    def happen(self, name: str) -> None:
+        self.before(name)
+        self.watch()
+        self.count += 1
+        if self.kill_at is not None and self.count >= self.kill_at:
+            raise Killed(name)
+
+
+class FakeMetastore:
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+        self.tables: dict[TableRef, Table] = {}
+        self.parts: dict[TableRef, dict[str, Partition]] = {}
+        self.calls: list[str] = []
+
+    def add_table(self, table: Table, created: int = 1) -> None:
+        table.struct.set(4, I32, created)
+        self.tables[table.ref] = deepcopy(table)
+        self.parts[table.ref] = {}
+
+    def create_table(self, table: Table) -> None:
+        self.effects.happen("create_table")
+        self.add_table(table, created=2)
+        self.effects.happen("created_table")
+
+    def get_all_databases(self) -> list[str]:
+        return sorted({ref.db for ref in self.tables})
+
+    def get_all_tables(self, database: str) -> list[str]:
+        return sorted(ref.name for ref in self.tables if ref.db == database)
+
+    def get_tables(self, database: str, names: Iterable[str]) -> Iterator[Table]:
+        for name in names:
+            yield deepcopy(self.tables[TableRef(database, name)])
+
+    def get_table(self, ref: TableRef) -> Table:
+        self.calls.append("get_table")
+        if ref not in self.tables:
+            raise NoSuchObject(str(ref), "NoSuchObjectException")
+        return deepcopy(self.tables[ref])
+
+    def get_partition_names(self, ref: TableRef) -> list[str]:
+        return list(self.parts[ref])
+
+    def get_partitions(self, ref: TableRef, names: Iterable[str]) -> Iterator[Partition]:
+        self.calls.append("get_partitions")
+        found = [deepcopy(self.parts[ref][n]) for n in names if n in self.parts[ref]]
+        return iter(found)
+
+    def get_partition_facts(self, ref: TableRef, names: Iterable[str]) -> Iterator[PartitionFacts]:
+        for each in self.get_partitions(ref, names):
+            yield PartitionFacts(each.values, each.location, each.parameters)
+
+    def add_partitions(
+        self, ref: TableRef, partitions: Iterable[Partition], *, if_not_exists: bool = False
+    ) -> None:
+        self.effects.happen("add_partitions")
+        for each in partitions:
+            self.parts[ref].setdefault(each.name(self.tables[ref]), deepcopy(each))
+        self.effects.happen("added_partitions")
+
+    def alter_table(self, ref: TableRef, table: Table) -> None:
+        self.effects.happen("alter_table")
+        self.tables[ref] = deepcopy(table)
+        self.effects.happen("altered_table")
+
+    def alter_partitions(self, ref: TableRef, partitions: Iterable[Partition]) -> None:
+        self.effects.happen("alter_partitions")
+        for each in partitions:
+            self.parts[ref][each.name(self.tables[ref])] = deepcopy(each)
+        self.effects.happen("altered_partitions")
+
+    def drop_partition(self, ref: TableRef, name: str, *, delete_data: bool = False) -> None:
+        self.effects.happen("drop_partition")
+        if name not in self.parts[ref]:
+            raise NoSuchObject(name, "NoSuchObjectException")
+        del self.parts[ref][name]
+        self.effects.happen("dropped_partition")
+
+
+class FakeFiles:
+    """Directories are implied by files and by `made`; times tick with every write."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+        self.content: dict[str, tuple[bytes, int]] = {}
+        self.made: set[str] = set()
+        self.sent: list[str] = []
+        self.kept: list[str] = []
+        self.tick = 0
+        self.broken: set[str] = set()
+        self.during: Callable[[str], None] = lambda path: None
+
+    def write(self, path: str, body: bytes) -> None:
+        self.tick += 1
+        self.content[path] = (body, self.tick)
+        self.made.add(path.rpartition("/")[0])
+
+    def read(self, location: str) -> dict[str, bytes]:
+        prefix = location + "/"
+        return {p[len(prefix) :]: b for p, (b, _) in self.content.items() if p.startswith(prefix)}
+
+    def exists(self, location: str) -> bool:
+        inside = location + "/"
+        return any(p == location or p.startswith(inside) for p in (*self.made, *self.content))
+
+    def listings(self, locations: Sequence[str]) -> list[Listing | None]:
+        return [self._listing(each) for each in locations]
+
+    def _listing(self, location: str) -> Listing | None:
+        if not self.exists(location):
+            return None
+        prefix = location + "/"
+        entries = [
+            FileEntry(path[len(prefix) :], len(body), time)
+            for path, (body, time) in self.content.items()
+            if path.startswith(prefix)
+        ]
+        return Listing(tuple(sorted(entries)))
+
+    def carry(
+        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
+    ) -> list[Outcome]:
+        return [self._deliver(order) for order in orders]
+
+    def _deliver(self, order: Order) -> Outcome:
+        source = f"{order.source}/{order.entry.path}"
+        target = f"{order.target}/{order.entry.path}"
+        self.during(source)
+        if source in self.broken:
+            return Outcome(order, Verdict.FAILED, 0, message="broken")
+        found = self.content.get(source)
+        if found is None or (len(found[0]), found[1]) != (order.entry.length, order.entry.modified):
+            return Outcome(order, Verdict.CHANGED, 0)
+        there = self.content.get(target)
+        if there is not None and (len(there[0]), there[1]) == (len(found[0]), found[1]):
+            self.kept.append(source)
+            return Outcome(order, Verdict.KEPT, 0)
+        part = f"{target.rpartition('/')[0]}/.part"
+        self.content[part] = (found[0][: len(found[0]) // 2], 0)
+        self.effects.happen("half a file")
+        del self.content[part]
+        self.content[target] = found
+        self.sent.append(source)
+        self.effects.happen("file")
+        return Outcome(order, Verdict.SENT, len(found[0]), "sum")
+
+    def make(self, likes: Mapping[str, str], keep_owner: bool) -> None:
+        self.made |= set(likes)
+        self.effects.happen("made")
+
+    def move(self, moves: Mapping[str, str]) -> frozenset[str]:
+        moved = set()
+        for source, target in moves.items():
+            if self.exists(source) and not self.exists(target):
+                self.made = {target + p[len(source) :] if _in(p, source) else p for p in self.made}
+                self.content = {
+                    target + p[len(source) :] if _in(p, source) else p: v
+                    for p, v in self.content.items()
+                }
+                moved.add(source)
+                self.effects.happen("moved")
+        return frozenset(moved)
+
+    def delete(self, locations: Sequence[str]) -> None:
+        for each in locations:
+            self.made = {p for p in self.made if not _in(p, each)}
+            self.content = {p: v for p, v in self.content.items() if not _in(p, each)}
+            self.effects.happen("deleted")
+
+    def children(self, location: str) -> tuple[str, ...]:
+        prefix = location + "/"
+        paths = (*self.made, *(p.rpartition("/")[0] for p in self.content))
+        return tuple(
+            sorted({p[len(prefix) :].split("/")[0] for p in paths if p.startswith(prefix)})
+        )
+
+    def note(self, location: str) -> str | None:
+        found = self.content.get(location)
+        return None if found is None else found[0].decode()
+
+    def leave_note(self, location: str, text: str) -> None:
+        self.effects.happen("note")
+        self.write(location, text.encode())
+        self.effects.happen("noted")
+
+
+def _in(path: str, location: str) -> bool:
+    return path == location or path.startswith(location + "/")

@@ -1,0 +1,148 @@
+"""One table with a primary in C1 and copies in C2, with a clock of its own."""
+
+import contextlib
+from dataclasses import dataclass, field
+
+from conf.names import ClusterName, TableRef
+from conf.placement import read_placement, replace_placement
+from metastore.hms.nouns import Partition, Table
+from pipeline.copy.files import Effort
+from pipeline.copy.placing import TABLE_ITSELF, Object, Objects
+from pipeline.copy.plan import CopyPlan, plan_copy
+from pipeline.copy.run import Limits, Report, Tools, run_copy
+from pipeline.copy.sweep import Swept, sweep_yard
+from pipeline.copy.yard import LEASE, yard_of
+
+from .fakes import Effects, FakeFiles, FakeMetastore, Killed
+
+C1, C2 = ClusterName("C1"), ClusterName("C2")
+T = TableRef("db", "t")
+YARD = yard_of("file:///c2/causeway-copies", T)
+GRACE = 1000.0
+
+
+@dataclass
+class World:
+    partitioned: bool = True
+    now: float = 1_000_000.0
+    effects: Effects = field(default_factory=Effects)
+    events: list[dict[str, object]] = field(default_factory=list)
+    limits: Limits = field(default_factory=lambda: Limits(wait=3, attempts=3, poll=1, grace=GRACE))
+    writes: int = 0
+
+    def __post_init__(self) -> None:
+        self.metastore = FakeMetastore(self.effects)
+        self.files = FakeFiles(self.effects)
+        self.objects = Objects(self.metastore, C1)
+        self.tools = Tools(
+            self.files,
+            self.objects,
+            emit=lambda event: self.events.append(dict(event)),
+            clock=lambda: self.now,
+            sleep=self.sleep,
+        )
+        keys = (("ds", "string"),) if self.partitioned else ()
+        table = Table.make(T, (("a", "int"),), location="file:///c1/t", partition_keys=keys)
+        self.metastore.add_table(table)
+        self.files.made.add("file:///c1/t")
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def add(self, ds: str, **content: str) -> None:
+        table = self.metastore.tables[T]
+        location = f"file:///c1/t/ds={ds}"
+        partition = Partition.make(table, (ds,), location, {"numRows": "1"})
+        self.metastore.parts[T][f"ds={ds}"] = partition
+        self.files.made.add(location)
+        self.put(location, content)
+
+    def put(self, location: str, content: dict[str, str]) -> None:
+        for name, body in content.items():
+            self.files.write(f"{location}/{name}", body.encode())
+
+    def open_write(self, write_id: str, *names: str) -> None:
+        table = self.metastore.tables[T]
+        opened = read_placement(table.parameters, C1).opened(write_id, names or None)
+        table.parameters = replace_placement(table.parameters, opened)
+
+    def close_write(self, write_id: str, *names: str) -> None:
+        self.writes += 1
+        next_id = f"w{self.writes}"
+        for name in names:
+            if name in self.metastore.parts[T]:
+                part = self.metastore.parts[T][name]
+                placed = read_placement(part.parameters, C1).rewritten(next_id)
+                part.parameters = replace_placement(part.parameters, placed)
+        table = self.metastore.tables[T]
+        closed = read_placement(table.parameters, C1).closed(write_id, next_id)
+        table.parameters = replace_placement(table.parameters, closed)
+
+    def rewrite(self, name: str, **content: str) -> None:
+        """A whole write of one object."""
+        names = (name,) if name else ()
+        self.open_write("w", *names)
+        location = self.location(name)
+        self.files.delete([f"{location}/{each}" for each in self.files.read(location)])
+        self.put(location, content)
+        self.close_write("w", *names)
+
+    def location(self, name: str) -> str:
+        metastore = self.metastore
+        return (metastore.parts[T][name] if name else metastore.tables[T]).location
+
+    def state(self) -> dict[str, Object]:
+        table = self.objects.table(T)
+        return {each.name: each for each in self.objects.objects(table, self.objects.names(table))}
+
+    def plan(self, *names: str, again: bool = False) -> CopyPlan:
+        table = self.objects.table(T)
+        chosen = names or self.objects.names(table)
+        return plan_copy(table, self.objects.objects(table, chosen), C2, YARD, again=again)
+
+    def copy(self, *names: str, again: bool = False) -> Report:
+        plan = self.plan(*names, again=again)
+        return run_copy(plan, self.tools, Effort(), self.limits)
+
+    def copy_killed_at(self, effect: int) -> bool:
+        """Whether it was killed; it counts as dead afterwards."""
+        self.effects.count, self.effects.kill_at = 0, effect
+        killed = True
+        with contextlib.suppress(Killed):
+            self.copy()
+            killed = False
+        self.effects.kill_at = None
+        self.now += LEASE + 1
+        return killed
+
+    def sweep(self) -> Swept:
+        return sweep_yard(self.files, self.objects, C2, YARD, lambda: self.now, GRACE)
+
+    def fresh(self) -> dict[str, str]:
+        """Objects with a fresh copy in C2, and where it is."""
+        found = {}
+        for name, each in self.state().items():
+            copy = each.placement.copy_in(C2)
+            if copy is not None and each.placement.is_fresh(copy):
+                found[name] = copy.location
+        return found
+
+    def check(self) -> None:
+        """What a reader in C2 sees is whole and what the primary holds (DC-M3, FA-R4)."""
+        for name, location in self.fresh().items():
+            assert self.files.exists(location), (name, location)
+            assert self.files.read(location) == self.files.read(self.location(name)), name
+
+    def directories(self) -> list[str]:
+        """Every object directory in the yard."""
+        runs = self.files.children(YARD)
+        return [
+            f"{YARD}/{run}/{name}"
+            for run in runs
+            for name in self.files.children(f"{YARD}/{run}")
+            if not name.startswith(".")
+        ]
+
+
+def whole() -> str:
+    return TABLE_ITSELF
