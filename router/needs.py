@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from conf.names import ClusterName, TableRef, partition_name
 from conf.partitions import Holders, PlacedPartitions, TableFacts
 from conf.settings import Coverage
-from dialect.statement import ALL, Action, Known, PartitionPredicate, Write
+from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Write
 from router.request import Facts, Request
 
 NAMED_IN_MESSAGES = 3
@@ -16,8 +16,8 @@ NAMED_IN_MESSAGES = 3
 class Input:
     """One table read.
 
-    `holders` are the distinct holders of what is read of it; of a partitioned table, `rows`
-    are the partitions read, in `placed`.
+    `holders` are the distinct holders of what is read of it, none when only its description
+    is; of a partitioned table, `rows` are the partitions read, in `placed`.
     """
 
     table: TableRef
@@ -59,12 +59,16 @@ def inputs(statement: Known, facts: Facts, coverage: Coverage) -> tuple[Input, .
     for table, wanted in predicates.items():
         known = facts[table]
         if known is not None:
-            found.append(_input(table, known, [ALL] if coverage is Coverage.TABLE else wanted))
+            if coverage is Coverage.TABLE:
+                wanted = [NONE if predicate is NONE else ALL for predicate in wanted]
+            found.append(_input(table, known, wanted))
     return tuple(found)
 
 
 def _input(table: TableRef, known: TableFacts, predicates: Sequence[PartitionPredicate]) -> Input:
     primary, placed = known.holders.primary, known.partitions
+    if all(predicate is NONE for predicate in predicates):
+        return Input(table, primary, ())
     if placed is None:
         return Input(table, primary, (known.holders,))
     selections = [predicate.select(placed.partitions) for predicate in predicates]

@@ -18,8 +18,6 @@ from router.errors import (
 from router.needs import Input, inputs, output_primaries, path_clusters
 from router.request import Facts, Request
 
-METADATA_ONLY = "metadata_read"
-
 
 @dataclass(frozen=True, slots=True)
 class _Case:
@@ -117,7 +115,7 @@ def _pinned(case: _Case) -> Decision | None:
     if pinned is None:
         return None
     obstacles = case.obstacles(pinned)
-    if obstacles and not _metadata_only(case):
+    if obstacles:
         return _refuse(
             PINNED_CANNOT_RUN,
             "DC-U1",
@@ -135,7 +133,7 @@ def _inputs_decide(case: _Case) -> Decision | None:
     tried: dict[ClusterName, list[str]] = {}
     for cluster in dict.fromkeys(candidates):
         obstacles = case.obstacles(cluster)
-        if not obstacles or _metadata_only(case):
+        if not obstacles:
             return _first_valid(case, cluster)
         tried[cluster] = obstacles
     return _no_cluster(case, tried, "DC-R7", None) if tried else None
@@ -165,11 +163,6 @@ RULES: tuple[Callable[[_Case], Decision | None], ...] = (
     _inputs_decide,
     _default,
 )
-
-
-def _metadata_only(case: _Case) -> bool:
-    statement = case.request.statement
-    return isinstance(statement, Known) and statement.kind == METADATA_ONLY and not case.paths
 
 
 def _no_cluster(

@@ -8,7 +8,7 @@ import pytest
 from conf.names import ClusterName, TableRef
 from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions, TableFacts
 from conf.settings import Coverage
-from dialect.statement import ALL, Action, Known, Read, Unknown, Write
+from dialect.statement import ALL, NONE, Action, Known, Read, Unknown, Write
 from router.decision import Decision, Refuse, RunIn
 from router.request import Bound, Request, tables_needed
 from router.route import route
@@ -122,8 +122,8 @@ SHARED = {"a": table(C1, C3), "b": table(C2, C3)}
         row("D11", Unknown("odd", writing=False), "C2", pinned=C2, viewed=frozenset({C2})),
         row("D11", Unknown("odd"), "CW101", pinned=C2, viewed=frozenset({C2})),
         row("missing table", select("none"), "C1", {"none": None}),
-        row("metadata", Known("metadata_read", (Read(ref("t11")),)), "C3", pinned=C3),
-        row("metadata", Known("metadata_read", (Read(ref("t21")),)), "C2"),
+        row("metadata", Known("metadata_read", (Read(ref("t11"), NONE),)), "C3", pinned=C3),
+        row("metadata", Known("metadata_read", (Read(ref("t21"), NONE),)), "C2"),
         row("view", Known("drop", (), (Write(ref("v"), Action.VIEW, True),)), "C1",
             {"v": table(C2)}),
         row("bound", select("t11"), "C2", bound=Bound(C2, "temporary table x is there")),
