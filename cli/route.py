@@ -19,7 +19,6 @@ from proxy.session.commands import use_cluster
 from proxy.session.session import SessionState
 from router.decision import Answer
 from router.report import Report, report
-from router.request import tables_needed
 
 _REFUSED = 3  # exit status, so that a script can tell a refusal from a failure
 _PROTOCOL = 0  # no wire here; any version will do
@@ -69,11 +68,13 @@ async def _decide(settings: Settings, session: SessionState, sql: str) -> Report
     elif command is not None:
         return report(None, Answer("DC-U1", "the statement is Causeway's own"), {})
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
-    decider = Decider(settings, snapshot, Loader(settings, snapshot))
-    statement = await decider.analyse(sql, session.namespace())
-    decision = await decider.decide(statement, session)
-    facts = {table: snapshot.facts(table, ()) for table in tables_needed(statement)}
-    return report(statement, decision, facts)
+    loader = Loader(settings, snapshot)
+    decider = Decider(settings, snapshot, loader)
+    try:
+        routed = await decider.decide(sql, session)
+        return report(routed.statement, routed.decision, routed.facts)
+    finally:
+        loader.close()
 
 
 def _user() -> str:

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings import Settings
 from conf.tables import Catalog, NotLoaded, TableInfo
@@ -13,7 +14,7 @@ from dialect.statement import Action, Known, Namespace, Needs, PartitionPredicat
 from proxy.errors import Unsettled
 from proxy.session.session import SessionState
 from router.decision import Decision
-from router.request import Request, tables_needed
+from router.request import Facts, Request, tables_needed
 from router.route import route
 
 MAX_ROUNDS = 64
@@ -56,7 +57,9 @@ class Loader(Protocol):
 
     async def load_database(self, name: str) -> None: ...
 
-    async def open_write(self, targets: Iterable[Write]) -> Any: ...
+    async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> Any:
+        """Marks the write as running; the answer is for `close_write`."""
+        ...
 
     async def close_write(self, token: Any) -> None: ...
 
@@ -74,6 +77,15 @@ class _Told:
             return self.tables[ref]
         except KeyError:
             raise NotLoaded(ref) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What a statement is, where it runs, and the facts that said so."""
+
+    statement: Known | Unknown
+    decision: Decision
+    facts: Facts
 
 
 class Decider:
@@ -99,7 +111,7 @@ class Decider:
                 told.tables.update((ref, self.snapshot.table(ref)) for ref in found.tables)
         raise Unsettled("The statement needs ever more tables to be understood.")
 
-    async def decide(self, sql: str, session: SessionState) -> tuple[Known | Unknown, Decision]:
+    async def decide(self, sql: str, session: SessionState) -> Routed:
         """What the statement is and where it runs, by the facts of now.
 
         Raises a CausewayError when the metastore cannot be asked.
@@ -111,7 +123,8 @@ class Decider:
             if tables and await self.loader.load_facts(tables, wanted):
                 continue
             facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
-            return statement, route(self._request(statement, session), facts)
+            decision = route(self._request(statement, session), facts)
+            return Routed(statement, decision, facts)
         raise Unsettled("The tables of the statement keep changing.")
 
     def _request(self, statement: Known | Unknown, session: SessionState) -> Request:
@@ -127,6 +140,32 @@ class Decider:
             {name: cluster.filesystem for name, cluster in topology.clusters.items()},
             frozenset(self.settings.views),
         )
+
+    def write_targets(self, writes: Iterable[Write]) -> list[TableRef | PartitionRef]:
+        """What has to be marked before these writes: partitions where they can be named.
+
+        A value's text is the partition's only for text columns; elsewhere 01 may mean 1.
+        """
+        targets: list[TableRef | PartitionRef] = []
+        for write in writes:
+            if write.action is Action.VIEW:
+                continue
+            keys = self._text_keys(write.table)
+            specs = [_ordered(spec, keys) for spec in write.named] if keys else []
+            if write.dynamic or not specs or None in specs:
+                targets.append(write.table)
+            else:
+                targets += [PartitionRef(write.table, spec) for spec in specs if spec is not None]
+        return targets
+
+    def _text_keys(self, table: TableRef) -> tuple[str, ...]:
+        """The table's partition columns when all are texts."""
+        try:
+            info = self.snapshot.table(table)
+        except NotLoaded:
+            return ()
+        keys = () if info is None else info.partition_keys
+        return tuple(key.name for key in keys) if all(k.type == "string" for k in keys) else ()
 
     async def database_exists(self, name: str) -> bool:
         """Raises a CausewayError when the metastore cannot be asked."""
@@ -144,3 +183,13 @@ def _wanted(statement: Known | Unknown) -> dict[TableRef, list[PartitionPredicat
             if write.exists and write.action is not Action.VIEW:
                 wanted.setdefault(write.table, []).append(write.partitions)
     return wanted
+
+
+def _ordered(
+    spec: tuple[tuple[str, str], ...], keys: tuple[str, ...]
+) -> tuple[tuple[str, str], ...] | None:
+    """The same in the table's key order; None when a key is not named."""
+    values = {key.lower(): value for key, value in spec}
+    if set(values) != set(keys):
+        return None
+    return tuple((key, values[key]) for key in keys)

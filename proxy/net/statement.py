@@ -35,6 +35,7 @@ from proxy.wire.results import NO_ROWS, Table
 from proxy.wire.status import failure_of
 from proxy.wire.types import OperationState
 from router.decision import Answer, Refuse, RunIn
+from router.report import report
 
 _log = logging.getLogger(__name__)
 _SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0)  # seconds between attempts to learn a write's end
@@ -87,10 +88,10 @@ class Statement:
             if answer is not None:
                 self._answer(answer)
                 return
-        statement, decision = await self._decider.decide(sql, state)
-        match decision:
+        routed = await self._decider.decide(sql, state)
+        match routed.decision:
             case RunIn(cluster, _, _):
-                await self._run_in(cluster, statement)
+                await self._run_in(cluster, routed.statement)
             case Refuse(code, sqlstate, _, because, hint):
                 number = int(code.removeprefix("CW"))
                 raise Rejected(Failure(f"[{code}] {because} {hint}".rstrip(), sqlstate, number))
@@ -113,7 +114,8 @@ class Statement:
             case ShowCurrentCluster():
                 return commands.show_current_cluster(state)
             case ExplainCluster(statement):
-                return commands.explain(*await self._decider.decide(statement, state))
+                routed = await self._decider.decide(statement, state)
+                return commands.explain(report(routed.statement, routed.decision, routed.facts))
             case CopyTable():
                 raise NotUnderstoodCommand(
                     "Copies are made by `causeway copy`, not by a statement."
@@ -139,8 +141,8 @@ class Statement:
         link = await self._session.link(cluster)
         self._go_on()
         writes = statement.writes if isinstance(statement, Known) else ()
-        existing = [each for each in writes if each.exists and each.action is not Action.VIEW]
-        token = await self._decider.loader.open_write(existing) if existing else None
+        targets = self._decider.write_targets(writes)
+        token = await self._decider.loader.open_write(targets) if targets else None
         try:
             status = await self._execute(link, token)
         finally:

@@ -1,11 +1,10 @@
 """Our own statements, answered as ordinary result sets."""
 
 from conf.names import ClusterName
-from dialect.statement import Known, Read, Unknown, Write
 from proxy.errors import UnknownCluster
 from proxy.session.session import SessionState
 from proxy.wire.results import NO_ROWS, Table
-from router.decision import Answer, Decision, Refuse, RunIn
+from router.report import Report
 
 
 def use_cluster(session: SessionState, name: str) -> Table:
@@ -44,29 +43,19 @@ def show_current_cluster(session: SessionState) -> Table:
     return Table(("cluster",), ((session.pinned,),))
 
 
-def explain(statement: Known | Unknown, decision: Decision) -> Table:
+def explain(told: Report) -> Table:
     """One row: what `causeway route` prints of the same statement."""
-    reads, writes = _names(statement)
-    row: tuple[str | None, ...]
-    match decision:
-        case RunIn(cluster, rule, because):
-            row = ("run", str(cluster), rule, because, reads, writes, None)
-        case Answer(rule, because):
-            row = ("answer", None, rule, because, reads, writes, None)
-        case Refuse(code, _, rule, because, _):
-            row = ("refuse", None, rule, because, reads, writes, code)
+    row = (
+        told.decision,
+        told.cluster,
+        told.rule,
+        told.because,
+        ", ".join(told.reads),
+        ", ".join(told.writes),
+        told.code,
+    )
     columns = ("decision", "cluster", "rule", "because", "reads", "writes", "code")
     return Table(columns, (row,))
-
-
-def _names(statement: Known | Unknown) -> tuple[str, str]:
-    if isinstance(statement, Unknown):
-        return "", ""
-    return _list(statement.reads), _list(statement.writes)
-
-
-def _list(tables: tuple[Read, ...] | tuple[Write, ...]) -> str:
-    return ", ".join(dict.fromkeys(str(each.table) for each in tables))
 
 
 def _yes(value: bool) -> str:
