@@ -8,3 +8,10 @@ class NoClusters(CausewayError):
 
     code = "CW503"
     hint = "Set hive.cluster.properties (docs/settings.md)."
+
+
+class CannotListen(CausewayError):
+    """The proxy's address cannot be had."""
+
+    code = "CW504"
+    hint = "Another process may have it; hive.server2.thrift.port chooses the port."

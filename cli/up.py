@@ -1,7 +1,6 @@
 """`causeway up`: the embedded stack in the foreground."""
 
 import argparse
-import importlib.util
 import signal
 import time
 from pathlib import Path
@@ -38,16 +37,10 @@ def run(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     clusters = cluster_names(args.clusters)
     proxy = Endpoint(_HOST, args.port)
-    # Both are optional until they are there.
-    views = _there("cli.metastore") and _there("metastore.net.view")
-    if not _there("proxy.net.server"):
-        args.no_sample, proxy_or_none = True, None
-    else:
-        proxy_or_none = proxy
     print(f"Starting {', '.join(clusters)}; logs are in {args.dir}/log", flush=True)
     began = time.monotonic()
     try:
-        with Stack(StackSpec(clusters, proxy_or_none, views), args.dir, _report) as stack:
+        with Stack(StackSpec(clusters, proxy), args.dir, _report) as stack:
             if not args.no_sample:
                 sample.make(proxy, clusters)
                 _report("sample data", time.monotonic() - began)
@@ -92,10 +85,3 @@ def _report(name: str, seconds: float) -> None:
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
-
-
-def _there(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False

@@ -10,6 +10,7 @@ from pathlib import Path
 import sqlglot
 
 SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[3] / "shared")) / "tpcds"
+_RENAMED = {"c_last_review_date_sk": "c_last_review_date"}  # as query 30 calls it
 _TITLE = re.compile(r"^-- TPC-DS (\d+)\s*$", re.MULTILINE)
 _INT = re.compile(r"-?\d{1,9}(\.0)?")
 _DECIMAL = re.compile(r"-?\d{1,13}\.\d{1,2}|-?\d{1,9}")
@@ -24,7 +25,7 @@ def column_types(table: str) -> dict[str, str]:
     """The narrowest of INT, DECIMAL(15,2), DATE and STRING that fits all of a column's values."""
     with gzip.open(SHARED / f"{table}.csv.gz", "rt", newline="") as lines:
         rows = csv.reader(lines, delimiter="|")
-        names = next(rows)
+        names = [_RENAMED.get(name, name) for name in next(rows)]
         seen: list[set[str]] = [set() for _ in names]
         for row in rows:
             for values, value in zip(seen, row, strict=True):

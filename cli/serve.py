@@ -1,0 +1,50 @@
+"""`causeway serve`: the proxy alone, against existing clusters."""
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from contextlib import closing, suppress
+
+import uvloop
+
+from cli.errors import CannotListen, NoClusters
+from cli.target import add_target_arguments, load_settings
+from conf.settings import Settings
+from conf.topology import Endpoint
+from metastore.net.loader import Loader
+from metastore.snapshot import Snapshot
+from proxy.net.server import serve
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_target_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    settings = load_settings(args)
+    if not settings.topology.in_use:
+        raise NoClusters("the settings name no cluster to run statements in.")
+    try:
+        uvloop.run(_serve(settings))
+    except OSError as error:
+        raise CannotListen(f"{settings.listen}: {error.strerror or error}.") from error
+    return 0
+
+
+async def _serve(settings: Settings) -> None:
+    """Until TERM or Ctrl-C."""
+    snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
+    with closing(Loader(settings, snapshot)) as loader:
+        serving = asyncio.ensure_future(serve(settings, snapshot, loader, _announce))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, serving.cancel)
+        with suppress(asyncio.CancelledError):
+            await serving
+
+
+def _announce(endpoint: Endpoint) -> None:
+    print(f"listening {endpoint}", flush=True)
