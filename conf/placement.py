@@ -9,6 +9,9 @@ A running write is a mark of its own in the *table's* parameters, so that one ch
 million partitions, several writers do not end each other's marks, and a writer that died leaves
 its mark. It covers the partitions that it names, or all. When it ends, the id of what it covered
 changes: of each named partition, or of the table, which is part of its partitions' versions.
+
+A table's `facts` id changes with the facts of any of its partitions, so that whoever remembers
+partitions need look at the table alone. `metastore.facts` keeps these rules; use it to change any.
 """
 
 import json
@@ -22,6 +25,7 @@ PRIMARY = "causeway.primary"
 WRITE = "causeway.write"
 COPY_PREFIX = "causeway.copy."
 OPEN_PREFIX = "causeway.open."
+FACTS = "causeway.facts"
 PARTITIONS = "causeway.partitions"
 UNIFORM = "uniform"
 RESERVED_PREFIX = "causeway."
@@ -63,7 +67,8 @@ class Placement:
     """Primary cluster and copies of one object. The primary's location is the object's own.
 
     `open` are the running writes that cover it. A partition also has its table's write id in
-    `table_write`. `uniform`, of tables alone, promises that every partition has the table's
+    `table_write`. `facts`, of tables alone, changes with the facts of any partition. `uniform`, of
+    tables alone, promises that every partition has the table's
     primary and no copies; whoever gives a partition facts of its own drops it first.
     """
 
@@ -72,6 +77,7 @@ class Placement:
     copies: tuple[Copy, ...] = ()
     open: tuple[OpenWrite, ...] = ()
     table_write: str | None = None
+    facts: str = NEVER_WRITTEN
     uniform: bool = False
 
     @property
@@ -125,6 +131,10 @@ class Placement:
         """The object's data changed: every copy is stale. `next_id` is a fresh id."""
         return replace(self, write=next_id)
 
+    def with_partition_facts(self, facts_id: str, *, uniform: bool = False) -> "Placement":
+        """Facts of this table's partitions are about to change or did; `facts_id` is fresh."""
+        return replace(self, facts=facts_id, uniform=uniform)
+
     def with_copy(self, copy: Copy) -> "Placement":
         others = tuple(each for each in self.copies if each.cluster != copy.cluster)
         return replace(self, copies=(*others, copy))
@@ -151,6 +161,7 @@ def read_placement(parameters: Mapping[str, str], owner: ClusterName) -> Placeme
         write=parameters.get(WRITE, NEVER_WRITTEN),
         copies=tuple(copies),
         open=tuple(marks),
+        facts=parameters.get(FACTS, NEVER_WRITTEN),
         uniform=parameters.get(PARTITIONS) == UNIFORM,
     )
 
@@ -167,6 +178,8 @@ def read_partition_placement(
 def write_placement(placement: Placement) -> dict[str, str]:
     """The parameters that say the placement; replaces every `causeway.` one of the object."""
     parameters = {PRIMARY: str(placement.primary), WRITE: placement.write}
+    if placement.facts != NEVER_WRITTEN:
+        parameters[FACTS] = placement.facts
     if placement.uniform:
         parameters[PARTITIONS] = UNIFORM
     for copy in placement.copies:

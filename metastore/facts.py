@@ -1,0 +1,198 @@
+"""Changing cluster facts in the metastore: read, change, write, read again.
+
+The metastore has no compare-and-set. Within this process one thread at a time changes a table;
+what another process may overwrite in between is found by reading again, and done again. A change
+is a function from placement to placement that leaves alone what it already made.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from threading import Lock
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from conf.names import ClusterName, TableRef
+from conf.placement import (
+    PRIMARY,
+    BadPlacement,
+    Placement,
+    read_partition_placement,
+    read_placement,
+    replace_placement,
+)
+from metastore.errors import ChangedMeanwhile, UnreadableFacts
+from metastore.hms.client import HmsClient, batches
+from metastore.hms.nouns import Partition, Table
+
+Change = Callable[[Placement], Placement]
+ATTEMPTS = 5
+BATCH = 500  # partitions read and written at once
+
+_locks: "WeakValueDictionary[TableRef, _TableLock]" = WeakValueDictionary()
+_guard = Lock()
+
+
+class _TableLock:
+    __slots__ = ("__weakref__", "lock")
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+def table_lock(ref: TableRef) -> _TableLock:
+    """This process's lock for changes of that table's parameters; use it in a `with`."""
+    with _guard:
+        lock = _locks.get(ref)
+        if lock is None:
+            lock = _locks[ref] = _TableLock()
+        return lock
+
+
+def new_id() -> str:
+    """An id that no write and no change ever had."""
+    return uuid4().hex[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Cluster facts of the objects in one metastore; `default` owns what names no primary."""
+
+    client: HmsClient
+    default: ClusterName
+
+    def table(self, ref: TableRef) -> tuple[Table, Placement]:
+        """Raises NoSuchObject, UnreadableFacts."""
+        table = self.client.get_table(ref)
+        return table, self.placement(table)
+
+    def placement(self, table: Table) -> Placement:
+        try:
+            return read_placement(table.parameters, self.default)
+        except BadPlacement as error:
+            raise UnreadableFacts(f"{table.ref}: {error}") from error
+
+    def partition_placement(
+        self, partition: Partition, name: str, table: Table, placed: Placement
+    ) -> Placement:
+        """The placement of the partition `name` of a table placed so."""
+        try:
+            return read_partition_placement(partition.parameters, placed, name)
+        except BadPlacement as error:
+            raise UnreadableFacts(f"{table.ref}@{name}: {error}") from error
+
+    def change_table(self, ref: TableRef, change: Change) -> Placement:
+        """Applies the change until it holds; what it became. Raises ChangedMeanwhile."""
+        with table_lock(ref):
+            for _ in range(ATTEMPTS):
+                table, placement = self.table(ref)
+                wanted = change(placement)
+                if wanted == placement:
+                    return placement
+                table.parameters = replace_placement(table.parameters, wanted)
+                self.client.alter_table(ref, table)
+        raise ChangedMeanwhile(f"{ref}: its facts changed {ATTEMPTS} times while they were written")
+
+    def change_partitions(
+        self,
+        ref: TableRef,
+        names: Iterable[str],
+        change: Callable[[str, Placement], Placement],
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> int:
+        """Applies the change to those of the named partitions that exist; how many it changed.
+
+        The table's promise to be uniform is dropped before, its `facts` id renewed after.
+        """
+        table, placed = self.table(ref)
+        if placed.uniform:
+            placed = self._announce(ref)
+        changed = 0
+        for batch in batches(names, BATCH):
+            changed += self._change_batch(table, placed, batch, change)
+            progress(len(batch))
+        if changed:
+            self._announce(ref)
+        return changed
+
+    def _announce(self, ref: TableRef) -> Placement:
+        """Partition facts are about to change or did."""
+        facts_id = new_id()
+        return self.change_table(ref, lambda old: old.with_partition_facts(facts_id))
+
+    def _change_batch(
+        self,
+        table: Table,
+        placed: Placement,
+        names: Collection[str],
+        change: Callable[[str, Placement], Placement],
+    ) -> int:
+        altered = []
+        for partition in self.client.get_partitions(table.ref, names):
+            name = partition.name(table)
+            placement = self.partition_placement(partition, name, table, placed)
+            wanted = change(name, placement)
+            if wanted != placement:
+                partition.parameters = replace_placement(partition.parameters, wanted)
+                altered.append(partition)
+        if altered:
+            self.client.alter_partitions(table.ref, altered)
+        return len(altered)
+
+    # writes
+
+    def open_write(
+        self, ref: TableRef, write_id: str, names: Collection[str] | None, since: int, by: str
+    ) -> Placement:
+        """Marks a write of the table, or of these partitions of it, as running (D10)."""
+
+        def change(old: Placement) -> Placement:
+            if any(mark.id == write_id for mark in old.open):
+                return old
+            return old.opened(write_id, names, since=since, by=by)
+
+        return self.change_table(ref, change)
+
+    def close_write(self, ref: TableRef, write_id: str, names: Collection[str] | None) -> Placement:
+        """Ends it: what it covered gets a new write id, then the mark goes.
+
+        Of a table without copies of partitions the id of the whole table changes instead: that
+        ends any copy of a partition which has begun but is not published.
+        """
+        next_id = new_id()
+        rewritten = names is not None and self._rewrite(ref, names, next_id)
+        ended = False
+
+        def change(old: Placement) -> Placement:
+            nonlocal ended
+            if ended and all(mark.id != write_id for mark in old.open):
+                return old
+            ended = True
+            closed = old.closed(write_id, next_id)
+            if rewritten:
+                return closed.with_partition_facts(next_id, uniform=old.uniform)
+            return closed.rewritten(next_id)
+
+        return self.change_table(ref, change)
+
+    def _rewrite(self, ref: TableRef, names: Collection[str], next_id: str) -> bool:
+        """Gives the partitions a new write id, unless none of the table's has facts of its own."""
+        table, placed = self.table(ref)
+        if placed.uniform:
+            return False
+        for batch in batches(names, BATCH):
+            self._change_batch(table, placed, batch, lambda _, old: old.rewritten(next_id))
+        return True
+
+    def claim(self, ref: TableRef, cluster: ClusterName) -> Placement:
+        """A table just created belongs to `cluster` unless it names its primary (DC-R8)."""
+        table, placement = self.table(ref)
+        if PRIMARY in table.parameters:
+            return placement
+        first = new_id()
+        return Facts(self.client, cluster).change_table(ref, lambda old: old.rewritten(first))

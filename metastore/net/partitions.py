@@ -1,0 +1,114 @@
+"""Loading of a table's partitions: all names, then the facts of those that are asked for."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from weakref import WeakValueDictionary
+
+from conf.names import TableRef
+from conf.placement import BadPlacement
+from conf.tables import NotLoaded
+from metastore.errors import UnreadableFacts
+from metastore.hms.client import HmsClient
+from metastore.net.client import ClientPool
+from metastore.snapshot import Snapshot, TableRecord
+from metastore.snapshot_partitions import PartitionSheet, Selector
+
+Parameters = Mapping[tuple[str, ...], Mapping[str, str]]
+
+
+class PartitionLoader:
+    """One load at a time for a table, whose later callers find what the first one read."""
+
+    def __init__(self, snapshot: Snapshot, pool: ClientPool) -> None:
+        self._snapshot = snapshot
+        self._pool = pool
+        self._locks: WeakValueDictionary[TableRef, asyncio.Lock] = WeakValueDictionary()
+        self._renewing: set[TableRef] = set()
+
+    async def ensure(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
+        """Loads what is selected (None: all); False when the table changed meanwhile."""
+        try:
+            if self._ready(ref, selectors):
+                return True
+            async with self._lock(ref):
+                if not self._ready(ref, selectors):
+                    await self._fill(ref, selectors)
+                return self._ready(ref, selectors)
+        except NotLoaded:
+            return False
+
+    def _lock(self, ref: TableRef) -> asyncio.Lock:
+        lock = self._locks.get(ref)
+        if lock is None:
+            lock = self._locks[ref] = asyncio.Lock()
+        return lock
+
+    def _ready(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
+        record = self._snapshot.record(ref)
+        if record is None or not record.info.partition_keys:
+            return True
+        age = self._age(record)
+        if record.partitions is None or age > self._snapshot.ttl:
+            return False
+        if age > self._snapshot.ttl / 2:
+            self._renew(ref, record)
+        return not record.partitions.unknown(selectors)
+
+    def _age(self, record: TableRecord) -> float:
+        return self._snapshot.clock() - record.listed
+
+    async def _fill(self, ref: TableRef, selectors: Sequence[Selector] | None) -> None:
+        record = self._snapshot.record(ref)
+        if record is None:
+            return
+        sheet = record.partitions
+        if sheet is None or self._age(record) > self._snapshot.ttl:
+            listed = self._snapshot.clock()
+            sheet = await self._pool.run(_listing(ref, record))
+            self._keep(ref, record, sheet, listed)
+        rows = sheet.unknown(selectors)
+        if rows:
+            names = [sheet.name(row) for row in rows]
+            facts = await self._pool.run(_facts(ref, names))
+            try:
+                sheet.learn(rows, facts)
+            except BadPlacement as error:
+                raise UnreadableFacts(f"a partition of {ref}: {error}") from error
+
+    def _keep(
+        self, ref: TableRef, record: TableRecord, sheet: PartitionSheet, listed: float
+    ) -> None:
+        """Remembers the sheet. Raises NotLoaded when the table changed while it was read."""
+        now = self._snapshot.record(ref)
+        if now is None or not now.same_partitions(record):
+            raise NotLoaded(ref)
+        self._snapshot.put_sheet(ref, sheet, listed)
+
+    def _renew(self, ref: TableRef, record: TableRecord) -> None:
+        """Reads the names anew behind the readers' backs, before they are too old to serve."""
+        if ref in self._renewing:
+            return
+        self._renewing.add(ref)
+        listed = self._snapshot.clock()
+
+        def landed(loaded: "asyncio.Future[PartitionSheet]") -> None:
+            self._renewing.discard(ref)
+            if loaded.cancelled() or loaded.exception() is not None:
+                return  # whoever comes when it is too old asks himself, and is told
+            try:
+                self._keep(ref, record, loaded.result(), listed)
+            except NotLoaded:
+                return
+
+        self._pool.submit(_listing(ref, record)).add_done_callback(landed)
+
+
+def _listing(ref: TableRef, record: TableRecord) -> Callable[[HmsClient], PartitionSheet]:
+    keys, uniform = record.info.partition_keys, record.placement.uniform
+    return lambda client: PartitionSheet(keys, client.get_partition_names(ref), uniform)
+
+
+def _facts(ref: TableRef, names: Sequence[str]) -> Callable[[HmsClient], Parameters]:
+    return lambda client: {
+        each.values: each.parameters for each in client.get_partition_facts(ref, names)
+    }
