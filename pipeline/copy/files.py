@@ -40,6 +40,7 @@ class Verdict(Enum):
     SENT = "sent"
     KEPT = "kept"  # was already there, complete
     CHANGED = "changed"  # the source is not as it was listed
+    DIFFERS = "differs"  # of a comparison: the checksums are not the same
     FAILED = "failed"
 
 
@@ -87,6 +88,12 @@ class Files(Protocol):
         self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
     ) -> list[Outcome]:
         """Carries them all, in parallel; never raises for a single file."""
+        ...
+
+    def compare(
+        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
+    ) -> list[Outcome]:
+        """Reads both sides of each order, in parallel: KEPT, DIFFERS, CHANGED or FAILED."""
         ...
 
     def make(self, likes: Mapping[str, str], keep_owner: bool) -> None:

@@ -5,25 +5,21 @@ reads, checks what it relies on, alters at once and reads again, in small batche
 time lies between; docs/design/copy.md says which race is left and why it is harmless or rare.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
 from conf.partitions import PartitionKey
 from conf.placement import (
-    COPY_PREFIX,
-    PARTITIONS,
     BadPlacement,
     Copy,
     Placement,
     read_partition_placement,
-    read_placement,
-    write_placement,
+    replace_placement,
 )
 from metastore.errors import UnreadableFacts
-from metastore.hms.bulk import PartitionFacts
-from metastore.hms.client import batches
+from metastore.facts import Facts, new_id
+from metastore.hms.client import HmsClient, batches
 from metastore.hms.nouns import Partition, Table
 from pipeline.errors import NotCopyable
 
@@ -31,22 +27,6 @@ TABLE_ITSELF = ""  # the name of an unpartitioned table among its objects
 PUBLISH_BATCH = 50
 _CREATED, _PLACEHOLDER = 4, "-__PLACEHOLDER__"
 _VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW", "INDEX_TABLE")
-
-
-class Metastore(Protocol):
-    """What is asked of `metastore.hms.client.HmsClient` here."""
-
-    def get_all_databases(self) -> list[str]: ...
-    def get_all_tables(self, database: str) -> list[str]: ...
-    def get_tables(self, database: str, names: Iterable[str]) -> Iterator[Table]: ...
-    def get_table(self, ref: TableRef) -> Table: ...
-    def get_partition_names(self, ref: TableRef) -> list[str]: ...
-    def get_partitions(self, ref: TableRef, names: Iterable[str]) -> Iterator[Partition]: ...
-    def get_partition_facts(
-        self, ref: TableRef, names: Iterable[str]
-    ) -> Iterator[PartitionFacts]: ...
-    def alter_table(self, ref: TableRef, table: Table) -> None: ...
-    def alter_partitions(self, ref: TableRef, partitions: Iterable[Partition]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +67,9 @@ class Publication:
 class Objects:
     """The objects of tables in one metastore; `default` is hive.default.cluster.name."""
 
-    def __init__(self, metastore: Metastore, default: ClusterName) -> None:
+    def __init__(self, metastore: HmsClient, default: ClusterName) -> None:
         self._metastore = metastore
-        self._default = default
+        self._facts = Facts(metastore, default)
 
     def table(self, ref: TableRef) -> TableState:
         """Raises NoSuchObject, NotCopyable for a view, UnreadableFacts."""
@@ -130,7 +110,7 @@ class Objects:
             keys=tuple(PartitionKey(name.lower(), kind) for name, kind in table.partition_keys),
             created=int(table.struct.get(_CREATED) or 0),
             location=data_location(table),
-            placement=self._placement(table),
+            placement=self._facts.placement(table),
             managed=table.kind == "MANAGED_TABLE",
         )
 
@@ -147,10 +127,7 @@ class Objects:
         found = {}
         for facts in self._metastore.get_partition_facts(state.ref, names):
             name = self._name(state, facts.values)
-            try:
-                placement = read_partition_placement(facts.parameters, state.placement, name)
-            except BadPlacement as error:
-                raise UnreadableFacts(f"{state.ref} {name}: {error}.") from error
+            placement = self._partition_placement(state, name, facts.parameters)
             found[name] = Object(name, facts.location, placement)
         return [found[name] for name in names if name in found]
 
@@ -168,75 +145,85 @@ class Objects:
 
     def withdraw(self, ref: TableRef, cluster: ClusterName, names: Sequence[str]) -> None:
         """Forgets the copies of these objects in a cluster; their files stay."""
-        if list(names) == [TABLE_ITSELF]:
-            table = self._metastore.get_table(ref)
-            if _forget(table, cluster):
-                self._metastore.alter_table(ref, table)
+        if TABLE_ITSELF in names:
+            self._facts.change_table(ref, lambda old: old.without_copy(cluster))
             return
-        for batch in batches(names, PUBLISH_BATCH):
-            found = list(self._metastore.get_partitions(ref, batch))
-            changed = [each for each in found if _forget(each, cluster)]
-            if changed:
-                self._metastore.alter_partitions(ref, changed)
+        self._facts.change_partitions(ref, names, lambda _, old: old.without_copy(cluster))
 
     def _publish_table(
         self, ref: TableRef, cluster: ClusterName, new: Publication
     ) -> frozenset[str]:
-        table = self._metastore.get_table(ref)
-        if not _unchanged(self._placement(table), data_location(table), new):
+        if data_location(self._metastore.get_table(ref)) != new.source:
             return frozenset()
-        _record(table, cluster, new)
-        self._metastore.alter_table(ref, table)
-        after = self._metastore.get_table(ref)
-        copy = self._placement(after).copy_in(cluster)
-        return frozenset({new.name} if _is(copy, new) else ())
+        copy = Copy(cluster, new.location, new.of)
+        after = self._facts.change_table(
+            ref, lambda old: old.with_copy(copy) if _at(old, new.of) else old
+        )
+        return frozenset({new.name} if after.copy_in(cluster) == copy else ())
 
     def _publish_partitions(
         self, ref: TableRef, cluster: ClusterName, batch: Sequence[Publication]
     ) -> frozenset[str]:
-        """The table is read before and after: a write that ran meanwhile left a mark there or
-        a new id, and what was published across it is withdrawn.
+        """The table gets a new `facts` id before and after. Between them any write that ran has
+        left a mark there or another id: then what was published across it is withdrawn.
         """
-        before = self._drop_uniform(ref)
+        announced = self._announce(ref)
         wanted = {new.name: new for new in batch}
-        ready = []
-        for partition in self._metastore.get_partitions(ref, list(wanted)):
-            name = self._name(before, partition.values)
-            now = read_partition_placement(partition.parameters, before.placement, name)
-            if _unchanged(now, partition.location, wanted[name]):
-                _record(partition, cluster, wanted[name])
-                ready.append((name, partition))
+        ready = self._recorded(ref, cluster, wanted)
         if not ready:
             return frozenset()
-        self._metastore.alter_partitions(ref, [partition for _, partition in ready])
-        names = [name for name, _ in ready]
+        self._metastore.alter_partitions(ref, ready.values())
         after = self.table(ref)
-        crossed = after.placement.write != before.placement.write
-        lost = [n for n in names if crossed or any(m.covers(n) for m in after.placement.open)]
+        now = after.placement
+        crossed = (now.write, now.facts) != (announced.write, announced.facts)
+        lost = {name for name in ready if crossed or any(mark.covers(name) for mark in now.open)}
         if lost:
-            self.withdraw(ref, cluster, lost)
-        landed = {
-            each.name
-            for each in self.objects(after, names)
-            if _is(each.placement.copy_in(cluster), wanted[each.name])
-        }
-        return frozenset(landed - set(lost))
+            self._disown(ref, cluster, sorted(lost))
+        self._announce(ref)
+        landed = set()
+        for each in self.objects(after, sorted(ready.keys() - lost)):
+            copy = each.placement.copy_in(cluster)
+            if copy is not None and copy.location == wanted[each.name].location:
+                landed.add(each.name)
+        return frozenset(landed)
 
-    def _drop_uniform(self, ref: TableRef) -> TableState:
-        """A table that promises that its partitions have no facts of their own stops to."""
+    def _disown(self, ref: TableRef, cluster: ClusterName, names: Sequence[str]) -> None:
+        """Our alter may have taken back the new id that a write gave to these partitions: they
+        get another, so that no copy anywhere passes for fresh.
+        """
+        fresh_id = new_id()
+        self._facts.change_partitions(
+            ref, names, lambda _, old: old.without_copy(cluster).rewritten(fresh_id)
+        )
+
+    def _recorded(
+        self, ref: TableRef, cluster: ClusterName, wanted: Mapping[str, Publication]
+    ) -> dict[str, Partition]:
+        """The partitions whose source is as it was, with their copies among their facts."""
         state = self.table(ref)
-        if not state.placement.uniform:
-            return state
-        table = self._metastore.get_table(ref)
-        table.parameters = {k: v for k, v in table.parameters.items() if k != PARTITIONS}
-        self._metastore.alter_table(ref, table)
-        return self.table(ref)
+        ready = {}
+        for partition in self._metastore.get_partitions(ref, list(wanted)):
+            name = self._name(state, partition.values)
+            new = wanted[name]
+            now = self._partition_placement(state, name, partition.parameters)
+            if _at(now, new.of) and partition.location == new.source:
+                placed = now.with_copy(Copy(cluster, new.location, new.of))
+                partition.parameters = replace_placement(partition.parameters, placed)
+                ready[name] = partition
+        return ready
 
-    def _placement(self, table: Table) -> Placement:
+    def _announce(self, ref: TableRef) -> Placement:
+        """Facts of partitions are about to change or did; no promise of uniformity is left."""
+        facts_id = new_id()
+        return self._facts.change_table(ref, lambda old: old.with_partition_facts(facts_id))
+
+    def _partition_placement(
+        self, state: TableState, name: str, parameters: Mapping[str, str]
+    ) -> Placement:
         try:
-            return read_placement(table.parameters, self._default)
+            return read_partition_placement(parameters, state.placement, name)
         except BadPlacement as error:
-            raise UnreadableFacts(f"{table.ref}: {error}.") from error
+            raise UnreadableFacts(f"{state.ref} {name}: {error}.") from error
 
     @staticmethod
     def _name(state: TableState, values: Sequence[str]) -> str:
@@ -257,27 +244,5 @@ def data_location(table: Table) -> str:
     return table.location
 
 
-def _unchanged(now: Placement, location: str, new: Publication) -> bool:
-    return not now.writing and now.version == new.of and location == new.source
-
-
-def _is(copy: Copy | None, new: Publication) -> bool:
-    return copy is not None and copy.location == new.location and copy.of == new.of
-
-
-def _record(target: Table | Partition, cluster: ClusterName, new: Publication) -> None:
-    # Only this one parameter: whatever else is there goes back as it was.
-    copy = Copy(cluster, new.location, new.of)
-    key = COPY_PREFIX + cluster
-    text = write_placement(Placement(cluster, copies=(copy,)))[key]
-    target.parameters = {**target.parameters, key: text}
-
-
-def _forget(target: Table | Partition, cluster: ClusterName) -> bool:
-    key = COPY_PREFIX + cluster
-    parameters = target.parameters
-    if key not in parameters:
-        return False
-    del parameters[key]
-    target.parameters = parameters
-    return True
+def _at(now: Placement, version: str) -> bool:
+    return not now.writing and now.version == version

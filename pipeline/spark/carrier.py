@@ -60,6 +60,16 @@ class SparkFiles:
     def carry(
         self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
     ) -> list[Outcome]:
+        return self._send_out(orders, effort, progress, compare=False)
+
+    def compare(
+        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
+    ) -> list[Outcome]:
+        return self._send_out(orders, effort, progress, compare=True)
+
+    def _send_out(
+        self, orders: Sequence[Order], effort: Effort, progress: Progress, *, compare: bool
+    ) -> list[Outcome]:
         if not orders:
             return []
         cores = int(self._context.defaultParallelism)
@@ -69,7 +79,8 @@ class SparkFiles:
             self._context,
             "Courier",
             self._endpoints,
-            effort.checksum,
+            compare,
+            effort.checksum or compare,
             effort.keep_owner,
             self._long(max(1, effort.bandwidth // at_once) if effort.bandwidth else 0),
             effort.attempts,

@@ -33,16 +33,27 @@ public final class Courier implements FlatMapFunction, Serializable {
     private static final int CHUNK = 1 << 20;
 
     private final HashMap endpoints;
+    private final boolean compareOnly;
     private final boolean checksum;
     private final boolean keepOwner;
     private final long bytesPerSecond;
     private final int attempts;
     private final long pauseMillis;
 
-    /** bytesPerSecond bounds one task, 0 for unbounded; pauseMillis doubles with each retry. */
+    /**
+     * compareOnly reads both sides and carries nothing; bytesPerSecond bounds one task, 0 for
+     * unbounded; pauseMillis doubles with each retry.
+     */
     public Courier(
-            Map endpoints, boolean checksum, boolean keepOwner, long bytesPerSecond, int attempts, long pauseMillis) {
+            Map endpoints,
+            boolean compareOnly,
+            boolean checksum,
+            boolean keepOwner,
+            long bytesPerSecond,
+            int attempts,
+            long pauseMillis) {
         this.endpoints = new HashMap(endpoints);
+        this.compareOnly = compareOnly;
         this.checksum = checksum;
         this.keepOwner = keepOwner;
         this.bytesPerSecond = bytesPerSecond;
@@ -87,6 +98,9 @@ public final class Courier implements FlatMapFunction, Serializable {
         if (!order.describes(before)) {
             return order.outcome("changed", 0, 0, "the source is not as it was listed");
         }
+        if (compareOnly) {
+            return compare(order, from, to, round);
+        }
         if (finished(to, order)) {
             return order.outcome("kept", 0, 0, "");
         }
@@ -119,6 +133,14 @@ public final class Courier implements FlatMapFunction, Serializable {
                 to.delete(part);
             }
         }
+    }
+
+    private String compare(Order order, Stores.Store from, Stores.Store to, Round round) throws Exception {
+        ByteBuffer buffer = round.buffer(from.local() && to.local());
+        long wanted = pump(from.read(order.source), null, buffer, round.throttle);
+        long found = pump(to.read(order.target), null, buffer, round.throttle);
+        String message = Long.toHexString(wanted) + " is now " + Long.toHexString(found);
+        return wanted == found ? order.outcome("kept", 0, wanted, "") : order.outcome("differs", 0, found, message);
     }
 
     /** Two attempts of one task may run at once: each has its own part file. */

@@ -158,6 +158,16 @@ class FakeFiles:
     ) -> list[Outcome]:
         return [self._deliver(order) for order in orders]
 
+    def compare(
+        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
+    ) -> list[Outcome]:
+        def outcome(order: Order) -> Outcome:
+            source = self.content[f"{order.source}/{order.entry.path}"][0]
+            target = self.content[f"{order.target}/{order.entry.path}"][0]
+            return Outcome(order, Verdict.KEPT if source == target else Verdict.DIFFERS, 0)
+
+        return [outcome(order) for order in orders]
+
     def _deliver(self, order: Order) -> Outcome:
         source = f"{order.source}/{order.entry.path}"
         target = f"{order.target}/{order.entry.path}"

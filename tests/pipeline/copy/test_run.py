@@ -2,7 +2,6 @@
 
 import pytest
 
-from conf.placement import WRITE
 from pipeline.copy.yard import LEASE
 from pipeline.errors import (
     AnotherCopyRuns,
@@ -35,9 +34,7 @@ def test_every_partition_is_copied_and_fresh() -> None:
 def test_other_parameters_stay_as_they_were() -> None:
     world = three()
     world.copy()
-    parameters = world.metastore.parts[T]["ds=1"].parameters
-    assert parameters["numRows"] == "1"
-    assert WRITE not in parameters
+    assert world.metastore.parts[T]["ds=1"].parameters["numRows"] == "1"
 
 
 def test_nothing_to_do_touches_nothing() -> None:
@@ -133,7 +130,7 @@ def test_a_source_that_always_changes_is_given_up() -> None:
 
     def change(path: str) -> None:
         if path.endswith("ds=2/a"):
-            world.rewrite("ds=2", a=str(world.writes))
+            world.rewrite("ds=2", a=str(world.files.tick))
 
     world.files.during = change
     report = world.copy()

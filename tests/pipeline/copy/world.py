@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef
-from conf.placement import read_placement, replace_placement
+from metastore.facts import Facts
 from metastore.hms.nouns import Partition, Table
 from pipeline.copy.files import Effort
 from pipeline.copy.placing import TABLE_ITSELF, Object, Objects
@@ -28,12 +28,12 @@ class World:
     effects: Effects = field(default_factory=Effects)
     events: list[dict[str, object]] = field(default_factory=list)
     limits: Limits = field(default_factory=lambda: Limits(wait=3, attempts=3, poll=1, grace=GRACE))
-    writes: int = 0
 
     def __post_init__(self) -> None:
         self.metastore = FakeMetastore(self.effects)
         self.files = FakeFiles(self.effects)
         self.objects = Objects(self.metastore, C1)
+        self.facts = Facts(self.metastore, C1)
         self.tools = Tools(
             self.files,
             self.objects,
@@ -62,21 +62,10 @@ class World:
             self.files.write(f"{location}/{name}", body.encode())
 
     def open_write(self, write_id: str, *names: str) -> None:
-        table = self.metastore.tables[T]
-        opened = read_placement(table.parameters, C1).opened(write_id, names or None)
-        table.parameters = replace_placement(table.parameters, opened)
+        self.facts.open_write(T, write_id, names or None, 0, "test")
 
     def close_write(self, write_id: str, *names: str) -> None:
-        self.writes += 1
-        next_id = f"w{self.writes}"
-        for name in names:
-            if name in self.metastore.parts[T]:
-                part = self.metastore.parts[T][name]
-                placed = read_placement(part.parameters, C1).rewritten(next_id)
-                part.parameters = replace_placement(part.parameters, placed)
-        table = self.metastore.tables[T]
-        closed = read_placement(table.parameters, C1).closed(write_id, next_id)
-        table.parameters = replace_placement(table.parameters, closed)
+        self.facts.close_write(T, write_id, names or None)
 
     def rewrite(self, name: str, **content: str) -> None:
         """A whole write of one object."""
