@@ -1,0 +1,156 @@
+"""`causeway table assign` and `causeway table show`: cluster facts, written and read."""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from cli.target import add_target_arguments, load_settings
+from conf.names import ClusterName, TableRef, parse_partition_name
+from conf.placement import BadPlacement, Placement, read_partition_placement
+from conf.settings import Settings
+from metastore.assign import Assignment, assign
+from metastore.errors import UnreadableFacts
+from metastore.facts import Facts
+from metastore.hms.client import HmsClient
+from metastore.hms.nouns import Table
+
+SHOWN = 20  # partitions in the text of `show`; --json has all
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    stating = actions.add_parser("assign", help="state a table's primary cluster and its copies")
+    stating.add_argument("table", metavar="DB.TABLE")
+    stating.add_argument("--primary", metavar="CLUSTER", help="the only cluster that writes it")
+    stating.add_argument(
+        "--copy",
+        action="append",
+        default=[],
+        type=_copy,
+        metavar="CLUSTER=LOCATION",
+        help="a copy that is up to date now; a partition's is in LOCATION/k=v unless it alone is"
+        " named",
+    )
+    stating.add_argument("--no-copy", action="append", default=[], metavar="CLUSTER")
+    stating.add_argument(
+        "--end-writes",
+        action="store_true",
+        help="no write is running, although a writer that died left its mark",
+    )
+    showing = actions.add_parser("show", help="show a table's clusters, copies and writes")
+    showing.add_argument("table", metavar="DB.TABLE")
+    showing.add_argument("--json", action="store_true")
+    for each in (stating, showing):
+        each.add_argument(
+            "--partition",
+            action="append",
+            default=[],
+            metavar="K=V[/K=V]",
+            help="only partitions with these values; may be said again",
+        )
+        add_target_arguments(each)
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = load_settings(args)
+    with HmsClient(settings.metastores, settings.metastore_timeout) as client:
+        facts = Facts(client, settings.topology.default or ClusterName(""))
+        return {"assign": _assign, "show": _show}[args.action](args, settings, facts)
+
+
+def _assign(args: argparse.Namespace, settings: Settings, facts: Facts) -> int:
+    wanted = Assignment(
+        table=TableRef.parse(args.table),
+        primary=None if args.primary is None else ClusterName(args.primary),
+        partitions=tuple(args.partition),
+        copies=dict(args.copy),
+        gone=frozenset(map(ClusterName, args.no_copy)),
+        end_writes=args.end_writes,
+    )
+    done = assign(facts, wanted, settings.topology)
+    objects = "the table and " if done.tables else ""
+    print(f"{wanted.table}: {objects}{done.partitions} partitions assigned")
+    return 0
+
+
+def _show(args: argparse.Namespace, settings: Settings, facts: Facts) -> int:
+    table, placement = facts.table(TableRef.parse(args.table))
+    description = _described(table, placement)
+    if table.partition_keys:
+        description["partitions"] = list(_partitions(facts, table, placement, args.partition))
+    print(json.dumps(description, indent=2) if args.json else _text(description))
+    return 0
+
+
+def _described(table: Table, placement: Placement) -> dict[str, Any]:
+    return {
+        "table": str(table.ref),
+        **_held(placement, table.location),
+        "writes": [
+            {
+                "id": mark.id,
+                "by": mark.by,
+                "since": mark.since,
+                "partitions": None if mark.partitions is None else sorted(mark.partitions),
+            }
+            for mark in placement.open
+        ],
+    }
+
+
+def _held(placement: Placement, location: str) -> dict[str, Any]:
+    copies = [
+        {"cluster": copy.cluster, "location": copy.location, "fresh": placement.is_fresh(copy)}
+        for copy in placement.copies
+    ]
+    return {"primary": placement.primary, "location": location, "copies": copies}
+
+
+def _partitions(
+    facts: Facts, table: Table, placement: Placement, chosen: list[str]
+) -> Iterator[dict[str, Any]]:
+    specs = [set(parse_partition_name(text)) for text in chosen]
+    names = [
+        name
+        for name in facts.client.get_partition_names(table.ref)
+        if not specs or any(spec <= set(parse_partition_name(name)) for spec in specs)
+    ]
+    found = {each.values: each for each in facts.client.get_partition_facts(table.ref, names)}
+    for name in names:
+        each = found.get(tuple(value for _, value in parse_partition_name(name)))
+        if each is not None:
+            try:
+                placed = read_partition_placement(each.parameters, placement, name)
+            except BadPlacement as error:
+                raise UnreadableFacts(f"{table.ref}@{name}: {error}") from error
+            yield {"partition": name, **_held(placed, each.location)}
+
+
+def _text(description: dict[str, Any]) -> str:
+    lines = [f"{description['table']}: {_holding(description)}", f"  {description['location']}"]
+    lines += [f"  {copy['cluster']}: {copy['location']}" for copy in description["copies"]]
+    for write in description["writes"]:
+        lines.append(f"  being written by {write['by']} (id {write['id']})")
+    partitions = description.get("partitions", [])
+    if len(partitions) <= SHOWN:
+        lines += [f"  {each['partition']}: {_holding(each)}" for each in partitions]
+    else:
+        for holding, count in Counter(map(_holding, partitions)).most_common():
+            lines.append(f"  {count} partitions: {holding}")
+    return "\n".join(lines)
+
+
+def _holding(held: dict[str, Any]) -> str:
+    copies = ", ".join(
+        copy["cluster"] + ("" if copy["fresh"] else " (stale)") for copy in held["copies"]
+    )
+    return f"primary {held['primary']}, copies {copies or 'none'}"
+
+
+def _copy(text: str) -> tuple[ClusterName, str]:
+    cluster, equals, location = text.partition("=")
+    if not equals or not cluster or not location:
+        raise argparse.ArgumentTypeError(f"not CLUSTER=LOCATION: {text}")
+    return ClusterName(cluster), location
