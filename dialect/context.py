@@ -110,7 +110,7 @@ class Context:
         defines: bool = False,
     ) -> Known:
         """The answer, with all that the queries read."""
-        found = reads_of(self.roots)
+        found = reads_of(self.roots, prune=not self.builder.shared)
         own = tuple(each for each in reads if each.table not in {read.table for read in found})
         return Known(
             kind,

@@ -109,9 +109,7 @@ def _source_end(tokens: list[Token], at: int, end: int) -> int:
     while at < end:
         if tokens[at].token_type == _OPEN:
             at = closing(tokens, at)
-        elif tokens[at].token_type in stops:
-            return at
-        elif tokens[at].token_type == TokenType.VAR and _is_argument(tokens, at, end):
+        elif tokens[at].token_type in stops or _is_argument(tokens, at, end):
             return at
         at += 1
     return end
@@ -119,7 +117,11 @@ def _source_end(tokens: list[Token], at: int, end: int) -> int:
 
 def _is_argument(tokens: list[Token], at: int, end: int) -> bool:
     """`.. arg1('x') arg2(y)`: the table function's own arguments."""
-    called = at + 1 < end and tokens[at + 1].token_type == _OPEN
+    called = (
+        tokens[at].token_type == TokenType.VAR
+        and at + 1 < end
+        and tokens[at + 1].token_type == _OPEN
+    )
     return called and tokens[at - 1].text.upper() != "ON"
 
 

@@ -1,13 +1,176 @@
-"""Conditions on partition keys, answered for a million partitions in milliseconds."""
+"""Conditions on partition keys, answered for a million partitions in milliseconds.
 
-from collections.abc import Sequence
+A condition on one key is tried once per distinct value; one on several is first tried key by
+key, the others left open, and then on the partitions that remain.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 
 from conf.partitions import PartitionKey, PartitionSet
+from dialect.evaluate import TODAY, Bind, T, truth
 from dialect.statement import ALL, PartitionPredicate
+from dialect.terms import Call, Column, Constant, Members, Term, columns_of
+from dialect.values import INTEGERS, MAYBE, Guess, family, stored
 
-DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-_INTEGERS = frozenset({"tinyint", "smallint", "int", "integer", "bigint"})
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Conditions that must all be possible. A key is a Column by its lower-case name."""
+
+    terms: tuple[Term, ...]
+
+    def select(self, partitions: PartitionSet) -> range | list[int]:
+        rows: set[int] | None = None
+        for day in _days(self.terms):
+            found = self._select(partitions, day)
+            if len(found) == len(partitions):
+                return range(len(partitions))
+            rows = set(found) if rows is None else rows | set(found)
+        return sorted(rows or ())
+
+    def _select(self, partitions: PartitionSet, day: date | None) -> range | list[int]:
+        allowed: list[set[int] | None] = [None] * len(partitions.keys)
+        several: list[Term] = []
+        for term in self.terms:
+            keys = _positions(term, partitions.keys)
+            if not keys and not truth(term, _bound({}, day)) & T:
+                return []
+            for key in keys:
+                _narrow(partitions, key, term, day, allowed)
+            if len(keys) > 1:
+                several.append(term)
+        rows = _rows(partitions, allowed)
+        if not several:
+            return rows
+        return [row for row in rows if _row_passes(partitions, row, several, day)]
+
+    def required(self, key: str) -> frozenset[str] | None:
+        found: frozenset[str] | None = None
+        for term in self.terms:
+            own = _required(term, key)
+            if own is not None:
+                found = own if found is None else found & own
+        return found
+
+
+def _days(terms: Iterable[Term]) -> Sequence[date | None]:
+    """The dates that `current_date` may be where the statement runs: every zone's today."""
+    if not any(_asks_today(term) for term in terms):
+        return (None,)
+    today = datetime.now(UTC).date()
+    return tuple(today + timedelta(days=shift) for shift in (-1, 0, 1))
+
+
+def _asks_today(term: Term) -> bool:
+    waiting = [term]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Call):
+            if each.name == "current_date":
+                return True
+            waiting.extend(each.args)
+    return False
+
+
+def _positions(term: Term, keys: Sequence[PartitionKey]) -> list[int]:
+    names = {column.name for column in columns_of(term)}
+    return [at for at, key in enumerate(keys) if key.name.lower() in names]
+
+
+def _bound(values: dict[str, Guess], day: date | None) -> Bind:
+    def bind(column: Column) -> Guess:
+        if column is TODAY:
+            return MAYBE if day is None else day
+        return values.get(column.name, MAYBE)
+
+    return bind
+
+
+def _narrow(
+    partitions: PartitionSet,
+    key: int,
+    term: Term,
+    day: date | None,
+    allowed: list[set[int] | None],
+) -> None:
+    """Leave out the values of one key that make the condition impossible."""
+    before = allowed[key]
+    name, kind = partitions.keys[key].name.lower(), partitions.keys[key].type
+    values: dict[str, Guess] = {}
+    bind = _bound(values, day)
+    kept = set()
+    for number, text in enumerate(partitions.distinct(key)):
+        if before is not None and number not in before:
+            continue
+        values[name] = stored(text, kind)
+        if truth(term, bind) & T:
+            kept.add(number)
+    allowed[key] = kept
+
+
+def _rows(partitions: PartitionSet, allowed: list[set[int] | None]) -> range | list[int]:
+    rows: set[int] | None = None
+    order = sorted(
+        (len(kept), key)
+        for key, kept in enumerate(allowed)
+        if kept is not None and len(kept) < len(partitions.distinct(key))
+    )
+    for _, key in order:
+        kept = allowed[key] or set()
+        distinct = partitions.distinct(key)
+        found: set[int] = set()
+        for number in kept:
+            found.update(partitions.rows_with(key, distinct[number]))
+        rows = found if rows is None else rows & found
+    return range(len(partitions)) if rows is None else sorted(rows)
+
+
+def _row_passes(
+    partitions: PartitionSet, row: int, terms: Iterable[Term], day: date | None
+) -> bool:
+    values = {
+        key.name.lower(): stored(text, key.type)
+        for key, text in zip(partitions.keys, partitions.row(row), strict=True)
+    }
+    bind = _bound(values, day)
+    return all(truth(term, bind) & T for term in terms)
+
+
+def _required(term: Term, key: str) -> frozenset[str] | None:
+    """The texts that a text key must be among; None when that is not known."""
+    if not isinstance(term, Call):
+        return None
+    if term.name == "or":
+        choices = [_required(arg, key) for arg in term.args]
+        if any(choice is None for choice in choices):
+            return None
+        return frozenset().union(*(choice for choice in choices if choice is not None))
+    if term.name == "and":
+        found = [own for arg in term.args if (own := _required(arg, key)) is not None]
+        return frozenset.intersection(*found) if found else None
+    if term.name == "=" and len(term.args) == 2:
+        left, right = term.args
+        if isinstance(left, Constant):
+            left, right = right, left
+        return _texts(left, [right], key)
+    if term.name == "in":
+        return _texts(term.args[0], term.args[1:], key)
+    return None
+
+
+def _texts(column: Term, members: Sequence[Term], key: str) -> frozenset[str] | None:
+    if not isinstance(column, Column) or column.name != key or family(column.type) != "text":
+        return None
+    texts: list[str] = []
+    for each in members:
+        values = each.values if isinstance(each, Members) else [getattr(each, "value", 0)]
+        for value in values:
+            if not isinstance(value, str):
+                return None
+            texts.append(value)
+    return frozenset(texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +187,11 @@ class Matching:
                 return range(len(partitions))
             at = names.index(name)
             found: set[int] = set()
-            for stored in partitions.distinct(at):
-                if same_value(partitions.keys[at], stored, value):
-                    found.update(partitions.rows_with(at, stored))
+            for text in partitions.distinct(at):
+                if same_value(partitions.keys[at], text, value):
+                    found.update(partitions.rows_with(at, text))
             rows = found if rows is None else rows & found
         return range(len(partitions)) if rows is None else sorted(rows)
-
-    def required(self, key: str) -> frozenset[str] | None:
-        return frozenset(value for name, value in self.spec if name == key) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +217,31 @@ def any_of(predicates: Sequence[PartitionPredicate]) -> PartitionPredicate:
     return choices[0] if len(choices) == 1 else AnyOf(choices)
 
 
-def same_value(key: PartitionKey, stored: str, written: str) -> bool:
+def required_values(predicate: PartitionPredicate, key: str) -> frozenset[str] | None:
+    """The texts that a string key must be among, so that only those partitions are fetched.
+
+    None when they are not known, or the key's values may be spelt in other ways.
+    """
+    name = key.lower()
+    if isinstance(predicate, Conditions):
+        return predicate.required(name)
+    if isinstance(predicate, AnyOf):
+        choices = [required_values(choice, name) for choice in predicate.choices]
+        known = [choice for choice in choices if choice is not None]
+        return frozenset().union(*known) if len(known) == len(choices) else None
+    return None
+
+
+def same_value(key: PartitionKey, text: str, written: str) -> bool:
     """Whether a written partition value means a stored one; numbers may be spelt differently."""
-    if stored == written:
+    if text == written:
         return True
-    if key.type in _INTEGERS or key.type.startswith(("decimal", "float", "double")):
+    kind = key.type.partition("(")[0]
+    if kind in INTEGERS or kind in ("decimal", "float", "double"):
         try:
-            return float(stored) == float(written.rstrip("LSYDFlsydf").removesuffix("B"))
+            return float(text) == float(written)
         except ValueError:
             return False
-    if key.type in ("date", "timestamp"):
-        return stored.startswith(written) or written.startswith(stored)
+    if kind in ("date", "timestamp"):
+        return text.startswith(written) or written.startswith(text)
     return False

@@ -1,0 +1,307 @@
+"""Three-valued evaluation of terms where some columns are known and the others may be anything.
+
+A condition's result is a set of outcomes (TRUE, FALSE, NULL) as bits: rows can be left out only
+where TRUE is not among them.
+"""
+
+from collections.abc import Callable, Sequence
+
+from dialect.functions import FUNCTIONS
+from dialect.terms import Anything, Call, Column, Constant, Members, Term, Value
+from dialect.values import MAYBE, Guess, Maybe, compare, convert, is_number_like
+
+T, F, N = 1, 2, 4
+ANY = T | F | N
+
+Bind = Callable[[Column], Guess]
+
+_AND = [[0] * 8 for _ in range(8)]
+_NOT = [0] * 8
+for _a in range(8):
+    _NOT[_a] = (F if _a & T else 0) | (T if _a & F else 0) | (_a & N)
+    for _b in range(8):
+        _AND[_a][_b] = (
+            (T if _a & T and _b & T else 0)
+            | (F if _a & F or _b & F else 0)
+            | (N if (_a & N and _b & (T | N)) or (_b & N and _a & (T | N)) else 0)
+        )
+
+
+def truth(term: Term, bind: Bind) -> int:
+    """The outcomes that the condition may have."""
+    if isinstance(term, Call):
+        handler = _CONDITIONS.get(term.name)
+        if handler is not None:
+            return handler(term.args, bind)
+    return _outcome(value(term, bind))
+
+
+def _outcome(guess: Guess) -> int:
+    if guess is None:
+        return N
+    if isinstance(guess, bool):
+        return T if guess else F
+    return ANY
+
+
+def value(term: Term, bind: Bind) -> Guess:
+    """The value, or MAYBE."""
+    if isinstance(term, Column):
+        return bind(term)
+    if isinstance(term, Constant):
+        return term.value
+    if isinstance(term, Anything | Members):
+        return MAYBE
+    if term.name in _CONDITIONS:
+        outcome = truth(term, bind)
+        return {T: True, F: False, N: None}.get(outcome, MAYBE)
+    special = _SPECIAL.get(term.name)
+    if special is not None:
+        return special(term.args, bind)
+    function = FUNCTIONS.get(term.name)
+    if function is None:
+        return MAYBE
+    arguments: list[Value] = []
+    for arg in term.args:
+        guess = value(arg, bind)
+        if isinstance(guess, Maybe):
+            return MAYBE
+        arguments.append(guess)
+    try:
+        return function(arguments)
+    except (ValueError, TypeError, OverflowError, IndexError, ArithmeticError):
+        return MAYBE
+
+
+# Conditions
+
+
+def _and(args: Sequence[Term], bind: Bind) -> int:
+    result = T
+    for arg in args:
+        result = _AND[result][truth(arg, bind)]
+        if result == F:
+            return F
+    return result
+
+
+def _or(args: Sequence[Term], bind: Bind) -> int:
+    result = T
+    for arg in args:
+        result = _AND[result][_NOT[truth(arg, bind)]]
+        if result == F:
+            return T
+    return _NOT[result]
+
+
+def _not(args: Sequence[Term], bind: Bind) -> int:
+    return _NOT[truth(args[0], bind)]
+
+
+def _comparison(accepts: Callable[[int], bool]) -> Callable[[Sequence[Term], Bind], int]:
+    def outcomes(args: Sequence[Term], bind: Bind) -> int:
+        left, right = value(args[0], bind), value(args[1], bind)
+        if left is None or right is None:
+            return N
+        if isinstance(left, Maybe) or isinstance(right, Maybe):
+            return ANY
+        order = compare(left, right)
+        if isinstance(order, Maybe):
+            return ANY
+        return N if order is None else (T if accepts(order) else F)
+
+    return outcomes
+
+
+def _loose_equal(args: Sequence[Term], bind: Bind) -> int:
+    """Equality between columns of types that are not known: by text, and by number."""
+    left, right = value(args[0], bind), value(args[1], bind)
+    if isinstance(left, str) and isinstance(right, str) and left != right:
+        return F if not (is_number_like(left) and is_number_like(right)) else ANY
+    return _CONDITIONS["="](args, bind)
+
+
+def _null_safe(args: Sequence[Term], bind: Bind) -> int:
+    left, right = value(args[0], bind), value(args[1], bind)
+    if left is None and right is None:
+        return T
+    if isinstance(left, Maybe) or isinstance(right, Maybe):
+        return T | F
+    if left is None or right is None:
+        return F
+    order = compare(left, right)
+    if isinstance(order, Maybe):
+        return T | F
+    return T if order == 0 else F
+
+
+def _is_null(args: Sequence[Term], bind: Bind) -> int:
+    guess = value(args[0], bind)
+    if isinstance(guess, Maybe):
+        return T | F
+    return T if guess is None else F
+
+
+def _in(args: Sequence[Term], bind: Bind) -> int:
+    needle = value(args[0], bind)
+    if isinstance(needle, Maybe):
+        return ANY
+    if needle is None:
+        return N
+    if isinstance(args[1], Members):
+        return _among(needle, args[1])
+    result = F
+    for arg in args[1:]:
+        outcome = _equal_values(needle, value(arg, bind))
+        if outcome == T:
+            return T
+        result = _NOT[_AND[_NOT[result]][_NOT[outcome]]]
+    return result
+
+
+def _among(needle: Value, members: Members) -> int:
+    if needle in members.values:
+        return T
+    if all(type(each) is type(needle) for each in members.values):
+        return F
+    result = F
+    for each in members.values:
+        result = _NOT[_AND[_NOT[result]][_NOT[_equal_values(needle, each)]]]
+        if result == T:
+            return T
+    return result
+
+
+def _equal_values(left: Guess, right: Guess) -> int:
+    if left is None or right is None:
+        return N
+    if isinstance(left, Maybe) or isinstance(right, Maybe):
+        return ANY
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        if len(left) != len(right):
+            return ANY
+        result = T
+        for one, other in zip(left, right, strict=True):
+            result = _AND[result][_equal_values(one, other)]
+        return result
+    order = compare(left, right)
+    if isinstance(order, Maybe):
+        return ANY
+    return N if order is None else (T if order == 0 else F)
+
+
+def _tuple_in(args: Sequence[Term], bind: Bind) -> int:
+    """`(a, b) IN ((1, 2), ..)`, where only some of the columns may be known."""
+    result = F
+    needle = args[0].args if isinstance(args[0], Call) else ()
+    for arg in args[1:]:
+        if not isinstance(arg, Call) or len(arg.args) != len(needle):
+            return ANY
+        outcome = T
+        for left, right in zip(needle, arg.args, strict=True):
+            outcome = _AND[outcome][_equal_values(value(left, bind), value(right, bind))]
+            if outcome == F:
+                break
+        if outcome == T:
+            return T
+        result = _NOT[_AND[_NOT[result]][_NOT[outcome]]]
+    return result
+
+
+def _is_true(args: Sequence[Term], bind: Bind) -> int:
+    outcome = truth(args[0], bind)
+    return (T if outcome & T else 0) | (F if outcome & (F | N) else 0)
+
+
+def _is_false(args: Sequence[Term], bind: Bind) -> int:
+    outcome = truth(args[0], bind)
+    return (T if outcome & F else 0) | (F if outcome & (T | N) else 0)
+
+
+def _case_truth(args: Sequence[Term], bind: Bind) -> int:
+    """CASE as a condition: (when, then)*, else."""
+    result = 0
+    for at in range(0, len(args) - 1, 2):
+        outcome = truth(args[at], bind)
+        if outcome & T:
+            result |= truth(args[at + 1], bind)
+        if outcome == T:
+            return result
+    return result | truth(args[-1], bind)
+
+
+_CONDITIONS: dict[str, Callable[[Sequence[Term], Bind], int]] = {
+    "and": _and,
+    "or": _or,
+    "not": _not,
+    "=": _comparison(lambda order: order == 0),
+    "<>": _comparison(lambda order: order != 0),
+    "<": _comparison(lambda order: order < 0),
+    "<=": _comparison(lambda order: order <= 0),
+    ">": _comparison(lambda order: order > 0),
+    ">=": _comparison(lambda order: order >= 0),
+    "<=>": _null_safe,
+    "is_null": _is_null,
+    "in": _in,
+    "tuple_in": _tuple_in,
+    "is_true": _is_true,
+    "is_false": _is_false,
+    "loose_equal": _loose_equal,
+}
+
+
+# Values that need more than their arguments' values
+
+
+def _case(args: Sequence[Term], bind: Bind) -> Guess:
+    for at in range(0, len(args) - 1, 2):
+        outcome = truth(args[at], bind)
+        if outcome == T:
+            return value(args[at + 1], bind)
+        if outcome & T:
+            return MAYBE
+    return value(args[-1], bind)
+
+
+def _coalesce(args: Sequence[Term], bind: Bind) -> Guess:
+    for arg in args:
+        guess = value(arg, bind)
+        if guess is not None:
+            return guess
+    return None
+
+
+def _tuple(args: Sequence[Term], bind: Bind) -> Guess:
+    members: list[Value] = []
+    for arg in args:
+        guess = value(arg, bind)
+        if isinstance(guess, Maybe):
+            return MAYBE
+        members.append(guess)
+    return tuple(members)
+
+
+def _cast(args: Sequence[Term], bind: Bind) -> Guess:
+    guess = value(args[0], bind)
+    kind = args[1]
+    if isinstance(guess, Maybe) or not isinstance(kind, Constant):
+        return MAYBE
+    return convert(guess, str(kind.value))
+
+
+def _today(_args: Sequence[Term], bind: Bind) -> Guess:
+    return bind(TODAY)
+
+
+# Bound by who evaluates; a term may ask for it by the operation `current_date`.
+TODAY = Column(-1, "current_date", "date")
+
+_SPECIAL: dict[str, Callable[[Sequence[Term], Bind], Guess]] = {
+    "case": _case,
+    "coalesce": _coalesce,
+    "tuple": _tuple,
+    "cast": _cast,
+    "current_date": _today,
+}
+
+_CONDITIONS["case_condition"] = _case_truth

