@@ -122,8 +122,10 @@ class PartitionSheet:
             groups = array("H", groups)
             self._mark_covered(table, holders, groups, counts)
         used = [number for number, count in enumerate(counts) if count]
+        if not used:  # no partition, nobody's holders
+            return PlacedPartitions(self.partitions, (), groups)
         for number, count in enumerate(counts):
-            if not count and used:  # nobody's holders must not be seen among everybody's
+            if not count:  # nobody's holders must not be seen among everybody's
                 holders[number] = holders[used[0]]
         return PlacedPartitions(self.partitions, tuple(holders), groups)
 
