@@ -53,7 +53,7 @@ class UnreadableFacts(MetastoreError):
     """A `causeway.` parameter that cannot be read; the object must not be used."""
 
     code = "CW306"
-    hint = "Take that parameter off the object, then state its clusters with `causeway table assign`."
+    hint = "Take that parameter off the object, then use `causeway table assign`."
 
 
 class ChangedMeanwhile(MetastoreError):

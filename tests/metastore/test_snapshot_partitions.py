@@ -1,0 +1,112 @@
+"""Partition sheets against placements read one by one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conf.names import ClusterName, partition_name
+from conf.partitions import Holders, PartitionKey, PartitionSet
+from conf.placement import (
+    BadPlacement,
+    Copy,
+    Placement,
+    read_partition_placement,
+    write_placement,
+)
+from metastore.snapshot_partitions import PartitionSheet
+
+KEYS = (PartitionKey("ds", "string"), PartitionKey("hr", "int"))
+CLUSTERS = [ClusterName(name) for name in ("C1", "C2", "C3")]
+
+
+@dataclass(frozen=True)
+class Days:
+    """Selects by the first key."""
+
+    days: frozenset[str]
+
+    def select(self, partitions: PartitionSet) -> range | list[int]:
+        return [row for row in range(len(partitions)) if partitions.row(row)[0] in self.days]
+
+
+def _sheet(names: Sequence[str], uniform: bool = False) -> PartitionSheet:
+    return PartitionSheet(KEYS, names, uniform)
+
+
+@st.composite
+def _tables(draw: st.DrawFn) -> tuple[Placement, dict[tuple[str, str], dict[str, str]]]:
+    """A table's placement and its partitions' parameters, by values."""
+    ids = st.sampled_from(["0", "w1", "w2"])
+    rows = [(str(day), str(hour)) for day in range(3) for hour in range(2)]
+    rows = draw(st.lists(st.sampled_from(rows), unique=True))
+    table = Placement(draw(st.sampled_from(CLUSTERS)), draw(ids))
+    partitions: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        own = Placement(draw(st.sampled_from(CLUSTERS)), draw(ids))
+        for cluster in CLUSTERS:
+            if cluster != own.primary and draw(st.booleans()):
+                of = draw(st.sampled_from([f"{t}/{p}" for t in ("0", "w1") for p in ("0", "w1")]))
+                own = own.with_copy(Copy(cluster, "file:/x", of))
+        partitions[row] = write_placement(own) if draw(st.booleans()) else {}
+    names = [_name(row) for row in rows]
+    for number in range(draw(st.integers(0, 2))):
+        some = draw(st.none() | st.lists(st.sampled_from([*names, "ds=9/hr=9", "ds=1"])))
+        table = table.opened(f"m{number}", some)
+    return table, partitions
+
+
+def _name(row: Sequence[str]) -> str:
+    return partition_name(zip((key.name for key in KEYS), row, strict=True))
+
+
+@given(_tables())
+def test_same_holders_as_read_one_by_one(
+    drawn: tuple[Placement, dict[tuple[str, str], dict[str, str]]],
+) -> None:
+    table, parameters = drawn
+    sheet = _sheet([_name(row) for row in parameters])
+    sheet.learn(range(len(sheet)), parameters)
+    placed = sheet.placed(table)
+    expected = [
+        read_partition_placement(own, table, _name(row)).holders()
+        for row, own in parameters.items()
+    ]
+    assert [placed.holders[group] for group in placed.groups] == expected
+    assert set(placed.holders) == set(expected) or not expected
+
+
+def test_only_what_is_selected_is_asked_for() -> None:
+    sheet = _sheet(["ds=1/hr=1", "ds=1/hr=2", "ds=2/hr=1"])
+    day = Days(frozenset(["1"]))
+    assert list(sheet.unknown([day])) == [0, 1]
+    sheet.learn([0, 1], {})
+    assert not sheet.unknown([day])
+    assert list(sheet.unknown(None)) == [2]
+
+
+def test_what_is_not_known_is_held_nowhere() -> None:
+    sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"])
+    sheet.learn([0], {})
+    placed = sheet.placed(Placement(CLUSTERS[0]))
+    known, unknown = (placed.holders[group] for group in placed.groups)
+    assert known == Holders(CLUSTERS[0], frozenset())
+    assert not any(unknown.readable_in(cluster) for cluster in CLUSTERS)
+
+
+def test_a_uniform_table_needs_no_facts() -> None:
+    sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"], uniform=True)
+    assert not sheet.unknown(None)
+    assert set(sheet.placed(Placement(CLUSTERS[1])).holders) == {Holders(CLUSTERS[1], frozenset())}
+
+
+def test_names_come_back_escaped() -> None:
+    name = partition_name([("ds", "a/b"), ("hr", "1")])
+    assert _sheet([name]).name(0) == name
+
+
+def test_unreadable_facts_are_an_error() -> None:
+    with pytest.raises(BadPlacement):
+        _sheet(["ds=1/hr=1"]).learn([0], {("1", "1"): {"causeway.copy.C2": "?"}})
