@@ -111,13 +111,18 @@ class Decider:
                 told.tables.update((ref, self.snapshot.table(ref)) for ref in found.tables)
         raise Unsettled("The statement needs ever more tables to be understood.")
 
-    async def decide(self, sql: str, session: SessionState) -> Routed:
+    async def decide(
+        self, sql: str, session: SessionState, known: Known | Unknown | None = None
+    ) -> Routed:
         """What the statement is and where it runs, by the facts of now.
+
+        `known` is what `analyse` said of it a moment ago.
 
         Raises a CausewayError when the metastore cannot be asked.
         """
         for _ in range(MAX_ROUNDS):
-            statement = await self.analyse(sql, session.namespace())
+            statement = known or await self.analyse(sql, session.namespace())
+            known = None
             tables = tables_needed(statement)
             wanted = _wanted(statement)
             if tables and await self.loader.load_facts(tables, wanted):

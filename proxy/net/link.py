@@ -59,7 +59,8 @@ class Link:
         self.endpoint = endpoint
         self._user = user
         self._main = main
-        self._busy = False
+        self._own = asyncio.Lock()
+        self._long_call = False
 
     @classmethod
     async def open(
@@ -92,37 +93,45 @@ class Link:
         return not self._main.broken
 
     @asynccontextmanager
-    async def line(self) -> AsyncIterator[UpstreamConnection]:
-        """A connection for calls of this session: its own, or another while that is busy."""
-        if self._busy or self._main.broken:
+    async def line(self, long: bool = False) -> AsyncIterator[UpstreamConnection]:
+        """A connection for one call of this session: its own, in turn.
+
+        Another one while a `long` call, which may take seconds, is on its own.
+        """
+        if self._long_call or self._main.broken or (long and self._own.locked()):
             async with self._lines.borrow(self.cluster, self.endpoint, self._user) as connection:
                 yield connection
             return
-        self._busy = True
-        try:
-            yield self._main
-        except BaseException:
-            self._main.abort()
-            raise
-        finally:
-            self._busy = False
+        async with self._own:
+            self._long_call = long
+            try:
+                yield self._main
+            except BaseException:
+                self._main.abort()
+                raise
+            finally:
+                self._long_call = False
 
-    async def call(self, name: str, request: bytes) -> Struct:
+    async def call(self, name: str, request: bytes, long: bool = False) -> Struct:
         """The result of a call. Raises ClusterLost, TooMany, Rejected with the cluster's words."""
-        result = await self.result(name, request)
+        result = await self.result(name, request, long)
         failure = result_failure(result)
         if failure is not None:
             raise Rejected(failure)
         return result
 
-    async def result(self, name: str, request: bytes) -> Struct:
+    async def result(self, name: str, request: bytes, long: bool = False) -> Struct:
         """The result of a call, whatever its status. Raises ClusterLost, TooMany."""
+        return read_result(await self.reply(name, request, long), name)
+
+    async def reply(self, name: str, request: bytes, long: bool = False) -> bytes:
+        """The whole reply to a call, not looked at. Raises ClusterLost, TooMany."""
         try:
-            async with asyncio.timeout(self._lines.limits.call), self.line() as connection:
-                return read_result(await connection.call(request), name)
+            async with asyncio.timeout(self._lines.limits.call), self.line(long) as connection:
+                return await connection.call(request)
         except (WireError, TimeoutError) as error:
             why = str(error) or "no answer in time"
-            raise ClusterLost(f"Cluster {self.cluster} gave no answer ({why}).") from error
+            raise ClusterLost(f"Cluster {self.cluster}: no answer to {name} ({why}).") from error
 
     async def execute(
         self, statement: str, overlay: Mapping[str, str], limit: int
@@ -137,7 +146,7 @@ class Link:
     async def poll(self, operation: RemoteOperation) -> Status:
         """The operation's state, when it ends or after five seconds. Raises as `call`."""
         request = operation_call("GetOperationStatus", operation)
-        return read_operation_status(await self.call("GetOperationStatus", request))
+        return read_operation_status(await self.call("GetOperationStatus", request, long=True))
 
     async def cancel(self, operation: RemoteOperation) -> None:
         await self.call("CancelOperation", operation_call("CancelOperation", operation))

@@ -12,7 +12,7 @@ from proxy.errors import Failure
 from proxy.net.link import Link
 from proxy.session.states import ENDS, advance
 from proxy.wire.replies import Status
-from proxy.wire.requests import Handle, RemoteOperation
+from proxy.wire.requests import Handle, RemoteOperation, operation_call
 from proxy.wire.results import Table
 from proxy.wire.types import OperationState
 
@@ -25,12 +25,15 @@ class Local:
     position: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Remote:
-    """A result that a cluster keeps."""
+    """A result that a cluster keeps. `schema` is its reply to GetResultSetMetadata, once known:
+    before the end of a statement it may be a false one.
+    """
 
     link: Link
     operation: RemoteOperation
+    schema: bytes | None = None
 
 
 class Operation:
@@ -44,6 +47,7 @@ class Operation:
         self.began = asyncio.get_running_loop().time()
         self.result: Local | Remote | None = None
         self.cancelled = False
+        self.learning = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
 
     @property
@@ -57,6 +61,16 @@ class Operation:
         self.status = Status(advance(self.state, state), failure)
         if state in ENDS:
             self.done.set()
+
+    async def learn_schema(self) -> None:
+        """Asks for the schema of a finished operation before its client does, as nearly all do."""
+        if isinstance(self.result, Remote):
+            async with self.learning:
+                if self.result.schema is None:
+                    request = operation_call("GetResultSetMetadata", self.result.operation)
+                    self.result.schema = await self.result.link.reply(
+                        "GetResultSetMetadata", request
+                    )
 
     def cancel(self) -> Remote | None:
         """The client wants no more of it. Gives what has to be cancelled in a cluster now."""

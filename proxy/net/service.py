@@ -27,6 +27,7 @@ from proxy.wire import replies, results
 from proxy.wire.binary import Message, Struct, decode_head, decode_message
 from proxy.wire.framing import Frame, Oversized
 from proxy.wire.requests import (
+    NO_SESSION,
     CancelOperation,
     CloseOperation,
     CloseSession,
@@ -41,8 +42,8 @@ from proxy.wire.requests import (
     OperationCall,
     UnknownCall,
     fetch_call,
+    get_info_call,
     metadata_call,
-    operation_call,
     operation_type,
     read_request,
 )
@@ -57,6 +58,7 @@ from proxy.wire.types import (
 )
 
 _SMALL_FETCH = 512
+_INFO_WAIT = 1.0
 _REWINDS = (Orientation.PRIOR, Orientation.FIRST)
 
 
@@ -85,8 +87,22 @@ class Hub:
         self.limits = limits
         self.group = group
         self.lines = Lines(limits)
+        self._info: dict[int, Struct] = {}
         self.sessions: Registry[Session] = Registry("sessions", limits.sessions_per_user)
         self.operations: Registry[Owned] = Registry("operations", limits.operations_per_user)
+
+    async def learn_info(self, kind: int, user: str) -> Struct | None:
+        """What the default cluster says of itself, asked once; None while it does not answer."""
+        cluster = self.topology.clusters.get(self.topology.default or ClusterName(""))
+        if kind not in self._info and cluster is not None:
+            with suppress(CausewayError, TimeoutError):
+                async with (
+                    asyncio.timeout(_INFO_WAIT),
+                    self.lines.borrow(cluster.name, cluster.hs2[0], user) as connection,
+                ):
+                    data = await connection.call(get_info_call(NO_SESSION, kind))
+                self._info[kind] = replies.read_result(data, "GetInfo")
+        return self._info.get(kind)
 
     def forget(self, session: Session) -> None:
         self.sessions.remove(session.handle)
@@ -173,7 +189,7 @@ class Service:
                 await self._hub.close(session)
                 return replies.succeeded()
             case GetInfo():
-                return replies.info(info.answer(request.info_type, self._user))
+                return await self._get_info(request.info_type)
             case ExecuteStatement():
                 return await self._execute(request)
             case MetadataCall():
@@ -198,6 +214,13 @@ class Service:
                     raise no_such_operation(request.operation, operation_type(call))
                 return await self._operation_call(call, request, owned)
         raise AssertionError(f"unanswered request {request!r}")
+
+    async def _get_info(self, kind: int) -> Struct:
+        if kind in info.ASKED_OF_CLUSTER:
+            learned = await self._hub.learn_info(kind, self._user or "anonymous")
+            if learned is not None:
+                return learned
+        return replies.info(info.answer(kind, self._user))
 
     # Sessions
 
@@ -315,19 +338,17 @@ class Service:
         if remote is not None:
             await cancel_remote(remote)
         if isinstance(operation.result, Remote) and operation.result.link.alive:
-            with suppress(CausewayError, Rejected):  # then it is gone, which was wanted
-                await operation.result.link.close_operation(operation.result.operation)
+            self._hub.group.create_task(_close_remote(operation.result))
 
     async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
         match operation.result:
             case Local(table):
                 return results.metadata_reply(table)
-            case Remote(link, remote):
-                request = operation_call("GetResultSetMetadata", remote)
-                async with link.line() as connection:
-                    data = await connection.call(request)
-                return replies.with_head(data, call.name, call.seqid)
-            case None:
+            case Remote() if operation.state is OperationState.FINISHED:
+                await operation.learn_schema()
+                assert operation.result.schema is not None
+                return replies.with_head(operation.result.schema, call.name, call.seqid)
+            case _:
                 return results.metadata_reply(results.NO_ROWS)
 
     async def _fetch(
@@ -367,6 +388,12 @@ class Service:
                     raise
         await client.drain()
         return None
+
+
+async def _close_remote(remote: Remote) -> None:
+    """The client does not wait for it; what comes next on the session's connection does."""
+    with suppress(CausewayError, Rejected):  # then it is gone, which was wanted
+        await remote.link.close_operation(remote.operation)
 
 
 def _fetched_something(data: bytes) -> bytes:

@@ -88,7 +88,7 @@ class Statement:
             if answer is not None:
                 self._answer(answer)
                 return
-        routed = await self._decider.decide(sql, state)
+        routed = await self._decider.decide(sql, state, statement)
         match routed.decision:
             case RunIn(cluster, _, _):
                 await self._run_in(cluster, routed.statement)
@@ -150,6 +150,8 @@ class Statement:
         if status.state is OperationState.FINISHED:
             await self._take_effect(link, statement, writes)
         self._operation.becomes(status.state, status.failure)
+        if self._operation.state is OperationState.FINISHED:
+            await self._operation.learn_schema()
 
     def _go_on(self) -> None:
         if self._operation.cancelled:

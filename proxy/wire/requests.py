@@ -215,6 +215,10 @@ class RemoteSession:
     fields: Struct
 
 
+# Enough for GetInfo, which the Thrift Server answers without looking at the session.
+NO_SESSION = RemoteSession({1: (STRUCT, {1: (STRING, bytes(16)), 2: (STRING, bytes(16))})})
+
+
 def open_session_call(protocol: int, user: str, configuration: Mapping[str, str]) -> bytes:
     pairs = Pairs(
         STRING, STRING, [(key.encode(), value.encode()) for key, value in configuration.items()]

@@ -1,0 +1,259 @@
+"""What the proxy costs, paired against the Thrift Server directly and HAProxy, in one run.
+
+    python -m bench.proxy                                        # its own embedded stack
+    python -m bench.proxy --direct HOST:PORT --proxy HOST:PORT   # one that runs
+
+The client is a bare socket that decodes nothing, so that the client's own work is not what is
+measured. Every round asks each way once, in turn; ratios and differences are medians over
+rounds of the same round's pairs.
+"""
+
+import argparse
+import shutil
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from cli.stack.plan import StackSpec
+from cli.stack.stack import Stack
+from conf.names import ClusterName
+from conf.topology import Endpoint
+from proxy.wire.binary import BOOL, CALL, STRING, STRUCT, Message, Struct, encode_message
+from proxy.wire.framing import client_negotiation
+from proxy.wire.replies import opened_session, read_result, result_failure, started_operation
+from proxy.wire.requests import (
+    FetchResults,
+    Handle,
+    RemoteOperation,
+    RemoteSession,
+    close_session_call,
+    fetch_call,
+    get_info_call,
+    open_session_call,
+    operation_call,
+)
+from proxy.wire.types import NEWEST_PROTOCOL, Orientation
+
+ROWS, BATCH = 1_000_000, 10_000
+_WIDE = (
+    f"SELECT id, id * 2 AS twice, CAST(id AS DOUBLE) AS real, CAST(id AS STRING) AS name"
+    f" FROM range({ROWS})"
+)
+_NOBODY = Handle(b"", b"")
+_DBMS_NAME = 17
+
+
+class RawClient:
+    """A connection that sends whole calls and reads whole replies."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._socket = socket.create_connection((endpoint.host, endpoint.port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._buffer = bytearray(1 << 20)
+        self._socket.sendall(client_negotiation("bench", "bench"))
+        head = self._read(5)
+        self._read(int.from_bytes(head[1:5], "big"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._socket.close()
+
+    def call(self, request: bytes) -> memoryview:
+        """The reply's bytes, good until the next call."""
+        self._socket.sendall(len(request).to_bytes(4, "big") + request)
+        return self._read(int.from_bytes(self._read(4), "big"))
+
+    def result(self, name: str, request: bytes) -> Struct:
+        result = read_result(bytes(self.call(request)), name)
+        failure = result_failure(result)
+        if failure is not None:
+            raise RuntimeError(f"{name}: {failure.message}")
+        return result
+
+    def open(self) -> RemoteSession:
+        request = open_session_call(NEWEST_PROTOCOL, "bench", {})
+        return opened_session(self.result("OpenSession", request))
+
+    def execute(self, session: RemoteSession, sql: str) -> RemoteOperation:
+        """Synchronously, as PyHive does."""
+        request: Struct = {
+            1: (STRUCT, session.fields),
+            2: (STRING, sql.encode()),
+            4: (BOOL, False),
+        }
+        message = Message("ExecuteStatement", CALL, 0, {1: (STRUCT, request)})
+        return started_operation(self.result("ExecuteStatement", encode_message(message)))
+
+    def _read(self, count: int) -> memoryview:
+        if count > len(self._buffer):
+            self._buffer = bytearray(count)
+        view = memoryview(self._buffer)[:count]
+        at = 0
+        while at < count:
+            got = self._socket.recv_into(view[at:])
+            if not got:
+                raise ConnectionError("the server closed the connection")
+            at += got
+        return view
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to the same Thrift Server, with a warm session of its own."""
+
+    name: str
+    endpoint: Endpoint
+    client: RawClient
+    session: RemoteSession
+    wide: RemoteOperation
+
+
+def _open(way: Way) -> None:
+    with RawClient(way.endpoint) as client:
+        client.result("CloseSession", close_session_call(client.open()))
+
+
+def _get_info(way: Way) -> None:
+    for _ in range(20):
+        way.client.call(get_info_call(way.session, _DBMS_NAME))
+
+
+def _select_1(way: Way) -> None:
+    operation = way.client.execute(way.session, "SELECT 1")
+    way.client.result("GetResultSetMetadata", operation_call("GetResultSetMetadata", operation))
+    way.client.result("FetchResults", _fetch(operation, Orientation.NEXT, 1000))
+    way.client.result("CloseOperation", operation_call("CloseOperation", operation))
+
+
+def _fetch_all(way: Way) -> None:
+    total = 0
+    for batch in range(ROWS // BATCH):
+        orientation = Orientation.FIRST if batch == 0 else Orientation.NEXT
+        total += len(way.client.call(_fetch(way.wide, orientation, BATCH)))
+    assert total > ROWS * 20, f"{total} bytes are not {ROWS} rows"
+
+
+def _fetch(operation: RemoteOperation, orientation: Orientation, rows: int) -> bytes:
+    return fetch_call(operation, FetchResults(_NOBODY, orientation, rows, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`each` is how many calls one timing has."""
+
+    name: str
+    run: Callable[[Way], None]
+    rounds: int
+    target: str
+    each: int = 1
+
+
+MEASURES = (
+    Measure("open and close a session", _open, 40, "<= 0.3 x"),
+    Measure("GetInfo", _get_info, 40, "", 20),
+    Measure("SELECT 1", _select_1, 60, "<= + 2 ms"),
+    Measure(f"fetch {ROWS:,} x 4 rows", _fetch_all, 12, "<= 1.05 x"),
+)
+
+
+def measure(ways: list[Way], rounds: float = 1.0) -> Iterator[str]:
+    """The lines of the table, one a measure and way; the first way is what others pair with."""
+    yield f"{'':28} {'':9} {'median ms':>10} {'ratio':>7} {'+ ms':>8}  target for Causeway"
+    for each in MEASURES:
+        times: dict[str, list[float]] = {way.name: [] for way in ways}
+        for number in range(max(3, round(each.rounds * rounds)) + 2):
+            for way in ways if number % 2 else reversed(ways):
+                began = time.perf_counter()
+                each.run(way)
+                if number >= 2:  # the first two warm up
+                    times[way.name].append((time.perf_counter() - began) * 1000 / each.each)
+        direct = times[ways[0].name]
+        for way in ways:
+            pairs = list(zip(times[way.name], direct, strict=True))
+            ratio = statistics.median(mine / base for mine, base in pairs)
+            plus = statistics.median(mine - base for mine, base in pairs)
+            middle = statistics.median(times[way.name])
+            target = each.target if way is ways[-1] else ""
+            yield f"{each.name:28} {way.name:9} {middle:10.3f} {ratio:7.2f} {plus:8.3f}  {target}"
+
+
+@contextmanager
+def haproxy(target: Endpoint) -> Iterator[Endpoint | None]:
+    """HAProxy in TCP mode before the Thrift Server; None where it is not installed."""
+    program = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
+    if program is None:
+        yield None
+        return
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Path(folder, "haproxy.cfg")
+        settings.write_text(
+            "defaults\n mode tcp\n timeout connect 5s\n timeout client 1h\n timeout server 1h\n"
+            f"frontend f\n bind 127.0.0.1:{port}\n default_backend b\n"
+            f"backend b\n server s {target}\n"
+        )
+        process = subprocess.Popen([program, "-q", "-f", str(settings)])
+        try:
+            _wait_for(port)
+            yield Endpoint("127.0.0.1", port)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError("HAProxy does not listen")
+
+
+def run(direct: Endpoint, proxy: Endpoint, rounds: float = 1.0) -> None:
+    """Prints the table."""
+    with ExitStack() as exits:
+        between = exits.enter_context(haproxy(direct))
+        ways = []
+        for name, endpoint in (("direct", direct), ("HAProxy", between), ("Causeway", proxy)):
+            if endpoint is None:
+                print("HAProxy is not installed; its rows are left out.")
+                continue
+            client = exits.enter_context(RawClient(endpoint))
+            session = client.open()
+            ways.append(Way(name, endpoint, client, session, client.execute(session, _WIDE)))
+        for line in measure(ways, rounds):
+            print(line, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.proxy", description=__doc__)
+    parser.add_argument("--direct", type=Endpoint.parse, help="a running Thrift Server")
+    parser.add_argument("--proxy", type=Endpoint.parse, help="a running Causeway before it")
+    parser.add_argument("--rounds", type=float, default=1.0, help="more or fewer (%(default)s)")
+    args = parser.parse_args()
+    if args.direct and args.proxy:
+        run(args.direct, args.proxy, args.rounds)
+        return
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        proxy = Endpoint("127.0.0.1", probe.getsockname()[1])
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = ClusterName("east")
+        with Stack(StackSpec((cluster,), proxy), Path(folder)) as stack:
+            run(stack.ports.hs2[cluster], proxy, args.rounds)
+
+
+if __name__ == "__main__":
+    main()
