@@ -1,0 +1,237 @@
+"""`causeway copy`: make and refresh secondary copies, compare them with their primaries, clean up.
+
+    causeway copy sales.orders --partition "ds >= '2024-01-01'" --to C2 [--plan]
+    causeway copy verify sales.orders [--to C2]
+    causeway copy sweep [sales.orders] [--to C2]
+
+Exit status: 0 done, 1 something could not be copied or differs, 2 wrong usage.
+"""
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.errors import NoClusters
+from cli.progress import Bar
+from cli.target import add_target_arguments, load_settings
+from conf.names import ClusterName, TableRef
+from conf.settings import Settings
+from metastore.hms.client import HmsClient
+from pipeline.copy.endpoints import read_endpoints
+from pipeline.copy.files import Effort
+from pipeline.copy.filter import parse_filter
+from pipeline.copy.placing import Object, Objects, TableState, spec_of
+from pipeline.copy.plan import CopyPlan, plan_copy
+from pipeline.copy.run import Limits, Report, Tools, run_copy
+from pipeline.copy.sweep import Swept, sweep_yard, yards
+from pipeline.copy.verify import Verification, verify_copies
+from pipeline.copy.yard import default_root, yard_of
+from pipeline.errors import NotCopyable
+
+if TYPE_CHECKING:
+    from pipeline.spark.carrier import SparkFiles
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_METASTORE_TIMEOUT = 600.0  # of one call; a batch of altered partitions takes its time
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_target_arguments(parser)
+    add = parser.add_argument
+    add("words", nargs="+", metavar="[verify|sweep] DB.TABLE")
+    add("--to", metavar="CLUSTER", help="the cluster that gets the copy")
+    add("--from", dest="source", metavar="CLUSTER", help="refuse unless it is the primary")
+    add("--partition", metavar="FILTER", help="only these, e.g. \"ds >= '2024-01-01'\"")
+    add("--plan", action="store_true", help="print what would be done, and do nothing")
+    add("--again", action="store_true", help="copy what is fresh too")
+    add("--checksum", action=argparse.BooleanOptionalAction, default=True, help="read back")
+    add("--json", action="store_true", help="events and the result as JSON, one object a line")
+    add("--root", metavar="URI", help="where copies lie (the cluster's FileSystem/causeway-copies)")
+    add("--parallelism", type=int, default=0, metavar="N", help="files at once (Spark's cores)")
+    add("--bandwidth", type=parse_bytes, default=0, metavar="BYTES", help="a second, e.g. 100m")
+    add("--attempts", type=int, default=3, metavar="N", help="for a file, and for an object")
+    add("--wait", type=float, default=60.0, metavar="SECONDS", help="for an open write to end")
+    add("--grace", type=float, default=3600.0, metavar="SECONDS", help="replaced copies stay")
+    add("--master", default="local[*]", help="Spark master (%(default)s)")
+    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE")
+    add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="per endpoint, * the rest")
+
+
+def run(args: argparse.Namespace) -> int:
+    settings = load_settings(args)
+    if not settings.topology.in_use or settings.topology.default is None:
+        raise NoClusters("the settings name no cluster, so there is nothing to copy to.")
+    action = args.words[0] if args.words[0] in ("verify", "sweep") else "make"
+    names = args.words if action == "make" else args.words[1:]
+    if len(names) > 1 or (action != "sweep" and not names):
+        print("causeway copy: name one table", file=sys.stderr)
+        return 2
+    ref = TableRef.parse(names[0]) if names else None
+    with HmsClient(settings.metastores, _METASTORE_TIMEOUT) as client:
+        command = _Command(args, settings, Objects(client, settings.topology.default))
+        if action == "sweep":
+            return command.sweep(ref)
+        assert ref is not None
+        return command.make(ref) if action == "make" else command.verify(ref)
+
+
+def parse_bytes(text: str) -> int:
+    """`1048576`, `100m`, `2g`. Raises ValueError."""
+    number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
+    return int(float(number) * _UNITS[unit])
+
+
+@dataclasses.dataclass(slots=True)
+class _Command:
+    args: argparse.Namespace
+    settings: Settings
+    objects: Objects
+    _files: "SparkFiles | None" = None
+
+    @property
+    def files(self) -> "SparkFiles":
+        """Spark, started when files are first touched: often there is nothing to do."""
+        if self._files is None:
+            from pipeline.spark.carrier import SparkFiles
+            from pipeline.spark.session import open_session
+
+            conf = dict(each.partition("=")[::2] for each in self.args.spark_conf)
+            endpoints = read_endpoints(self.args.hadoop_conf, Path.cwd())
+            session = open_session(self.args.master, conf, "causeway copy")
+            self._files = SparkFiles(session, endpoints)
+        return self._files
+
+    @property
+    def effort(self) -> Effort:
+        args = self.args
+        return Effort(
+            checksum=args.checksum,
+            parallelism=args.parallelism,
+            bandwidth=args.bandwidth,
+            attempts=args.attempts,
+        )
+
+    def make(self, ref: TableRef) -> int:
+        clusters = self._clusters()
+        if len(clusters) != 1:
+            raise NotCopyable("say with --to which cluster gets the copy.")
+        plan = self._plan(ref, clusters[0])
+        if self.args.plan:
+            self._show_plan(plan)
+            return 0
+        report = self._carry_out(plan) if plan.items else Report(fresh=plan.fresh)
+        self._tell(as_json(report), in_words(report, plan))
+        return 1 if report.failed else 0
+
+    def _plan(self, ref: TableRef, cluster: ClusterName) -> CopyPlan:
+        table = self.objects.table(ref)
+        chosen = self._chosen(table)
+        source = self.args.source
+        for each in chosen if source else ():
+            if each.placement.primary != source:
+                what = f"{ref} {each.name}".rstrip()
+                raise NotCopyable(f"the primary of {what} is {each.placement.primary}.")
+        yard = yard_of(self._root(cluster), ref)
+        return plan_copy(
+            table, chosen, cluster, yard, checksum=self.args.checksum, again=self.args.again
+        )
+
+    def _chosen(self, table: TableState) -> list[Object]:
+        names = self.objects.names(table)
+        if self.args.partition is not None:
+            if not table.partitioned:
+                raise NotCopyable(f"{table.ref} has no partitions to choose from.")
+            wanted = parse_filter(self.args.partition, table.keys)
+            names = [name for name in names if wanted.accepts(spec_of(name))]
+        return self.objects.objects(table, names)
+
+    def _carry_out(self, plan: CopyPlan) -> Report:
+        with Bar(sys.stderr, shown=not self.args.json) as bar:
+            tools = Tools(self.files, self.objects, emit=self._emit, progress=bar)
+            limits = Limits(self.args.wait, self.args.attempts, grace=self.args.grace)
+            return run_copy(plan, tools, self.effort, limits)
+
+    def verify(self, ref: TableRef) -> int:
+        table = self.objects.table(ref)
+        chosen = self._chosen(table)
+        bad = 0
+        for cluster in self._clusters():
+            if all(each.placement.copy_in(cluster) is None for each in chosen):
+                continue
+            with Bar(sys.stderr, shown=not self.args.json) as bar:
+                found = verify_copies(
+                    self.files, self.objects, table, chosen, cluster, self.effort, bar
+                )
+            bad += len(found.findings)
+            self._tell(dataclasses.asdict(found) | {"cluster": cluster}, _found(found, cluster))
+        return 1 if bad else 0
+
+    def sweep(self, ref: TableRef | None) -> int:
+        swept = Swept()
+        for cluster in self._clusters():
+            root = self._root(cluster)
+            where = [yard_of(root, ref)] if ref is not None else list(yards(self.files, root))
+            for yard in where:
+                swept += sweep_yard(
+                    self.files, self.objects, cluster, yard, time.time, self.args.grace
+                )
+        words = f"{swept.deleted} deleted, {swept.condemned} newly unused, {swept.kept} left"
+        self._tell(dataclasses.asdict(swept), words)
+        return 0
+
+    def _clusters(self) -> list[ClusterName]:
+        clusters = self.settings.topology.clusters
+        if self.args.to is None:
+            return list(clusters)
+        if self.args.to not in clusters:
+            raise NotCopyable(f"there is no cluster {self.args.to} ({', '.join(clusters)}).")
+        return [ClusterName(self.args.to)]
+
+    def _root(self, cluster: ClusterName) -> str:
+        root: str | None = self.args.root
+        return root or default_root(self.settings.topology.clusters[cluster].filesystem)
+
+    def _show_plan(self, plan: CopyPlan) -> None:
+        about = {"table": str(plan.ref), "cluster": plan.cluster, "fresh": plan.fresh}
+        items = [dataclasses.asdict(item) | {"why": item.why.value} for item in plan.items]
+        steps = [str(step) for step in plan.steps]
+        self._tell(about | {"items": items, "steps": steps}, "\n".join(plan.lines()))
+
+    def _emit(self, event: Mapping[str, object]) -> None:
+        if self.args.json:
+            print(json.dumps(event), flush=True)
+
+    def _tell(self, result: Mapping[str, object], words: str) -> None:
+        print(json.dumps(result) if self.args.json else words, flush=True)
+
+
+def as_json(report: Report) -> dict[str, object]:
+    """The result as one JSON object."""
+    told = dataclasses.asdict(report)
+    return told | {"failed": {name: str(error) for name, error in report.failed.items()}}
+
+
+def in_words(report: Report, plan: CopyPlan) -> str:
+    """The result for people."""
+    lines = [
+        f"{plan.ref} to {plan.cluster}: {len(report.published)} copied, {report.fresh} fresh,"
+        f" {len(report.failed)} failed; {report.files_sent} files sent,"
+        f" {report.files_kept} were there, {report.bytes_sent:,} bytes in {report.seconds:.1f} s"
+    ]
+    lines += [str(error) for error in report.failed.values()]
+    return "\n".join(lines)
+
+
+def _found(found: Verification, cluster: ClusterName) -> str:
+    head = (
+        f"{cluster}: {found.compared} compared, {len(found.findings)} differ,"
+        f" {found.stale} stale, {found.missing} without a copy"
+    )
+    return "\n".join(
+        [head, *(f"  {f.name or 'the table'}: {f.difference}" for f in found.findings)]
+    )

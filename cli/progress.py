@@ -1,0 +1,44 @@
+"""A progress bar on a terminal, nothing elsewhere."""
+
+import time
+from types import TracebackType
+from typing import Self, TextIO
+
+_WIDTH = 30
+_EVERY = 0.2
+
+
+class Bar:
+    """Call it with bytes done and bytes in all; drawn at most five times a second."""
+
+    def __init__(self, stream: TextIO, *, shown: bool = True) -> None:
+        self._stream = stream
+        self._shown = shown and stream.isatty()
+        self._drawn = 0.0
+        self._began = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._shown and self._drawn:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if not self._shown or (now - self._drawn < _EVERY and done < total):
+            return
+        self._drawn = now
+        filled = _WIDTH * done // total if total else _WIDTH
+        rate = done / max(now - self._began, 0.001) / 1e6
+        bar = "#" * filled + "-" * (_WIDTH - filled)
+        self._stream.write(
+            f"\r[{bar}] {done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {rate:,.0f} MB/s"
+        )
+        self._stream.flush()
