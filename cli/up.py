@@ -10,7 +10,7 @@ from typing import NoReturn
 from cli.stack import sample
 from cli.stack.errors import BadClusters
 from cli.stack.plan import SERVICES, StackSpec
-from cli.stack.stack import Stack
+from cli.stack.stack import Stack, guard_jar
 from conf.load import is_cluster_name
 from conf.names import ClusterName
 from conf.topology import Endpoint
@@ -38,9 +38,12 @@ def run(args: argparse.Namespace) -> int:
     clusters = cluster_names(args.clusters)
     proxy = Endpoint(_HOST, args.port)
     print(f"Starting {', '.join(clusters)}; logs are in {args.dir}/log", flush=True)
+    guard = guard_jar()
+    if guard is None:
+        print("  no guard (`make guard` builds it): writes past the proxy are not all refused")
     began = time.monotonic()
     try:
-        with Stack(StackSpec(clusters, proxy), args.dir, _report) as stack:
+        with Stack(StackSpec(clusters, proxy, guard=guard), args.dir, _report) as stack:
             if not args.no_sample:
                 sample.make(proxy, clusters)
                 _report("sample data", time.monotonic() - began)

@@ -14,6 +14,7 @@ from conf.topology import Endpoint
 METASTORE = "metastore"
 VIEW = "view"
 PROXY = "proxy"
+GUARD = "causeway.guard.Guard"
 SERVICES = frozenset({METASTORE, VIEW, PROXY})  # all others are clusters
 
 # The packages that Spark opens to itself on Java 17 (its JavaModuleOptions).
@@ -39,15 +40,18 @@ _OPENED = (
 class StackSpec:
     """What is wanted. The first cluster is hive.default.cluster.name.
 
-    `spark` adds to or replaces Spark settings of every Thrift Server, `jars` are put on their
-    class path. `views` says whether each Thrift Server sees the metastore through its
-    cluster's view; `proxy` is where the proxy listens, None to have none.
+    `spark` adds to or replaces Spark settings of every Thrift Server, `extensions` adds to
+    spark.sql.extensions, `jars` are put on their class path. `views` says whether each Thrift
+    Server sees the metastore through its cluster's view; `proxy` is where the proxy listens, None to have none. `guard` is the jar of
+    the extension that keeps writes in the primary, None to go without.
     """
 
     clusters: tuple[ClusterName, ...]
     proxy: Endpoint | None = None
     views: bool = True
+    guard: Path | None = None
     heap: str = "1g"
+    extensions: tuple[str, ...] = ()
     spark: Mapping[str, str] = field(default_factory=dict)
     jars: tuple[Path, ...] = ()
 
@@ -146,7 +150,7 @@ def thrift_server(
     layout: Layout,
     ports: Ports,
 ) -> Service:
-    jars = [str(jar) for jar in spec.jars]
+    jars = [str(jar) for jar in (spec.guard, *spec.jars) if jar is not None]
     classpath = os.pathsep.join([str(layout.conf(cluster)), *jars, f"{spark_home / 'jars'}/*"])
     argv = (
         *jvm(java, spec.heap, layout.scratch(cluster)),
@@ -270,9 +274,25 @@ def _spark_defaults(cluster: ClusterName, spec: StackSpec, layout: Layout) -> st
         "spark.sql.filesourceTableRelationCacheSize": "0",
         "spark.sql.shuffle.partitions": "2",
         "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
+        **_guard_settings(cluster, spec, layout),
         **spec.spark,
     }
     return "".join(f"{name} {value}\n" for name, value in settings.items())
+
+
+def _guard_settings(cluster: ClusterName, spec: StackSpec, layout: Layout) -> dict[str, str]:
+    extensions = list(spec.extensions)
+    settings: dict[str, str] = {
+        "spark.causeway.cluster": cluster,
+        "spark.causeway.default.cluster": spec.clusters[0],
+    }
+    for other in spec.clusters:
+        settings[f"spark.causeway.filesystem.{other}"] = layout.filesystem(other)
+    if spec.guard is not None:
+        extensions.insert(0, GUARD)
+    if extensions:
+        settings["spark.sql.extensions"] = ",".join(extensions)
+    return settings
 
 
 def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:

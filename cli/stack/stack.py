@@ -212,6 +212,12 @@ def spark_home() -> Path:
     return Path(found.origin).parent
 
 
+def guard_jar() -> Path | None:
+    """What `make guard` built beside the sources, None when it did not."""
+    jar = Path(__file__).parents[2] / "guard" / "target" / "causeway-guard.jar"
+    return jar if jar.exists() else None
+
+
 def _write(path: Path, text: str) -> None:
     """Whole or not at all."""
     beside = path.with_name(path.name + ".new")

@@ -17,7 +17,7 @@ from pyhive import hive
 from cli.main import main
 from cli.stack.java import find_java
 from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, spark_home
+from cli.stack.stack import Stack, guard_jar, spark_home
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.hms.client import HmsClient
@@ -32,7 +32,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         proxy = Endpoint("127.0.0.1", probe.getsockname()[1])
-    with Stack(StackSpec((C1, C2, C3), proxy), tmp_path_factory.mktemp("stack")) as running:
+    spec = StackSpec((C1, C2, C3), proxy, guard=guard_jar())
+    with Stack(spec, tmp_path_factory.mktemp("stack")) as running:
         yield running
 
 

@@ -166,6 +166,7 @@ def test_views_ctes_and_subqueries_count_as_inputs(sql: Sql, example: str, scena
         f"SELECT {WHERE} FROM {example}.v21",
         f"WITH w AS (SELECT * FROM {example}.t21) SELECT {WHERE} FROM w",
         f"SELECT {WHERE} FROM (SELECT * FROM {example}.t21) s",
-        f"SELECT DISTINCT {WHERE} FROM (SELECT * FROM {example}.t21 UNION ALL SELECT * FROM {example}.t21) u",
+        f"SELECT DISTINCT {WHERE} FROM (SELECT * FROM {example}.t21"
+        f" UNION ALL SELECT * FROM {example}.t21) u",
     ]
     assert [sql(query) for query in queries] == [[(C2,)]] * len(queries)

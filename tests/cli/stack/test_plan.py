@@ -62,6 +62,17 @@ def test_spark_settings_can_be_replaced_and_jars_come_first(tmp_path: Path) -> N
     assert classpath[1] == "/x.jar"
 
 
+def test_the_guard_comes_first_and_knows_the_clusters(tmp_path: Path) -> None:
+    layout = Layout.at(tmp_path)
+    spec = StackSpec((EAST, WEST), guard=Path("/guard.jar"), extensions=("an.Other",))
+    text = files(spec, layout, PORTS)[layout.conf(WEST) / "spark-defaults.conf"]
+    spark = dict(line.split(" ", 1) for line in text.splitlines())
+    assert spark["spark.sql.extensions"] == "causeway.guard.Guard,an.Other"
+    assert spark["spark.causeway.cluster"] == "west"
+    assert spark["spark.causeway.default.cluster"] == "east"
+    assert spark["spark.causeway.filesystem.east"] == layout.filesystem(EAST)
+
+
 def test_hive_site_escapes_what_xml_would_misread(tmp_path: Path) -> None:
     path = tmp_path / "hive-site.xml"
     path.write_text(hive_site({"hive.server2.thrift.bind.host": "a<b>&c"}))

@@ -1,0 +1,52 @@
+"""docker-compose.yml and what it mounts fit together."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+from conf.load import load, properties
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = (ROOT / "docker-compose.yml").read_text()
+SERVICES = set(
+    re.findall(
+        r"^  ([a-z]+):$", COMPOSE.partition("\nservices:\n")[2].partition("\nvolumes:")[0], re.M
+    )
+)
+
+
+def test_every_address_is_a_service() -> None:
+    settings = load(ROOT / "deploy" / "causeway.toml")
+    hosts = {each.host for each in settings.metastores}
+    hosts |= {each.host for each in settings.views.values()}
+    for cluster in settings.topology.clusters.values():
+        assert cluster.name in SERVICES
+        hosts |= {each.host for each in cluster.hs2}
+    assert hosts == {"metastore", "views", "east", "west"}
+    assert hosts <= SERVICES
+
+
+def test_each_thrift_server_has_its_own_clusters_view() -> None:
+    settings = load(ROOT / "deploy" / "causeway.toml")
+    for name, view in settings.views.items():
+        site = properties(ROOT / "deploy" / name / "hive-site.xml")
+        assert site["hive.metastore.uris"] == f"thrift://{view}"
+        text = (ROOT / "deploy" / name / "spark-defaults.conf").read_text()
+        spark = dict(line.split(" ", 1) for line in text.splitlines())
+        warehouse = settings.topology.clusters[name].filesystem
+        assert spark["spark.sql.warehouse.dir"] == warehouse
+        assert spark["spark.causeway.cluster"] == spark["spark.app.name"] == name
+        assert spark["spark.causeway.default.cluster"] == settings.topology.default
+
+
+def test_what_is_mounted_exists() -> None:
+    mounted = re.findall(r"- \./(deploy[^:]*):", COMPOSE)
+    assert len(mounted) >= 4
+    assert [path for path in mounted if not (ROOT / path).exists()] == []
+
+
+def test_the_metastore_uses_the_database_of_the_compose_file() -> None:
+    site = ElementTree.parse(ROOT / "deploy" / "metastore" / "hive-site.xml")
+    told = {each.findtext("name"): each.findtext("value") for each in site.iter("property")}
+    assert told["javax.jdo.option.ConnectionURL"] == "jdbc:postgresql://postgres:5432/metastore"
+    assert f"POSTGRES_PASSWORD: {told['javax.jdo.option.ConnectionPassword']}" in COMPOSE
