@@ -1,0 +1,12 @@
+package causeway.guard;
+
+/** A write outside its object's primary cluster (DC-M4). Nothing was touched. */
+public final class OutsidePrimaryException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    OutsidePrimaryException(String what, String primary, String cluster) {
+        super("[CW350] The primary cluster of " + what + " is " + primary
+                + ", which is different from the processing cluster " + cluster
+                + ": it can be changed only in " + primary + ".");
+    }
+}

@@ -1,0 +1,187 @@
+package causeway.guard;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.SparkConf;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import scala.Option;
+import scala.Product;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Looks at an analysed plan before it runs. What a command writes is found among its arguments by
+ * type, so that one rule serves Hive's and Spark's own tables.
+ */
+final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
+    private static final String PRIMARY = "causeway.primary";
+    private static final String PARTITIONS = "causeway.partitions";
+
+    private final SparkSession session;
+    private final String cluster;
+    private final String defaultCluster;
+    private final Map<String, String> foreign = new HashMap<>();
+
+    WriteCheck(SparkSession session) {
+        this.session = session;
+        // The server's configuration, not the session's: a client cannot SET it away.
+        SparkConf conf = session.sparkContext().getConf();
+        cluster = conf.get("spark.causeway.cluster", "");
+        defaultCluster = conf.get("spark.causeway.default.cluster", cluster);
+        for (Tuple2<String, String> pair : conf.getAllWithPrefix("spark.causeway.filesystem.")) {
+            if (!pair._1.equals(cluster)) {
+                foreign.put(pair._1, canonical(pair._2));
+            }
+        }
+    }
+
+    @Override
+    public BoxedUnit apply(LogicalPlan plan) {
+        if (!cluster.isEmpty()) {
+            checkTree(plan);
+        }
+        return BoxedUnit.UNIT;
+    }
+
+    private void checkTree(LogicalPlan plan) {
+        String name = plan.getClass().getSimpleName();
+        boolean writes = name.startsWith("InsertInto") || name.startsWith("TruncateTable")
+                || name.startsWith("LoadData");
+        if (writes || name.endsWith("AsSelectCommand")) {
+            checkCommand((Product) plan, writes);
+        }
+        for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
+            checkTree(each.next());
+        }
+    }
+
+    private void checkCommand(Product command, boolean writes) {
+        CatalogTable table = null;
+        String folder = null;
+        Map<String, String> spec = new HashMap<>();
+        for (int i = 0; i < command.productArity(); i++) {
+            Object argument = unwrapped(command.productElement(i));
+            if (argument instanceof CatalogTable && writes) {
+                table = (CatalogTable) argument;
+            } else if (argument instanceof CatalogTable) {
+                table = existing(((CatalogTable) argument).identifier());
+                folder = location(((CatalogTable) argument).storage());
+            } else if (argument instanceof TableIdentifier) {
+                table = existing((TableIdentifier) argument);
+            } else if (argument instanceof CatalogStorageFormat) {
+                folder = location((CatalogStorageFormat) argument);
+            } else if (argument instanceof scala.collection.Map) {
+                addSpec((scala.collection.Map<?, ?>) argument, spec);
+            } else if (argument != null
+                    && argument.getClass().getName().equals("org.apache.hadoop.fs.Path")) {
+                folder = argument.toString();
+            }
+        }
+        if (table != null) {
+            checkTable(table, spec);
+        } else if (folder != null) {
+            checkFolder(folder);
+        }
+    }
+
+    private void checkTable(CatalogTable table, Map<String, String> spec) {
+        Option<String> named = table.properties().get(PRIMARY);
+        String primary = named.isDefined() ? named.get() : defaultCluster;
+        String what = "table " + table.database() + "." + table.identifier().table();
+        refuseForeign(what, primary);
+        boolean uniform = table.properties().get(PARTITIONS).contains("uniform");
+        if (!uniform && !table.partitionColumnNames().isEmpty()) {
+            checkPartitions(table, spec, what, primary);
+        }
+    }
+
+    /** Those that the static part of the partition specification selects. */
+    private void checkPartitions(
+            CatalogTable table, Map<String, String> spec, String what, String primary) {
+        scala.collection.immutable.Map<String, String> chosen =
+                scala.collection.immutable.Map$.MODULE$.empty();
+        for (Map.Entry<String, String> entry : spec.entrySet()) {
+            if (table.partitionColumnNames().contains(entry.getKey())) {
+                chosen = chosen.$plus(new Tuple2<>(entry.getKey(), entry.getValue()));
+            }
+        }
+        Option<scala.collection.immutable.Map<String, String>> filter =
+                chosen.isEmpty() ? Option.empty() : Option.apply(chosen);
+        Iterator<CatalogTablePartition> found =
+                catalog().listPartitions(table.identifier(), filter).iterator();
+        while (found.hasNext()) {
+            CatalogTablePartition partition = found.next();
+            Option<String> named = partition.parameters().get(PRIMARY);
+            String owner = named.isDefined() ? named.get() : primary;
+            refuseForeign("partition " + partition.spec().mkString(", ") + " of " + what, owner);
+        }
+    }
+
+    private void refuseForeign(String what, String primary) {
+        if (!primary.equals(cluster)) {
+            throw new OutsidePrimaryException(what, primary, cluster);
+        }
+    }
+
+    private void checkFolder(String folder) {
+        String place = canonical(folder);
+        for (Map.Entry<String, String> other : foreign.entrySet()) {
+            if (place.equals(other.getValue()) || place.startsWith(other.getValue() + "/")) {
+                refuseForeign("folder " + folder, other.getKey());
+            }
+        }
+    }
+
+    private CatalogTable existing(TableIdentifier name) {
+        SessionCatalog catalog = catalog();
+        try {
+            boolean there = !catalog.isTempView(name) && catalog.tableExists(name);
+            return there ? catalog.getTableMetadata(name) : null;
+        } catch (NoSuchDatabaseException | NoSuchTableException gone) {
+            return null; // the command itself will say so
+        }
+    }
+
+    private SessionCatalog catalog() {
+        return session.sessionState().catalog();
+    }
+
+    private static String location(CatalogStorageFormat storage) {
+        return storage.locationUri().isDefined() ? storage.locationUri().get().toString() : null;
+    }
+
+    /** Keys with a value: those without one are dynamic. */
+    private static void addSpec(scala.collection.Map<?, ?> map, Map<String, String> spec) {
+        for (Iterator<? extends Tuple2<?, ?>> each = map.iterator(); each.hasNext(); ) {
+            Tuple2<?, ?> pair = each.next();
+            Object value = unwrapped(pair._2());
+            if (pair._1() instanceof String && value instanceof String) {
+                spec.put((String) pair._1(), (String) value);
+            }
+        }
+    }
+
+    private static Object unwrapped(Object value) {
+        if (value instanceof Option) {
+            Option<?> option = (Option<?>) value;
+            return option.isDefined() ? option.get() : null;
+        }
+        return value;
+    }
+
+    /** {@code file:/x} and {@code file:///x/} are the same place. */
+    private static String canonical(String location) {
+        String text = location.replaceFirst("^([^:/]+):/(?!/)", "$1:///");
+        return text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
+    }
+}
