@@ -1,6 +1,7 @@
 """One client of one endpoint: reads calls, has them decided, carries the bytes."""
 
 import asyncio
+import logging
 import uuid
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -17,14 +18,16 @@ from metastore.hms.binary import (
 from metastore.net.shared import Shared
 from metastore.net.upstream import CHUNK, Upstream
 from metastore.view import replies
-from metastore.view.admission import Context, admit
+from metastore.view.admission import admit
+from metastore.view.bumps import Context
 from metastore.view.call import Call, ref_of
-from metastore.view.errors import TooLarge, UnknownCluster, UnknownMethod
+from metastore.view.errors import FactsUnavailable, TooLarge, UnknownCluster, UnknownMethod
 from metastore.view.facts import Asking, T, table_now
 from metastore.view.locations import ClusterView
 from metastore.view.methods import ON_CLUSTER, Act, MethodSpec, Shape, methods
 from metastore.view.outbound import ReplyStream
 
+log = logging.getLogger("causeway.view")
 MAX_REQUEST = 128 * 1024 * 1024  # bytes
 LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
 USE_CLUSTER, CHANGES, FORGET = "use_cluster", "causeway_changes", "causeway_forget"
@@ -100,13 +103,12 @@ class Session:
             await self._mutate(call, name, view)
 
     async def _relay(self, call: Call, name: str, view: ClusterView) -> None:
-        owner: ClusterName | None = None
-        place = call.spec.outbound
-        if view.aware and place is not None and place.shape is Shape.PARTITION:
+        place, partitions = call.spec.outbound, None
+        if place is not None and place.shape is Shape.PARTITION:
             for database, table in call.named():
                 now = await self._answered(table_now(view, database, table), view)
-                owner = None if now is None else now.placement.primary
-        await self._forward(call, name, ReplyStream(place, view, owner))
+                partitions = None if now is None else now.partitions
+        await self._forward(call, name, ReplyStream(place, view, partitions))
 
     async def _mutate(self, call: Call, name: str, view: ClusterView) -> None:
         context = Context(view, lambda: uuid.uuid4().hex)
@@ -115,10 +117,14 @@ class Session:
                 await stack.enter_async_context(lock)
             admitted = await self._answered(admit(call, context), view)
             ticket = self._shared.leftovers.intend(admitted.leftovers)
-            stream = ReplyStream(call.spec.outbound, view)
+            table = admitted.table
+            partitions = None if table is None else table.partitions
+            stream = ReplyStream(call.spec.outbound, view, partitions)
             try:
                 await self._upstream.send(admitted.request)
                 pieces = [piece async for piece in self._upstream.replies(stream)]
+                if admitted.after is not None and not stream.failed:
+                    await self._afterwards(admitted.after(), view)
             finally:
                 self._shared.changed(admitted.changed)
             self._shared.leftovers.settle(ticket, dropped=not stream.failed)
@@ -141,6 +147,13 @@ class Session:
         except StopIteration as stop:
             result: T = stop.value
             return result
+
+    async def _afterwards(self, questions: Asking[None], view: ClusterView) -> None:
+        try:
+            await self._answered(questions, view)
+        except FactsUnavailable as error:
+            # The call itself is done; who remembers the table learns of it by the feed.
+            log.warning("after a change: %s", error)
 
     async def _own_method(self, message: bytes, name: str, sequence: int, body: int) -> None:
         arguments, _ = read_struct(message, body)

@@ -5,36 +5,35 @@ what to send. It raises a MetastoreError for a call that must not reach the meta
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from conf.names import TableRef, parse_partition_name
-from conf.placement import PRIMARY, RESERVED_PREFIX, WRITE, Placement, write_placement
-from metastore.hms.binary import MAP, read_value
-from metastore.view.bumps import bump_partitions, bump_table, by_expression
+from conf.placement import PARTITIONS, PRIMARY, UNIFORM, WRITE
+from metastore.hms.binary import MAP, read_list_header, read_value
+from metastore.view.bumps import (
+    After,
+    Context,
+    announced,
+    by_expression,
+    no_longer_uniform,
+    partitions_rewritten,
+    table_rewritten,
+    write_partitions,
+)
 from metastore.view.call import Call, ref_of
-from metastore.view.errors import PlacementChanged
+from metastore.view.claims import claimed_facts
 from metastore.view.facts import (
     Asking,
     PartitionNow,
     TableNow,
     database_location,
-    name_of,
     partition_names,
     tables_now,
 )
-from metastore.view.inbound import with_facts, with_location
-from metastore.view.locations import ClusterView, bumped
+from metastore.view.inbound import locations_back, with_facts, with_location
+from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, Shape
-from metastore.view.objects import (
-    Edit,
-    Found,
-    encoded,
-    places,
-    spliced,
-    string_list,
-    text,
-)
-from metastore.view.outbound import real_location
+from metastore.view.objects import Edit, Found, encoded, places, spliced, string_list, text
 from metastore.view.ownership import (
     Leftover,
     left_by,
@@ -47,27 +46,24 @@ from metastore.view.ownership import (
     refuse_foreign_partition,
     refuse_foreign_table,
 )
-from metastore.view.structures import PRIMARY_FIELD, SECONDARY_FIELD, ClaimedFacts, read_claims
 
 ALL_TABLES = "*"
-_TABLE_NAME, _TABLE_DATABASE, _TABLE_TYPE, _PARTITION_VALUES = 1, 2, 12, 1
+_TABLE_NAME, _TABLE_DATABASE, _TABLE_KEYS, _TABLE_TYPE = 1, 2, 8, 12
+_PARTITION_VALUES = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What to send, which tables it changes, and what it leaves behind at secondaries."""
+    """What to send, which tables it changes, and what it leaves behind at secondaries.
+
+    `after` is to be asked when the call has succeeded. `table` is the one it is about.
+    """
 
     request: bytes
     changed: tuple[TableRef, ...] = ()
     leftovers: tuple[Leftover, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What an admission may use: the view, and a source of ids that never come twice."""
-
-    view: ClusterView
-    new_id: Callable[[], str] = field(repr=False)
+    after: After | None = None
+    table: TableNow | None = None
 
 
 Admission = Generator[bytes, bytes, Admitted]
@@ -93,13 +89,15 @@ def _alter_table(call: Call, context: Context) -> Admission:
         if table is None:
             edits += with_facts(call.data, found, Shape.TABLE, {})
             continue
-        facts = _facts_kept(call.data, found, table.found.ours, table.placement, context)
+        facts = claimed_facts(call.data, found, table.placement, table.found.ours, context)
+        if facts is None:
+            facts = _after_alter(table, context)
         edits += with_facts(call.data, found, Shape.TABLE, facts)
         if not table.is_view:
-            edits += _locations_back(call.data, found, table.placement, table.location)
+            edits += locations_back(call.data, found, table.placement, table.location)
             if new != table.ref:
-                edits += _stays(call.data, found, table, context.view)
-    return _admitted(call, edits, changed)
+                edits += _stays(found, table, context.view)
+    return _admitted(call, edits, changed, table=table)
 
 
 def _drop_table(call: Call, context: Context) -> Admission:
@@ -111,44 +109,45 @@ def _drop_table(call: Call, context: Context) -> Admission:
 
 
 def _add_partitions(call: Call, context: Context) -> Admission:
-    yield from own_tables(call, context.view)
+    tables = yield from own_tables(call, context.view)
     edits: list[Edit] = []
     for place in call.spec.inbound:
         for found in call.sent(place):
             edits += with_facts(call.data, found, place.shape, {})
-    return _admitted(call, edits)
+    table = tables[0] if tables else None
+    if table is None:
+        return _admitted(call, edits)
+    after = announced(table, call.named()[0][0], context)
+    return _admitted(call, edits, after=after, table=table)
 
 
 def _alter_partitions(call: Call, context: Context) -> Admission:
+    """Also rename_partition, whose old values stand beside the one new partition."""
     table = yield from own_table(call, context.view)
+    if table is None:
+        return _admitted(call, [])
+    database = call.named()[0][0]
     sent = list(call.sent(call.spec.inbound[0]))
-    if table is None:
-        return _admitted(call, [])
-    values = [
-        tuple(string_list(call.data, found.fields[_PARTITION_VALUES][0]))
-        if _PARTITION_VALUES in found.fields
-        else ()
-        for found in sent
+    names = named_partitions(call, table) or [
+        table.partitions.name(_values(call, found)) for found in sent
     ]
-    names = [name_of(table, each) for each in values]
-    now = yield from own_partitions(table, call.named()[0][0], names, context.view)
-    by_values = {partition.values: partition for partition in now}
+    now = yield from own_partitions(table, database, names, context.view)
+    by_name = {partition.name: partition for partition in now}
+    claims = {
+        name: claimed_facts(call.data, found, one.placement, one.found.ours, context)
+        for name, found in zip(names, sent, strict=True)
+        if (one := by_name.get(name)) is not None
+    }
+    unclaimed = [one for one in now if claims[one.name] is None]
+    facts = yield from partitions_rewritten(table, database, unclaimed, context.new_id)
+    if len(unclaimed) < len(now):
+        yield from no_longer_uniform(table, database, context.new_id)
     edits: list[Edit] = []
-    for found, each in zip(sent, values, strict=True):
-        edits += _partition_edits(call, found, by_values.get(each), context)
-    return _admitted(call, edits)
-
-
-def _rename_partition(call: Call, context: Context) -> Admission:
-    table = yield from own_table(call, context.view)
-    if table is None:
-        return _admitted(call, [])
-    names = named_partitions(call, table)
-    now = yield from own_partitions(table, call.named()[0][0], names, context.view)
-    edits: list[Edit] = []
-    for found in call.sent(call.spec.inbound[0]):
-        edits += _partition_edits(call, found, now[0] if now else None, context)
-    return _admitted(call, edits)
+    for name, found in zip(names, sent, strict=True):
+        ours = claims.get(name) or facts.get(name, {})
+        edits += _partition_edits(call, found, by_name.get(name), ours)
+    after = announced(table, database, context)
+    return _admitted(call, edits, after=after, table=table)
 
 
 def _drop_partitions(call: Call, context: Context) -> Admission:
@@ -164,19 +163,24 @@ def _drop_partitions(call: Call, context: Context) -> Admission:
             refuse_foreign_partition(table, partition, context.view)
         now += more
     left = [each for one in now for each in left_by(f"{table.ref}@{one.name}", one.placement)]
-    return _admitted(call, [], leftovers=left)
+    after = announced(table, database, context)
+    return _admitted(call, [], leftovers=left, after=after, table=table)
 
 
 def _exchange(call: Call, context: Context) -> Admission:
+    """Moves partitions, with their facts, from the first table to the second."""
     tables = yield from own_tables(call, context.view)
-    source = tables[0] if tables else None
-    if source is not None:
-        database = call.named()[0][0]
-        wanted = _map_at(call, (1,))
-        names = yield from partition_names(source, database)
-        chosen = [name for name in names if _matches(name, wanted)]
-        yield from own_partitions(source, database, chosen, context.view)
-    return _admitted(call, [])
+    if len(tables) != 2 or tables[0] is None or tables[1] is None:
+        return _admitted(call, [])
+    source, target = tables[0], tables[1]
+    (database, _), (target_database, _) = call.named()
+    wanted = _map_at(call, (1,))
+    names = yield from partition_names(source, database)
+    chosen = [name for name in names if _matches(name, wanted)]
+    yield from own_partitions(source, database, chosen, context.view)
+    yield from no_longer_uniform(target, target_database, context.new_id)
+    after = announced(target, target_database, context)
+    return _admitted(call, [], after=after, table=target)
 
 
 def _touch(call: Call, context: Context) -> Admission:
@@ -195,12 +199,13 @@ def _written(call: Call, context: Context) -> Admission:
         return _admitted(call, [])
     database = call.named()[0][0]
     names = named_partitions(call, table)
-    if names:
-        now = yield from own_partitions(table, database, names, context.view)
-        yield from bump_partitions(table, database, now, context.new_id())
-    else:
-        yield from bump_table(table, database, context.new_id())
-    return _admitted(call, [])
+    if not names:
+        yield from table_rewritten(table, database, context.new_id)
+        return _admitted(call, [])
+    now = yield from own_partitions(table, database, names, context.view)
+    facts = yield from partitions_rewritten(table, database, now, context.new_id)
+    yield from write_partitions(table, database, now, facts)
+    return _admitted(call, [], after=announced(table, database, context))
 
 
 def _put_database(call: Call, context: Context) -> Admission:
@@ -235,7 +240,7 @@ _ACTS: Mapping[Act, Callable[[Call, Context], Admission]] = {
     Act.DROP_TABLE: _drop_table,
     Act.ADD_PARTITIONS: _add_partitions,
     Act.ALTER_PARTITIONS: _alter_partitions,
-    Act.RENAME_PARTITION: _rename_partition,
+    Act.RENAME_PARTITION: _alter_partitions,
     Act.DROP_PARTITIONS: _drop_partitions,
     Act.EXCHANGE: _exchange,
     Act.TOUCH: _touch,
@@ -251,10 +256,12 @@ def _admitted(
     edits: list[Edit],
     changed: Iterable[TableRef] | None = None,
     leftovers: Iterable[Leftover] = (),
+    after: After | None = None,
+    table: TableNow | None = None,
 ) -> Admitted:
     request = spliced(call.data, 0, len(call.data), edits) if edits else call.data
     tables = call.tables() if changed is None else tuple(dict.fromkeys(changed))
-    return Admitted(request, tables, tuple(leftovers))
+    return Admitted(request, tables, tuple(leftovers), after, table)
 
 
 def _new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
@@ -264,7 +271,10 @@ def _new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
         if call.field_text(found, _TABLE_TYPE) == "VIRTUAL_VIEW":
             edits += with_facts(call.data, found, Shape.TABLE, {})
             continue
-        edits += with_facts(call.data, found, Shape.TABLE, {PRIMARY: str(view.cluster)})
+        facts = {PRIMARY: str(view.cluster)}
+        if _is_partitioned(call.data, found):
+            facts[PARTITIONS] = UNIFORM
+        edits += with_facts(call.data, found, Shape.TABLE, facts)
         if found.location is None or not text(call.data, found.location[0]):
             location = yield from _new_location(call, found, view)
             if location:
@@ -283,74 +293,40 @@ def _new_location(call: Call, found: Found, view: ClusterView) -> Asking[str]:
     return f"{view.warehouse_location(shared).rstrip('/')}/{name}"
 
 
+def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
+    """The facts of an altered table: of an unpartitioned one the data may have changed (D10)."""
+    facts = dict(table.found.ours)
+    if not (table.is_view or table.keys or table.placement.open):
+        facts[WRITE] = context.new_id()
+    return facts
+
+
 def _partition_edits(
-    call: Call, found: Found, now: PartitionNow | None, context: Context
+    call: Call, found: Found, now: PartitionNow | None, facts: Mapping[str, str]
 ) -> list[Edit]:
-    if now is None:
-        return with_facts(call.data, found, Shape.PARTITION, {})
-    facts = _facts_kept(call.data, found, now.found.ours, now.placement, context)
-    return [
-        *with_facts(call.data, found, Shape.PARTITION, facts),
-        *_locations_back(call.data, found, now.placement, now.location),
-    ]
-
-
-def _facts_kept(
-    data: bytes,
-    found: Found,
-    current: Mapping[str, str],
-    placement: Placement,
-    context: Context,
-) -> dict[str, str]:
-    """The facts of an altered object: what it has, written anew unless a write is open (D10)."""
-    claims = _claims(data, found) if context.view.aware else ClaimedFacts()
-    if claims.primary not in (None, placement.primary):
-        raise PlacementChanged(f"The primary cluster is {placement.primary}, not {claims.primary}.")
-    if claims.write not in (None, placement.write):
-        raise PlacementChanged("It was written meanwhile.")
-    if claims.copies is None:
-        return {**current, WRITE: bumped(current, context.new_id())}
-    stated = Placement(placement.primary, placement.write)
-    for copy in claims.copies:
-        stated = stated.with_copy(copy)
-    others = {key: value for key, value in current.items() if not _is_placement(key)}
-    return {**others, **write_placement(stated)}
-
-
-def _is_placement(key: str) -> bool:
-    return key.startswith(RESERVED_PREFIX)
-
-
-def _claims(data: bytes, found: Found) -> ClaimedFacts:
-    if found.descriptor is None:
-        return ClaimedFacts()
-    fields = [
-        (number, kind, at)
-        for number in (PRIMARY_FIELD, SECONDARY_FIELD)
-        for at, kind in places(data, found.descriptor, (number,))
-    ]
-    return read_claims(data, fields)
-
-
-def _locations_back(data: bytes, found: Found, placement: Placement, own: str) -> list[Edit]:
-    """Undoes what the view did to locations on the way out."""
-    copies = {copy.location for copy in placement.copies}
-    edits: list[Edit] = []
-    for span in (found.location, found.path):
-        if span is not None and text(data, span[0]) in copies:
-            edits.append((*span, encoded(own)))
+    edits = with_facts(call.data, found, Shape.PARTITION, facts)
+    if now is not None:
+        edits += locations_back(call.data, found, now.placement, now.location)
     return edits
 
 
-def _stays(data: bytes, found: Found, table: TableNow, view: ClusterView) -> list[Edit]:
+def _is_partitioned(data: bytes, found: Found) -> bool:
+    span = found.fields.get(_TABLE_KEYS)
+    return span is not None and read_list_header(data, span[0])[1] > 0
+
+
+def _values(call: Call, found: Found) -> list[str]:
+    span = found.fields.get(_PARTITION_VALUES)
+    return string_list(call.data, span[0]) if span else []
+
+
+def _stays(found: Found, table: TableNow, view: ClusterView) -> list[Edit]:
     """A renamed table whose folder the metastore will not move stays where it is.
 
     It moves only what lies under its own, the default cluster's, warehouse; Spark has already
     written the new folder's name into the serde's `path`.
     """
-    if view.shared_location(table.location) == table.location or found.path is None:
-        return []
-    if real_location(data, found) == table.location:
+    if found.path is None or not view.is_foreign(table.location):
         return []
     return [(*found.path, encoded(table.location))]
 

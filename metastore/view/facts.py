@@ -8,8 +8,8 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from conf.names import TableRef, partition_name
-from conf.placement import BadPlacement, Placement, read_placement
+from conf.names import TableRef
+from conf.placement import BadPlacement, Placement, read_partition_placement, read_placement
 from metastore.hms.binary import (
     I16,
     LIST,
@@ -17,7 +17,6 @@ from metastore.hms.binary import (
     STOP,
     STRING,
     Struct,
-    Value,
     call_bytes,
     read_field_header,
     read_list_header,
@@ -31,7 +30,7 @@ from metastore.view.locations import ClusterView
 from metastore.view.methods import LIST as EACH
 from metastore.view.methods import Shape
 from metastore.view.objects import Found, Memory, places, scan, string_list, strings_at, text
-from metastore.view.outbound import real_location
+from metastore.view.outbound import PartitionsOf, real_location
 
 T = TypeVar("T")
 Asking = Generator[bytes, bytes, T]
@@ -53,6 +52,10 @@ class TableNow:
     location: str
     data: bytes
     found: Found
+
+    @property
+    def partitions(self) -> PartitionsOf:
+        return PartitionsOf(self.placement, self.keys)
 
     @property
     def is_view(self) -> bool:
@@ -157,20 +160,19 @@ def changed(request: bytes) -> Asking[None]:
         raise FactsUnavailable(f"{method} failed in the metastore: {message}.")
 
 
-def name_of(table: TableNow, values: Iterable[str]) -> str:
-    """A partition's name from its values."""
-    return partition_name(zip(table.keys, values, strict=False))
-
-
 def _table(view: ClusterView, database: str, reply: bytes, at: int) -> TableNow:
     found = scan(reply, at, Shape.TABLE)
     name = text(reply, found.fields[1][0])
     ref = ref_of(database, name)
     kind = text(reply, found.fields[_TABLE_TYPE][0]) if _TABLE_TYPE in found.fields else ""
     keys = strings_at(reply, at, (_TABLE_KEYS, EACH, 1))
+    try:
+        placement = read_placement(found.ours, view.owner)
+    except BadPlacement as error:
+        raise PlacementUnreadable(f"{ref}: {error}.") from error
     return TableNow(
         ref,
-        _placement(str(ref), found, view.owner),
+        placement,
         kind,
         tuple(keys),
         real_location(reply, found),
@@ -181,16 +183,12 @@ def _table(view: ClusterView, database: str, reply: bytes, at: int) -> TableNow:
 
 def _partition(table: TableNow, reply: bytes, found: Found) -> PartitionNow:
     values = tuple(string_list(reply, found.fields[_PARTITION_VALUES][0]))
-    name = name_of(table, values)
-    placement = _placement(f"{table.ref}@{name}", found, table.placement.primary)
-    return PartitionNow(name, values, placement, real_location(reply, found), reply, found)
-
-
-def _placement(what: str, found: Found, owner: Value) -> Placement:
+    name = table.partitions.name(values)
     try:
-        return read_placement(found.ours, owner)
+        placement = read_partition_placement(found.ours, table.placement, name)
     except BadPlacement as error:
-        raise PlacementUnreadable(f"{what}: {error}.") from error
+        raise PlacementUnreadable(f"{table.ref}@{name}: {error}.") from error
+    return PartitionNow(name, values, placement, real_location(reply, found), reply, found)
 
 
 def _call(method: str, *names: str) -> bytes:

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from conf.placement import RESERVED_PREFIX
+from conf.placement import RESERVED_PREFIX, Placement
 from metastore.hms.binary import MAP, STRING
 from metastore.view.methods import Shape
-from metastore.view.objects import LAYOUTS, Edit, Found, encoded, entries
+from metastore.view.objects import LAYOUTS, Edit, Found, encoded, entries, text
 
 _RESERVED = RESERVED_PREFIX.encode()
 _SD_LOCATION = 2
@@ -36,6 +36,15 @@ def with_location(found: Found, location: str) -> list[Edit]:
         return []
     header = bytes((STRING,)) + _SD_LOCATION.to_bytes(2, "big")
     return [(found.descriptor_end, found.descriptor_end, header + encoded(location))]
+
+
+def locations_back(
+    data: bytes | bytearray, found: Found, placement: Placement, own: str
+) -> list[Edit]:
+    """Undoes what the view did to an object's locations on the way out."""
+    copies = {copy.location for copy in placement.copies}
+    spans = (span for span in (found.location, found.path) if span is not None)
+    return [(*span, encoded(own)) for span in spans if text(data, span[0]) in copies]
 
 
 def _map(kept: list[bytes] | tuple[()], ours: Mapping[str, str]) -> bytes:

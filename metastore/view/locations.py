@@ -1,11 +1,13 @@
 """Where things are for each cluster: pure functions of paths and placements (D2, D10)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from conf.names import ClusterName
-from conf.placement import COPY_PREFIX, WRITE, BadPlacement, read_placement
+from conf.placement import COPY_PREFIX, BadPlacement, Placement, read_placement
 from conf.topology import Topology
+
+Placed = Callable[[Mapping[str, str], ClusterName], Placement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +27,18 @@ class ClusterView:
         """The primary of objects that name none (DC-C1)."""
         return self.topology.default or self.cluster
 
-    def local_copy(self, parameters: Mapping[str, str]) -> str | None:
+    def local_copy(
+        self, parameters: Mapping[str, str], placed: Placed = read_placement
+    ) -> str | None:
         """The location of the cluster's own fresh copy; None means the object's own location.
 
         Facts that cannot be read, and a copy that may be stale, give None: the primary always
-        has the data.
+        has the data. `placed` reads the placement, given the parameters and the owner.
         """
         if COPY_PREFIX + self.cluster not in parameters:
             return None
         try:
-            placement = read_placement(parameters, self.owner)
+            placement = placed(parameters, self.owner)
         except BadPlacement:
             return None
         copy = placement.copy_in(self.cluster)
@@ -49,6 +53,10 @@ class ClusterView:
     def shared_location(self, location: str) -> str:
         """A database's location as the metastore keeps it: the default cluster's."""
         return moved(location, self.topology, self.owner)
+
+    def is_foreign(self, location: str) -> bool:
+        """Whether it lies in a cluster where the metastore has no warehouse of its own."""
+        return self.shared_location(location) != location
 
 
 def moved(location: str, topology: Topology, target: ClusterName) -> str:
@@ -68,16 +76,14 @@ def moved(location: str, topology: Topology, target: ClusterName) -> str:
     if not under:
         return location
     root = max(under, key=len)
-    return location if root == home else home + here[len(root) :]
+    return location if root == home else _as_written(home + here[len(root) :], location)
 
 
-def bumped(parameters: Mapping[str, str], write_id: str) -> str:
-    """The write id of an object that the view is about to change (D10).
-
-    A mark that is open stays: it belongs to whoever opened it, and copies are stale meanwhile.
-    """
-    current = parameters.get(WRITE, "")
-    return current if current.endswith("+") else write_id
+def _as_written(location: str, pattern: str) -> str:
+    """`file:///x` as `file:/x` where the pattern is so: both are common, and compared as text."""
+    scheme, _, rest = location.partition(":")
+    plain = pattern.startswith(f"{scheme}:/") and not pattern.startswith(f"{scheme}://")
+    return f"{scheme}:{rest[2:]}" if plain and rest.startswith("///") else location
 
 
 def _canonical(location: str) -> str:

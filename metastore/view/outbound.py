@@ -4,10 +4,11 @@
 hundred thousand partitions is never held as a whole.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from conf.names import ClusterName
-from conf.placement import BadPlacement, read_placement
+from conf.names import ClusterName, partition_name
+from conf.placement import BadPlacement, Placement, read_partition_placement, read_placement
 from metastore.hms.binary import (
     LIST,
     REPLY,
@@ -21,14 +22,37 @@ from metastore.hms.binary import (
     skip_value,
 )
 from metastore.view.errors import TooLarge
-from metastore.view.locations import ClusterView
+from metastore.view.locations import ClusterView, Placed
 from metastore.view.methods import LIST as EACH
 from metastore.view.methods import Path, Place, Shape
-from metastore.view.objects import Edit, Found, Memory, encoded, places, scan, spliced, text
+from metastore.view.objects import (
+    Edit,
+    Found,
+    Memory,
+    encoded,
+    places,
+    scan,
+    spliced,
+    string_list,
+    text,
+)
 from metastore.view.structures import cluster_fields
 
 PLACEHOLDER = "-__PLACEHOLDER__"  # Spark's sd.location when the serde's `path` is the real one
+_VALUES = 1  # of a Partition
 MAX_VALUE = 256 * 1024 * 1024  # bytes of one value that has to be seen as a whole
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsOf:
+    """What a table says of its partitions."""
+
+    placement: Placement
+    keys: tuple[str, ...]
+
+    def name(self, values: Iterable[str]) -> str:
+        """A partition's name from its values."""
+        return partition_name(zip(self.keys, values, strict=False))
 
 
 @dataclass(slots=True)
@@ -44,13 +68,13 @@ class ReplyStream:
     """One reply. `feed` it bytes; `done` says that it ended, `failed` that it is an exception."""
 
     def __init__(
-        self, outbound: Place | None, view: ClusterView, owner: ClusterName | None = None
+        self, outbound: Place | None, view: ClusterView, table: PartitionsOf | None = None
     ) -> None:
         self.done = False
         self.failed = False
         self._place = outbound
         self._view = view
-        self._owner = owner or view.owner
+        self._table = table
         self._memory = Memory()
         self._levels: list[_Level] = []
         self._buffer = bytearray()
@@ -136,12 +160,16 @@ class ReplyStream:
     def _object(self, at: int, shape: Shape) -> int:
         memory = self._memory if shape is Shape.PARTITION else None
         found = scan(self._buffer, at, shape, memory)
-        self._edits += outbound_edits(self._buffer, found, shape, self._view, self._owner)
+        self._edits += outbound_edits(self._buffer, found, shape, self._view, self._table)
         return found.end
 
 
 def outbound_edits(
-    data: bytes | bytearray, found: Found, shape: Shape, view: ClusterView, owner: ClusterName
+    data: bytes | bytearray,
+    found: Found,
+    shape: Shape,
+    view: ClusterView,
+    table: PartitionsOf | None,
 ) -> list[Edit]:
     """What has to change in one object so that `view.cluster` reads its own data."""
     if shape is Shape.DATABASE:
@@ -149,8 +177,11 @@ def outbound_edits(
             return []
         own = view.warehouse_location(text(data, found.location[0]))
         return [(*found.location, encoded(own))]
+    if not found.ours and not view.aware:
+        return []
+    placed = _placed(data, found, shape, table)
+    local = view.local_copy(found.ours, placed)
     edits: list[Edit] = []
-    local = view.local_copy(found.ours) if found.ours else None
     if local is not None:
         replacement = encoded(local)
         if found.location and not text(data, found.location[0]).endswith(PLACEHOLDER):
@@ -158,8 +189,25 @@ def outbound_edits(
         if found.path:
             edits.append((*found.path, replacement))
     if view.aware and found.descriptor is not None:
-        edits.append((found.descriptor_end, found.descriptor_end, _facts(data, found, owner)))
+        facts = _facts(data, found, placed, view.owner)
+        edits.append((found.descriptor_end, found.descriptor_end, facts))
     return edits
+
+
+def _placed(
+    data: bytes | bytearray, found: Found, shape: Shape, table: PartitionsOf | None
+) -> Placed:
+    """How this object's parameters are read; a partition's need its table's (D10)."""
+    if shape is Shape.TABLE:
+        return read_placement
+    if table is None or _VALUES not in found.fields:
+        return _unreadable
+    name = table.name(string_list(data, found.fields[_VALUES][0]))
+    return lambda parameters, _: read_partition_placement(parameters, table.placement, name)
+
+
+def _unreadable(parameters: Mapping[str, str], owner: ClusterName) -> Placement:
+    raise BadPlacement("a partition of an unknown table")
 
 
 def real_location(data: bytes | bytearray, found: Found) -> str:
@@ -170,9 +218,9 @@ def real_location(data: bytes | bytearray, found: Found) -> str:
     return location
 
 
-def _facts(data: bytes | bytearray, found: Found, owner: ClusterName) -> bytes:
+def _facts(data: bytes | bytearray, found: Found, placed: Placed, owner: ClusterName) -> bytes:
     try:
-        placement = read_placement(found.ours, owner)
+        placement = placed(found.ours, owner)
     except BadPlacement:
         return b""
     return cluster_fields(placement, real_location(data, found))

@@ -12,7 +12,6 @@ from metastore.view.facts import (
     Asking,
     PartitionNow,
     TableNow,
-    name_of,
     partition_names,
     partitions_named,
     table_now,
@@ -58,7 +57,7 @@ def own_partitions(
 
 def named_partitions(call: Call, table: TableNow) -> list[str]:
     """The names of the partitions that a call names in either way."""
-    by_values = [name_of(table, values) for values in call.partition_values() if values]
+    by_values = [table.partitions.name(values) for values in call.partition_values() if values]
     return by_values + [name for name in call.partition_names() if name]
 
 
@@ -77,7 +76,7 @@ def left_by_drop(table: TableNow, database: str, view: ClusterView) -> Asking[li
     if table.is_view:
         return []
     left = left_by(str(table.ref), table.placement)
-    if table.keys:
+    if table.keys and not table.placement.uniform:
         names = yield from partition_names(table, database)
         for start in range(0, len(names), BATCH):
             batch = names[start : start + BATCH]

@@ -38,7 +38,7 @@ class ClaimedFacts:
 def cluster_fields(placement: Placement, location: str) -> bytes:
     """The two fields, to stand before a StorageDescriptor's STOP."""
     out = bytearray(_header(STRUCT, PRIMARY_FIELD))
-    primary = _descriptor(placement.primary, location, not placement.writing, placement.write)
+    primary = _descriptor(placement.primary, location, not placement.writing, placement.version)
     write_value(out, STRUCT, primary)
     out += _header(SET, SECONDARY_FIELD)
     copies = (
