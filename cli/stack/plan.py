@@ -42,8 +42,9 @@ class StackSpec:
 
     `spark` adds to or replaces Spark settings of every Thrift Server, `extensions` adds to
     spark.sql.extensions, `jars` are put on their class path. `views` says whether each Thrift
-    Server sees the metastore through its cluster's view; `proxy` is where the proxy listens, None to have none. `guard` is the jar of
-    the extension that keeps writes in the primary, None to go without.
+    Server sees the metastore through its cluster's view; `proxy` is where the proxy listens, None
+    to have none. `guard` is the jar of the extension that keeps writes in the primary, None to go
+    without.
     """
 
     clusters: tuple[ClusterName, ...]
