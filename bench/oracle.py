@@ -7,7 +7,8 @@ from conf.names import TableRef, partition_name
 from conf.partitions import PartitionKey, PartitionSet
 from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.analyze import analyze as analyze_statement
-from dialect.statement import CreateTempTable, Known, Namespace, PartitionPredicate
+from dialect.predicate import Matching
+from dialect.statement import CreateTempTable, Known, Namespace, PartitionPredicate, Write
 
 Entry = Mapping[str, Any]
 
@@ -25,10 +26,16 @@ class OracleCatalog:
     def partitions(self, ref: TableRef) -> PartitionSet:
         entry = self._entries.get(str(ref), {})
         names = entry.get("partition_keys") or []
-        types = entry.get("partition_key_types") or ["string"] * len(names)
-        keys = [PartitionKey(name, kind) for name, kind in zip(names, types, strict=True)]
+        keys = [PartitionKey(*each) for each in zip(names, _key_types(entry), strict=True)]
         rows = ([row[name] for name in names] for row in entry.get("partitions") or [])
         return PartitionSet(keys, rows)
+
+
+def _key_types(entry: Entry) -> list[str]:
+    """The keys' types; where the data set has none, text is what compares like anything."""
+    names = entry.get("partition_keys") or []
+    types = entry.get("partition_key_types") or [None] * len(names)
+    return [kind or "string" for kind in types]
 
 
 class _Masked(dict[str, str]):
@@ -51,7 +58,7 @@ def table_info(ref: TableRef, entry: Entry) -> TableInfo:
         kind = TableKind.VIEW
         text = ViewText(view, entry.get("view_db") or ref.db, tuple(entry.get("columns") or ()))
     keys = entry.get("partition_keys") or []
-    types = entry.get("partition_key_types") or ["string"] * len(keys)
+    types = _key_types(entry)
     columns = () if entry.get("columns_unordered") else entry.get("columns") or ()
     return TableInfo(
         ref,
@@ -78,13 +85,20 @@ def analyze(sql: str, catalog: Mapping[str, Any]) -> dict[str, Any] | None:
         "input_partitions": [
             name for read in reads for name in _names(ours, read.table, read.partitions)
         ],
-        "output_partitions": [
-            name
-            for write in answer.writes
-            if write.named
-            for name in _names(ours, write.table, write.partitions)
-        ],
+        "output_partitions": [name for each in answer.writes for name in _written(ours, each)],
     }
+
+
+def _written(catalog: OracleCatalog, write: Write) -> Iterable[str]:
+    """The partitions that a write names, or the existing ones that it changes."""
+    for spec in write.named:
+        yield f"{write.table}@{partition_name(spec)}"
+    if write.named:
+        return
+    if write.dynamic and isinstance(write.partitions, Matching):
+        yield f"{write.table}@{partition_name(write.partitions.spec)}"
+    elif not write.dynamic:
+        yield from _names(catalog, write.table, write.partitions)
 
 
 def _names(catalog: OracleCatalog, table: TableRef, predicate: PartitionPredicate) -> Iterable[str]:

@@ -1,7 +1,7 @@
 """From a parsed query to its plan: names resolved, views and CTEs opened."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -170,9 +170,16 @@ class Builder:
         source = self._sources(tree, scope, ctes)
         if tree.args.get("into") or tree.args.get("connect") or tree.args.get("match"):
             raise NotUnderstood("a clause of another SQL")
+        joined: set[int] = set()
+        if source is not None:
+            for semi in _semi_joins(tree):
+                joined.add(id(semi.query))
+                right = self.query(semi.query, ctes, scope)
+                source = Join(semi.kind, source, right, scope, members=semi.members)
         block = Block(self.rid(), tree, scope, source)
         for query in _expression_queries(tree):
-            block.subplans.append(self.query(query, ctes, scope))
+            if id(query) not in joined:
+                block.subplans.append(self.query(query, ctes, scope))
         return block
 
     # FROM
@@ -328,7 +335,7 @@ class Builder:
             if info.view is None:
                 raise NotUnderstood(f"the view {ref} has no text")
             self.views[ref] = None
-            return self._view(str(ref), info.view, sees_temps=False)
+            return self._view(str(ref), _full(info.view, info), sees_temps=False)
         return Scan(self.rid(), ref, info)
 
     def _temporary(self, parts: list[str]) -> Node | None:
@@ -405,6 +412,12 @@ def _let_see_later(known: dict[str, _Cte], names: list[str]) -> None:
         known[name].later = {each: known[each] for each in names[at + 1 :]}
 
 
+def _full(view: ViewText, info: TableInfo) -> ViewText:
+    """A view's text with the names of its partition columns too: they are its query's last."""
+    keys = [key.name for key in info.partition_keys if key.name not in view.columns]
+    return replace(view, columns=(*view.columns, *keys)) if view.columns and keys else view
+
+
 def _parts(tree: exp.Table) -> list[str]:
     parts = []
     for part in tree.parts:
@@ -448,6 +461,36 @@ def _join_kind(join: exp.Join) -> JoinKind:
     if kind == "OUTER" and not side:
         raise NotUnderstood("OUTER JOIN without a side")
     return JoinKind[side] if side else JoinKind.INNER
+
+
+@dataclass(frozen=True, slots=True)
+class _SemiJoin:
+    """A condition that only rows with (or without) a match in a sub-query satisfy."""
+
+    kind: JoinKind
+    query: exp.Expr
+    members: tuple[exp.Expr, ...] = ()
+
+
+def _semi_joins(tree: exp.Select) -> Iterator[_SemiJoin]:
+    """The conjuncts of WHERE that are IN (query), EXISTS or NOT EXISTS."""
+    where = tree.args.get("where")
+    waiting = [] if where is None else [where.this]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, exp.And):
+            waiting += [each.args["expression"], each.this]
+        elif isinstance(each, exp.Paren):
+            waiting.append(each.this)
+        elif isinstance(each, exp.In) and isinstance(each.args.get("query"), exp.Query):
+            this = each.this
+            members = tuple(this.expressions) if isinstance(this, exp.Tuple) else (this,)
+            yield _SemiJoin(JoinKind.SEMI, each.args["query"], members)
+        elif isinstance(each, exp.Exists) and isinstance(each.this, exp.Query):
+            yield _SemiJoin(JoinKind.SEMI, each.this)
+        elif isinstance(each, exp.Not) and isinstance(each.this, exp.Exists):
+            if isinstance(each.this.this, exp.Query):
+                yield _SemiJoin(JoinKind.ANTI, each.this.this)
 
 
 def _expression_queries(tree: exp.Select) -> Iterator[exp.Expr]:

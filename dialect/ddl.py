@@ -378,7 +378,7 @@ def _alter_table(context: Context) -> Known:
     paths = _locations(words)
     if spec is None and not words_partition:
         return context.known("alter", writes=[write], paths_written=paths)
-    read = Read(ref, write.partitions if action is Action.INSERT else NONE)
+    read = Read(ref, NONE)
     return context.known("alter_partition", writes=[write], reads=[read], paths_written=paths)
 
 

@@ -107,8 +107,10 @@ def _arithmetic(name: str) -> Callable[[Translator, exp.Expr], Term]:
 def _is_small(term: Term) -> bool:
     if isinstance(term, Column):
         return term.type in _SMALL_TYPES
-    cast = isinstance(term, Call) and term.name == "cast"
-    return cast and isinstance(term, Call) and term.args[1] in map(Constant, _SMALL_TYPES)
+    if not isinstance(term, Call) or term.name != "cast":
+        return False
+    kind = term.args[1]
+    return isinstance(kind, Constant) and kind.value in _SMALL_TYPES
 
 
 def _unary(name: str) -> Callable[[Translator, exp.Expr], Term]:

@@ -109,6 +109,11 @@ def _negate(value: Value) -> Guess:
     return -_number(value)
 
 
+def _absolute(value: Value) -> Guess:
+    number = _number(value)
+    return -number if number < 0 else number
+
+
 def _like(text: Value, pattern: Value) -> Guess:
     source, wanted = _text(text), _text(pattern)
     parts = []
@@ -187,7 +192,7 @@ FUNCTIONS: dict[str, Callable[[Arguments], Guess]] = {
     "/": _strict(_divide),
     "%": _strict(_modulo),
     "negate": _strict(_negate),
-    "abs": _strict(lambda number: abs(_number(number))),
+    "abs": _strict(_absolute),
     "like": _strict(_like),
     "rlike": _strict(_rlike),
     "year": _strict(lambda day: _day(day).year),

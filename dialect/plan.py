@@ -60,8 +60,9 @@ class Join:
     scope: "Scope"
     on: exp.Expr | None = None
     using: tuple[str, ...] = ()
-    # `left.x IN (SELECT y ..)` as a semi join: pairs of equal expressions, each in its scope.
-    pairs: tuple[tuple[exp.Expr, "Scope", "Node", int], ...] = ()
+    # `x IN (SELECT y ..)` as a semi join: expressions of the left that equal the right's columns
+    # by position.
+    members: tuple[exp.Expr, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

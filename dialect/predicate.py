@@ -7,12 +7,13 @@ key, the others left open, and then on the partitions that remain.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from itertools import product
 
 from conf.partitions import PartitionKey, PartitionSet
 from dialect.evaluate import TODAY, Bind, T, truth
 from dialect.statement import ALL, PartitionPredicate
 from dialect.terms import Call, Column, Constant, Members, Term, columns_of
-from dialect.values import INTEGERS, MAYBE, Guess, family, stored
+from dialect.values import DEFAULT_PARTITION, INTEGERS, MAYBE, Guess, family, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,10 @@ def _narrow(
     for number, text in enumerate(partitions.distinct(key)):
         if before is not None and number not in before:
             continue
-        values[name] = stored(text, kind)
-        if truth(term, bind) & T:
-            kept.add(number)
+        for guess in _meanings(text, kind):
+            values[name] = guess
+            if truth(term, bind) & T:
+                kept.add(number)
     allowed[key] = kept
 
 
@@ -130,12 +132,23 @@ def _rows(partitions: PartitionSet, allowed: list[set[int] | None]) -> range | l
 def _row_passes(
     partitions: PartitionSet, row: int, terms: Iterable[Term], day: date | None
 ) -> bool:
-    values = {
-        key.name.lower(): stored(text, key.type)
+    names = [key.name.lower() for key in partitions.keys]
+    meanings = [
+        _meanings(text, key.type)
         for key, text in zip(partitions.keys, partitions.row(row), strict=True)
-    }
-    bind = _bound(values, day)
-    return all(truth(term, bind) & T for term in terms)
+    ]
+    for choice in product(*meanings):
+        bind = _bound(dict(zip(names, choice, strict=True)), day)
+        if all(truth(term, bind) & T for term in terms):
+            return True
+    return False
+
+
+def _meanings(text: str, kind: str) -> tuple[Guess, ...]:
+    """What a key's text may mean. Hive matches a string key's default partition by its name."""
+    if text == DEFAULT_PARTITION and family(kind) == "text":
+        return (None, text)
+    return (stored(text, kind),)
 
 
 def _required(term: Term, key: str) -> frozenset[str] | None:

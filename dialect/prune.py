@@ -14,6 +14,7 @@ from dialect.plan import Block, Join, JoinKind, Lateral, Leaf, Node, Renamed, Sc
 from dialect.resolve import Resolver
 from dialect.terms import (
     ANYTHING,
+    TRUE,
     Call,
     Column,
     Constant,
@@ -134,11 +135,8 @@ class Pruner:
         key = block.rid
         if key not in self._wheres:
             where = block.select.args.get("where")
-            self._wheres[key] = (
-                []
-                if where is None
-                else list(conjuncts(self._resolver.term(where.this, block.scope)))
-            )
+            term = TRUE if where is None else self._resolver.term(where.this, block.scope)
+            self._wheres[key] = [each for each in conjuncts(term) if each is not TRUE]
         return self._wheres[key]
 
     # Set operations
@@ -179,9 +177,10 @@ class Pruner:
             learnt_left = [*_only(terms, right), *on, *lefts, *rights]
             learnt_right = []
         else:
-            return [(join.left, []), (join.right, [])]
-        to_left = _some([*to_left, *_inferred(learnt_left, left)])
-        to_right = _some([*to_right, *_inferred(learnt_right, right)])
+            to_left = to_right = learnt_left = learnt_right = []
+        constants = [term for term in terms if not rids_of(term)]
+        to_left = _some([*constants, *to_left, *_inferred(learnt_left, left)])
+        to_right = _some([*constants, *to_right, *_inferred(learnt_right, right)])
         return [
             (join.left, _touching(to_left, left)),
             (join.right, _touching(to_right, right)),
@@ -205,6 +204,9 @@ class Pruner:
 
     def _on(self, join: Join) -> list[Term]:
         found = [] if join.on is None else list(conjuncts(self._resolver.term(join.on, join.scope)))
+        for at, member in enumerate(join.members):
+            left = self._resolver.term(member, join.scope)
+            found.append(call("=", left, self._resolver.output_at(join.right, at)))
         for name in join.using:
             left = self._resolver.output(join.left, name)
             right = self._resolver.output(join.right, name)
@@ -282,7 +284,9 @@ class Pruner:
             if isinstance(node, Scan | Leaf):
                 own = frozenset({node.rid})
             elif isinstance(node, Join):
-                own = self.rids(node.left) | self.rids(node.right)
+                own = self.rids(node.left)
+                if node.kind not in (JoinKind.SEMI, JoinKind.ANTI):
+                    own = own | self.rids(node.right)
             elif isinstance(node, SetOp) and len(node.branches) > 1:
                 own = frozenset({node.rid})
             elif isinstance(node, SetOp):
@@ -397,8 +401,20 @@ def _same_meaning(column: Column, other: Column, term: Term) -> bool:
     """Whether equal values of the two columns satisfy the condition alike."""
     if column.type and other.type:
         return family(column.type) == family(other.type) not in ("float", "double")
-    # A type is not known: text that is no number is equal only to itself.
-    return all(isinstance(each, str) and not is_number_like(each) for each in _constants(term))
+    # A type is not known. Text that is no number is equal only to itself; a comparison with
+    # whole numbers is one of numbers on both sides.
+    values = list(_constants(term))
+    if all(isinstance(each, str) and not is_number_like(each) for each in values):
+        return True
+    whole = all(type(each) is int for each in values)
+    return whole and _is_comparison(term) and "integer" in (family(column.type), family(other.type))
+
+
+def _is_comparison(term: Term) -> bool:
+    """A column compared with constants, without functions."""
+    if not isinstance(term, Call) or term.name not in ("=", "<", "<=", ">", ">=", "in"):
+        return False
+    return all(isinstance(arg, Column | Constant | Members) for arg in term.args)
 
 
 def _constants(term: Term) -> Iterable[object]:

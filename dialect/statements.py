@@ -176,7 +176,8 @@ def _merge(context: Context) -> Known:
     )
     context.roots.append(context.builder.query(select))
     info = context.look_up(ref)
-    dynamic = bool(info and info.partition_keys)
+    inserts = "INSERT" in (token.text.upper() for token in words.rest())
+    dynamic = inserts and info is not None and bool(info.partition_keys)
     return context.known(
         "merge",
         writes=[Write(ref, Action.INSERT, info is not None, ALL, dynamic=dynamic)],

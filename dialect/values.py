@@ -190,8 +190,7 @@ def compare(left: Value, right: Value) -> int | Maybe | None:
     if isinstance(left, tuple) or isinstance(right, tuple):
         return MAYBE
     if isinstance(left, str):
-        turned = _compare_text(left, right)
-        return turned
+        return _compare_text(left, right)
     if isinstance(right, str):
         turned = _compare_text(right, left)
         return -turned if isinstance(turned, int) else turned
