@@ -165,6 +165,11 @@ class Snapshot:
         _spoil(self._loading.get(ref, ()))
         self._change(ref, lambda record: replace(record, placement=placement))
 
+    def invalidate_database(self, name: str) -> None:
+        """Forgets a database and all its tables."""
+        known = {key for key in (*self._tables, *self._loading) if isinstance(key, TableRef)}
+        self.invalidate({ref for ref in known if ref.db == name} | {TableRef(name, "")})
+
     def _change(self, ref: TableRef, change: Callable[[TableRecord], TableRecord]) -> None:
         entry = self._tables.get(ref)
         if entry is not None and entry.record is not None:

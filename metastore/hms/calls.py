@@ -45,4 +45,5 @@ CALLS = {
     "drop_partition_by_name_with_environment_context": _write(_NONE, _META),
     "get_current_notificationEventId": _read(),
     "get_next_notification": _read(),
+    "causeway_changes": _read(),  # of our own views alone
 }

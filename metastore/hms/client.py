@@ -11,6 +11,7 @@ AlreadyExists and MetastoreRefused when it says no.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
 from types import TracebackType
@@ -44,6 +45,15 @@ TABLE_BATCH = 200
 CONNECT_TIMEOUT = 5.0
 # Without it the metastore lists the files of every altered object.
 NO_STATS = {"DO_NOT_UPDATE_STATS": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """`tables` are `db.table`, or `db.*`; `everything` says that any may have changed."""
+
+    position: int
+    tables: tuple[str, ...]
+    everything: bool
 
 
 class HmsClient:
@@ -205,6 +215,12 @@ class HmsClient:
         request = Struct({1: (I64, after), 2: (I32, limit)})
         reply: Struct = self.call("get_next_notification", Struct({1: (STRUCT, request)}))
         return [Event(each) for each in reply.get(1) or ()]
+
+    def changes(self, after: int, wait: float) -> Changes:
+        """What changed through a view since position `after`; waits up to that many seconds."""
+        arguments = Struct({1: (I64, after), 2: (I32, int(wait * 1000))})
+        reply: Struct = self.call("causeway_changes", arguments, timeout=self._timeout + wait)
+        return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
 
     # any call
 

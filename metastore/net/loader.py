@@ -21,7 +21,7 @@ from conf.placement import OpenWrite, Placement
 from conf.settings import Settings
 from conf.tables import NotLoaded
 from metastore.describe import describe
-from metastore.errors import ChangedMeanwhile, MetastoreDown, MetastoreRefused, NoSuchObject
+from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
 from metastore.facts import Facts, new_id
 from metastore.hms.client import HmsClient
 from metastore.net.client import ClientPool
@@ -29,14 +29,13 @@ from metastore.net.flights import Flights
 from metastore.net.partitions import PartitionLoader
 from metastore.snapshot import Snapshot, TableRecord, Ticket
 from metastore.snapshot_partitions import Selector
-from metastore.writes import WriteTarget, WriteToken, Written, ending, write_targets
+from metastore.writes import WriteTarget, WriteToken, ending, write_targets
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 ATTEMPTS = 5
 CLOSE_PAUSES = (0.2, 1.0, 3.0)  # seconds before the end of a write is said again
-FOLLOW_PAUSE = 1.0  # seconds between looks at the notification log
 _UNREACHABLE = OpenWrite("unreachable")
 
 Selectors = Mapping[TableRef, Sequence[Selector]]
@@ -168,14 +167,14 @@ class Loader:
 
     # writes
 
-    async def open_write(self, targets: Iterable[TableRef | PartitionRef | Written]) -> WriteToken:
+    async def open_write(self, targets: Iterable[TableRef | PartitionRef]) -> WriteToken:
         """Marks a write as running before it starts: every copy of its targets is stale (D10).
 
         A table named as such is written in partitions that cannot be named. Tables that do not
         exist yet need no mark, yet belong in `targets`: a renamed table takes its mark along.
         Raises MetastoreDown, ChangedMeanwhile; then nothing may be written.
         """
-        token = WriteToken(new_id(), write_targets(targets, self._snapshot))
+        token = WriteToken(new_id(), write_targets(targets))
         results = await asyncio.gather(
             *(self._mark(token.id, target) for target in token.targets), return_exceptions=True
         )
@@ -238,40 +237,6 @@ class Loader:
                 return None
 
         return await self._pool.run(run)
-
-    # other writers
-
-    async def follow(self) -> None:
-        """Forgets what the notification log says was changed; returns where there is none.
-
-        It only makes news of added partitions quicker: `load_facts` sees changed tables itself.
-        """
-        last: int | None = None
-        while True:
-            try:
-                last, changed = await self._pool.run(_look(last))
-                self._snapshot.invalidate(changed)
-            except MetastoreDown:
-                pass  # the log is still there when the metastore is back
-            except MetastoreRefused:
-                return
-            await asyncio.sleep(FOLLOW_PAUSE)
-
-
-def _look(last: int | None) -> Callable[[HmsClient], tuple[int, frozenset[TableRef] | None]]:
-    """Reads what follows event `last`: the newest id, and the tables changed (None: any)."""
-
-    def look(client: HmsClient) -> tuple[int, frozenset[TableRef] | None]:
-        if last is None:
-            return client.current_event(), None
-        events = client.events(last)
-        if not events:
-            return last, frozenset()
-        if events[0].id != last + 1:
-            return events[-1].id, None
-        return events[-1].id, frozenset(each.table for each in events if each.table is not None)
-
-    return look
 
 
 async def _until_kept(flights: Flights[K, bool], key: K) -> None:
