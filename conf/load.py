@@ -30,6 +30,7 @@ BIND_HOST = "hive.server2.thrift.bind.host"
 PORT = "hive.server2.thrift.port"
 AUTH = "hive.server2.authentication"
 COVERAGE = "router.coverage"
+UPSTREAM = "proxy.upstream"
 SNAPSHOT_TTL = "snapshot.ttl"
 SNAPSHOT_LIMIT = "snapshot.limit"
 METASTORE_TIMEOUT = "metastore.timeout"
@@ -43,6 +44,7 @@ NAMES = (
     PORT,
     AUTH,
     COVERAGE,
+    UPSTREAM,
     SNAPSHOT_TTL,
     SNAPSHOT_LIMIT,
     METASTORE_TIMEOUT,
@@ -105,6 +107,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         listen=listen,
         auth=read(AUTH, _choice(Auth), Auth.NONE),
         coverage=read(COVERAGE, _choice(Coverage), Coverage.READ),
+        upstream=read(UPSTREAM, _hs2, ()),
         views=views,
         snapshot_ttl=read(SNAPSHOT_TTL, _seconds, 60.0),
         snapshot_limit=read(SNAPSHOT_LIMIT, _positive, 10_000),
@@ -157,7 +160,7 @@ def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, Endpoint | None]:
     if not urlsplit(filesystem).scheme:
         raise ValueError(f"cluster {name}: {_FILE_SYSTEM}: not a URI: {filesystem!r}")
     try:
-        hs2 = tuple(Endpoint.parse(each) for each in keys[_JOB_TRACKER].split(","))
+        hs2 = _hs2(keys[_JOB_TRACKER])
         view = Endpoint.parse(keys[_VIEW]) if _VIEW in keys else None
     except ValueError as error:
         raise ValueError(f"cluster {name}: {error}") from error
@@ -210,6 +213,10 @@ def _choice(kind: type[_E]) -> Callable[[str], _E]:
         raise ValueError(f"{text!r} is not one of {', '.join(each.value for each in kind)}")
 
     return parse
+
+
+def _hs2(text: str) -> tuple[Endpoint, ...]:
+    return tuple(Endpoint.parse(each) for each in text.split(","))
 
 
 def _thrift_uris(text: str) -> tuple[Endpoint, ...]:

@@ -26,8 +26,9 @@ class Settings:
     """What a running Causeway needs to know. Times are in seconds.
 
     `metastores` are the real Hive Metastore's addresses in order of preference; `views` the
-    addresses of the per-cluster view endpoints; `snapshot_ttl` bounds the age of a cached
-    fact and `snapshot_limit` the number of tables kept.
+    addresses of the per-cluster view endpoints; `upstream` the Thrift Servers that everything
+    goes to, unlooked at, while no cluster is configured (DC-N1); `snapshot_ttl` bounds the age
+    of a cached fact and `snapshot_limit` the number of tables kept.
     """
 
     topology: Topology
@@ -35,6 +36,7 @@ class Settings:
     listen: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 10000))
     auth: Auth = Auth.NONE
     coverage: Coverage = Coverage.READ
+    upstream: tuple[Endpoint, ...] = ()
     views: dict[ClusterName, Endpoint] = field(default_factory=dict)
     snapshot_ttl: float = 60.0
     snapshot_limit: int = 10_000

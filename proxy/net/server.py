@@ -29,7 +29,7 @@ async def serve(
     """
     async with asyncio.TaskGroup() as group:
         decider = Decider(settings, snapshot, loader)
-        hub = Hub(settings.auth, settings.topology, decider, limits, group)
+        hub = Hub(decider, limits, group)
         clients: set[ClientConnection] = set()
 
         def connected(client: ClientConnection) -> None:

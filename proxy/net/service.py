@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
-from conf.settings import Auth
-from conf.topology import Topology
+from conf.settings import Settings
+from conf.topology import Cluster
 from proxy.errors import ClusterLost, Failure, Rejected, TooLarge, WireError
 from proxy.net.client import ClientConnection
 from proxy.net.facts import Decider
@@ -20,9 +20,10 @@ from proxy.net.lines import Lines
 from proxy.net.operation import Local, Operation, Remote
 from proxy.net.session import Session, cancel_remote
 from proxy.net.statement import Statement
-from proxy.session import info, settings
+from proxy.session import info
 from proxy.session.handles import Registry, new_handle, no_such_operation, no_such_session
 from proxy.session.session import USE_DATABASE, SessionState
+from proxy.session.settings import cannot_open
 from proxy.wire import replies, results
 from proxy.wire.binary import Message, Struct, decode_head, decode_message
 from proxy.wire.framing import Frame, Oversized
@@ -73,16 +74,10 @@ class Owned:
 class Hub:
     """What all connections share."""
 
-    def __init__(
-        self,
-        auth: Auth,
-        topology: Topology,
-        decider: Decider,
-        limits: Limits,
-        group: asyncio.TaskGroup,
-    ) -> None:
-        self.auth = auth
-        self.topology = topology
+    def __init__(self, decider: Decider, limits: Limits, group: asyncio.TaskGroup) -> None:
+        settings = decider.settings
+        self.topology = settings.topology
+        self.through = None if settings.topology.in_use else _upstream(settings)
         self.decider = decider
         self.limits = limits
         self.group = group
@@ -93,7 +88,8 @@ class Hub:
 
     async def learn_info(self, kind: int, user: str) -> Struct | None:
         """What the default cluster says of itself, asked once; None while it does not answer."""
-        cluster = self.topology.clusters.get(self.topology.default or ClusterName(""))
+        default = self.topology.default or ClusterName("")
+        cluster = self.through or self.topology.clusters.get(default)
         if kind not in self._info and cluster is not None:
             with suppress(CausewayError, TimeoutError):
                 async with (
@@ -231,10 +227,8 @@ class Service:
         user = self._client.user or request.username or "anonymous"
         try:
             state = SessionState.opened(user, protocol, request.configuration, self._hub.topology)
-            database = request.configuration.get(USE_DATABASE)
-            if database and not await self._hub.decider.database_exists(database.lower()):
-                raise Rejected(settings.cannot_open(database))
-            session = Session(new_handle(), state, self._hub.lines)
+            session = Session(new_handle(), state, self._hub.lines, self._hub.through)
+            await self._check_opening(session)
             self._hub.sessions.add(session.handle, self._user, session)
         except Rejected as error:
             return replies.session_refused(protocol, error.failure)
@@ -242,6 +236,15 @@ class Service:
             return replies.session_refused(protocol, failure_of(error))
         self._opened[session.handle.guid] = session
         return replies.session_opened(protocol, session.handle)
+
+    async def _check_opening(self, session: Session) -> None:
+        """Raises Rejected when the session cannot begin as its client wants it."""
+        if session.through is not None:
+            await session.link(session.through.name)  # its server has the word
+            return
+        database = session.state.configuration.get(USE_DATABASE)
+        if database and not await self._hub.decider.database_exists(database.lower()):
+            raise Rejected(cannot_open(database))
 
     def _session(self, request: ExecuteStatement | MetadataCall) -> Session:
         session = self._hub.sessions.find(request.session, self._user)
@@ -284,7 +287,7 @@ class Service:
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session = self._session(request)
-        link = await session.link(_metadata_cluster(session.state))
+        link = await session.link(_metadata_cluster(session))
         result = await link.result(name, metadata_call(name, link.session, request.arguments))
         if replies.result_failure(result) is not None:
             return result
@@ -390,6 +393,10 @@ class Service:
         return None
 
 
+def _upstream(settings: Settings) -> Cluster:
+    return Cluster(ClusterName("upstream"), "", settings.upstream)
+
+
 async def _close_remote(remote: Remote) -> None:
     """The client does not wait for it; what comes next on the session's connection does."""
     with suppress(CausewayError, Rejected):  # then it is gone, which was wanted
@@ -422,9 +429,10 @@ def _fetch_local(local: Local, request: FetchResults, protocol: int) -> Struct:
     return results.fetch_reply(local.table, start, request.max_rows, protocol)
 
 
-def _metadata_cluster(state: SessionState) -> ClusterName:
+def _metadata_cluster(session: Session) -> ClusterName:
     """DC-A1: metadata is the pinned cluster's, else the default cluster's."""
-    cluster = state.pinned or state.topology.default
-    if cluster is None:
-        raise ClusterLost("No cluster is configured.")
+    if session.through is not None:
+        return session.through.name
+    cluster = session.state.pinned or session.state.topology.default
+    assert cluster is not None, "settings are validated: with clusters there is a default one"
     return cluster

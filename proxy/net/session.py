@@ -6,7 +6,7 @@ import logging
 from conf.errors import CausewayError
 from conf.names import ClusterName
 from conf.topology import Cluster
-from proxy.errors import ClusterDown, Rejected
+from proxy.errors import ClusterDown, ClusterLost, Rejected
 from proxy.net.limits import Limits
 from proxy.net.lines import Lines
 from proxy.net.link import Link
@@ -18,11 +18,17 @@ _log = logging.getLogger(__name__)
 
 
 class Session:
-    """`close` ends everything that the session has anywhere."""
+    """`close` ends everything that the session has anywhere.
 
-    def __init__(self, handle: Handle, state: SessionState, lines: Lines) -> None:
+    `through` is where all of it goes, unlooked at, while no cluster is configured (DC-N1).
+    """
+
+    def __init__(
+        self, handle: Handle, state: SessionState, lines: Lines, through: Cluster | None = None
+    ) -> None:
         self.handle = handle
         self.state = state
+        self.through = through
         self.operations: dict[bytes, Operation] = {}
         self._lines = lines
         self._links: dict[ClusterName, Link] = {}
@@ -38,6 +44,8 @@ class Session:
             link = self._links.get(cluster)
             if link is not None and link.endpoint not in self._where(cluster).hs2:
                 await link.close()  # the session chose other endpoints since
+            if link is not None and not link.alive and self.through is not None:
+                raise ClusterLost("The Thrift Server closed the session; open another one.")
             if link is None or not link.alive:
                 link = await self._open(cluster)
         await link.catch_up(self.state.journal)
@@ -58,7 +66,7 @@ class Session:
         return link
 
     def _where(self, cluster: ClusterName) -> Cluster:
-        where = self.state.topology.clusters.get(cluster)
+        where = self.through or self.state.topology.clusters.get(cluster)
         if where is None or self._closed:
             raise ClusterDown(f"There is no cluster {cluster} in this session.")
         return where

@@ -37,6 +37,7 @@ from proxy.wire.types import OperationState
 from router.decision import Answer, Refuse, RunIn
 from router.report import report
 
+_NOT_LOOKED_AT = Unknown("no cluster is configured")
 _log = logging.getLogger(__name__)
 _SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0)  # seconds between attempts to learn a write's end
 
@@ -75,6 +76,9 @@ class Statement:
             self._operation.becomes(OperationState.ERROR, failure)
 
     async def _run(self) -> None:
+        if self._session.through is not None:
+            await self._run_in(self._session.through.name, _NOT_LOOKED_AT)
+            return
         state = self._session.state
         sql = self._request.statement
         command = cluster_grammar.parse(sql, state.topology.in_use)
