@@ -86,7 +86,7 @@ def _incremental(
 ) -> list[FileStatus]:
     commits = commits_in_range(table, flags, stop_at_compaction)
     touched = {p for commit in commits for p in table.commit(commit).partitions}
-    asked = {path for path in wanted}
+    asked = set(wanted)
     partitions = sorted(p for p in touched if table.partition_path(p) in asked)
     if not partitions:
         return []

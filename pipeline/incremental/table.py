@@ -19,12 +19,16 @@ _ESCAPE = re.compile(r"\\(.)")
 
 @dataclass(slots=True)
 class Table:
-    """A Hudi table as it was when `open_table` looked at it. `base` has no slash at its end."""
+    """A Hudi table as it was when `open_table` looked at it. `base` has no slash at its end.
+
+    `archived` is what `archive.archived_commits` answers, once somebody has asked.
+    """
 
     base: str
     storage: Storage
     properties: Mapping[str, str]
     timeline: Timeline
+    archived: Mapping[str, str] | None = None
     _commits: dict[str, CommitMetadata] = field(default_factory=dict)
 
     @property

@@ -20,7 +20,8 @@ SAVEPOINT = "savepoint"
 # Actions that put files into partitions, whatever their state.
 COMMIT_ACTIONS = frozenset({COMMIT, DELTA_COMMIT, REPLACE_COMMIT, CLUSTERING})
 _KNOWN = COMMIT_ACTIONS | {
-    COMPACTION, LOG_COMPACTION, SAVEPOINT, "clean", "rollback", "restore", "indexing", "schemacommit",
+    COMPACTION, LOG_COMPACTION, SAVEPOINT,
+    "clean", "rollback", "restore", "indexing", "schemacommit",
 }  # fmt: skip
 
 

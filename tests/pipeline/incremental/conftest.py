@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 _STAT = {
@@ -118,3 +120,45 @@ class FakeTable:
 def fake_table(tmp_path: Path) -> Callable[..., FakeTable]:
     """`fake_table(name, version=6, kind=...)`: an empty table below a temporary folder."""
     return lambda name="trips", **how: FakeTable(tmp_path / name, **how)
+
+
+class RowTable(FakeTable):
+    """A copy-on-write table with rows: `write(instant, {key: value})` is an upsert in one file."""
+
+    def __init__(self, base: Path, **how: str):
+        super().__init__(base, version=9, **how)
+        self.rows: dict[str, dict[str, object]] = {}
+
+    def write(self, instant: int, rows: Mapping[str, int], delete: Iterable[str] = ()) -> None:
+        gone = set(delete)
+        for key in gone:
+            self.rows.pop(key)
+        for key, value in rows.items():
+            self.rows[key] = {
+                "_hoodie_commit_time": str(instant),
+                "_hoodie_record_key": key,
+                "_hoodie_partition_path": "p",
+                "key": key,
+                "value": value,
+            }
+        self.commit(str(instant), [("p", "f")], deletes=len(gone))
+        schema = pa.schema(
+            [
+                ("_hoodie_commit_time", pa.string()),
+                ("_hoodie_record_key", pa.string()),
+                ("_hoodie_partition_path", pa.string()),
+                ("key", pa.string()),
+                ("value", pa.int64()),
+            ]
+        )
+        data = pa.Table.from_pylist(list(self.rows.values()), schema=schema)
+        pq.write_table(data, self.base / "p" / f"f_1-0-1_{instant}.parquet")
+
+    @property
+    def state(self) -> dict[str, int]:
+        return {key: row["value"] for key, row in self.rows.items()}
+
+
+@pytest.fixture
+def row_table(tmp_path: Path) -> RowTable:
+    return RowTable(tmp_path / "source")

@@ -1,0 +1,149 @@
+"""`causeway incremental plan` and `causeway incremental pull`: changes of Hudi tables (002)."""
+
+import argparse
+import dataclasses
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.incremental.archive import open_for_changes
+from pipeline.incremental.plan import EARLIEST, Plan, plan
+from pipeline.incremental.pull import DEFAULT_KEY, Mode, Pulled, pull
+from pipeline.incremental.storage import Counted, LocalStorage
+from pipeline.incremental.table import HOODIE, open_table
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    planning = actions.add_parser("plan", help="what a pull would read, and what a listing costs")
+    planning.add_argument("path", help="base path of the Hudi table")
+    planning.add_argument("--since", required=True, metavar="INSTANT", help=_SINCE)
+    planning.add_argument("--until", metavar="INSTANT", help="last instant (default: newest)")
+    planning.add_argument("--json", action="store_true", help="one JSON object on one line")
+
+    pulling = actions.add_parser("pull", help="write what changed since the last pull to a target")
+    pulling.add_argument("source", help="base path of the Hudi table")
+    pulling.add_argument("target", help="folder for parquet files, Hudi table, or metastore table")
+    pulling.add_argument("--mode", choices=[m.value for m in Mode], default=Mode.APPEND.value)
+    pulling.add_argument("--key", metavar="COLUMNS", help="merge by these (default: record key)")
+    pulling.add_argument("--since", default=EARLIEST, metavar="INSTANT", help="for the first pull")
+    pulling.add_argument("--until", metavar="INSTANT", help="last instant (default: newest)")
+    pulling.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", type=_setting,
+        help="Spark setting, where Spark is needed: a Hudi table or a metastore table as target",
+    )  # fmt: skip
+    pulling.add_argument("--json", action="store_true", help="one JSON object on one line")
+
+
+_SINCE = "bookmark, exclusive: completion time from table version 8 on, else commit time"
+
+
+def run(args: argparse.Namespace) -> int:
+    return _plan(args) if args.action == "plan" else _pull(args)
+
+
+def _plan(args: argparse.Namespace) -> int:
+    storage = Counted()
+    table = open_for_changes(_absolute(args.path), storage)
+    opened = storage.lists
+    began = time.perf_counter()
+    planned = plan(table, args.since, args.until)
+    seconds = time.perf_counter() - began
+    if args.json:
+        print(json.dumps(plan_facts(planned)))
+        return 0
+    print(f"since      {planned.since}  (next time: --since {planned.bookmark})")
+    print(f"commits    {len(planned.commits)}  {_some([c.requested for c in planned.commits])}")
+    print(f"partitions {len(planned.partitions)}  {_some(planned.partitions)}")
+    print(f"files      {len(planned.files)}  {planned.bytes:,} bytes")
+    print(f"fallback   {planned.fallback or 'no'}")
+    if planned.removes_rows:
+        print("removals   yes: rows were deleted or replaced, which changed rows do not show")
+    if planned.held_back_by:
+        print(f"held back  commits behind {planned.held_back_by}, which still runs")
+    print(f"cost       {storage.lists - opened} list calls, {seconds * 1000:.1f} ms")
+    calls, files, full = _full_listing(table.base)
+    print(f"in full    {calls} list calls, {full * 1000:.1f} ms, {files} files")
+    return 0
+
+
+def plan_facts(planned: Plan) -> dict[str, Any]:
+    """A plan as JSON shows it."""
+    return {
+        "commits": [commit.requested for commit in planned.commits],
+        "partitions": list(planned.partitions),
+        "files": [file.path for file in planned.files],
+        "bytes": planned.bytes,
+        "fallback": planned.fallback,
+    }
+
+
+def _full_listing(base: str) -> tuple[int, int, float]:
+    """List calls, files and seconds of looking into every folder of the table."""
+    storage, files, waiting = Counted(), 0, [base]
+    began = time.perf_counter()
+    while waiting:
+        for entry in storage.list(waiting.pop()):
+            if not entry.is_dir:
+                files += 1
+            elif entry.name != HOODIE:
+                waiting.append(entry.path)
+    return storage.lists, files, time.perf_counter() - began
+
+
+def _pull(args: argparse.Namespace) -> int:
+    mode = Mode(args.mode)
+    key = tuple(args.key.split(",")) if args.key else DEFAULT_KEY
+    source = _absolute(args.source)
+    if _needs_spark(args.target):
+        done = _pull_with_spark(source, mode, key, args)
+    else:
+        target = Path(args.target).absolute()
+        table = open_table(source, LocalStorage())
+        done = pull(table, target, mode, key, args.since, args.until)
+    _show(done, args.json)
+    return 0
+
+
+def _pull_with_spark(
+    source: str, mode: Mode, key: tuple[str, ...], args: argparse.Namespace
+) -> Pulled:
+    from pipeline.spark.hudi_target import pull_into, session
+
+    with session(dict(args.conf)) as spark:
+        return pull_into(spark, source, args.target, mode, key, args.since, args.until)
+
+
+def _needs_spark(target: str) -> bool:
+    """Hudi tables and metastore tables are written through Spark, plain folders are not."""
+    return "/" not in target or (Path(target) / HOODIE).is_dir()
+
+
+def _show(done: Pulled, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(dataclasses.asdict(done)))
+        return
+    print(f"{done.rows} rows of {done.commits} commits, {done.since} to {done.bookmark}")
+    if done.fallback:
+        print(f"the whole table was read: {done.fallback}")
+    if done.reloaded:
+        print(f"the target was loaded anew: {done.reloaded}")
+    if done.held_back_by:
+        print(f"commits behind {done.held_back_by} wait for it")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path or path.startswith("file:") else str(Path(path).absolute())

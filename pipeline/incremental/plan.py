@@ -1,0 +1,251 @@
+"""From a bookmark to the file slices that hold what changed since (HU-1, HU-4).
+
+The commits of the range name the partitions; only those are listed. Where the active timeline
+no longer covers the range, or the cleaner took a file that is needed, the whole table is
+scanned and the plan says why (HU-F): slower, never wrong.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.incremental.archive import archived_commits, has_archive
+from pipeline.incremental.errors import BadRange, MissingPath
+from pipeline.incremental.listing import replaced_groups
+from pipeline.incremental.metadata import CommitMetadata, FileGroup, WriteStat
+from pipeline.incremental.slices import FileSlice, Moment, file_slices, parse_base, parse_log
+from pipeline.incremental.storage import FileStatus
+from pipeline.incremental.table import Table
+from pipeline.incremental.timeline import Instant
+
+EARLIEST = "earliest"
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Rows of the range by `_hoodie_commit_time`: one of `instants`, or between `older`.
+
+    `older` = (after, before), both exclusive, is for commits that no timeline remembers.
+    """
+
+    instants: frozenset[str]
+    older: tuple[str, str] | None = None
+
+    def __contains__(self, commit_time: object) -> bool:
+        if commit_time in self.instants:
+            return True
+        return self.older is not None and self.older[0] < str(commit_time) < self.older[1]
+
+
+NO_ROWS = RowFilter(frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to read for the changes after `since` up to and including `bookmark`.
+
+    `rows` None means every row. `fallback` is why the whole table is read, None when it is
+    not. `removes_rows` tells that rows vanished in the range, which no reader of changed rows
+    can see. `held_back_by` is a running commit of a layout 1 table: commits behind it wait for
+    the next plan.
+    """
+
+    table: Table
+    since: str
+    bookmark: str
+    commits: tuple[Instant, ...]
+    partitions: tuple[str, ...]
+    slices: tuple[FileSlice, ...]
+    rows: RowFilter | None
+    fallback: str | None = None
+    removes_rows: bool = False
+    held_back_by: str | None = None
+
+    @property
+    def files(self) -> tuple[FileStatus, ...]:
+        return tuple(file for part in self.slices for file in part.files)
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.length for file in self.files)
+
+
+def plan(table: Table, since: str, until: str | None = None) -> Plan:
+    """The plan for (since, until]; `until` None is everything that is complete.
+
+    Bookmarks are completion times where the table has them (layout 2), else request times.
+    Raises IncrementalError.
+    """
+    since = _checked(since)
+    upto = None if until is None else _checked(until)
+    commits, held_back_by = _commits(table, since, upto)
+    if not commits:
+        return Plan(table, since, since, (), (), (), NO_ROWS, None, False, held_back_by)
+    bookmark = table.timeline.key(commits[-1])
+    done = [table.commit(commit) for commit in commits]
+    removes = any(c.removes_rows for c in done) or _restored(table, since)
+    missing, older = _coverage(table, since, bookmark)
+    chosen: tuple[tuple[str, ...], tuple[FileSlice, ...]] | str = missing or _changed(
+        table, done, bookmark
+    )
+    fallback = chosen if isinstance(chosen, str) else None
+    partitions, slices = _everything(table) if isinstance(chosen, str) else chosen
+    instants = frozenset(c.requested for c in commits) | older.instants
+    rows = RowFilter(instants, older.older)
+    return Plan(
+        table, since, bookmark, commits, partitions, slices, rows,
+        fallback, removes or fallback is not None, held_back_by,
+    )  # fmt: skip
+
+
+def snapshot(table: Table) -> Plan:
+    """Every row as of now, with the bookmark to go on from."""
+    commits, held_back_by = _commits(table, "0", None)
+    bookmark = table.timeline.key(commits[-1]) if commits else "0"
+    partitions, slices = _everything(table) if commits else ((), ())
+    return Plan(table, "0", bookmark, commits, partitions, slices, None, held_back_by=held_back_by)
+
+
+def _checked(instant: str) -> str:
+    if instant == EARLIEST:
+        return "0"
+    if not instant.isdigit():
+        raise BadRange(f"{instant!r} is no instant; digits or {EARLIEST} are.")
+    return instant
+
+
+def _commits(table: Table, since: str, upto: str | None) -> tuple[tuple[Instant, ...], str | None]:
+    """Complete commits of the range, and the running one that ended it early, if any."""
+    timeline = table.timeline
+    commits = [
+        i
+        for i in timeline.commits
+        if timeline.key(i) > since and (upto is None or timeline.key(i) <= upto)
+    ]
+    running = timeline.first_running_write
+    if timeline.by_completion or running is None:
+        return tuple(commits), None
+    # By request time a bookmark behind a running commit would lose that commit's rows.
+    before = [i for i in commits if i.requested < running.requested]
+    return tuple(before), running.requested if len(before) < len(commits) else None
+
+
+def _coverage(table: Table, since: str, bookmark: str) -> tuple[str | None, RowFilter]:
+    """Why the active timeline does not cover the range, and the rows of what it lacks."""
+    start = table.timeline.start
+    if not table.timeline.by_completion:
+        if since >= start or not has_archive(table):
+            return None, NO_ROWS
+        reason = f"commits after {since} may be archived; the active timeline starts at {start}"
+        return reason, RowFilter(frozenset(), (since, start))
+    archived = archived_commits(table) if table.archived is None else table.archived
+    lost = frozenset(r for r, done in archived.items() if since < done <= bookmark)
+    if not lost:
+        return None, NO_ROWS
+    oldest = min(archived)
+    return f"{len(lost)} commits of the range are archived", RowFilter(lost, (since, oldest))
+
+
+def _restored(table: Table, since: str) -> bool:
+    timeline = table.timeline
+    return any(
+        i.action == "restore" and i.completed and timeline.key(i) > since for i in timeline.instants
+    )
+
+
+def _changed(
+    table: Table, done: Sequence[CommitMetadata], bookmark: str
+) -> tuple[tuple[str, ...], tuple[FileSlice, ...]] | str:
+    """Touched partitions and their touched slices as of the bookmark, or why a file is gone."""
+    gone = frozenset[FileGroup]().union(*(c.replaced for c in done))
+    touched = {s.group[0] for c in done if not c.is_service for s in c.writes}
+    newest: dict[FileGroup, list[WriteStat]] = {}
+    for stat in (s for c in done for s in c.writes):
+        # Services move rows within a partition: only those of changed ones matter.
+        if stat.group[0] in touched and stat.group not in gone:
+            newest.setdefault(stat.group, []).append(stat)
+    partitions = tuple(sorted({partition for partition, _ in newest}))
+    moment = _moment(table, bookmark)
+    later = _later_files(table, bookmark)
+    slices: list[FileSlice] = []
+    for partition in partitions:
+        wanted = {group: stats for group, stats in newest.items() if group[0] == partition}
+        found = _wanted_slices(table, partition, wanted, moment, later)
+        if isinstance(found, str):
+            return found
+        slices += found
+    return partitions, tuple(slices)
+
+
+def _wanted_slices(
+    table: Table,
+    partition: str,
+    wanted: dict[FileGroup, list[WriteStat]],
+    moment: Moment,
+    later: frozenset[str],
+) -> list[FileSlice] | str:
+    try:
+        listed = [
+            status
+            for status in table.storage.list(table.partition_path(partition))
+            if status.name not in later
+        ]
+    except MissingPath:
+        return f"partition {partition} is gone"
+    based = {base.group for status in listed if (base := parse_base(partition, status))}
+    slices = file_slices(partition, listed, moment)
+    for group, stats in wanted.items():
+        found = slices.get(group)
+        last = stats[-1].path.rpartition("/")[2]
+        if found is None or (found.base is None and group in based):
+            return f"{partition}/{last} was cleaned"
+        if last not in {f.name for f in found.files} and not _superseded(
+            partition, last, found, moment
+        ):
+            return f"{partition}/{last} was cleaned"
+    return [slices[group] for group in sorted(wanted)]
+
+
+def _later_files(table: Table, bookmark: str) -> frozenset[str]:
+    """Names of files that commits behind the bookmark wrote, where names do not tell: a log
+    of layout 1 is called after its base file."""
+    if table.timeline.by_completion or not table.merge_on_read:
+        return frozenset()
+    later = (i for i in table.timeline.commits if i.requested > bookmark)
+    return frozenset(s.path.rpartition("/")[2] for i in later for s in table.commit(i).writes)
+
+
+def _superseded(partition: str, name: str, found: FileSlice, moment: Moment) -> bool:
+    """Whether a log that is not in the slice had been compacted into the slice's base file."""
+    log = parse_log(partition, FileStatus(name, 0))
+    base = parse_base(partition, found.base) if found.base else None
+    if log is None or base is None:
+        return False
+    done = moment.completion(log.instant) if moment.by_completion else log.instant
+    return done is not None and done < base.instant
+
+
+def _everything(table: Table) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:
+    """All partitions and their slices as of now."""
+    commits = table.timeline.commits
+    moment = _moment(table, None)
+    gone = replaced_groups(table, commits, max((c.requested for c in commits), default=""))
+    partitions: list[str] = []
+    slices: list[FileSlice] = []
+    for partition, listed in table.walk():
+        partitions.append(partition)
+        found = file_slices(partition, listed, moment)
+        slices += [found[group] for group in sorted(found) if group not in gone]
+    return tuple(partitions), tuple(slices)
+
+
+def _moment(table: Table, upto: str | None) -> Moment:
+    timeline = table.timeline
+    return Moment(
+        completions={
+            i.requested: timeline.key(i)
+            for i in timeline.commits
+            if upto is None or timeline.key(i) <= upto
+        },
+        archived_before=timeline.start,
+        by_completion=timeline.by_completion,
+    )
