@@ -85,19 +85,26 @@ def analyze(sql: str, catalog: Mapping[str, Any]) -> dict[str, Any] | None:
         "input_partitions": [
             name for read in reads for name in _names(ours, read.table, read.partitions)
         ],
-        "output_partitions": [name for each in answer.writes for name in _written(ours, each)],
+        "output_partitions": [
+            name
+            for each in answer.writes
+            for name in _written(ours, each, changing=answer.kind == "merge")
+        ],
     }
 
 
-def _written(catalog: OracleCatalog, write: Write) -> Iterable[str]:
-    """The partitions that a write names, or the existing ones that it changes."""
+def _written(catalog: OracleCatalog, write: Write, changing: bool) -> Iterable[str]:
+    """The partitions that a write names, or the existing ones that it changes.
+
+    Of a dynamic INSERT Hive tells only what is static; a MERGE is `changing`.
+    """
     for spec in write.named:
         yield f"{write.table}@{partition_name(spec)}"
     if write.named:
         return
     if write.dynamic and isinstance(write.partitions, Matching):
         yield f"{write.table}@{partition_name(write.partitions.spec)}"
-    elif not write.dynamic:
+    elif changing or not write.dynamic:
         yield from _names(catalog, write.table, write.partitions)
 
 

@@ -488,9 +488,10 @@ def _semi_joins(tree: exp.Select) -> Iterator[_SemiJoin]:
             yield _SemiJoin(JoinKind.SEMI, each.args["query"], members)
         elif isinstance(each, exp.Exists) and isinstance(each.this, exp.Query):
             yield _SemiJoin(JoinKind.SEMI, each.this)
-        elif isinstance(each, exp.Not) and isinstance(each.this, exp.Exists):
-            if isinstance(each.this.this, exp.Query):
-                yield _SemiJoin(JoinKind.ANTI, each.this.this)
+        elif isinstance(each, exp.Not):
+            inner = each.this.this if isinstance(each.this, exp.Exists) else None
+            if isinstance(inner, exp.Query):
+                yield _SemiJoin(JoinKind.ANTI, inner)
 
 
 def _expression_queries(tree: exp.Select) -> Iterator[exp.Expr]:

@@ -23,6 +23,7 @@ from dialect.statement import (
     SessionEffect,
     Write,
 )
+from dialect.values import canonical
 from dialect.words import Spec, Words, table_ref
 
 
@@ -85,9 +86,15 @@ class Context:
         info = self.look_up(ref)
         if spec is None:
             return Write(ref, action, info is not None, partitions)
-        static = tuple((key, value) for key, value in spec if value is not None)
-        dynamic = can_add and len(static) < len(spec)
-        named = (static,) if static and len(static) == len(spec) else ()
+        keys = {} if info is None else {key.name.lower(): key for key in info.partition_keys}
+        static = tuple(
+            (key, canonical(value, keys[key].type) if key in keys else value)
+            for key, value in spec
+            if value is not None
+        )
+        complete = len(static) == (len(keys) or len(spec))
+        dynamic = can_add and not complete
+        named = (static,) if static and complete else ()
         return Write(
             ref,
             action,

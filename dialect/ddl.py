@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
 from conf.tables import ViewText
 from dialect.context import Context
 from dialect.errors import NotUnderstood
-from dialect.predicate import Matching, any_of
+from dialect.language import parse
+from dialect.plan import Block, Entry, Scan, Scope
+from dialect.predicate import any_of
+from dialect.reading import reads_of
 from dialect.statement import (
     ALL,
     NONE,
@@ -29,8 +33,11 @@ _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
 # Objects of other kinds: no table's data is touched by making or dropping them.
 _OTHER_OBJECTS = ("ROLE", "INDEX", "MACRO", "RESOURCE", "SCHEDULED", "WORKLOAD", "DATACONNECTOR")
 
-_OPEN = Token(TokenType.L_PAREN, "(")
-_CLOSE = Token(TokenType.R_PAREN, ")")
+_SELECT_FROM = (
+    Token(TokenType.SELECT, "SELECT"),
+    Token(TokenType.STAR, "*"),
+    Token(TokenType.FROM, "FROM"),
+)
 
 
 def _create(context: Context) -> Known:
@@ -206,8 +213,9 @@ def _view_columns(words: Words) -> tuple[str, ...]:
 def _to_query(words: Words) -> bool:
     """Step over a view's clauses to what follows AS."""
     while not words.done:
-        if words.take("AS"):
-            return not words.done
+        if words.sees("AS") and (words.word(1) in _QUERY or words.word(1) == "("):
+            words.at += 1
+            return True
         if words.sees("("):
             words.skip_group()
         else:
@@ -360,7 +368,10 @@ def _alter_table(context: Context) -> Known:
     if words.sees("PARTITION", "("):
         words.at += 1
         spec = partition_spec(words)
-    if words.take("RENAME", "TO") and spec is None:
+    elif words.word() in ("TOUCH", "ARCHIVE", "UNARCHIVE") and words.word(1) == "PARTITION":
+        words.at += 2
+        spec = partition_spec(words)
+    if spec is None and words.take("RENAME", "TO"):
         target = table_ref(words.names(), ref.db)
         writes = [context.write(ref, Action.ALTER), context.write(target, Action.CREATE)]
         return context.known("alter", writes=writes)
@@ -389,21 +400,28 @@ def _drop_partitions(context: Context, ref: TableRef) -> Known:
     words.take("IF", "EXISTS")
     choices: list[PartitionPredicate] = []
     while words.take("PARTITION"):
-        group = words.group()
-        spec = _equalities(group)
-        choices.append(ALL if spec is None else Matching(spec))
+        choices.append(_partition_condition(context, ref, words.group()))
         words.take(",")
     write = context.write(ref, Action.ALTER, partitions=any_of(choices))
     return context.known("alter_partition", writes=[write], reads=[Read(ref, NONE)])
 
 
-def _equalities(group: Words) -> tuple[tuple[str, str], ...] | None:
-    """The pairs of a specification of plain equalities; None when it has other conditions."""
-    try:
-        spec = partition_spec(Words([_OPEN, *group.tokens, _CLOSE], group.sql))
-    except NotUnderstood:
-        return None
-    return tuple((key, value) for key, value in spec if value is not None)
+def _partition_condition(context: Context, ref: TableRef, group: Words) -> PartitionPredicate:
+    """`(c < 4, d = 'x')`: the partitions that satisfy all of it."""
+    info = context.look_up(ref)
+    if info is None:
+        return ALL
+    tokens = [
+        Token(TokenType.AND, "AND", start=each.start, end=each.end) if each.text == "," else each
+        for each in group.tokens
+    ]
+    name = Token(TokenType.IDENTIFIER, ref.name)
+    tree = parse([*_SELECT_FROM, name, Token(TokenType.WHERE, "WHERE"), *tokens], group.sql)
+    if not isinstance(tree, exp.Select):
+        return ALL
+    scan = Scan(1, ref, info)
+    block = Block(2, tree, Scope([Entry(ref.name, scan)]), scan)
+    return reads_of([block])[0].partitions
 
 
 def _add_partitions(context: Context, ref: TableRef) -> Known:

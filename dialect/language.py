@@ -4,6 +4,7 @@ The parser is compiled and cannot be subclassed; what it cannot read is rewritte
 before it sees them (`hive_forms`), never as text. Nothing of sqlglot's is patched.
 """
 
+import logging
 from typing import ClassVar
 
 from sqlglot import exp
@@ -18,10 +19,21 @@ from dialect.errors import NotUnderstood
 MAX_DEPTH = 120
 MAX_LENGTH = 4_000_000
 
+# The parser warns of JSON paths that it cannot read; we do not read them.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 # A chain of these makes the parser recurse without any bracket.
 _CHAINING = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS})
+
+
+_FAILURES = (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError)
+_PLAIN_FUNCTIONS = frozenset(SparkParser.FUNCTIONS) - frozenset(SparkParser.FUNCTION_PARSERS)
+# What stands before a name that is no function's.
+_BEFORE_NAMES = frozenset(
+    {TokenType.FROM, TokenType.JOIN, TokenType.INTO, TokenType.TABLE, TokenType.WITH, TokenType.DOT}
+)
 
 
 class Tongue(Spark):
@@ -57,11 +69,50 @@ def parse(tokens: list[Token], sql: str) -> exp.Expr:
     _check_depth(tokens)
     try:
         trees = _TONGUE.parser().parse(tokens, sql)
-    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError) as error:
-        raise NotUnderstood(f"it cannot be parsed: {_first_line(error)}") from None
+    except _FAILURES as error:
+        # A function may have more arguments here than the parser knows of; as a function of
+        # an unknown name it has any.
+        renamed = _with_unknown_functions(tokens)
+        if renamed is None:
+            raise NotUnderstood(f"it cannot be parsed: {_first_line(error)}") from None
+        try:
+            trees = _TONGUE.parser().parse(renamed, sql)
+        except _FAILURES:
+            raise NotUnderstood(f"it cannot be parsed: {_first_line(error)}") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Expr):
         raise NotUnderstood("it is not one statement")
     return trees[0]
+
+
+def _with_unknown_functions(tokens: list[Token]) -> list[Token] | None:
+    """The tokens with the functions of plain syntax renamed; None when there are none."""
+    result = list(tokens)
+    changed = False
+    for at in range(1, len(tokens) - 1):
+        token = tokens[at]
+        if tokens[at + 1].token_type != TokenType.L_PAREN or token.token_type != TokenType.VAR:
+            continue
+        if token.text.upper() not in _PLAIN_FUNCTIONS:
+            continue
+        if tokens[at - 1].token_type in _BEFORE_NAMES or _is_named_query(tokens, at + 1):
+            continue
+        result[at] = Token(
+            TokenType.VAR, f"{token.text}_", token.line, token.col, token.start, token.end
+        )
+        changed = True
+    return result if changed else None
+
+
+def _is_named_query(tokens: list[Token], at: int) -> bool:
+    """`name (columns) AS (query)`, a CTE's head."""
+    depth = 0
+    for here in range(at, len(tokens) - 2):
+        kind = tokens[here].token_type
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if not depth:
+            following = (tokens[here + 1].token_type, tokens[here + 2].token_type)
+            return following == (TokenType.ALIAS, TokenType.L_PAREN)
+    return False
 
 
 def _check_depth(tokens: list[Token]) -> None:

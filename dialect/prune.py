@@ -205,8 +205,8 @@ class Pruner:
     def _on(self, join: Join) -> list[Term]:
         found = [] if join.on is None else list(conjuncts(self._resolver.term(join.on, join.scope)))
         for at, member in enumerate(join.members):
-            left = self._resolver.term(member, join.scope)
-            found.append(call("=", left, self._resolver.output_at(join.right, at)))
+            member_term = self._resolver.term(member, join.scope)
+            found.append(call("=", member_term, self._resolver.output_at(join.right, at)))
         for name in join.using:
             left = self._resolver.output(join.left, name)
             right = self._resolver.output(join.right, name)
@@ -399,15 +399,18 @@ def _carried(term: Term, rids: frozenset[int], equals: dict[Column, list[Column]
 
 def _same_meaning(column: Column, other: Column, term: Term) -> bool:
     """Whether equal values of the two columns satisfy the condition alike."""
-    if column.type and other.type:
-        return family(column.type) == family(other.type) not in ("float", "double")
-    # A type is not known. Text that is no number is equal only to itself; a comparison with
-    # whole numbers is one of numbers on both sides.
-    values = list(_constants(term))
-    if all(isinstance(each, str) and not is_number_like(each) for each in values):
+    kinds = {family(column.type), family(other.type)}
+    if len(kinds) == 1 and kinds <= {"text", "integer", "date", "boolean", "decimal"}:
         return True
-    whole = all(type(each) is int for each in values)
-    return whole and _is_comparison(term) and "integer" in (family(column.type), family(other.type))
+    if not kinds <= {"", "text", "integer"}:
+        return False
+    # Types differ, or one is not known. Text that is no number is equal only to itself; a
+    # comparison with whole numbers is one of numbers on both sides.
+    values = list(_constants(term))
+    texts = all(isinstance(each, str) and not is_number_like(each) for each in values)
+    if texts and "integer" not in kinds:
+        return True
+    return all(type(each) is int for each in values) and _is_comparison(term)
 
 
 def _is_comparison(term: Term) -> bool:

@@ -77,6 +77,22 @@ def _number(text: str) -> Guess:
     return number if number.is_integer() and abs(number) < 1 << 53 else MAYBE
 
 
+def canonical(text: str, type_name: str) -> str:
+    """A partition value as the metastore keeps it: `03` of an INT key is `3`."""
+    kind = family(type_name)
+    if kind == "integer" and _INTEGER.match(text):
+        return str(int(text))
+    if kind == "boolean":
+        return _BOOLEANS.get(text.lower(), text)
+    return text
+
+
+_BOOLEANS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "on", "1"), "true"),
+    **dict.fromkeys(("false", "f", "no", "n", "off", "0"), "false"),
+}
+
+
 def convert(value: Value, type_name: str) -> Guess:
     """CAST, where its result is beyond doubt."""
     if value is None:
