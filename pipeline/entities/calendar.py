@@ -7,7 +7,7 @@ the start, so that the 31st comes back after a short month.
 
 import calendar
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from enum import Enum
 from zoneinfo import ZoneInfo
@@ -62,15 +62,16 @@ class Frequency:
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """The instants of one frequency from `start` in `zone`."""
+    """The instants of one frequency from `start` in `zone`, without the first `skipped` ones."""
 
     start: datetime
     frequency: Frequency
     zone: tzinfo = UTC
+    skipped: int = 0
 
     def at(self, number: int) -> datetime:
-        """Instant `number`, 0 being the start. Raises OverflowError past the year 9999."""
-        count = number * self.frequency.count
+        """Instant `number` from 0. Raises OverflowError past the year 9999."""
+        count = (self.skipped + number) * self.frequency.count
         match self.frequency.unit:
             case Unit.MINUTES:
                 return self.start + timedelta(minutes=count)
@@ -87,16 +88,18 @@ class Calendar:
         return local.replace(tzinfo=self.zone).astimezone(UTC)
 
     def number_from(self, time: datetime) -> int:
-        """The first number whose instant is at or after `time`; 0 when that is the start."""
-        if time <= self.start:
-            return 0
-        number = max(0, self._guess(time) - 2)
-        while self.at(number) < time:
+        """The first number whose instant is at or after `time`; 0 when that is the first."""
+        number = max(0, self._guess(time) - self.skipped - 2)
+        while (instant := self._at_or_none(number)) is not None and instant < time:
             number += 1
         return number
 
+    def starting(self, time: datetime) -> "Calendar":
+        """The same instants from `time` on; days and months still count from the old start."""
+        return replace(self, skipped=self.skipped + self.number_from(time))
+
     def _guess(self, time: datetime) -> int:
-        """Near `number_from`, never more than two above it."""
+        """Near the instant at or after `time`, never more than two above it."""
         match self.frequency.unit:
             case Unit.MONTHS:
                 months = (time.year - self.start.year) * 12 + time.month - self.start.month
@@ -113,15 +116,14 @@ class Calendar:
 
     def count(self, end: datetime) -> int:
         """How many instants come before `end`."""
-        return self.number_from(end) if end > self.start else 0
+        return self.number_from(end)
 
     def floor(self, time: datetime) -> datetime | None:
-        """The last instant at or before `time`; None before the start."""
-        if time < self.start:
-            return None
+        """The last instant at or before `time`; None before the first."""
         number = self.number_from(time)
-        instant = self._at_or_none(number)
-        return instant if instant == time else self.at(number - 1)
+        if self._at_or_none(number) == time:
+            return time
+        return self.at(number - 1) if number else None
 
     def _at_or_none(self, number: int) -> datetime | None:
         try:

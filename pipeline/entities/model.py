@@ -100,7 +100,7 @@ class Role(Enum):
 class Paths:
     """A feed's directories by type (data, stats, meta, tmp)."""
 
-    locations: Mapping[str, str]
+    locations: Mapping[str, str] = field(hash=False)
     line: int = field(default=0, compare=False)
 
 

@@ -61,6 +61,14 @@ def test_days_keep_the_wall_clock(start: datetime, days: int, zone: ZoneInfo, nu
     assert skipped in (timedelta(0), timedelta(hours=1))  # an hour that the day does not have
 
 
+@given(calendars, st.integers(0, 60), st.integers(0, 60))
+def test_a_later_start_keeps_the_rhythm(calendar: Calendar, first: int, number: int) -> None:
+    later = calendar.starting(calendar.at(first))
+    assert later.at(number) == calendar.at(first + number)
+    assert later.floor(calendar.at(first) - timedelta(minutes=1)) is None
+    assert later.number_from(later.at(number)) == number
+
+
 def test_the_31st_comes_back() -> None:
     monthly = Calendar(parse_time("2012-01-31T00:00Z"), Frequency.parse("months(1)"))
     days = [monthly.at(number).day for number in range(4)]
