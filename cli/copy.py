@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,10 @@ from pipeline.copy.files import Effort
 from pipeline.copy.filter import parse_filter
 from pipeline.copy.placing import Object, Objects, TableState, spec_of
 from pipeline.copy.plan import CopyPlan, plan_copy
-from pipeline.copy.run import Limits, Report, Tools, run_copy
+from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.sweep import Swept, sweep_yard, yards
 from pipeline.copy.verify import Verification, verify_copies
+from pipeline.copy.workshop import Limits, Report, Tools
 from pipeline.copy.yard import default_root, yard_of
 from pipeline.errors import NotCopyable
 
@@ -152,9 +154,9 @@ class _Command:
 
     def _carry_out(self, plan: CopyPlan) -> Report:
         with Bar(sys.stderr, shown=not self.args.json) as bar:
-            tools = Tools(self.files, self.objects, emit=self._emit, progress=bar)
+            tools = Tools(self.files, emit=self._emit, progress=bar)
             limits = Limits(self.args.wait, self.args.attempts, grace=self.args.grace)
-            return run_copy(plan, tools, self.effort, limits)
+            return run_copy(plan, self.objects, tools, self.effort, limits)
 
     def verify(self, ref: TableRef) -> int:
         table = self.objects.table(ref)
@@ -176,10 +178,9 @@ class _Command:
         for cluster in self._clusters():
             root = self._root(cluster)
             where = [yard_of(root, ref)] if ref is not None else list(yards(self.files, root))
+            used = partial(used_by, self.objects, cluster)
             for yard in where:
-                swept += sweep_yard(
-                    self.files, self.objects, cluster, yard, time.time, self.args.grace
-                )
+                swept += sweep_yard(self.files, used, yard, time.time, self.args.grace)
         words = f"{swept.deleted} deleted, {swept.condemned} newly unused, {swept.kept} left"
         self._tell(dataclasses.asdict(swept), words)
         return 0

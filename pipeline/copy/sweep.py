@@ -5,14 +5,12 @@ unused is condemned (a note in its run's directory), and deleted by a later swee
 seconds after that. Whether it is in use is asked of the metastore both times.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from conf.names import ClusterName, TableRef
 from pipeline.copy.files import Files
 from pipeline.copy.lease import Clock, notes_in
-from pipeline.copy.placing import Objects
-from pipeline.copy.yard import RUBBISH, read_rubbish, this_machine, write_rubbish
+from pipeline.copy.yard import RUBBISH, RunNote, read_rubbish, this_machine, write_rubbish
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +27,24 @@ class Swept:
         )
 
 
+Used = Callable[[RunNote], frozenset[str]]  # the directories in use by the table a run was for
+
+
 def sweep_yard(
-    files: Files,
-    objects: Objects,
-    cluster: ClusterName,
-    yard: str,
-    clock: Clock,
-    grace: float,
-    own: str = "",
+    files: Files, used: Used, yard: str, clock: Clock, grace: float, own: str = ""
 ) -> Swept:
     """Sweeps the yard of one table; `own` is the run that sweeps, of which only what it does
     not use may go.
     """
     here, swept = this_machine(), Swept()
-    used: dict[tuple[str, int], frozenset[str]] = {}
+    known: dict[tuple[str, int], frozenset[str]] = {}
     for run, note in notes_in(files, yard).items():
         if note is None or (run != own and note.alive(clock(), here)):
             continue
         key = (note.table, note.created)
-        if key not in used:
-            used[key] = _used(objects, TableRef.parse(note.table), note.created, cluster)
-        swept += _sweep_run(files, f"{yard}/{run}", used[key], clock(), grace, keep=run == own)
+        if key not in known:
+            known[key] = used(note)
+        swept += _sweep_run(files, f"{yard}/{run}", known[key], clock(), grace, keep=run == own)
     return swept
 
 
@@ -70,14 +65,6 @@ def _sweep_run(
     if left != known:
         files.leave_note(f"{run}/{RUBBISH}", write_rubbish(left))
     return swept
-
-
-def _used(objects: Objects, ref: TableRef, created: int, cluster: ClusterName) -> frozenset[str]:
-    """What the table that the run was for uses now, under whatever name it has now."""
-    found: frozenset[str] = frozenset()
-    for candidate in objects.tables_created(ref, created):
-        found |= objects.copy_locations(candidate, cluster)
-    return found
 
 
 def yards(files: Files, root: str) -> Iterator[str]:

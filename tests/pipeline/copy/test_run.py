@@ -88,7 +88,6 @@ def test_an_open_write_that_ends_in_time_is_waited_for() -> None:
     world.open_write("w", "ds=2")
     world.tools = type(world.tools)(
         world.files,
-        world.objects,
         clock=lambda: world.now,
         sleep=lambda seconds: world.close_write("w", "ds=2"),
     )
@@ -179,7 +178,7 @@ def test_a_partition_dropped_meanwhile_is_left_out() -> None:
     from pipeline.copy.files import Effort
     from pipeline.copy.run import run_copy
 
-    report = run_copy(plan, world.tools, Effort(), world.limits)
+    report = run_copy(plan, world.objects, world.tools, Effort(), world.limits)
     assert (report.gone, sorted(report.published)) == (["ds=2"], ["ds=1", "ds=3"])
 
 
@@ -201,6 +200,7 @@ def test_a_write_between_verify_and_publish_is_noticed() -> None:
     world.check()
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stopped_at_every_point() -> None:
     """FA-R5: killed at the k-th effect, whatever k is; finished files are never sent twice."""
     kills = 0
@@ -218,6 +218,7 @@ def test_a_killed_run_goes_on_where_it_stopped_at_every_point() -> None:
     assert kills > 15
 
 
+@pytest.mark.slow
 def test_a_refresh_killed_at_every_point_leaves_no_rubbish_for_ever() -> None:
     kills = 0
     for effect in range(1, 200):

@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import dataclass, field
+from functools import partial
 
 from conf.names import ClusterName, TableRef
 from metastore.facts import Facts
@@ -9,8 +10,9 @@ from metastore.hms.nouns import Partition, Table
 from pipeline.copy.files import Effort
 from pipeline.copy.placing import TABLE_ITSELF, Object, Objects
 from pipeline.copy.plan import CopyPlan, plan_copy
-from pipeline.copy.run import Limits, Report, Tools, run_copy
+from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.sweep import Swept, sweep_yard
+from pipeline.copy.workshop import Limits, Report, Tools
 from pipeline.copy.yard import LEASE, yard_of
 
 from .fakes import Effects, FakeFiles, FakeMetastore, Killed
@@ -36,7 +38,6 @@ class World:
         self.facts = Facts(self.metastore, C1)
         self.tools = Tools(
             self.files,
-            self.objects,
             emit=lambda event: self.events.append(dict(event)),
             clock=lambda: self.now,
             sleep=self.sleep,
@@ -91,7 +92,7 @@ class World:
 
     def copy(self, *names: str, again: bool = False) -> Report:
         plan = self.plan(*names, again=again)
-        return run_copy(plan, self.tools, Effort(), self.limits)
+        return run_copy(plan, self.objects, self.tools, Effort(), self.limits)
 
     def copy_killed_at(self, effect: int) -> bool:
         """Whether it was killed; it counts as dead afterwards."""
@@ -105,7 +106,8 @@ class World:
         return killed
 
     def sweep(self) -> Swept:
-        return sweep_yard(self.files, self.objects, C2, YARD, lambda: self.now, GRACE)
+        used = partial(used_by, self.objects, C2)
+        return sweep_yard(self.files, used, YARD, lambda: self.now, GRACE)
 
     def fresh(self) -> dict[str, str]:
         """Objects with a fresh copy in C2, and where it is."""
