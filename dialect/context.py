@@ -69,9 +69,10 @@ class Context:
 
     def temporary(self, parts: Sequence[str]) -> str | None:
         """The session's own object of that name, or None."""
-        name = parts[-1] if len(parts) == 1 or parts[0] == "global_temp" else ""
-        names = self.namespace
-        return name if name in names.temp_views or name in names.temp_tables else None
+        if len(parts) > 1 and parts[0] != "global_temp":
+            return None
+        names = [parts[-1]] if len(parts) == 1 else [".".join(parts), parts[-1]]
+        return next((name for name in names if self.builder.session_object(name)), None)
 
     def write(
         self,
@@ -114,6 +115,7 @@ class Context:
         paths_read: Iterable[str] = (),
         paths_written: Iterable[str] = (),
         database_written: str | None = None,
+        cascade: bool = False,
         defines: bool = False,
     ) -> Known:
         """The answer, with all that the queries read."""
@@ -127,6 +129,7 @@ class Context:
             paths_read=(*self.builder.paths, *paths_read),
             paths_written=tuple(paths_written),
             database_written=database_written,
+            cascade=cascade,
             temps=tuple(self.builder.temps),
             effect=effect,
             defined=found if defines else (),

@@ -236,7 +236,8 @@ def _drop(context: Context) -> Known:
     if kind == "VIEW":
         return _drop_table(context, Action.VIEW)
     if kind in _DATABASE:
-        return context.known("drop", database_written=_database_name(words))
+        database = _database_name(words)
+        return context.known("drop", database_written=database, cascade=words.take("CASCADE"))
     if kind == "FUNCTION":
         names = words.names()
         if temporary:

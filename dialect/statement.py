@@ -159,7 +159,8 @@ class Known:
 
     `kind` is a word for messages and scorers (select, insert, ctas, ..). `views` are the views
     read through. `paths_read` and `paths_written` are file locations named in the statement.
-    `database_written` is a database created, altered or dropped. `temps` are the session's
+    `database_written` is a database created, altered or dropped; `cascade` says that it is
+    dropped with all that is in it. `temps` are the session's
     temporary objects that it uses. `defined` is what the query of a view that is made here
     reads: nothing now, all of it when the view is used.
     """
@@ -171,6 +172,7 @@ class Known:
     paths_read: tuple[str, ...] = ()
     paths_written: tuple[str, ...] = ()
     database_written: str | None = None
+    cascade: bool = False
     temps: tuple[str, ...] = ()
     effect: SessionEffect | None = None
     explain: bool = False

@@ -74,6 +74,14 @@ class Loader:
             except NotLoaded:
                 raise MetastoreDown(f"database {name}: the metastore is down") from None
 
+    async def tables_in(self, database: str) -> list[TableRef]:
+        """The tables and views that the database has now. Raises MetastoreDown."""
+
+        def read(client: HmsClient) -> list[TableRef]:
+            return [TableRef(database, name) for name in client.get_all_tables(database)]
+
+        return await self._pool.run(read)
+
     async def load_facts(
         self, tables: Iterable[TableRef], selectors: Selectors | None = None
     ) -> frozenset[TableRef]:

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings import Settings
-from conf.tables import Catalog, NotLoaded, TableInfo
+from conf.tables import Catalog, NotLoaded, TableInfo, TableKind
 from dialect.analyze import analyze
 from dialect.statement import Action, Known, Namespace, Needs, PartitionPredicate, Unknown, Write
 from proxy.errors import Unsettled
@@ -56,6 +56,10 @@ class Loader(Protocol):
         ...
 
     async def load_database(self, name: str) -> None: ...
+
+    async def tables_in(self, database: str) -> list[TableRef]:
+        """The tables and views that the database has now; none when there is no such."""
+        ...
 
     async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> Any:
         """Marks the write as running; the answer is for `close_write`."""
@@ -123,6 +127,8 @@ class Decider:
         for _ in range(MAX_ROUNDS):
             statement = known or await self.analyse(sql, session.namespace())
             known = None
+            if isinstance(statement, Known) and statement.cascade:
+                statement = await self._with_contents(statement)
             tables = tables_needed(statement)
             wanted = _wanted(statement)
             if tables and await self.loader.load_facts(tables, wanted):
@@ -145,6 +151,18 @@ class Decider:
             {name: cluster.filesystem for name, cluster in topology.clusters.items()},
             frozenset(self.settings.views),
         )
+
+    async def _with_contents(self, statement: Known) -> Known:
+        """DROP DATABASE .. CASCADE as the drop of each table and view in it (DC-M4)."""
+        tables = await self.loader.tables_in(statement.database_written or "")
+        await self.loader.load(tables)
+        drops = []
+        for table in tables:
+            info = self.snapshot.table(table)
+            if info is not None:
+                action = Action.VIEW if info.kind is TableKind.VIEW else Action.DROP
+                drops.append(Write(table, action, exists=True))
+        return replace(statement, writes=tuple(drops))
 
     def write_targets(self, writes: Iterable[Write]) -> list[TableRef | PartitionRef]:
         """What has to be marked before these writes: partitions where they can be named.

@@ -144,7 +144,9 @@ class Statement:
         self._go_on()
         link = await self._session.link(cluster)
         self._go_on()
-        writes = statement.writes if isinstance(statement, Known) else ()
+        writes: Sequence[Write] = ()
+        if isinstance(statement, Known) and not statement.explain:
+            writes = statement.writes
         targets = self._decider.write_targets(writes)
         token = await self._decider.loader.open_write(targets) if targets else None
         try:
