@@ -1,0 +1,17 @@
+"""`causeway metastore downgrade`: takes all cluster facts away."""
+
+import argparse
+
+from cli.metastore_upgrade import report
+from cli.migration import add_migration_arguments, migration
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_migration_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    with migration(args) as work:
+        counts = work.downgrade()
+    report(counts, "lost their cluster facts", args.dry_run)
+    return 0

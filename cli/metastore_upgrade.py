@@ -1,0 +1,27 @@
+"""`causeway metastore upgrade`: every table and partition gets the default cluster (DC-S4)."""
+
+import argparse
+
+from cli.migration import add_migration_arguments, migration
+from metastore.upgrade import Counts
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_migration_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    with migration(args) as work:
+        counts = work.upgrade()
+    report(counts, "got a primary cluster", args.dry_run)
+    return 0
+
+
+def report(counts: Counts, what: str, dry_run: bool) -> None:
+    """Two lines of counts."""
+    would = "would have " if dry_run else ""
+    print(
+        f"{counts.tables:,} tables, {counts.partitions:,} partitions, {counts.views:,} views"
+        f" (views have no cluster)\n{counts.changed_tables:,} tables and"
+        f" {counts.changed_partitions:,} partitions {would}{what}"
+    )

@@ -1,0 +1,63 @@
+"""What `causeway metastore upgrade`, `verify` and `downgrade` share."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from cli.target import add_target_arguments, load_settings
+from metastore.hms.client import HmsClient
+from metastore.upgrade import Migration
+
+WIDTH = 30
+PAUSE = 0.2  # seconds between two pictures of the bar
+LINE_PAUSE = 10.0  # seconds between two lines where there is no terminal
+CALL_TIMEOUT = 300.0  # seconds; a batch of changed partitions may take long on a small database
+
+
+class CountBar:
+    """A bar on a terminal, a line now and then elsewhere: call it with what, done and total."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._shown = monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now = monotonic()
+        if now - self._shown < (PAUSE if self._terminal else LINE_PAUSE):
+            return
+        self._shown = now
+        text = f"{what}: {done:,} of {total:,}"
+        if not self._terminal:
+            print(text, file=sys.stderr, flush=True)
+            return
+        filled = WIDTH * done // total if total else 0
+        bar = "#" * filled + "-" * (WIDTH - filled)
+        print(f"\r\x1b[K[{bar}] {text}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def add_migration_arguments(parser: argparse.ArgumentParser) -> None:
+    add_target_arguments(parser)
+    parser.add_argument("--dry-run", action="store_true", help="count, change nothing")
+
+
+@contextmanager
+def migration(args: argparse.Namespace) -> Iterator[Migration]:
+    """A migration of the metastore that the arguments name, with progress on the terminal."""
+    settings = load_settings(args)
+    bar = CountBar()
+    timeout = max(settings.metastore_timeout, CALL_TIMEOUT)
+    try:
+        yield Migration(
+            lambda: HmsClient(settings.metastores, timeout),
+            settings.topology,
+            bar,
+            dry_run=args.dry_run,
+        )
+    finally:
+        bar.clear()
