@@ -32,12 +32,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="where to record copies that a drop leaves behind (docs/metastore-view.md)",
     )
+    parser.add_argument(
+        "--cache",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="answer get_table from memory for so long, where all clients use the views"
+        " (%(default)s: never)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(message)s")
     settings = load_settings(args)
-    uvloop.run(_serve(settings, endpoints(settings, args.ports), args.leftovers))
+    server = ViewServer(settings, args.leftovers, args.cache)
+    uvloop.run(_serve(server, endpoints(settings, args.ports)))
     return 0
 
 
@@ -52,12 +61,12 @@ def endpoints(settings: Settings, ports: str) -> dict[str, Endpoint]:
     return listen or {DEFAULT: _ANY}
 
 
-async def _serve(settings: Settings, listen: dict[str, Endpoint], leftovers: Path | None) -> None:
+async def _serve(server: ViewServer, listen: dict[str, Endpoint]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await ViewServer(settings, leftovers).run(listen, _announce, stop)
+    await server.run(listen, _announce, stop)
 
 
 def _announce(name: str, endpoint: Endpoint) -> None:

@@ -12,6 +12,7 @@ from conf.settings import Settings
 from conf.topology import Endpoint
 from metastore.errors import MetastoreDown
 from metastore.hms.binary import Malformed
+from metastore.net.cache import TableCache
 from metastore.net.leftovers import LeftoverLog
 from metastore.net.session import Session
 from metastore.net.shared import Shared
@@ -29,10 +30,12 @@ Announce = Callable[[str, Endpoint], None]
 class ViewServer:
     """All endpoints of one process."""
 
-    def __init__(self, settings: Settings, leftovers: Path | None = None) -> None:
+    def __init__(
+        self, settings: Settings, leftovers: Path | None = None, cache: float = 0.0
+    ) -> None:
         self._settings = settings
-        self._shared = Shared(LeftoverLog(leftovers))
-        self._clients = 0
+        self._shared = Shared(LeftoverLog(leftovers), TableCache(cache))
+        self._clients: set[asyncio.Task[None]] = set()
 
     async def run(
         self, listen: Mapping[str, Endpoint], announce: Announce, stop: asyncio.Event
@@ -53,6 +56,9 @@ class ViewServer:
                 host, port = server.sockets[0].getsockname()[:2]
                 announce(name, Endpoint(host, port))
             await stop.wait()
+        for client in self._clients:
+            client.cancel()
+        await asyncio.gather(*self._clients, return_exceptions=True)
 
     async def _metastore_answers(self, stop: asyncio.Event) -> bool:
         told = False
@@ -81,18 +87,20 @@ class ViewServer:
         self, view: ClusterView | None
     ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[None, None, None]]:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            if self._clients >= MAX_CLIENTS:
+            task = asyncio.current_task()
+            assert task is not None
+            if len(self._clients) >= MAX_CLIENTS:
                 log.warning("more than %d clients: one turned away", MAX_CLIENTS)
                 writer.close()
                 return
-            self._clients += 1
+            self._clients.add(task)
             try:
                 await self._client(view, reader, writer)
+            except asyncio.CancelledError:
+                pass  # the server ends, and this task with it
             finally:
-                self._clients -= 1
+                self._clients.discard(task)
                 writer.close()
-                with suppress(OSError):
-                    await writer.wait_closed()
 
         return handle
 

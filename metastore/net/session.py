@@ -104,11 +104,25 @@ class Session:
 
     async def _relay(self, call: Call, name: str, view: ClusterView) -> None:
         place, partitions = call.spec.outbound, None
+        if call.spec.name == "get_table" and self._shared.cache.on and len(call.tables()) == 1:
+            await self._send(await self._kept_table(call, name, view))
+            return
         if place is not None and place.shape is Shape.PARTITION:
             for database, table in call.named():
                 now = await self._answered(table_now(view, database, table), view)
                 partitions = None if now is None else now.partitions
         await self._forward(call, name, ReplyStream(place, view, partitions))
+
+    async def _kept_table(self, call: Call, name: str, view: ClusterView) -> bytes:
+        cache = self._shared.cache
+        (table,) = call.tables()
+        reply = cache.get(table)
+        if reply is None:
+            changes = cache.changes
+            reply = await self._upstream.ask(call.data, view)
+            cache.put(table, reply, changes)
+        own = ReplyStream(call.spec.outbound, view).feed(reply)
+        return replies.renamed(own, name, call.sequence)
 
     async def _mutate(self, call: Call, name: str, view: ClusterView) -> None:
         context = Context(view, lambda: uuid.uuid4().hex)

@@ -1,4 +1,4 @@
-"""What all endpoints of one process share: locks, the feed of changes, the record of leftovers."""
+"""What all endpoints of one process share: locks, cache, feed of changes, record of leftovers."""
 
 import asyncio
 from collections.abc import Iterable
@@ -6,6 +6,7 @@ from contextlib import suppress
 from weakref import WeakValueDictionary
 
 from conf.names import TableRef
+from metastore.net.cache import TableCache
 from metastore.net.leftovers import LeftoverLog
 from metastore.view.feed import ChangeFeed, News
 
@@ -13,8 +14,9 @@ from metastore.view.feed import ChangeFeed, News
 class Shared:
     """One a process."""
 
-    def __init__(self, leftovers: LeftoverLog) -> None:
+    def __init__(self, leftovers: LeftoverLog, cache: TableCache) -> None:
         self.leftovers = leftovers
+        self.cache = cache
         self._feed = ChangeFeed()
         self._more = asyncio.Event()
         self._locks: WeakValueDictionary[TableRef, asyncio.Lock] = WeakValueDictionary()
@@ -24,7 +26,8 @@ class Shared:
         return [self._lock(table) for table in sorted(set(tables))]
 
     def changed(self, tables: tuple[TableRef, ...]) -> None:
-        """Tells whoever follows the feed."""
+        """Forgets them, and tells whoever follows the feed."""
+        self.cache.forget(tables)
         self._feed.add(tables)
         self._more.set()
         self._more = asyncio.Event()

@@ -68,6 +68,7 @@ class MethodSpec:
     inbound: tuple[Place, ...] = ()
     outbound: Place | None = None
     meta_exception: int | None = None
+    since: str = ""  # the first version of Hive that has it; empty for 2.3 and before
 
 
 ON_CLUSTER = "_on_cluster"

@@ -50,10 +50,10 @@ def changes(name: str, sequence: int, news: News) -> bytes:
     return _message(REPLY, name, sequence, Struct({0: (STRUCT, Struct(fields))}))
 
 
-def renamed(message: bytes, name: str) -> bytes:
-    """The same message under another method's name."""
-    kind, _, sequence, body = read_message_header(message)
-    return _message(kind, name, sequence, None) + message[body:]
+def renamed(message: bytes, name: str, sequence: int | None = None) -> bytes:
+    """The same message under another method's name, and as the reply to another call."""
+    kind, _, own, body = read_message_header(message)
+    return _message(kind, name, own if sequence is None else sequence, None) + message[body:]
 
 
 def taken_cluster(message: bytes) -> tuple[str, bytes]:
