@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 
 from conf.names import TableRef
-from metastore.errors import NoSuchObject
+from metastore.errors import AlreadyExists, MetastoreRefused, NoSuchObject
 from metastore.hms.binary import I32
 from metastore.hms.bulk import PartitionFacts
-from metastore.hms.nouns import Partition, Table
+from metastore.hms.nouns import Database, Partition, Table
 from pipeline.copy.files import (
     Effort,
     FileEntry,
@@ -47,14 +47,24 @@ class FakeMetastore:
         self.tables: dict[TableRef, Table] = {}
         self.parts: dict[TableRef, dict[str, Partition]] = {}
         self.calls: list[str] = []
+        self.refusals = 0
 
     def add_table(self, table: Table, created: int = 1) -> None:
         table.struct.set(4, I32, created)
         self.tables[table.ref] = deepcopy(table)
         self.parts[table.ref] = {}
 
+    def get_database(self, name: str) -> Database:
+        return Database.make(name, f"file:///{name}.db")
+
+    def drop_table(self, ref: TableRef, *, delete_data: bool = False) -> None:
+        self.effects.happen("drop_table")
+        del self.tables[ref], self.parts[ref]
+
     def create_table(self, table: Table) -> None:
         self.effects.happen("create_table")
+        if table.ref in self.tables:
+            raise AlreadyExists(str(table.ref), "AlreadyExistsException")
         self.add_table(table, created=2)
         self.effects.happen("created_table")
 
@@ -90,6 +100,9 @@ class FakeMetastore:
         self, ref: TableRef, partitions: Iterable[Partition], *, if_not_exists: bool = False
     ) -> None:
         self.effects.happen("add_partitions")
+        self.refusals, refuse = max(self.refusals - 1, 0), self.refusals > 0
+        if refuse:
+            raise MetastoreRefused("not now")
         for each in partitions:
             self.parts[ref].setdefault(each.name(self.tables[ref]), deepcopy(each))
         self.effects.happen("added_partitions")
