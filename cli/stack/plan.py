@@ -85,6 +85,11 @@ class Layout:
         return self.root / "causeway.toml"
 
     @property
+    def leftovers(self) -> Path:
+        """Where the view records copies that a drop leaves behind."""
+        return self.root / "leftovers.jsonl"
+
+    @property
     def derby(self) -> Path:
         return self.root / "metastore_db"
 
@@ -169,7 +174,10 @@ def thrift_server(
 
 
 def view_service(layout: Layout, ports: Ports) -> Service:
-    argv = (*_CAUSEWAY, "metastore", "serve", "--conf", str(layout.settings))
+    argv = (
+        *(*_CAUSEWAY, "metastore", "serve", "--conf", str(layout.settings)),
+        *("--leftovers", str(layout.leftovers)),
+    )
     return _service(VIEW, argv, {}, layout, tuple(ports.views.values()))
 
 
