@@ -18,21 +18,22 @@ def take_over(
     referred to, or a reader may still be at, is never moved.
     """
     here = this_machine()
-    moves: dict[str, str] = {}
+    found: list[tuple[str, str]] = []
     for name, note in notes_in(files, yard).items():
         if name == own.run or note is None or note.alive(clock(), here):
             continue
         there = {f"{yard}/{name}/{child}" for child in files.children(f"{yard}/{name}")}
         there -= {f"{yard}/{name}/{each}" for each in retired_in(files, yard, name)}
         wanted = {object_path(yard, name, each): target for each, target in targets.items()}
-        found = {s: t for s, t in wanted.items() if s in there and t not in moves.values()}
-        if found:
+        pairs = [(source, target) for source, target in wanted.items() if source in there]
+        if pairs:
             files.leave_note(note_path(yard, name), note.taken(own.run).to_text())
-            moves |= found
-    if not moves:
+            found += pairs
+    if not found:
         return 0
     in_use = used(own)
-    return len(files.move({s: t for s, t in moves.items() if s not in in_use}))
+    newest = {target: source for source, target in reversed(found) if source not in in_use}
+    return len(files.move({source: target for target, source in newest.items()}))
 
 
 def retire(files: Files, yard: str, locations: Sequence[str | None]) -> None:
