@@ -119,20 +119,20 @@ class Scope:
 
 
 def scans(root: Node) -> Iterator[Scan]:
-    """Every mention of a table below `root`."""
+    """Every mention of a table below `root`, FROM before sub-queries, left before right."""
     waiting: list[Node] = [root]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Scan):
             yield node
-        waiting.extend(children(node))
+        waiting.extend(reversed(children(node)))
 
 
 def children(node: Node) -> list[Node]:
     if isinstance(node, Join):
         return [node.left, node.right]
     if isinstance(node, Block):
-        return [*node.subplans, *([node.source] if node.source is not None else [])]
+        return [*([node.source] if node.source is not None else []), *node.subplans]
     if isinstance(node, SetOp):
         return list(node.branches)
     if isinstance(node, Lateral | Renamed):
