@@ -82,7 +82,7 @@ class TooMany(CausewayError):
 
     code = "CW207"
     sqlstate = "53300"
-    hint = "Close some, then try again."
+    hint = "Close some, or open a new session, then try again."
 
 
 class TooLarge(CausewayError):

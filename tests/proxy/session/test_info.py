@@ -1,0 +1,14 @@
+"""GetInfo is answered for every kind that the protocol has."""
+
+from TCLIService.ttypes import TGetInfoType
+
+from proxy.session import info
+
+
+def test_every_kind_has_an_answer() -> None:
+    kinds = TGetInfoType._VALUES_TO_NAMES
+    assert len(kinds) > 40
+    for kind in kinds:
+        assert isinstance(info.answer(kind, "ann"), str | int)
+    assert info.answer(TGetInfoType.CLI_USER_NAME, "ann") == "ann"
+    assert info.answer(TGetInfoType.CLI_DBMS_NAME, "ann") == "Spark SQL"

@@ -1,0 +1,131 @@
+"""SASL PLAIN and bare messages: whole, byte by byte, too large, refused."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.errors import WireError
+from proxy.wire.binary import CALL, STRING, Message, encode_message
+from proxy.wire.framing import (
+    COMPLETE,
+    OK,
+    START,
+    Authenticated,
+    BareInbound,
+    Frame,
+    FramingEvent,
+    Inbound,
+    Oversized,
+    SaslInbound,
+    Send,
+    client_negotiation,
+    negotiation_reply,
+)
+
+
+def step(status: int, payload: bytes) -> bytes:
+    return bytes((status,)) + len(payload).to_bytes(4, "big") + payload
+
+
+def frame(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
+
+
+def feed(inbound: Inbound, data: bytes, size: int) -> list[FramingEvent]:
+    events: list[FramingEvent] = []
+    for at in range(0, len(data), size):
+        events += inbound.feed(data[at : at + size])
+    return events
+
+
+CREDENTIALS = b"\0ann\0secret"
+DONE = Send(step(COMPLETE, b""))
+PYTHON = step(START, b"PLAIN") + step(OK, CREDENTIALS)
+JAVA = step(START, b"PLAIN") + step(COMPLETE, CREDENTIALS)
+MESSAGE = encode_message(Message("X", CALL, 1, {1: (STRING, b"abc")}))
+LONG = encode_message(Message("Y", CALL, 2, {1: (STRING, b"q" * 9000)}))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize("hello", [PYTHON, JAVA], ids=["python", "java"])
+def test_a_client_says_who_it_is_then_calls(hello: bytes, size: int) -> None:
+    stream = hello + frame(MESSAGE) + frame(b"") + frame(LONG)
+    assert feed(SaslInbound(), stream, size) == [
+        DONE,
+        Authenticated("ann"),
+        Frame(MESSAGE),
+        Frame(b""),
+        Frame(LONG),
+    ]
+
+
+def test_the_authorisation_id_is_ignored() -> None:
+    hello = step(START, b"PLAIN") + step(OK, b"root\0ann\0x")
+    assert SaslInbound().feed(hello) == [DONE, Authenticated("ann")]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        step(START, b"GSSAPI"),
+        step(OK, b"PLAIN"),
+        step(START, b"PLAIN") + step(OK, b"\0ann\0"),
+        step(START, b"PLAIN") + step(OK, b"\0\0x"),
+        step(START, b"PLAIN") + step(OK, b"ann"),
+        step(START, b"PLAIN") + step(OK, b"\0\xff\xfe\0x"),
+    ],
+)
+def test_a_bad_negotiation_is_answered_and_over(said: bytes) -> None:
+    inbound = SaslInbound()
+    (event,) = inbound.feed(said + frame(MESSAGE))
+    assert isinstance(event, Send)
+    assert event.last
+    assert inbound.feed(frame(MESSAGE)) == []
+
+
+@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", step(9, b""), b"\1\xff\xff\xff\xff"])
+def test_what_is_no_negotiation_is_an_error(said: bytes) -> None:
+    with pytest.raises(WireError):
+        SaslInbound().feed(said)
+
+
+@pytest.mark.parametrize("size", [1, 100, 100_000])
+def test_a_frame_above_the_limit_is_skipped_and_the_next_is_read(size: int) -> None:
+    inbound = SaslInbound(limit=5000)
+    events = feed(inbound, PYTHON + frame(LONG) + frame(MESSAGE), size)
+    assert events[2:] == [Oversized(LONG[:4096], len(LONG)), Frame(MESSAGE)]
+
+
+@pytest.mark.parametrize("size", [1, 100, 100_000])
+def test_bare_messages(size: int) -> None:
+    events = feed(BareInbound(limit=5000), MESSAGE + LONG + MESSAGE, size)
+    assert events == [Frame(MESSAGE), Oversized(LONG[:4096], len(LONG)), Frame(MESSAGE)]
+
+
+def test_a_frame_of_gigabytes_is_not_waited_for() -> None:
+    with pytest.raises(WireError):
+        SaslInbound().feed(PYTHON + b"\x7f\xff\xff\xff")
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_give_events_or_a_wire_error(data: bytes, greeted: bool) -> None:
+    inbound = SaslInbound()
+    try:
+        events = inbound.feed((PYTHON if greeted else b"") + data)
+    except WireError:
+        return
+    assert all(isinstance(event, Send | Authenticated | Frame | Oversized) for event in events)
+
+
+def test_our_own_hello_is_understood() -> None:
+    events = SaslInbound().feed(client_negotiation("bob", "x"))
+    assert events == [DONE, Authenticated("bob")]
+
+
+def test_the_servers_answer() -> None:
+    assert negotiation_reply(step(COMPLETE, b"")) == (True, "", 5)
+    assert negotiation_reply(step(4, b"no")) == (False, "no", 7)
+    for end in range(7):
+        assert negotiation_reply(step(4, b"no")[:end]) is None
+    with pytest.raises(WireError):
+        negotiation_reply(b"\5\xff\xff\xff\xff")
