@@ -40,6 +40,7 @@ from router.report import report
 _NOT_LOOKED_AT = Unknown("no cluster is configured")
 _log = logging.getLogger(__name__)
 _SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0)  # seconds between attempts to learn a write's end
+_REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
 
 
 class _Abandoned(Exception):
@@ -195,7 +196,7 @@ class Statement:
         while True:
             status = await remote.link.poll(remote.operation)
             if status.state in ENDS:
-                return status
+                return await _with_reason(remote, status)
 
     async def _close_write(self, token: Any, ended: bool) -> None:
         if not ended:
@@ -218,6 +219,17 @@ class Statement:
             # The link has just said it; what came between from elsewhere it still has to hear.
             if number is not None and link.known == number - 1:
                 link.known = number
+
+
+async def _with_reason(remote: Remote, status: Status) -> Status:
+    """A Thrift Server says ERROR some 40 ms before it can say why: it is asked again."""
+    for pause in _REASON:
+        failure = status.failure
+        if status.state is not OperationState.ERROR or (failure is not None and failure.message):
+            break
+        await asyncio.sleep(pause)
+        status = await remote.link.poll(remote.operation)
+    return status
 
 
 def _created(writes: Sequence[Write]) -> list[TableRef]:
