@@ -81,7 +81,7 @@ class FakeCluster:
         self.protocols: list[int] = []
         self.configurations: list[dict[str, str]] = []
         self.connections: set[asyncio.StreamWriter] = set()
-        self.poll_time = 5.0
+        self.poll_time = 0.2
         self.sleeping: set[str] = set()  # run until they are cancelled
         self.fails: dict[str, str] = {}
         self.counts: dict[str, int] = {}
