@@ -43,6 +43,7 @@ CALLS = {
     "add_partitions_req": _write(_INVALID, _EXISTS, _META),
     "alter_partitions_with_environment_context": _write(_OPERATION, _META),
     "drop_partition_by_name_with_environment_context": _write(_NONE, _META),
+    "drop_partitions_req": _write(_NONE, _META),
     "get_current_notificationEventId": _read(),
     "get_next_notification": _read(),
     "causeway_changes": _read(),  # of our own views alone

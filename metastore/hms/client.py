@@ -204,6 +204,18 @@ class HmsClient:
         arguments.set(4, BOOL, delete_data)
         self.call("drop_partition_by_name_with_environment_context", arguments)
 
+    def drop_partitions(
+        self, ref: TableRef, names: Iterable[str], *, delete_data: bool = False
+    ) -> None:
+        """Drops those of the named partitions that exist, in batches, each whole or not at all."""
+        for batch in batches(names, BATCH):
+            request = _named(ref)
+            request.set(3, STRUCT, Struct({1: (LIST, strings(batch))}))
+            request.set(4, BOOL, delete_data)
+            request.set(5, BOOL, True)  # no error for one that is gone
+            request.set(8, BOOL, False)
+            self.call("drop_partitions_req", Struct({1: (STRUCT, request)}))
+
     # the notification log
 
     def current_event(self) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
 from conf.partitions import PartitionKey
 from conf.placement import (
+    RESERVED_PREFIX,
     BadPlacement,
     Copy,
     Placement,
@@ -40,14 +41,16 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A table as a copy needs it. `created` is in epoch seconds and survives a rename."""
+    """A table as a copy needs it. `created` is in epoch seconds and survives a rename; `placed`
+    says that its parameters have facts of Causeway's.
+    """
 
     ref: TableRef
     keys: tuple[PartitionKey, ...]
     created: int
     location: str
     placement: Placement
-    managed: bool
+    placed: bool
 
     @property
     def partitioned(self) -> bool:
@@ -111,7 +114,7 @@ class Objects:
             created=int(table.struct.get(_CREATED) or 0),
             location=data_location(table),
             placement=self._facts.placement(table),
-            managed=table.kind == "MANAGED_TABLE",
+            placed=any(key.startswith(RESERVED_PREFIX) for key in table.parameters),
         )
 
     def names(self, state: TableState) -> list[str]:
@@ -149,6 +152,16 @@ class Objects:
             self._facts.change_table(ref, lambda old: old.without_copy(cluster))
             return
         self._facts.change_partitions(ref, names, lambda _, old: old.without_copy(cluster))
+
+    def announce(self, state: TableState) -> None:
+        """Partitions were dropped: whoever remembers the table's looks again. A table without
+        facts is not given any.
+        """
+        if state.placed:
+            fresh = new_id()
+            self._facts.change_table(
+                state.ref, lambda old: old.with_partition_facts(fresh, uniform=old.uniform)
+            )
 
     def _publish_table(
         self, ref: TableRef, cluster: ClusterName, new: Publication

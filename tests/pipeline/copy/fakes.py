@@ -118,6 +118,14 @@ class FakeMetastore:
             self.parts[ref][each.name(self.tables[ref])] = deepcopy(each)
         self.effects.happen("altered_partitions")
 
+    def drop_partitions(
+        self, ref: TableRef, names: Iterable[str], *, delete_data: bool = False
+    ) -> None:
+        self.effects.happen("drop_partitions")
+        for name in names:
+            self.parts[ref].pop(name, None)
+        self.effects.happen("dropped_partitions")
+
     def drop_partition(self, ref: TableRef, name: str, *, delete_data: bool = False) -> None:
         self.effects.happen("drop_partition")
         if name not in self.parts[ref]:

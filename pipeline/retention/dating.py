@@ -1,0 +1,114 @@
+"""From partition values to times and back."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from conf.names import parse_partition_name
+from pipeline.errors import BadRetention
+
+_PARTS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE")
+_VARIABLE = re.compile(r"\$\{(YEAR|MONTH|DAY|HOUR|MINUTE)\}")
+_WIDTH = {"YEAR": 4, "MONTH": 2, "DAY": 2, "HOUR": 2, "MINUTE": 2}
+_FIRST = {"YEAR": 1, "MONTH": 1, "DAY": 1, "HOUR": 0, "MINUTE": 0}
+
+Keys = Sequence[tuple[str, str]]  # (key, template) in the table's key order
+
+
+@dataclass(frozen=True, slots=True)
+class Dating:
+    """How the keys of one table tell a time. `dated` has the keys with variables, in order, and
+    their templates; `static` those with a fixed value. Times are in UTC.
+    """
+
+    dated: tuple[tuple[str, str], ...]
+    static: tuple[tuple[str, str], ...]
+
+    @property
+    def finest(self) -> str:
+        """The smallest unit that is told."""
+        return max(_told(self.dated), key=_PARTS.index)
+
+    def truncated(self, time: datetime) -> datetime:
+        """The start of the finest unit in which `time` lies."""
+        finer = _PARTS[_PARTS.index(self.finest) + 1 :]
+        first = {name.lower(): _FIRST[name] for name in finer}
+        start = time.astimezone(UTC).replace(second=0, microsecond=0)
+        return start.replace(**first)  # type: ignore[arg-type]
+
+    def values(self, time: datetime) -> tuple[tuple[str, str], ...]:
+        """The dated keys' values at a time."""
+        return tuple((key, _fill(template, time)) for key, template in self.dated)
+
+
+def read_dating(keys: Keys) -> Dating:
+    """Raises BadRetention unless the templates tell a year and leave no gap below it."""
+    dated = tuple((key, text) for key, text in keys if _VARIABLE.search(text))
+    static = tuple((key, text) for key, text in keys if not _VARIABLE.search(text))
+    told = _told(dated)
+    if not told:
+        raise BadRetention("no partition key has a date.")
+    wanted = _PARTS[: _PARTS.index(max(told, key=_PARTS.index)) + 1]
+    missing = [name for name in wanted if name not in told]
+    if missing:
+        raise BadRetention(f"the partition keys tell no {missing[0].lower()}.")
+    if len(set(told)) != len(told):
+        raise BadRetention("the partition keys tell a part of the date twice.")
+    return Dating(dated, static)
+
+
+class Reader:
+    """Reads the dates of many partitions of one table; remembers each distinct value."""
+
+    def __init__(self, dating: Dating) -> None:
+        self._static = dict(dating.static)
+        self._patterns = [(key, _pattern(template)) for key, template in dating.dated]
+        self._known: dict[tuple[str | None, ...], datetime | None] = {}
+
+    def read(self, name: str) -> tuple[bool, datetime | None]:
+        """Whether the static keys match, and the partition's date, None when it tells none."""
+        spec = dict(parse_partition_name(name))
+        if any(spec.get(key) != value for key, value in self._static.items()):
+            return False, None
+        return True, self.date(spec)
+
+    def date(self, spec: Mapping[str, str]) -> datetime | None:
+        values = tuple(spec.get(key) for key, _ in self._patterns)
+        if values not in self._known:
+            self._known[values] = self._parse(values)
+        return self._known[values]
+
+    def _parse(self, values: Sequence[str | None]) -> datetime | None:
+        parts = dict(_FIRST)
+        for value, (_, pattern) in zip(values, self._patterns, strict=True):
+            match = pattern.fullmatch(value or "")
+            if match is None:
+                return None
+            parts.update({name: int(text) for name, text in match.groupdict().items()})
+        try:
+            year, month, day, hour, minute = (parts[name] for name in _PARTS)
+            return datetime(year, month, day, hour, minute, tzinfo=UTC)
+        except ValueError:
+            return None
+
+
+def _told(dated: Keys) -> list[str]:
+    """The names of the variables, as often as they are told."""
+    return [str(name) for _, template in dated for name in _VARIABLE.findall(template)]
+
+
+def _fill(template: str, time: datetime) -> str:
+    def text(match: re.Match[str]) -> str:
+        return f"{getattr(time, match[1].lower()):0{_WIDTH[match[1]]}d}"
+
+    return _VARIABLE.sub(text, template)
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    pieces, at = [], 0
+    for match in _VARIABLE.finditer(template):
+        pieces.append(re.escape(template[at : match.start()]))
+        pieces.append(f"(?P<{match[1]}>[0-9]{{{_WIDTH[match[1]]}}})")
+        at = match.end()
+    return re.compile("".join(pieces) + re.escape(template[at:]))

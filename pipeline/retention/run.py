@@ -1,0 +1,199 @@
+"""Drops what a retention plan names: metadata first, then data, and nothing is forgotten between.
+
+The locations about to be deleted are noted below the table before their partitions are dropped;
+a run that dies leaves the note, and the next one deletes what no partition refers to any more.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from conf.names import ClusterName, TableRef
+from metastore.hms.client import HmsClient, batches
+from pipeline.copy.files import Files
+from pipeline.copy.placing import Object, Objects
+from pipeline.copy.replica_plan import base_of
+from pipeline.retention.plan import Candidate, Policy, RetentionPlan
+
+BATCH = 500
+_NOTE = "_causeway/evicting"
+
+Emit = Callable[[Mapping[str, object]], None]
+
+
+class Stop(Protocol):
+    """Raises when the right to go on was lost; called before every batch."""
+
+    def __call__(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Evicted:
+    """What was dropped. `busy` partitions are being written and were left for the next time;
+    `shared` directories hold data of partitions that stay, and stay themselves.
+    """
+
+    partitions: list[str] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
+    busy: list[str] = field(default_factory=list)
+    shared: list[str] = field(default_factory=list)
+    directories: int = 0
+
+
+def candidates(objects: Objects, policy: Policy) -> list[Candidate]:
+    """Every partition of the policy's table; copies are looked at only if any has a limit."""
+    state = objects.table(policy.table)
+    names = objects.names(state)
+    if not policy.copies:
+        return [Candidate(name) for name in names]
+    return [
+        Candidate(each.name, frozenset(copy.cluster for copy in each.placement.copies))
+        for each in objects.objects(state, names)
+    ]
+
+
+def run_retention(
+    plan: RetentionPlan,
+    client: HmsClient,
+    objects: Objects,
+    files: Files,
+    emit: Emit,
+    check: Stop = lambda: None,
+) -> Evicted:
+    """Carries the plan out. Every eviction is an event before it happens (FA-V5)."""
+    state = objects.table(plan.table)
+    base = base_of(state.location)
+    in_use = InUse(base, objects.objects(state, objects.names(state)))
+    running = _Eviction(plan, client, objects, files, emit, in_use, f"{base}/{_NOTE}", Evicted())
+    running.finish_last()
+    for batch in batches([(each.name, each.cluster) for each in plan.copies], BATCH):
+        check()
+        for cluster in sorted({cluster for _, cluster in batch}):
+            names = [name for name, where in batch if where == cluster]
+            running.drop_copies(names, cluster)
+    for names in batches([each.name for each in plan.evictions], BATCH):
+        check()
+        running.drop(names)
+    objects.announce(state)
+    return running.report
+
+
+@dataclass(slots=True)
+class _Eviction:
+    plan: RetentionPlan
+    client: HmsClient
+    objects: Objects
+    files: Files
+    emit: Emit
+    in_use: "InUse"
+    _note: str
+    report: Evicted
+
+    @property
+    def ref(self) -> TableRef:
+        return self.plan.table
+
+    def finish_last(self) -> None:
+        """Deletes what an earlier run dropped and did not live to delete."""
+        text = self.files.note(self._note)
+        if text is not None:
+            noted: dict[str, str] = json.loads(text)
+            self._delete(list(noted))
+            self.files.delete([self._note])
+
+    def drop_copies(self, names: Sequence[str], cluster: ClusterName) -> None:
+        """Copies alone: their primary stays."""
+        locations = {}
+        for each in (found := self._idle(names)):
+            copy = each.placement.copy_in(cluster)
+            if copy is not None:
+                locations[copy.location.rstrip("/")] = f"{each.name} in {cluster}"
+        self._announce(locations)
+        self.objects.withdraw(self.ref, cluster, [each.name for each in found])
+        self.report.copies += locations.values()
+        for each in found:
+            self.in_use.settle(each.name, set(places_of(each)) - locations.keys())
+        self._delete(list(locations))
+        self.files.delete([self._note])
+
+    def drop(self, names: Sequence[str]) -> None:
+        """Partitions, with their copies and all their data."""
+        locations: dict[str, str] = {}
+        for each in (found := self._idle(names)):
+            locations[each.location.rstrip("/")] = each.name
+            for copy in each.placement.copies:
+                locations[copy.location.rstrip("/")] = f"{each.name} in {copy.cluster}"
+        self._announce(locations)
+        gone = [each.name for each in found]
+        self.client.drop_partitions(self.ref, gone, delete_data=False)
+        self.report.partitions += gone
+        for name in gone:
+            self.in_use.settle(name, ())
+        self._delete(list(locations))
+        self.files.delete([self._note])
+
+    def _idle(self, names: Sequence[str]) -> list[Object]:
+        found = self.objects.objects(self.objects.table(self.ref), names)
+        self.report.busy += [each.name for each in found if each.placement.writing]
+        return [each for each in found if not each.placement.writing]
+
+    def _announce(self, locations: Mapping[str, str]) -> None:
+        """Writes down what is about to go, for people and for a run after this one."""
+        self.files.leave_note(self._note, json.dumps(dict(locations)))
+        for location, what in locations.items():
+            self.emit(
+                {"event": "evict", "table": str(self.ref), "object": what, "location": location}
+            )
+
+    def _delete(self, locations: Sequence[str]) -> None:
+        """Only what no other partition's data lies in, above or below."""
+        safe = [location for location in locations if not self.in_use.touches(location)]
+        self.files.delete(safe)
+        self.report.directories += len(safe)
+        self.report.shared += [location for location in locations if location not in safe]
+
+
+class InUse:
+    """The directories of a table and of its partitions and copies that stay."""
+
+    def __init__(self, base: str, objects: Sequence[Object]) -> None:
+        self._base = base
+        self._by_name = {each.name: places_of(each) for each in objects}
+        self._exact: Counter[str] = Counter()
+        self._above: Counter[str] = Counter()
+        for places in self._by_name.values():
+            self._count(places, 1)
+
+    def settle(self, name: str, places: Iterable[str]) -> None:
+        """The object refers to these from now on."""
+        self._count(self._by_name.get(name, ()), -1)
+        self._by_name[name] = tuple(places)
+        self._count(self._by_name[name], 1)
+
+    def touches(self, location: str) -> bool:
+        """Whether deleting it would take away anything else."""
+        place = location.rstrip("/")
+        if place == self._base or self._base.startswith(f"{place}/"):
+            return True
+        above = any(self._exact[each] for each in _ancestors(place))
+        return above or self._exact[place] > 0 or self._above[place] > 0
+
+    def _count(self, places: Sequence[str], change: int) -> None:
+        for place in places:
+            self._exact[place] += change
+            for each in _ancestors(place):
+                self._above[each] += change
+
+
+def places_of(each: Object) -> tuple[str, ...]:
+    """The directories of an object and of its copies."""
+    copies = (copy.location for copy in each.placement.copies)
+    return tuple(location.rstrip("/") for location in (each.location, *copies))
+
+
+def _ancestors(place: str) -> Iterator[str]:
+    while "/" in place:
+        place = place.rpartition("/")[0]
+        yield place
