@@ -48,11 +48,15 @@ Emit = Callable[[Mapping[str, object]], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`workers` instances at once; a lease of `lease` seconds, renewed three times in it."""
+    """`workers` instances at once; a lease of `lease` seconds, renewed three times in it; a
+    round at least every `poll` seconds. Only entities of `user` are run: a server acts as one
+    user (FA-S1). None: of everyone.
+    """
 
     workers: int = 4
     lease: float = 60.0
     poll: float = 10.0
+    user: str | None = None
 
 
 class Service:
@@ -108,10 +112,10 @@ class Service:
             if not busy:
                 self._woken.wait(self._limits.poll)
 
-    def until_idle(self, patience: float = 3600.0) -> None:
+    def until_idle(self, patience: float = 86400.0, stop: threading.Event | None = None) -> None:
         """Until nothing can be done any more at the clock's present time."""
         end = time.monotonic() + patience
-        while time.monotonic() < end:
+        while time.monotonic() < end and not (stop and stop.is_set()):
             self._woken.clear()
             if not self.tick():
                 if not self._held():
@@ -124,6 +128,8 @@ class Service:
         done = [self._change(recover(each, now)) for each in self._store.orphans()]
         book = read_book(self._store)
         for key, entity in book.running():
+            if self._limits.user not in (None, book.owner(key)):
+                continue
             done.append(self._tick_entity(book, key, entity, now))
         return any(done)
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -44,17 +45,16 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(scope="module")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql() -> Iterator[str]:
     """A server of our own on a Unix socket; skipped where PostgreSQL or psycopg is absent."""
     pytest.importorskip("psycopg", reason="psycopg is not installed")
     if shutil.which("pg_ctl") is None or shutil.which("initdb") is None:
         pytest.skip("PostgreSQL's pg_ctl and initdb are not on PATH")
-    home = tmp_path_factory.mktemp("pg")
+    home = Path(tempfile.mkdtemp(prefix="causeway-pg-"))
     as_user: list[str] = []
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
         as_user = ["runuser", "-u", "nobody", "--"]
-        for parent in (home, home.parent, home.parent.parent):
-            parent.chmod(0o777)
+        home.chmod(0o777)
     start = [*as_user, "initdb", "-D", f"{home}/data", "-U", "causeway", "-A", "trust"]
     made = subprocess.run(start, capture_output=True, text=True)
     if made.returncode:
@@ -70,6 +70,7 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"postgresql://causeway@/postgres?host={home}"
     finally:
         subprocess.run([*control, "-m", "immediate", "stop"], stdout=subprocess.DEVNULL)
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,0 +1,271 @@
+"""`causeway entity`: validate, submit and schedule clusters, feeds and processes.
+
+    causeway entity validate FILE... [--document-only]
+    causeway entity eval "today(0,0)" --at 2012-04-21T05:00Z
+    causeway entity submit FILE... ; causeway entity schedule feed NAME
+    causeway entity suspend|resume|delete|definition|dependency|status TYPE NAME
+    causeway entity update TYPE NAME FILE ; causeway entity list
+
+Exit status: 0 done, 1 something is not valid or was refused, 2 wrong usage.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from cli.lifecycle_options import (
+    EngineCheck,
+    add_entity_name,
+    add_pig_option,
+    add_store_options,
+    key_of,
+    lenient,
+    now_of,
+    open_store,
+    store_exists,
+    strict,
+    time_option,
+)
+from pipeline.entities import document, expression, grammar, rules, tree
+from pipeline.entities.calendar import format_time
+from pipeline.entities.errors import BadDocument, BadExpression, Problem
+from pipeline.entities.model import Cluster, Entity, EntityKey, Feed, Kind
+from pipeline.lifecycle import register
+from pipeline.lifecycle.work import World
+
+_ORDER = {Kind.CLUSTER: 0, Kind.FEED: 1, Kind.PROCESS: 2}
+_OUTSIDE = {"datasource"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _validate(commands.add_parser("validate", help="check documents"))
+    evaluate = commands.add_parser("eval", help="print the time that an EL expression means")
+    evaluate.add_argument("expression", metavar="EXPRESSION")
+    evaluate.add_argument("--at", type=time_option, required=True, metavar="TIME")
+    submit = commands.add_parser("submit", help="keep new entities")
+    submit.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    _add_set(submit)
+    add_store_options(submit)
+    update = commands.add_parser("update", help="replace an entity's definition")
+    add_entity_name(update)
+    update.add_argument("file", type=Path, metavar="FILE")
+    _add_set(update)
+    add_store_options(update)
+    for name, text in _ON_ONE.items():
+        one = commands.add_parser(name, help=text)
+        add_entity_name(one)
+        add_store_options(one)
+        if name == "schedule":
+            add_pig_option(one)
+            one.add_argument("--at", type=time_option, metavar="TIME", help="as if it were then")
+    listing = commands.add_parser("list", help="all entities")
+    listing.add_argument("--type", choices=[each.value for each in Kind])
+    add_store_options(listing)
+
+
+_ON_ONE = {
+    "schedule": "let a feed or process run",
+    "suspend": "start nothing more of it",
+    "resume": "let it go on",
+    "delete": "forget it and its instances",
+    "definition": "print its document",
+    "dependency": "what it refers to and what refers to it",
+    "status": "submitted, running or suspended",
+}
+
+
+def _validate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--document-only", action="store_true", help="without what the document refers to"
+    )
+    parser.add_argument("--all", action="store_true", help="every problem, a line each")
+    _add_set(parser)
+    add_store_options(parser)
+
+
+def _add_set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="fill in the placeholder ##NAME##",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    return _COMMANDS[args.command](args)
+
+
+def _read(path: Path, args: argparse.Namespace) -> bytes:
+    """The document, placeholders filled. Raises BadDocument when it cannot be read."""
+    values = dict(each.partition("=")[::2] for each in args.set)
+    try:
+        with path.open("rb") as file:
+            data = file.read(tree.MAX_BYTES + 1)
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}"
+        raise BadDocument((Problem(1, "document", reason),), str(path)) from None
+    return document.substitute(data, values)
+
+
+def _run_validate(args: argparse.Namespace) -> int:
+    documents = {path: _checked(path, args) for path in args.files}
+    world = None if args.document_only else _world(args, documents.values())
+    status = 0
+    for path, found in documents.items():
+        if isinstance(found, BadDocument):
+            problems: tuple[Problem, ...] = found.problems
+        elif found is None:
+            problems = ()
+        else:
+            problems = rules.alone(found)
+            if world is not None:
+                problems = tuple(sorted((*problems, *rules.among(found, world))))
+        status |= _tell(path, problems, args.all)
+    return status
+
+
+def _checked(path: Path, args: argparse.Namespace) -> Entity | BadDocument | None:
+    """An entity, why it is none, or None for a sound document of another system."""
+    try:
+        data = _read(path, args)
+        root = tree.parse(data)
+        if problems := grammar.check(root):
+            return BadDocument(problems)
+        return None if root.name in _OUTSIDE else document.read(data)
+    except BadDocument as error:
+        return error
+
+
+def _world(args: argparse.Namespace, found: Iterable[object]) -> World:
+    """What is submitted, overlaid by the sound documents on the command line."""
+    entities: dict[EntityKey, Entity] = {}
+    if store_exists(args.store):
+        entities.update(register.read_book(open_store(args)).entities)
+    for each in found:
+        if each is not None and not isinstance(each, BadDocument):
+            assert isinstance(each, Entity)
+            entities[each.key] = each
+    return World(
+        {each.name: each for each in entities.values() if isinstance(each, Cluster)},
+        {each.name: each for each in entities.values() if isinstance(each, Feed)},
+    )
+
+
+def _tell(path: Path, problems: tuple[Problem, ...], every: bool) -> int:
+    if not problems:
+        print(f"{path}: valid")
+        return 0
+    for problem in problems if every else problems[:1]:
+        more = "" if every or len(problems) == 1 else f" (and {len(problems) - 1} more: --all)"
+        print(f"{path}:{problem}{more}")
+    return 1
+
+
+def _run_eval(args: argparse.Namespace) -> int:
+    found = expression.parse(args.expression)
+    if not isinstance(found, expression.At):
+        raise BadExpression(f"{found.text} depends on which instances exist: it is no time.")
+    print(format_time(found.of(args.at)))
+    return 0
+
+
+def _run_submit(args: argparse.Namespace) -> int:
+    """In the order of reference: clusters, feeds, processes."""
+    store = open_store(args)
+    documents = []
+    for path in args.files:
+        data = _read(path, args)
+        documents.append((path, data, _entity(path, data)))
+    for path, data, _ in sorted(documents, key=lambda each: _ORDER[each[2].key.kind]):
+        try:
+            print(register.submit(store, data, args.user, now_of(args), lenient))
+        except BadDocument as error:
+            raise BadDocument(error.problems, str(path)) from None
+    return 0
+
+
+def _entity(path: Path, data: bytes) -> Entity:
+    try:
+        return document.read(data)
+    except BadDocument as error:
+        raise BadDocument(error.problems, str(path)) from None
+
+
+def _run_update(args: argparse.Namespace) -> int:
+    data = _read(args.file, args)
+    _entity(args.file, data)
+    print(register.update(open_store(args), key_of(args), data, args.user, lenient))
+    return 0
+
+
+def _run_schedule(args: argparse.Namespace) -> int:
+    store, key, now = open_store(args), key_of(args), now_of(args)
+    print(register.schedule(store, key, args.user, now, EngineCheck(args.pig), strict))
+    return 0
+
+
+def _run_suspend(args: argparse.Namespace) -> int:
+    print(register.suspend(open_store(args), key_of(args), args.user))
+    return 0
+
+
+def _run_resume(args: argparse.Namespace) -> int:
+    print(register.resume(open_store(args), key_of(args), args.user))
+    return 0
+
+
+def _run_delete(args: argparse.Namespace) -> int:
+    print(register.delete(open_store(args), key_of(args), args.user))
+    return 0
+
+
+def _run_definition(args: argparse.Namespace) -> int:
+    stored = register.find(register.read_book(open_store(args)), key_of(args))
+    sys.stdout.buffer.write(stored.document.rstrip() + b"\n")
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def _run_dependency(args: argparse.Namespace) -> int:
+    book, key = register.read_book(open_store(args)), key_of(args)
+    register.find(book, key)
+    for each in register.dependencies(book, key):
+        print(f"uses {each}")
+    for each in register.dependents(book, key):
+        print(f"used by {each}")
+    return 0
+
+
+def _run_status(args: argparse.Namespace) -> int:
+    stored = register.find(register.read_book(open_store(args)), key_of(args))
+    since = f" since {format_time(stored.scheduled)}" if stored.scheduled else ""
+    print(f"{stored.key}: {stored.status}{since}, submitted by {stored.owner}")
+    return 0
+
+
+def _run_list(args: argparse.Namespace) -> int:
+    for each in open_store(args).entities():
+        if args.type in (None, each.key.kind.value):
+            print(f"{each.key.kind.value:8} {each.key.name:40} {each.status:10} {each.owner}")
+    return 0
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "validate": _run_validate,
+    "eval": _run_eval,
+    "submit": _run_submit,
+    "update": _run_update,
+    "schedule": _run_schedule,
+    "suspend": _run_suspend,
+    "resume": _run_resume,
+    "delete": _run_delete,
+    "definition": _run_definition,
+    "dependency": _run_dependency,
+    "status": _run_status,
+    "list": _run_list,
+}

@@ -1,0 +1,156 @@
+"""`causeway lifecycle`: run what is scheduled.
+
+    causeway lifecycle serve [--once] [--at TIME] [--workers N]
+    causeway lifecycle plan [--at TIME]
+
+`serve` runs the entities that its user submitted, until it is told to stop; several may share
+one store. With --once it ends when nothing is left to do. --at sets the clock, which then runs
+on from there (with --once it stands still): the past, lived through again. `plan` prints what
+a round would do and does nothing. Events go to standard error as JSON, an object a line.
+"""
+
+import argparse
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.copy import parse_bytes
+from cli.lifecycle_options import (
+    add_pig_option,
+    add_store_options,
+    now_of,
+    open_store,
+    time_option,
+)
+from conf.names import ClusterName
+from pipeline.copy.endpoints import read_endpoints
+from pipeline.copy.files import Effort
+from pipeline.entities.calendar import format_time
+from pipeline.lifecycle import plan as planning
+from pipeline.lifecycle import register
+from pipeline.lifecycle.clock import Clock, RunningClock, SetClock, SystemClock
+from pipeline.lifecycle.engine import ClusterActions
+from pipeline.lifecycle.plan import Change, Create, Look, Run, Step
+from pipeline.lifecycle.service import Limits, Service
+from pipeline.processes.commands import Programs, find_spark_submit
+
+if TYPE_CHECKING:
+    from pipeline.copy.files import Files
+
+_STOP = (signal.SIGTERM, signal.SIGINT)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    serve = commands.add_parser("serve", help="run what is scheduled")
+    add = serve.add_argument
+    add("--once", action="store_true", help="until nothing is left to do, then end")
+    add("--workers", type=int, default=4, metavar="N", help="instances at once (%(default)s)")
+    add("--poll", type=float, default=10.0, metavar="SECONDS", help="between rounds (%(default)s)")
+    add("--lease", type=float, default=60.0, metavar="SECONDS", help="of a claim (%(default)s)")
+    add("--master", default="local[*]", help="Spark master of copies (%(default)s)")
+    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE")
+    add("--spark-submit", default=find_spark_submit(), help="of Spark processes (%(default)s)")
+    add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="per endpoint, * the rest")
+    add("--default-cluster", metavar="NAME", help="hive.default.cluster.name of shared metastores")
+    add("--checksum", action=argparse.BooleanOptionalAction, default=True, help="read back")
+    add("--bandwidth", type=parse_bytes, default=0, metavar="BYTES", help="a second, e.g. 100m")
+    add_pig_option(serve)
+    plan = commands.add_parser("plan", help="what a round would do now")
+    for each in (serve, plan):
+        each.add_argument("--at", type=time_option, metavar="TIME", help="as if it were then")
+        add_store_options(each)
+
+
+def run(args: argparse.Namespace) -> int:
+    return _plan(args) if args.command == "plan" else _serve(args)
+
+
+def _serve(args: argparse.Namespace) -> int:
+    os.environ["HADOOP_USER_NAME"] = args.user
+    name = f"{socket.gethostname()}:{os.getpid()}"
+    limits = Limits(max(1, args.workers), args.lease, args.poll, args.user)
+    stop = threading.Event()
+    for each in _STOP:
+        signal.signal(each, lambda *_: stop.set())
+    service = Service(open_store(args), _actions(args), _clock(args), name, limits, _emit)
+    try:
+        if args.once:
+            service.until_idle(stop=stop)
+        else:
+            _emit({"event": "serving", "server": name, "user": args.user})
+            service.serve(stop)
+    finally:
+        service.close(give_up=stop.is_set())
+    return 0
+
+
+def _clock(args: argparse.Namespace) -> Clock:
+    if args.at is None:
+        return SystemClock()
+    return SetClock(args.at) if args.once else RunningClock(args.at)
+
+
+def _actions(args: argparse.Namespace) -> ClusterActions:
+    return ClusterActions(
+        files=_Files(args),
+        programs=Programs(args.spark_submit, args.pig),
+        effort=Effort(checksum=args.checksum, bandwidth=args.bandwidth),
+        default=ClusterName(args.default_cluster) if args.default_cluster else None,
+    )
+
+
+class _Files:
+    """Spark's file systems, opened when first needed, once."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._args = args
+        self._lock = threading.Lock()
+        self._files: Files | None = None
+
+    def __call__(self) -> "Files":
+        with self._lock:
+            if self._files is None:
+                from pipeline.spark.carrier import SparkFiles
+                from pipeline.spark.session import open_session
+
+                conf = dict(each.partition("=")[::2] for each in self._args.spark_conf)
+                endpoints = read_endpoints(self._args.hadoop_conf, Path.cwd())
+                session = open_session(self._args.master, conf, "causeway lifecycle")
+                self._files = SparkFiles(session, endpoints)
+            return self._files
+
+
+def _emit(event: Mapping[str, object]) -> None:
+    print(json.dumps(event), file=sys.stderr, flush=True)
+
+
+def _plan(args: argparse.Namespace) -> int:
+    store, now = open_store(args), now_of(args)
+    book = register.read_book(store)
+    for key, _ in book.running():
+        for schedule in register.schedules_of(book, key, now):
+            for step in planning.plan(schedule, store.situation(schedule.key), now):
+                print(_words(step))
+    return 0
+
+
+def _words(step: Step) -> str:
+    match step:
+        case Create():
+            first, last = step.nominals[0], step.nominals[-1]
+            span = f"{format_time(first)} .. {format_time(last)}"
+            skipped = f", {len(step.skipped)} skipped" if step.skipped else ""
+            return f"create {len(step.nominals)} of {step.schedule.key}: {span}{skipped}"
+        case Look():
+            return f"look   {step.instance.key}: {len(step.needs)} inputs"
+        case Change():
+            return f"change {step.before.key}: {step.what} {step.message}".rstrip()
+        case Run():
+            return f"run    {step.before.key}"

@@ -1,0 +1,107 @@
+"""What the three lifecycle commands share: where the store is, who asks, what time it is."""
+
+import argparse
+import getpass
+import os
+import sys
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from metastore.errors import MetastoreError
+from pipeline.entities.calendar import parse_time
+from pipeline.entities.errors import Problem
+from pipeline.entities.model import Engine, Entity, EntityKey, Kind
+from pipeline.lifecycle import tables
+from pipeline.lifecycle.clock import SystemClock
+from pipeline.lifecycle.errors import CannotSchedule
+from pipeline.lifecycle.store import Store
+from pipeline.lifecycle.work import World
+
+DEFAULT_STORE = ".causeway/lifecycle.db"
+
+
+def add_store_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--store",
+        default=os.environ.get("CAUSEWAY_STORE", DEFAULT_STORE),
+        metavar="URL",
+        help="SQLite file or postgresql://.. (%(default)s; CAUSEWAY_STORE)",
+    )
+    parser.add_argument(
+        "--user",
+        default=getpass.getuser(),
+        help="who asks; entities run as, and obey only, their submitter (%(default)s)",
+    )
+
+
+def add_entity_name(parser: argparse.ArgumentParser) -> None:
+    kinds = [each.value for each in Kind]
+    parser.add_argument("kind", choices=kinds, metavar="TYPE", help=", ".join(kinds))
+    parser.add_argument("name", metavar="NAME")
+
+
+def key_of(args: argparse.Namespace) -> EntityKey:
+    return EntityKey(Kind(args.kind), args.name)
+
+
+def open_store(args: argparse.Namespace) -> Store:
+    return Store(args.store)
+
+
+def store_exists(url: str) -> bool:
+    """False only for a file that is not there: reading shall not make one."""
+    return url.startswith("postgres") or Path(url.removeprefix("sqlite:///")).exists()
+
+
+def time_option(text: str) -> datetime:
+    """A time of the command line. Raises argparse's error."""
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def now_of(args: argparse.Namespace) -> datetime:
+    given: datetime | None = getattr(args, "at", None)
+    return given or SystemClock().now()
+
+
+class EngineCheck:
+    """Why an engine cannot run here, or None."""
+
+    def __init__(self, pig: str | None) -> None:
+        self._pig = pig
+
+    def __call__(self, engine: Engine) -> str | None:
+        if engine is Engine.OOZIE:
+            return "engine oozie is not run here: write the workflow as a hive or spark process"
+        if engine is Engine.PIG and not self._pig:
+            return "engine pig: no pig command is configured (--pig or CAUSEWAY_PIG)"
+        return None
+
+
+def add_pig_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pig",
+        default=os.environ.get("CAUSEWAY_PIG"),
+        metavar="COMMAND",
+        help="runs Pig scripts (CAUSEWAY_PIG)",
+    )
+
+
+def strict(entity: Entity, world: World, user: str) -> Iterable[Problem]:
+    """What the metastores say; one that does not answer is a reason not to schedule."""
+    try:
+        return tuple(tables.against(entity, world, user))
+    except MetastoreError as error:
+        raise CannotSchedule(f"{entity.key}: its metastore cannot be asked: {error}") from error
+
+
+def lenient(entity: Entity, world: World, user: str) -> Iterable[Problem]:
+    """What the metastores say; one that does not answer is asked again when scheduling."""
+    try:
+        return tuple(tables.against(entity, world, user))
+    except MetastoreError as error:
+        print(f"causeway: {entity.key}: tables are checked later: {error}", file=sys.stderr)
+        return ()

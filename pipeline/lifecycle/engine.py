@@ -1,0 +1,275 @@
+"""`work.Actions` on real clusters: replication, eviction and processes.
+
+Two clusters that share the metastore and name the same table replicate by a secondary copy;
+all others by export and import between metastores. The registry, write and execute interfaces
+of the cluster entities say where everything is.
+"""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from conf.names import ClusterName, TableRef, partition_name
+from metastore.errors import NoSuchObject
+from metastore.hms.client import HmsClient
+from pipeline.copy.files import Effort, Files
+from pipeline.copy.placing import Objects
+from pipeline.copy.plan import plan_copy
+from pipeline.copy.replica_plan import Replication, matches
+from pipeline.copy.replicate import read_replication, run_replication
+from pipeline.copy.run import run_copy
+from pipeline.copy.workshop import Limits, Report, Tools
+from pipeline.copy.yard import default_root, yard_of
+from pipeline.entities.model import Cluster, Feed, FeedCluster, Role, Storage, Table
+from pipeline.errors import AnotherCopyRuns, NotCopyable, UnsafeSchemaChange
+from pipeline.lifecycle import tables
+from pipeline.lifecycle.errors import ActionFailed, WrongOwner
+from pipeline.lifecycle.schedule import Need
+from pipeline.lifecycle.work import Task, Ticket, World
+from pipeline.processes.commands import Programs
+from pipeline.processes.run import run_process
+from pipeline.retention.dating import read_dating
+from pipeline.retention.plan import Policy, plan_retention
+from pipeline.retention.run import candidates, run_retention
+
+_COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
+_TURN = 600.0  # seconds to wait for another server's copy into the same table
+_TURN_POLL = 2.0
+
+
+@dataclass(slots=True)
+class ClusterActions:
+    """`files` opens Spark's file systems, when they are first needed. `default` is
+    hive.default.cluster.name of clusters that share a metastore."""
+
+    files: Callable[[], Files]
+    programs: Programs
+    effort: Effort = field(default_factory=Effort)
+    limits: Limits = field(default_factory=Limits)
+    default: ClusterName | None = None
+    _turns: defaultdict[str, threading.Lock] = field(
+        default_factory=lambda: defaultdict(threading.Lock)
+    )
+
+    def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
+        return tables.look(needs, world, owner)
+
+    def process(self, task: Task, ticket: Ticket) -> str:
+        return run_process(task, ticket, self.programs)
+
+    def replicate(self, task: Task, ticket: Ticket) -> str:
+        """One instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
+        copy = _Copy.of(task)
+        with tables.metastore(copy.source, task.owner, _COPY_TIMEOUT) as source:
+            _require_owner(source, copy.source_table, task.owner)
+        with self._turns[f"{copy.target.endpoint('registry')} {copy.target_table}"]:
+            return self._in_turn(copy, task.owner, ticket)
+
+    def _in_turn(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+        """Copies into one table take turns, those of other servers too."""
+        end = time.monotonic() + _TURN
+        while True:
+            ticket.check()
+            try:
+                return self._replicate(copy, owner, ticket)
+            except AnotherCopyRuns:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_TURN_POLL)
+            except (NotCopyable, UnsafeSchemaChange) as error:
+                raise ActionFailed(str(error), final=True) from error
+
+    def _replicate(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+        if copy.shares_table:
+            return self._secondary(copy, owner, ticket)
+        with (
+            tables.metastore(copy.source, owner, _COPY_TIMEOUT) as source,
+            tables.metastore(copy.target, owner, _COPY_TIMEOUT) as target,
+        ):
+            request = copy.request(self.effort.checksum)
+            plan = read_replication(request, source, target, self.files())
+            if not plan.items and not plan.fresh:
+                raise ActionFailed(f"{copy.what} is not there any more")
+            report = run_replication(
+                plan, source, target, self._tools(ticket), self.effort, self.limits
+            )
+        return _told(report, copy)
+
+    def _secondary(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+        with tables.metastore(copy.source, owner, _COPY_TIMEOUT) as client:
+            objects = Objects(client, self.default or copy.source.name)
+            state = objects.table(copy.source_table)
+            spec = copy.source_spec
+            names = [name for name in objects.names(state) if matches(spec, name)]
+            chosen = objects.objects(state, names)
+            if not chosen:
+                raise ActionFailed(f"{copy.what} is not there any more")
+            root = default_root(copy.target.endpoint("write") or "file:///")
+            yard = yard_of(root, state.ref)
+            checksum = self.effort.checksum
+            plan = plan_copy(state, chosen, copy.target.name, yard, checksum=checksum, again=False)
+            report = run_copy(plan, objects, self._tools(ticket), self.effort, self.limits)
+        return _told(report, copy)
+
+    def evict(self, task: Task, ticket: Ticket) -> str:
+        """What is too old on one cluster, by partition date (FA-V1..V5)."""
+        feed, name = task.entity, task.schedule.key.cluster
+        assert isinstance(feed, Feed)
+        place, cluster = feed.on(name), task.world.cluster(name)
+        if place is None or cluster is None:
+            raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
+        storage = feed.storage_on(place)
+        if not isinstance(storage, Table):
+            raise ActionFailed("retention is of tables: this feed has paths", final=True)
+        primary, copies = _copies(feed, place, task.world)
+        policy = Policy(
+            table=storage.uri.table,
+            dating=read_dating(storage.uri.keys),
+            limit=primary.retention.length,
+            copies=copies,
+            held=task.held,
+        )
+        with self._turns[f"{cluster.endpoint('registry')} {policy.table}"]:
+            return self._evict(cluster, primary.name, policy, task, ticket)
+
+    def _evict(
+        self, cluster: Cluster, primary: ClusterName, policy: Policy, task: Task, ticket: Ticket
+    ) -> str:
+        with tables.metastore(cluster, task.owner, _COPY_TIMEOUT) as client:
+            try:
+                _require_owner(client, policy.table, task.owner)
+            except ActionFailed:
+                return f"there is no table {policy.table} yet"
+            objects = Objects(client, self.default or primary)
+            plan = plan_retention(policy, candidates(objects, policy), task.now)
+            for line in plan.lines():
+                ticket.log(line)
+            done = run_retention(
+                plan, client, objects, self.files(), self._tools(ticket).emit, ticket.check
+            )
+        return (
+            f"{len(done.partitions)} partitions and {len(done.copies)} copies of {policy.table}"
+            f" dropped, {plan.kept} kept, {len(plan.held)} held"
+        )
+
+    def _tools(self, ticket: Ticket) -> Tools:
+        """Every event and every sign of progress asks whether the work is still ours."""
+
+        def emit(event: Mapping[str, object]) -> None:
+            ticket.check()
+            ticket.log(" ".join(f"{key}={value}" for key, value in event.items()))
+
+        return Tools(self.files(), emit=emit, progress=lambda done, total: ticket.check())
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """What one replication copies."""
+
+    source: Cluster
+    target: Cluster
+    source_table: TableRef
+    target_table: TableRef
+    source_spec: tuple[tuple[str, str], ...]
+    target_spec: tuple[tuple[str, str], ...]
+    location: str | None
+    propagate_deletes: bool
+
+    @classmethod
+    def of(cls, task: Task) -> "_Copy":
+        """Raises ActionFailed for a feed that is not made of tables."""
+        feed, key = task.entity, task.schedule.key
+        assert isinstance(feed, Feed)
+        ends = feed.on(key.source), feed.on(key.cluster)
+        clusters = task.world.cluster(key.source), task.world.cluster(key.cluster)
+        if None in ends or None in clusters:
+            raise ActionFailed(f"{key} is not what the feed says any more", final=True)
+        (one, other), (source, target) = ends, clusters
+        assert one is not None and other is not None  # noqa: PT018
+        assert source is not None and target is not None  # noqa: PT018
+        storages = feed.storage_on(one), feed.storage_on(other)
+        if not isinstance(storages[0], Table) or not isinstance(storages[1], Table):
+            raise ActionFailed("replication is of tables: this feed has paths", final=True)
+        uris = storages[0].uri, storages[1].uri
+        nominal = task.instance.nominal
+        return cls(
+            source=source,
+            target=target,
+            source_table=uris[0].table,
+            target_table=uris[1].table,
+            source_spec=uris[0].partition(nominal),
+            target_spec=uris[1].partition(nominal),
+            location=feed.property("targetLocation"),
+            propagate_deletes=feed.property("propagateDeletes") == "true",
+        )
+
+    @property
+    def shares_table(self) -> bool:
+        """One metastore, one table: then the target gets a secondary copy of it."""
+        same_metastore = self.source.endpoint("registry") == self.target.endpoint("registry")
+        return same_metastore and self.source_table == self.target_table
+
+    @property
+    def what(self) -> str:
+        return f"{self.source_table} {partition_name(self.source_spec)} on {self.source.name}"
+
+    def request(self, checksum: bool) -> Replication:
+        return Replication(
+            source=self.source_table,
+            target=self.target_table,
+            source_spec=self.source_spec,
+            target_spec=self.target_spec,
+            location=self.location,
+            propagate_deletes=self.propagate_deletes,
+            checksum=checksum,
+        )
+
+
+def _copies(
+    feed: Feed, place: FeedCluster, world: World
+) -> tuple[FeedCluster, dict[ClusterName, timedelta]]:
+    """(where the table's partitions belong, the limits of its secondary copies elsewhere).
+
+    Clusters that share a metastore and a table have one policy, whichever of them asks.
+    """
+
+    def home(each: FeedCluster) -> tuple[str | None, Storage]:
+        cluster = world.cluster(each.name)
+        return (cluster.endpoint("registry") if cluster else None), feed.storage_on(each)
+
+    registry, storage = home(place)
+    same = [each for each in feed.clusters if _same_table(home(each), (registry, storage))]
+    primary = next((each for each in same if each.role is Role.SOURCE), place)
+    return primary, {e.name: e.retention.length for e in same if e.name != primary.name}
+
+
+def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storage]) -> bool:
+    first, second = one[1], other[1]
+    if not isinstance(first, Table) or not isinstance(second, Table):
+        return False
+    return one[0] == other[0] and first.uri.table == second.uri.table
+
+
+def _told(report: Report, copy: _Copy) -> str:
+    if report.failed:
+        name, error = next(iter(report.failed.items()))
+        raise ActionFailed(f"{name or copy.source_table}: {error}")
+    if not report.published:
+        return f"{copy.target_table} was up to date"
+    return (
+        f"{', '.join(report.published) or copy.target_table}: {report.files_sent} files,"
+        f" {report.bytes_sent} bytes in {report.seconds:.1f} s"
+    )
+
+
+def _require_owner(client: HmsClient, ref: TableRef, user: str) -> None:
+    """FA-S1, FA-S2: the submitter owns the data."""
+    try:
+        owner = client.get_table(ref).owner
+    except NoSuchObject as error:
+        raise ActionFailed(f"table {ref} is not there any more") from error
+    if owner and owner != user:
+        raise WrongOwner(f"{ref} belongs to {owner}, the feed to {user}.")

@@ -1,0 +1,112 @@
+"""The command lines of Spark and Pig processes. Pure, but for asking where things are."""
+
+import shlex
+import shutil
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pipeline.entities.model import Cluster, Process
+from pipeline.processes.errors import CannotRun
+from pipeline.processes.script import local_path
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """What the operator offers: the spark-submit to use, and a Pig command or None."""
+
+    spark_submit: str
+    pig: str | None = None
+
+
+def find_spark_submit() -> str:
+    """The one beside this interpreter (pyspark's), else the one on PATH."""
+    beside = Path(sysconfig.get_path("scripts")) / "spark-submit"
+    return str(beside) if beside.exists() else shutil.which("spark-submit") or "spark-submit"
+
+
+def spark_command(
+    process: Process, cluster: Cluster, values: Mapping[str, str], user: str, programs: Programs
+) -> tuple[list[str], dict[str, str]]:
+    """(command, environment) of a Spark process.
+
+    The application's arguments are, for each input, filter, table and database, for each
+    output partitions, table and database, then the user's own; path feeds give their paths.
+    All parameters are in the session's configuration too, as `spark.causeway.NAME`.
+    """
+    spark = process.spark
+    if spark is None:
+        raise CannotRun("engine spark needs spark-attributes", final=True)
+    command = [programs.spark_submit, "--name", spark.name]
+    command += ["--master", spark.master or cluster.endpoint("spark") or "local[*]"]
+    if spark.mode:
+        command += ["--deploy-mode", _deploy_mode(spark.mode)]
+    if spark.main_class:
+        command += ["--class", spark.main_class]
+    command += ["--conf", "spark.ui.enabled=false"]
+    for key, value in sorted(_session(cluster).items()):
+        command += ["--conf", f"{key}={value}"]
+    for name, value in sorted(values.items()):
+        command += ["--conf", f"spark.causeway.{name}={value}"]
+    command += shlex.split(spark.options)
+    if process.workflow.lib:
+        command += ["--jars", process.workflow.lib]
+    application = spark.jar.split(",")
+    if len(application) > 1:
+        option = "--py-files" if spark.jar.endswith(".py") else "--jars"
+        command += [option, ",".join(application[1:])]
+    command.append(_application(application[0].strip(), process.workflow.path))
+    command += _arguments(process, values)
+    command += spark.arguments
+    return command, {"HADOOP_USER_NAME": user}
+
+
+def _deploy_mode(mode: str) -> str:
+    return "cluster" if "cluster" in mode.lower() else "client"
+
+
+def _session(cluster: Cluster) -> dict[str, str]:
+    """The cluster's metastore and file system, which a Spark session needs to be told."""
+    found = {"spark.sql.catalogImplementation": "hive"}
+    if registry := cluster.endpoint("registry"):
+        found["spark.hadoop.hive.metastore.uris"] = registry
+    write = cluster.endpoint("write")
+    if write and urlsplit(write).scheme:
+        found["spark.hadoop.fs.defaultFS"] = write
+    return found
+
+
+def _application(jar: str, workflow_path: str) -> str:
+    """The jar or Python file; a bare name lies in the workflow's directory."""
+    if urlsplit(jar).scheme or jar.startswith("/"):
+        return jar
+    return str(local_path(workflow_path) / jar)
+
+
+def _arguments(process: Process, values: Mapping[str, str]) -> list[str]:
+    found: list[str] = []
+    for each in process.inputs:
+        if f"{each.name}_table" in values:
+            names = ("partition_filter_java", "table", "database")
+            found += [values[f"falcon_{each.name}_{name}"] for name in names]
+        else:
+            found.append(values[each.name])
+    for output in process.outputs:
+        if f"{output.name}_table" in values:
+            names = ("partitions_java", "table", "database")
+            found += [values[f"falcon_{output.name}_{name}"] for name in names]
+        else:
+            found.append(values[output.name])
+    return found
+
+
+def pig_command(process: Process, values: Mapping[str, str], programs: Programs) -> list[str]:
+    """`pig -useHCatalog -param name=value .. -f script`. Raises CannotRun without a command."""
+    if not programs.pig:
+        raise CannotRun("no pig command is configured (--pig or CAUSEWAY_PIG)", final=True)
+    command = [*shlex.split(programs.pig), "-useHCatalog"]
+    for name, value in sorted(values.items()):
+        command += ["-param", f"{name}={value}"]
+    return [*command, "-f", str(local_path(process.workflow.path))]

@@ -1,0 +1,77 @@
+"""Hive SQL scripts through a cluster's HiveServer2 (its execute interface), as the submitter.
+
+The parameters are session variables (`hivevar`s), and are filled into the text as well, which
+not every server does.
+"""
+
+import threading
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from typing import Any
+
+from pipeline.lifecycle.work import Ticket
+from pipeline.processes.errors import CannotRun, ScriptFailed
+from pipeline.processes.script import fill_in, statements
+
+_POLL_SECONDS = 0.2
+
+
+def run_sql(
+    script: str, values: Mapping[str, str], endpoint: str, user: str, ticket: Ticket
+) -> str:
+    """Run the statements in one session, in order, until one fails. Raises ScriptFailed."""
+    from pyhive import hive
+    from TCLIService.ttypes import TOperationState
+    from thrift.Thrift import TException
+
+    host, _, port = endpoint.rpartition("/")[2].rpartition(":")
+    if not host or not port.isdigit():
+        raise CannotRun(f"execute interface {endpoint!r} is not host:port", final=True)
+    works = statements(fill_in(script, values))
+    ended = (TOperationState.FINISHED_STATE, TOperationState.CLOSED_STATE)
+    try:
+        with closing(hive.connect(host, int(port), username=user)) as connection:
+            cursor = connection.cursor()
+            for name, value in sorted(values.items()):
+                _declare(cursor, name, value)
+            for number, statement in enumerate(works, start=1):
+                ticket.check()
+                ticket.log(f"statement {number} of {len(works)}: {statement[:500]}")
+                _one(cursor, statement, ended, ticket)
+    except (hive.Error, TException, OSError) as error:
+        raise ScriptFailed(f"{endpoint}: {_reason(error)}") from error
+    return f"{len(works)} statements on {endpoint}"
+
+
+def _declare(cursor: Any, name: str, value: str) -> None:
+    """A parameter as a session variable; those whose value SET cannot carry are only filled in."""
+    if "\n" not in value and ";" not in value:
+        cursor.execute(f"SET hivevar:{name}={value}")
+
+
+def _one(cursor: Any, statement: str, ended: tuple[int, ...], ticket: Ticket) -> None:
+    """Run asynchronously, so that a lost ticket can cancel it."""
+    from TCLIService.ttypes import TOperationState
+
+    lost = threading.Event()
+    ticket.on_loss(lost.set)
+    cursor.execute(statement, async_=True)
+    while True:
+        status = cursor.poll()
+        state = status.operationState
+        if state in ended:
+            return
+        if state in (TOperationState.ERROR_STATE, TOperationState.CANCELED_STATE):
+            raise ScriptFailed(str(status.errorMessage or "the statement was cancelled")[:4000])
+        if lost.wait(_POLL_SECONDS):
+            with suppress(Exception):
+                cursor.cancel()
+            ticket.check()
+
+
+def _reason(error: Exception) -> str:
+    """The server's own message out of PyHive's many wrappings."""
+    first = error.args[0] if error.args else error
+    status = getattr(first, "status", None)
+    message = getattr(status, "errorMessage", None) or str(error)
+    return str(message)[:4000]

@@ -1,0 +1,152 @@
+"""What a process's script is given (FA-P2). Pure.
+
+For an input `in` on a table: `in_database`, `in_table`, `in_filter` and their `falcon_in_..`
+forms; for an output `out`: `out_database`, `out_table`, `out_dataout_partitions` and so on.
+The engine's own dialect decides what a bare `.._filter` looks like; the suffixed ones are all
+there always.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from pipeline.entities.calendar import format_time
+from pipeline.entities.model import Engine, Paths, Process, Table
+from pipeline.lifecycle.schedule import Need, inputs_of, outputs_of
+from pipeline.lifecycle.tables import path_at
+from pipeline.lifecycle.work import World
+
+Spec = tuple[tuple[str, str], ...]
+
+
+def parameters_of(
+    process: Process,
+    cluster: str,
+    world: World,
+    nominal: datetime,
+    user: str,
+    run: int = 0,
+) -> dict[str, str]:
+    """Every parameter of the process's instance at `nominal` on `cluster`, by name."""
+    inputs = _by_name(inputs_of(process, cluster, world.feed, nominal))
+    outputs = _by_name(outputs_of(process, cluster, world.feed, nominal))
+    found = dict(process.properties)
+    found.update(_common(process, cluster, nominal, user, run))
+    pig = process.workflow.engine is Engine.PIG
+    for name, needs in inputs.items():
+        found.update(_input(name, needs, world, pig))
+    for name, needs in outputs.items():
+        found.update(_output(name, needs, world, pig))
+    found["falconInputFeeds"] = "#".join(each.feed for each in process.inputs)
+    found["feedNames"] = ",".join(each.feed for each in process.outputs)
+    found["feedInstancePaths"] = ",".join(
+        _place(need, world) for needs in outputs.values() for need in needs
+    )
+    return found
+
+
+def _by_name(needs: Iterable[Need]) -> dict[str, list[Need]]:
+    found: dict[str, list[Need]] = {}
+    for need in needs:
+        found.setdefault(need.name, []).append(need)
+    return found
+
+
+def _common(
+    process: Process, cluster: str, nominal: datetime, user: str, run: int
+) -> dict[str, str]:
+    compact = f"{nominal:%Y-%m-%d-%H-%M}"
+    return {
+        "nominalTime": compact,
+        "timeStamp": compact,
+        "nominalTimeISO": format_time(nominal),
+        "cluster": cluster,
+        "entityName": process.name,
+        "entityType": "PROCESS",
+        "operation": "GENERATE",
+        "workflowUser": user,
+        "userWorkflowEngine": process.workflow.engine.value,
+        "userWorkflowName": process.workflow.name or process.name,
+        "runId": str(run),
+    }
+
+
+def _input(name: str, needs: Sequence[Need], world: World, pig: bool) -> dict[str, str]:
+    first = needs[0]
+    if isinstance(first.storage, Paths):
+        paths = ",".join(_place(need, world) for need in needs)
+        return {name: paths, f"falcon_{name}_storage_type": "FILESYSTEM"}
+    specs = [spec_of(need) for need in needs]
+    filters = {
+        "pig": filter_text(specs, "=="),
+        "hive": filter_text(specs, "="),
+        "java": filter_text(specs, "="),
+    }
+    about = _table(first, world)
+    about["filter"] = filters["pig" if pig else "hive"]
+    found = _named(name, about)
+    for dialect, text in filters.items():
+        found[f"falcon_{name}_partition_filter_{dialect}"] = text
+    return found
+
+
+def _output(name: str, needs: Sequence[Need], world: World, pig: bool) -> dict[str, str]:
+    need = needs[0]
+    if isinstance(need.storage, Paths):
+        return {name: _place(need, world), f"falcon_{name}_storage_type": "FILESYSTEM"}
+    spec = spec_of(need)
+    plain = ",".join(f"{key}={value}" for key, value in spec)
+    quoted = ",".join(f"{key}='{value}'" for key, value in spec)
+    found = _named(name, _table(need, world))
+    for prefix in (name, f"falcon_{name}"):
+        found[f"{prefix}_dataout_partitions"] = plain
+        found[f"{prefix}_partitions"] = plain if pig else quoted
+    found[f"falcon_{name}_partitions_pig"] = plain
+    found[f"falcon_{name}_partitions_hive"] = quoted
+    found[f"falcon_{name}_partitions_java"] = plain
+    assert isinstance(need.storage, Table)
+    values = dict(spec)
+    for key in need.storage.uri.dated:
+        found[f"falcon_{name}_dated_partition_value_{key}"] = values[key]
+    found[f"falcon_{name}_dated_partition_value"] = values[need.storage.uri.dated[0]]
+    return found
+
+
+def _table(need: Need, world: World) -> dict[str, str]:
+    assert isinstance(need.storage, Table)
+    cluster = world.cluster(need.cluster)
+    return {
+        "storage_type": "TABLE",
+        "catalog_url": (cluster.endpoint("registry") if cluster else None) or "",
+        "database": need.storage.uri.table.db,
+        "table": need.storage.uri.table.name,
+    }
+
+
+def _named(name: str, about: Mapping[str, str]) -> dict[str, str]:
+    """Under the document's own names and under Falcon's."""
+    bare = {f"{name}_{key}": value for key, value in about.items()}
+    return bare | {f"falcon_{name}_{key}": value for key, value in about.items()}
+
+
+def spec_of(need: Need) -> Spec:
+    """The partition of a table's need."""
+    assert isinstance(need.storage, Table)
+    return need.storage.uri.partition(need.time)
+
+
+def filter_text(specs: Sequence[Spec], equals: str) -> str:
+    """`(ds='a')`; of several keys joined by AND, of several partitions by OR, in parentheses."""
+    ands = " AND " if equals == "=" else " and "
+    ors = " OR " if equals == "=" else " or "
+    parts = ["(" + ands.join(f"{k}{equals}'{v}'" for k, v in spec) + ")" for spec in specs]
+    return parts[0] if len(parts) == 1 else "(" + ors.join(parts) + ")"
+
+
+def _place(need: Need, world: World) -> str:
+    cluster = world.cluster(need.cluster)
+    if isinstance(need.storage, Paths):
+        return path_at(need.storage.locations["data"], need.time, cluster)
+    registry = (cluster.endpoint("registry") if cluster else None) or ""
+    table = need.storage.uri.table
+    pairs = ";".join(f"{key}={value}" for key, value in spec_of(need))
+    return f"{registry}/{table.db}/{table.name}/{pairs}"

@@ -1,0 +1,69 @@
+"""Runs a command under a ticket: its output is logged, and a lost ticket ends it."""
+
+import os
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from pipeline.lifecycle.work import Ticket
+from pipeline.processes.errors import CannotRun, ScriptFailed
+
+_TAIL_LINES = 200
+_LINE = 2000
+_TERM_SECONDS = 10.0
+
+
+def run_program(command: Sequence[str], environment: Mapping[str, str], ticket: Ticket) -> str:
+    """Run it to its end. Raises ScriptFailed with its last lines when it does not end with 0.
+
+    It gets a process group of its own, which a lost ticket terminates, then kills.
+    """
+    ticket.check()
+    ticket.log("$ " + " ".join(command)[:_LINE])
+    try:
+        program = subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CannotRun(f"{command[0]}: {error.strerror}", final=True) from error
+    with program:
+        ticket.on_loss(lambda: _end(program))
+        tail = _drain(program)
+    if tail:
+        ticket.log("\n".join(tail))
+    ticket.check()
+    if program.returncode != 0:
+        last = " | ".join(list(tail)[-5:])
+        raise ScriptFailed(f"{command[0]} ended with {program.returncode}: {last}"[:4000])
+    return f"{os.path.basename(command[0])} ended with 0"
+
+
+def _drain(program: "subprocess.Popen[bytes]") -> deque[str]:
+    tail: deque[str] = deque(maxlen=_TAIL_LINES)
+    assert program.stdout is not None
+    while line := program.stdout.readline(_LINE):
+        if text := line.decode(errors="replace").rstrip():
+            tail.append(text)
+    return tail
+
+
+def _end(program: "subprocess.Popen[bytes]") -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(program.pid, signal.SIGTERM)
+    timer = threading.Timer(_TERM_SECONDS, _kill, (program,))
+    timer.daemon = True
+    timer.start()
+
+
+def _kill(program: "subprocess.Popen[bytes]") -> None:
+    if program.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(program.pid, signal.SIGKILL)
