@@ -45,6 +45,12 @@ class ClusterLost(CausewayError):
     hint = "The session goes on, and is set up anew there; look before repeating a write."
 
 
+class SessionGone(ClusterLost):
+    """A cluster closed the session by itself, so the request did nothing there."""
+
+    code = "CW211"
+
+
 class NotCarried(CausewayError):
     """Something of the session could not be repeated on another cluster."""
 

@@ -7,18 +7,22 @@ from typing import cast
 
 from proxy.errors import WireError
 from proxy.net.upstream import UpstreamConnection, tune
-from proxy.wire.framing import Authenticated, Frame, Inbound, Oversized, Send
+from proxy.wire.framing import Authenticated, Frame, Inbound, Oversized, SaslInbound, Send
 
 MAX_WAITING = 4
 
 
 class ClientConnection(asyncio.Protocol):
-    """Made by the server for each connection; `started` is told when it is there."""
+    """Made by the server for each connection; `started` is told when it is there.
+
+    `waiters` are released when the client is lost.
+    """
 
     def __init__(self, inbound: Inbound, started: Callable[["ClientConnection"], None]) -> None:
         self.inbound = inbound
         self.user: str | None = None
-        self.lost = asyncio.Event()
+        self.lost = False
+        self.waiters: set[asyncio.Future[None]] = set()
         self._started = started
         self._transport: asyncio.Transport | None = None
         self._messages: deque[Frame | Oversized] = deque()
@@ -56,8 +60,11 @@ class ClientConnection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.lost.set()
+        self.lost = True
         self._arrived.set()
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
         self.resume_writing()
 
     def pause_writing(self) -> None:
@@ -74,7 +81,7 @@ class ClientConnection(asyncio.Protocol):
     async def next_message(self) -> Frame | Oversized | None:
         """The next whole message; None once the client is gone."""
         while not self._messages:
-            if self.lost.is_set():
+            if self.lost:
                 return None
             self._arrived.clear()
             await self._arrived.wait()
@@ -92,7 +99,7 @@ class ClientConnection(asyncio.Protocol):
         await self.drain()
 
     def write(self, data: bytes) -> None:
-        if self._transport is not None and not self.lost.is_set():
+        if self._transport is not None and not self.lost:
             self._transport.write(data)
 
     async def drain(self) -> None:
@@ -109,6 +116,11 @@ class ClientConnection(asyncio.Protocol):
         """Closes once what was written is sent."""
         if self._transport is not None:
             self._transport.close()
+
+    def let_go_if_nobody(self) -> None:
+        """Ends a connection that has not even said whose it is."""
+        if self.user is None and isinstance(self.inbound, SaslInbound):
+            self.abort()
 
     def abort(self) -> None:
         if self._transport is not None:

@@ -30,6 +30,10 @@ class Snapshot(Catalog, Protocol):
         """None when there is no such table. Raises NotLoaded."""
         ...
 
+    def placement(self, ref: TableRef) -> object:
+        """Differs when anything of the table's placement does. Raises NotLoaded."""
+        ...
+
     def database_exists(self, name: str) -> bool:
         """Raises NotLoaded."""
         ...
@@ -85,11 +89,15 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """What a statement is, where it runs, and the facts that said so."""
+    """What a statement is, where it runs, and the facts that said so.
+
+    `versions` changes, for each table read, with anything that changes its files anywhere.
+    """
 
     statement: Known | Unknown
     decision: Decision
     facts: Facts
+    versions: Mapping[TableRef, object]
 
 
 class Decider:
@@ -135,7 +143,8 @@ class Decider:
                 continue
             facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
             decision = route(self._request(statement, session), facts)
-            return Routed(statement, decision, facts)
+            versions = {ref: self.snapshot.placement(ref) for ref in tables if ref in wanted}
+            return Routed(statement, decision, facts, versions)
         raise Unsettled("The tables of the statement keep changing.")
 
     def _request(self, statement: Known | Unknown, session: SessionState) -> Request:

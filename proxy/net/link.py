@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from conf.errors import CausewayError
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from conf.topology import Cluster, Endpoint
-from proxy.errors import ClusterLost, Failure, NotCarried, Rejected, WireError
+from proxy.errors import ClusterLost, Failure, NotCarried, Rejected, SessionGone, WireError
 from proxy.net.lines import Lines
 from proxy.net.upstream import UpstreamConnection
 from proxy.session.journal import Entry, Journal
@@ -36,7 +36,9 @@ from proxy.wire.requests import (
 from proxy.wire.status import as_synchronous
 from proxy.wire.types import OperationState
 
+_GONE = "Invalid SessionHandle"
 _ALREADY_THERE = "42P07"
+_REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
 
 
 class Link:
@@ -53,8 +55,10 @@ class Link:
     ) -> None:
         self.cluster = cluster
         self.session = session
-        self.known = 0
-        self.catching_up = asyncio.Lock()
+        self.said: set[int] = set()  # numbers of the journal's entries
+        self.read: dict[TableRef, object] = {}  # what its session may remember of tables
+        self._caught_up = 0
+        self._catching_up = asyncio.Lock()
         self._lines = lines
         self.endpoint = endpoint
         self._user = user
@@ -117,6 +121,9 @@ class Link:
         result = await self.result(name, request, long)
         failure = result_failure(result)
         if failure is not None:
+            if failure.message.startswith(_GONE):
+                self.drop()
+                raise SessionGone(f"Cluster {self.cluster} closed the session.")
             raise Rejected(failure)
         return result
 
@@ -148,6 +155,21 @@ class Link:
         request = operation_call("GetOperationStatus", operation)
         return read_operation_status(await self.call("GetOperationStatus", request, long=True))
 
+    async def end_of(self, operation: RemoteOperation) -> Status:
+        """How the operation ends. Raises as `call`.
+
+        A Thrift Server says ERROR some 40 ms before it can say why: it is asked again.
+        """
+        while (status := await self.poll(operation)).state not in ENDS:
+            pass  # a poll takes up to five seconds by itself
+        for pause in _REASON:
+            failure = status.failure
+            if status.state is not OperationState.ERROR or (failure and failure.message):
+                break
+            await asyncio.sleep(pause)
+            status = await self.poll(operation)
+        return status
+
     async def cancel(self, operation: RemoteOperation) -> None:
         await self.call("CancelOperation", operation_call("CancelOperation", operation))
 
@@ -156,11 +178,26 @@ class Link:
 
     async def catch_up(self, journal: Journal) -> None:
         """Says what the session said elsewhere, in order. Raises NotCarried, ClusterLost."""
-        async with self.catching_up:
-            for entry in journal.since(self.known, self.cluster):
-                await self._repeat(entry)
-                self.known = entry.number
-            self.known = journal.last
+        async with self._catching_up:
+            while self._caught_up != journal.changes:
+                changes = journal.changes
+                for entry in journal.unsaid(self.said, self.cluster):
+                    await self._repeat(entry)
+                    self.said.add(entry.number)
+                self._caught_up = changes
+
+    async def refresh(self, versions: Mapping[TableRef, object]) -> None:
+        """Makes the session forget what it knows of tables that changed since it read them.
+
+        Spark keeps the list of a table's files for the session's life, and would read a copy
+        as it was. Raises as `call`.
+        """
+        for table, version in versions.items():
+            if self.read.get(table, version) != version:
+                failure = await self._run(f"REFRESH TABLE {_quoted(table)}")
+                if failure is not None:
+                    raise Rejected(failure)
+            self.read[table] = version
 
     async def _repeat(self, entry: Entry) -> None:
         try:
@@ -176,12 +213,15 @@ class Link:
 
     async def _run(self, sql: str) -> Failure | None:
         operation = await self.execute(sql, {}, 0)
-        while (status := await self.poll(operation)).state not in ENDS:
-            pass  # a poll takes up to five seconds by itself
+        status = await self.end_of(operation)
         await self.close_operation(operation)
         if status.state is OperationState.FINISHED:
             return None
         return status.failure or Failure(f"it ended {status.state.name}")
+
+    def drop(self) -> None:
+        """Lets go of a session whose state is not known any more."""
+        self._main.abort()
 
     async def close(self) -> None:
         """Closes the cluster's session, which ends all that runs in it, and the connection."""
@@ -193,3 +233,7 @@ class Link:
             pass  # closing the connection closes the session as well
         finally:
             self._main.abort()
+
+
+def _quoted(table: TableRef) -> str:
+    return ".".join("`" + part.replace("`", "``") + "`" for part in (table.db, table.name))

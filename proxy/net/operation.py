@@ -36,19 +36,28 @@ class Remote:
     schema: bytes | None = None
 
 
+def release(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
 class Operation:
-    """`kind` is TOperationType's number; `done` is set when the state is an end."""
+    """`kind` is TOperationType's number; `waiters` are released when the state is an end."""
 
     def __init__(self, handle: Handle, kind: int) -> None:
         self.handle = handle
         self.kind = kind
         self.status = Status(OperationState.PENDING)
-        self.done = asyncio.Event()
+        self.waiters: set[asyncio.Future[None]] = set()
         self.began = asyncio.get_running_loop().time()
         self.result: Local | Remote | None = None
         self.cancelled = False
         self.learning = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.status.state in ENDS
 
     @property
     def state(self) -> OperationState:
@@ -60,7 +69,8 @@ class Operation:
             return
         self.status = Status(advance(self.state, state), failure)
         if state in ENDS:
-            self.done.set()
+            for waiter in self.waiters:
+                release(waiter)
 
     async def learn_schema(self) -> None:
         """Asks for the schema of a finished operation before its client does, as nearly all do."""

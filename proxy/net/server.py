@@ -58,10 +58,13 @@ async def serve(
 
 async def _serve_client(hub: Hub, client: ClientConnection, clients: set[ClientConnection]) -> None:
     """One client to its end; whatever happens to it happens to nobody else."""
+    loop = asyncio.get_running_loop()
+    patience = loop.call_later(hub.limits.negotiation, client.let_go_if_nobody)
     try:
         await Service(hub, client).serve()
     except Exception:
         _log.exception("a connection failed for a reason of ours")
     finally:
+        patience.cancel()
         client.abort()
         clients.discard(client)

@@ -275,15 +275,17 @@ class Service:
 
     async def _until_done(self, operation: Operation) -> None:
         """Until the operation ends, or its client goes."""
-        if operation.done.is_set():
+        if operation.ended or self._client.lost:
             return
-        gone = asyncio.ensure_future(self._client.lost.wait())
-        done = asyncio.ensure_future(operation.done.wait())
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        places = (operation.waiters, self._client.waiters)
+        for waiters in places:
+            waiters.add(waiter)
         try:
-            await asyncio.wait((gone, done), return_when=asyncio.FIRST_COMPLETED)
+            await waiter
         finally:
-            gone.cancel()
-            done.cancel()
+            for waiters in places:
+                waiters.discard(waiter)
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session = self._session(request)
@@ -323,15 +325,13 @@ class Service:
     async def _wait_a_little(self, operation: Operation) -> None:
         """Most clients do not pause between polls: so we do, a little longer each second."""
         limits = self._hub.limits
-        if operation.done.is_set():
+        if operation.ended:
             return
         elapsed = asyncio.get_running_loop().time() - operation.began
         pause = min(limits.last_poll, max(limits.first_poll, elapsed / 20))
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(pause):
                 await self._until_done(operation)
-        except TimeoutError:
-            pass
 
     async def _close_operation(self, owned: Owned) -> None:
         operation = owned.operation

@@ -7,7 +7,7 @@ certain that it ended; where that cannot be learnt the mark stays, and copies st
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conf.errors import CausewayError
@@ -22,7 +22,7 @@ from dialect.cluster_grammar import (
     UseCluster,
 )
 from dialect.statement import Action, Known, SetVariable, Unknown, UseDatabase, Write
-from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected
+from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
 from proxy.net.facts import Decider
 from proxy.net.link import Link
 from proxy.net.operation import Local, Operation, Remote
@@ -40,7 +40,6 @@ from router.report import report
 _NOT_LOOKED_AT = Unknown("no cluster is configured")
 _log = logging.getLogger(__name__)
 _SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0)  # seconds between attempts to learn a write's end
-_REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
 
 
 class _Abandoned(Exception):
@@ -78,7 +77,7 @@ class Statement:
 
     async def _run(self) -> None:
         if self._session.through is not None:
-            await self._run_in(self._session.through.name, _NOT_LOOKED_AT)
+            await self._run_in(self._session.through.name, _NOT_LOOKED_AT, {})
             return
         state = self._session.state
         sql = self._request.statement
@@ -96,7 +95,7 @@ class Statement:
         routed = await self._decider.decide(sql, state, statement)
         match routed.decision:
             case RunIn(cluster, _, _):
-                await self._run_in(cluster, routed.statement)
+                await self._run_in(cluster, routed.statement, routed.versions)
             case Refuse(code, sqlstate, _, because, hint):
                 number = int(code.removeprefix("CW"))
                 raise Rejected(Failure(f"[{code}] {because} {hint}".rstrip(), sqlstate, number))
@@ -138,24 +137,52 @@ class Statement:
                 return settings.change(state, key, value)
             case _:
                 return None
-        state.took(statement.effect, self._request.statement, None)
+        sql = self._request.statement
+        state.took(statement.effect, sql, None, state.journal.reserve())
         return table
 
-    async def _run_in(self, cluster: ClusterName, statement: Known | Unknown) -> None:
+    async def _run_in(
+        self,
+        cluster: ClusterName,
+        statement: Known | Unknown,
+        versions: Mapping[TableRef, object],
+    ) -> None:
+        try:
+            await self._attempt(cluster, statement, versions)
+        except SessionGone:
+            if self._session.through is not None:
+                raise
+            await self._attempt(cluster, statement, versions)  # in a new session
+
+    async def _attempt(
+        self,
+        cluster: ClusterName,
+        statement: Known | Unknown,
+        versions: Mapping[TableRef, object],
+    ) -> None:
         self._go_on()
         link = await self._session.link(cluster)
+        await link.refresh(versions)
         self._go_on()
+        number = self._session.state.journal.reserve()
         writes: Sequence[Write] = ()
         if isinstance(statement, Known) and not statement.explain:
             writes = statement.writes
         targets = self._decider.write_targets(writes)
         token = await self._decider.loader.open_write(targets) if targets else None
+        state: OperationState | None = None
         try:
             status = await self._execute(link, token)
+            state = status.state
+        except Rejected:
+            state = OperationState.ERROR
+            raise
         finally:
             self._decider.snapshot.invalidate(each.table for each in writes)
-        if status.state is OperationState.FINISHED:
-            await self._take_effect(link, statement, writes)
+            self._take_effect(link, statement, number, state)
+        if state is OperationState.FINISHED:
+            for table in _created(writes):
+                await self._decider.loader.claim(table, link.cluster)
         self._operation.becomes(status.state, status.failure)
         if self._operation.state is OperationState.FINISHED:
             await self._operation.learn_schema()
@@ -175,10 +202,10 @@ class Statement:
                 await cancel_remote(remote)
             else:
                 self._operation.becomes(OperationState.RUNNING)
-            status = await self._watch(remote)
+            status = await link.end_of(remote.operation)
             ended = True
             return status
-        except Rejected:
+        except (Rejected, SessionGone):
             ended = True  # the cluster said no
             raise
         finally:
@@ -191,13 +218,6 @@ class Statement:
         request = self._request
         return await link.execute(request.statement, request.overlay, request.timeout)
 
-    async def _watch(self, remote: Remote) -> Status:
-        """The end of the statement. A poll takes up to five seconds when nothing happens."""
-        while True:
-            status = await remote.link.poll(remote.operation)
-            if status.state in ENDS:
-                return await _with_reason(remote, status)
-
     async def _close_write(self, token: Any, ended: bool) -> None:
         if not ended:
             _log.warning("the end of a write is not known; its copies stay unread: %r", token)
@@ -207,29 +227,18 @@ class Statement:
         except CausewayError as error:
             _log.warning("a write ended, its mark stays and its copies unread: %s", error)
 
-    async def _take_effect(
-        self, link: Link, statement: Known | Unknown, writes: Sequence[Write]
+    def _take_effect(
+        self, link: Link, statement: Known | Unknown, number: int, state: OperationState | None
     ) -> None:
-        for table in _created(writes):
-            await self._decider.loader.claim(table, link.cluster)
-        if isinstance(statement, Known) and statement.effect is not None:
-            number = self._session.state.took(
-                statement.effect, self._request.statement, link.cluster
-            )
-            # The link has just said it; what came between from elsewhere it still has to hear.
-            if number is not None and link.known == number - 1:
-                link.known = number
-
-
-async def _with_reason(remote: Remote, status: Status) -> Status:
-    """A Thrift Server says ERROR some 40 ms before it can say why: it is asked again."""
-    for pause in _REASON:
-        failure = status.failure
-        if status.state is not OperationState.ERROR or (failure is not None and failure.message):
-            break
-        await asyncio.sleep(pause)
-        status = await remote.link.poll(remote.operation)
-    return status
+        """What the statement did to the session, when it ended in `state`; None: not known."""
+        if not isinstance(statement, Known) or statement.effect is None:
+            return
+        if state is OperationState.FINISHED:
+            session, sql = self._session.state, self._request.statement
+            link.said.add(number)
+            session.took(statement.effect, sql, link.cluster, number)
+        elif state is not OperationState.ERROR:
+            link.drop()  # it may or may not have happened there
 
 
 def _created(writes: Sequence[Write]) -> list[TableRef]:

@@ -5,6 +5,7 @@ one replaces an earlier one of the same key. What a view or function was created
 before it.
 """
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from conf.names import ClusterName
@@ -37,17 +38,13 @@ class Entry:
 
 
 class Journal:
-    """Entries are numbered upwards from 1; a number is never used again."""
+    """Entries in the order in which their statements began; each has a number of its own."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
         self._last = 0
         self._text = 0
-
-    @property
-    def last(self) -> int:
-        """The number of the newest entry ever made, 0 for none."""
-        return self._last
+        self.changes = 0  # grows with every entry
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -57,40 +54,53 @@ class Journal:
         if len(self._entries) >= MAX_ENTRIES or self._text + len(sql) > MAX_TEXT:
             raise TooMany("The session changed itself too often to be carried further.")
 
-    def record(self, sql: str, effect: SessionEffect, only: ClusterName | None = None) -> int:
-        """Appends what succeeded; gives its number."""
+    def reserve(self) -> int:
+        """The place of a statement that begins now, should it succeed."""
         self._last += 1
-        self._forget_replaced(effect)
-        self._entries.append(Entry(self._last, sql, effect, only))
-        self._text += len(sql)
         return self._last
 
-    def since(self, number: int, cluster: ClusterName) -> list[Entry]:
-        """What a session in that cluster has to be told when it knows up to `number`."""
-        fresh: list[Entry] = []
-        for entry in reversed(self._entries):
-            if entry.number <= number:
-                break
-            if entry.only in (None, cluster):
-                fresh.append(entry)
-        fresh.reverse()
-        return fresh
-
-    def _forget_replaced(self, effect: SessionEffect) -> None:
+    def record(
+        self, number: int, sql: str, effect: SessionEffect, only: ClusterName | None = None
+    ) -> None:
+        """Keeps what succeeded, in the place that was reserved for it."""
         at = len(self._entries)
-        while at and isinstance(
-            self._entries[at - 1].effect, SetVariable | ResetVariables | UseDatabase
-        ):
+        while at and self._entries[at - 1].number > number:
+            at -= 1
+        if at == len(self._entries):
+            at -= self._forget_replaced(sql, effect)
+        self._entries.insert(at, Entry(number, sql, effect, only))
+        self._text += len(sql)
+        self.changes += 1
+
+    def unsaid(self, said: Set[int], cluster: ClusterName) -> list[Entry]:
+        """What a session in that cluster has to be told that heard only what is in `said`."""
+        return [
+            entry
+            for entry in self._entries
+            if entry.number not in said and entry.only in (None, cluster)
+        ]
+
+    def _forget_replaced(self, sql: str, effect: SessionEffect) -> int:
+        """Drops what the newest entry makes void; how many. A `${x}` may need any earlier one."""
+        at, dropped = len(self._entries), 0
+        while "${" not in sql and at and _is_setting(self._entries[at - 1]):
             at -= 1
             if _replaces(effect, self._entries[at].effect):
                 self._text -= len(self._entries[at].sql)
                 del self._entries[at]
+                dropped += 1
+        return dropped
+
+
+def _is_setting(entry: Entry) -> bool:
+    kinds = SetVariable | ResetVariables | UseDatabase
+    return isinstance(entry.effect, kinds) and "${" not in entry.sql
 
 
 def _replaces(later: SessionEffect, earlier: SessionEffect) -> bool:
     match later, earlier:
         case SetVariable(key=key), SetVariable(key=other):
-            return key == other and "${" not in key
+            return key == other
         case UseDatabase(), UseDatabase():
             return True
     return False

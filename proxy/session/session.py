@@ -89,11 +89,14 @@ class SessionState:
         if not isinstance(effect, CacheTable):
             self.journal.room_for(sql)
 
-    def took(self, effect: SessionEffect, sql: str, cluster: ClusterName | None) -> int | None:
+    def took(
+        self, effect: SessionEffect, sql: str, cluster: ClusterName | None, number: int
+    ) -> None:
         """A statement succeeded in `cluster`, or was answered by us when that is None.
 
-        Gives its number in the journal; None when nothing has to be told to other clusters.
+        `number` is the place in the journal that it had when it began.
         """
+        only: ClusterName | None = None
         match effect:
             case UseDatabase(database):
                 self.database = database.lower()
@@ -110,15 +113,15 @@ class SessionState:
                 self.temp_views.pop(name.lower(), None)
                 if cluster is not None:
                     self.homes[name.lower()] = cluster
-                return self.journal.record(sql, effect, cluster)
+                only = cluster
             case DropTemp(name):
                 self.temp_views.pop(name.lower(), None)
-                return self.journal.record(sql, effect, self.homes.pop(name.lower(), None))
+                only = self.homes.pop(name.lower(), None)
             case CacheTable():
-                return None
+                return
             case CreateTempFunction() | DropTempFunction() | AddResource():
                 pass
-        return self.journal.record(sql, effect)
+        self.journal.record(number, sql, effect, only)
 
 
 def _stay_yourself(key: str, value: str, user: str) -> None:

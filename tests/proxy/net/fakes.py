@@ -178,6 +178,8 @@ class FakeCluster:
         raise AssertionError(request)
 
     def _execute(self, session: Handle, sql: str) -> Struct:
+        if session.guid not in self.sessions:
+            return replies.failed(replies.Failure("Invalid SessionHandle: SessionHandle [x]"))
         handle = _handle()
         operation = FakeOperation(sql, Status(OperationState.RUNNING))
         self.operations[handle.guid] = operation
@@ -223,6 +225,7 @@ class FakeMetastore:
 
     primaries: dict[str, ClusterName] = field(default_factory=dict)
     databases: set[str] = field(default_factory=lambda: {"default", "sales"})
+    versions: dict[str, int] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     loaded: set[TableRef] = field(default_factory=set)
     failing: Exception | None = None
@@ -253,6 +256,12 @@ class FakeMetastore:
     async def load_database(self, name: str) -> None:
         if self.failing is not None:
             raise self.failing
+
+    def placement(self, ref: TableRef) -> object:
+        return self.versions.get(str(ref))
+
+    async def tables_in(self, database: str) -> list[TableRef]:
+        return [TableRef.parse(name) for name in self.primaries if name.startswith(database + ".")]
 
     async def open_write(self, targets: Any) -> Any:
         names = " ".join(map(str, targets))

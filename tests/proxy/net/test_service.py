@@ -91,6 +91,54 @@ def test_what_a_session_said_is_repeated_once_and_in_order() -> None:
     play(scenario)
 
 
+def test_a_table_that_changed_since_it_was_read_is_looked_at_anew() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        for version in (1, 1, 2, 2):
+            world.metastore.versions["default.w"] = version
+            await client.operation("SELECT * FROM w")
+        read, refresh = "SELECT * FROM w", "REFRESH TABLE `default`.`w`"
+        assert world.west.statements == [read, read, refresh, read, read]
+
+    play(scenario)
+
+
+def test_a_session_that_a_cluster_closed_is_opened_anew() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SET a=1")
+        await client.operation("SELECT 1")
+        world.east.sessions.clear()
+        assert await client.rows("SELECT 1") == 1
+        assert world.east.statements[-2:] == ["SET a=1", "SELECT 1"]
+
+    play(scenario)
+
+
+def test_a_change_that_may_have_happened_costs_the_clusters_session() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SET a=1")
+        world.east.sleeping.add("SET b=1")
+        operation = await client.operation("SET b=1", run_async=True)
+        await until(lambda: "SET b=1" in world.east.statements)
+        await client.on("CancelOperation", operation)
+        await client.operation("SELECT 1")
+        assert world.east.statements == ["SET a=1", "SET b=1", "SET a=1", "SELECT 1"]
+
+    play(scenario)
+
+
+def test_a_silent_connection_is_let_go() -> None:
+    async def scenario(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.close()
+
+    play(scenario, Limits(negotiation=0.05))
+
+
 def test_a_statement_that_fails_changes_no_session() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()

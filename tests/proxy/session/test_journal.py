@@ -9,6 +9,7 @@ from dialect.statement import (
     CreateTempTable,
     CreateTempView,
     ResetVariables,
+    SessionEffect,
     SetVariable,
     UseDatabase,
 )
@@ -20,52 +21,77 @@ EAST, WEST = ClusterName("east"), ClusterName("west")
 VIEW = CreateTempView("v", ViewText("SELECT 1", "default"))
 
 
-def said(journal: Journal, since: int = 0, cluster: ClusterName = EAST) -> list[str]:
-    return [entry.sql for entry in journal.since(since, cluster)]
+def keep(journal: Journal, sql: str, effect: SessionEffect) -> int:
+    number = journal.reserve()
+    journal.record(number, sql, effect)
+    return number
 
 
-def test_everything_in_order_and_only_what_is_new() -> None:
+def unsaid(journal: Journal, *said: int, cluster: ClusterName = EAST) -> list[str]:
+    return [entry.sql for entry in journal.unsaid(set(said), cluster)]
+
+
+def test_everything_in_order_and_only_what_was_not_said() -> None:
     journal = Journal()
-    journal.record("USE d", UseDatabase("d"))
-    known = journal.record("VIEW", VIEW)
-    journal.record("JAR", AddResource(("a.jar",)))
-    assert said(journal) == ["USE d", "VIEW", "JAR"]
-    assert said(journal, known) == ["JAR"]
-    assert said(journal, journal.last) == []
+    first = keep(journal, "USE d", UseDatabase("d"))
+    second = keep(journal, "VIEW", VIEW)
+    third = keep(journal, "JAR", AddResource(("a.jar",)))
+    assert unsaid(journal) == ["USE d", "VIEW", "JAR"]
+    assert unsaid(journal, first, third) == ["VIEW"]
+    assert unsaid(journal, first, second, third) == []
+
+
+def test_statements_have_the_place_in_which_they_began() -> None:
+    journal = Journal()
+    early, failed, late = (journal.reserve() for _ in range(3))
+    journal.record(late, "USE e", UseDatabase("e"))
+    changes = journal.changes
+    journal.record(early, "VIEW", VIEW)
+    assert unsaid(journal) == ["VIEW", "USE e"]
+    assert journal.changes > changes
+    assert failed not in [entry.number for entry in journal.unsaid(set(), EAST)]
 
 
 def test_neighbouring_settings_replace_each_other() -> None:
     journal = Journal()
-    journal.record("SET a=1", SetVariable("a", "1"))
-    journal.record("USE d", UseDatabase("d"))
-    journal.record("SET b=1", SetVariable("b", "1"))
-    number = journal.record("SET a=2", SetVariable("a", "2"))
-    journal.record("USE e", UseDatabase("e"))
-    assert said(journal) == ["SET b=1", "SET a=2", "USE e"]
-    assert said(journal, number) == ["USE e"]
+    keep(journal, "SET a=1", SetVariable("a", "1"))
+    keep(journal, "USE d", UseDatabase("d"))
+    keep(journal, "SET b=1", SetVariable("b", "1"))
+    keep(journal, "SET a=2", SetVariable("a", "2"))
+    keep(journal, "USE e", UseDatabase("e"))
+    assert unsaid(journal) == ["SET b=1", "SET a=2", "USE e"]
+
+
+def test_what_a_variable_needs_stays_before_it() -> None:
+    journal = Journal()
+    keep(journal, "SET a=1", SetVariable("a", "1"))
+    keep(journal, "SET b=${a}", SetVariable("b", "1"))
+    keep(journal, "SET a=2", SetVariable("a", "2"))
+    keep(journal, "SET a=${a}3", SetVariable("a", "23"))
+    assert unsaid(journal) == ["SET a=1", "SET b=${a}", "SET a=2", "SET a=${a}3"]
 
 
 def test_what_a_view_was_made_under_stays_before_it() -> None:
     journal = Journal()
-    journal.record("SET a=1", SetVariable("a", "1"))
-    journal.record("VIEW", VIEW)
-    journal.record("SET a=2", SetVariable("a", "2"))
-    assert said(journal) == ["SET a=1", "VIEW", "SET a=2"]
+    keep(journal, "SET a=1", SetVariable("a", "1"))
+    keep(journal, "VIEW", VIEW)
+    keep(journal, "SET a=2", SetVariable("a", "2"))
+    assert unsaid(journal) == ["SET a=1", "VIEW", "SET a=2"]
 
 
 def test_reset_stays_where_it_was_said() -> None:
     journal = Journal()
-    journal.record("SET a=1", SetVariable("a", "1"))
-    journal.record("RESET", ResetVariables())
-    journal.record("SET b=1", SetVariable("b", "1"))
-    assert said(journal)[-2:] == ["RESET", "SET b=1"]
+    keep(journal, "SET a=1", SetVariable("a", "1"))
+    keep(journal, "RESET", ResetVariables())
+    keep(journal, "SET b=1", SetVariable("b", "1"))
+    assert unsaid(journal)[-2:] == ["RESET", "SET b=1"]
 
 
 def test_what_belongs_to_one_cluster_is_said_there_alone() -> None:
     journal = Journal()
-    journal.record("TEMP TABLE", CreateTempTable("t"), only=WEST)
-    assert said(journal, cluster=EAST) == []
-    assert said(journal, cluster=WEST) == ["TEMP TABLE"]
+    journal.record(journal.reserve(), "TEMP TABLE", CreateTempTable("t"), only=WEST)
+    assert unsaid(journal, cluster=EAST) == []
+    assert unsaid(journal, cluster=WEST) == ["TEMP TABLE"]
 
 
 def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +99,7 @@ def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal()
     for number in range(2):
         journal.room_for("VIEW")
-        journal.record(f"VIEW {number}", VIEW)
+        keep(journal, f"VIEW {number}", VIEW)
     with pytest.raises(TooMany):
         journal.room_for("VIEW")
 
@@ -83,6 +109,6 @@ def test_its_text_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     journal = Journal()
     for number in range(100):
         journal.room_for("SET a=1")
-        journal.record(f"SET a={number % 10}", SetVariable("a", str(number)))
+        keep(journal, f"SET a={number % 10}", SetVariable("a", str(number)))
     with pytest.raises(TooMany):
         journal.room_for("SET abcd=1")

@@ -12,6 +12,7 @@ from dialect.statement import (
     DropTemp,
     Known,
     ResetVariables,
+    SessionEffect,
     SetVariable,
     UseDatabase,
 )
@@ -35,6 +36,16 @@ def opened(**configuration: str) -> SessionState:
     return SessionState.opened("ann", 5, named, TOPOLOGY)
 
 
+def took(
+    state: SessionState, effect: SessionEffect, sql: str = "..", cluster: ClusterName = EAST
+) -> None:
+    state.took(effect, sql, cluster, state.journal.reserve())
+
+
+def unsaid(state: SessionState, cluster: ClusterName) -> list[str]:
+    return [entry.sql for entry in state.journal.unsaid(set(), cluster)]
+
+
 def test_the_clients_map() -> None:
     state = SessionState.opened(
         "ann",
@@ -48,53 +59,54 @@ def test_the_clients_map() -> None:
 
 def test_use_and_set() -> None:
     state = opened()
-    assert state.took(UseDatabase("D"), "USE D", None) == 1
-    assert state.took(SetVariable("hivevar:x", "1"), "SET hivevar:x=1", EAST) == 2
-    state.took(SetVariable("a", "2"), "SET a=2", EAST)
+    took(state, UseDatabase("D"), "USE D")
+    took(state, SetVariable("hivevar:x", "1"), "SET hivevar:x=1")
+    assert unsaid(state, WEST) == ["USE D", "SET hivevar:x=1"]
+    took(state, SetVariable("a", "2"), "SET a=2")
     namespace = state.namespace()
     assert namespace.database == "d"
     assert dict(namespace.variables) == {"x": "1", "a": "2"}
-    state.took(ResetVariables("a"), "RESET a", EAST)
+    took(state, ResetVariables("a"), "RESET a")
     assert state.variables == {"x": "1"}
-    state.took(ResetVariables(), "RESET", EAST)
+    took(state, ResetVariables(), "RESET")
     assert (state.variables, state.database) == ({}, "d")
 
 
 def test_a_namespace_does_not_change_later() -> None:
     state = opened()
     before = state.namespace()
-    state.took(CreateTempView("V", VIEW), "CREATE ..", EAST)
+    took(state, CreateTempView("V", VIEW), "CREATE ..")
     assert before.temp_views == {}
     assert state.namespace().temp_views == {"v": VIEW}
 
 
 def test_a_temporary_table_holds_its_statements() -> None:
     state = opened()
-    state.took(CreateTempTable("T"), "CACHE TABLE t AS ..", WEST)
+    took(state, CreateTempTable("T"), "CACHE TABLE t AS ..", WEST)
     assert state.bound(Known("select", temps=("t",))) == Bound(
         WEST, "the temporary table t is in west"
     )
     assert state.bound(Known("select", temps=("v",))) is None
-    assert [entry.sql for entry in state.journal.since(0, EAST)] == []
-    state.took(DropTemp("t"), "DROP VIEW t", WEST)
+    assert unsaid(state, EAST) == []
+    took(state, DropTemp("t"), "DROP VIEW t", WEST)
     assert state.bound(Known("select", temps=("t",))) is None
-    assert [entry.sql for entry in state.journal.since(0, EAST)] == []
-    assert len(state.journal.since(0, WEST)) == 2
+    assert unsaid(state, EAST) == []
+    assert len(unsaid(state, WEST)) == 2
 
 
 def test_a_view_takes_a_tables_name_and_back() -> None:
     state = opened()
-    state.took(CreateTempTable("t"), "..", WEST)
-    state.took(CreateTempView("t", VIEW), "..", EAST)
+    took(state, CreateTempTable("t"), "..", WEST)
+    took(state, CreateTempView("t", VIEW), "..")
     assert (state.homes, set(state.temp_views)) == ({}, {"t"})
-    state.took(CreateTempTable("t"), "..", WEST)
+    took(state, CreateTempTable("t"), "..", WEST)
     assert (state.homes, set(state.temp_views)) == ({"t": WEST}, set())
 
 
 def test_a_cached_table_is_a_hint() -> None:
     state = opened()
-    assert state.took(CacheTable("t"), "CACHE TABLE t", EAST) is None
-    assert state.journal.last == 0
+    took(state, CacheTable("t"), "CACHE TABLE t")
+    assert unsaid(state, EAST) == []
 
 
 @pytest.mark.parametrize(
