@@ -127,8 +127,9 @@ def path_at(template: str, time: datetime, cluster: Cluster | None) -> str:
         template = template.replace(f"${{{name}}}", utc.strftime(code))
     if "://" in template or template.startswith("file:"):
         return template
-    write = (cluster.endpoint("write") if cluster else None) or "file:///"
-    return write.rstrip("/") + "/" + template.lstrip("/")
+    write = urlsplit((cluster.endpoint("write") if cluster else None) or "file:///")
+    root = f"{write.scheme}://{write.netloc}{write.path.rstrip('/')}"
+    return f"{root}/{template.lstrip('/')}"
 
 
 def _directory(

@@ -1,0 +1,75 @@
+"""Command lines of Spark and Pig processes."""
+
+import pytest
+
+from pipeline.entities.model import Cluster
+from pipeline.processes.commands import Programs, pig_command, spark_command
+from pipeline.processes.errors import CannotRun
+from tests.pipeline.entities.documents import CLUSTER, PROCESS
+from tests.pipeline.processes.test_parameters import process, world
+
+SPARK = PROCESS.replace(
+    '<workflow engine="hive" path="/app/summary.hql"/>',
+    '<workflow engine="spark" path="/app/spark"/><spark-attributes><master>local</master>'
+    "<name>Word Count</name><jar>count.py,more.py</jar>"
+    "<spark-opts>--conf 'a b=c d' --driver-memory 512m</spark-opts><arg>one two</arg>"
+    "</spark-attributes>",
+)
+VALUES = {
+    "in_table": "clicks",
+    "falcon_in_partition_filter_java": "(ds='1')",
+    "falcon_in_table": "clicks",
+    "falcon_in_database": "src",
+    "out_table": "sums",
+    "falcon_out_partitions_java": "ds=1",
+    "falcon_out_table": "sums",
+    "falcon_out_database": "dst",
+}
+PROGRAMS = Programs("/opt/spark-submit", "pig -x local")
+
+
+def cluster() -> Cluster:
+    return world(CLUSTER.replace("{name}", "c1")).clusters["c1"]
+
+
+def test_spark() -> None:
+    command, environment = spark_command(process(SPARK), cluster(), VALUES, "ann", PROGRAMS)
+    assert command[:5] == ["/opt/spark-submit", "--name", "Word Count", "--master", "local"]
+    assert "spark.hadoop.hive.metastore.uris=thrift://localhost:9083" in command
+    assert "spark.causeway.in_table=clicks" in command
+    assert command[command.index("a b=c d") - 1] == "--conf"
+    application = command.index("/app/spark/count.py")
+    assert command[application - 2 : application] == ["--py-files", "more.py"]
+    assert command[application + 1 :] == [
+        "(ds='1')",
+        "clicks",
+        "src",
+        "ds=1",
+        "sums",
+        "dst",
+        "one two",
+    ]
+    assert environment == {"HADOOP_USER_NAME": "ann"}
+
+
+def test_path_feeds_are_arguments() -> None:
+    values = {"in": "/a,/b", "out": "/c"}
+    command, _ = spark_command(process(SPARK), cluster(), values, "ann", PROGRAMS)
+    assert command[-3:] == ["/a,/b", "/c", "one two"]
+
+
+def test_pig() -> None:
+    pig = process(PROCESS.replace('engine="hive"', 'engine="pig"'))
+    command = pig_command(pig, {"in_table": "clicks"}, PROGRAMS)
+    assert command == [
+        "pig",
+        "-x",
+        "local",
+        "-useHCatalog",
+        "-param",
+        "in_table=clicks",
+        "-f",
+        "/app/summary.hql",
+    ]
+    with pytest.raises(CannotRun, match="no pig command"):
+        pig_command(pig, {}, Programs("spark-submit"))

@@ -1,0 +1,69 @@
+"""Programs run under a ticket."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from pipeline.lifecycle.errors import LeaseLost
+from pipeline.processes.errors import CannotRun, ScriptFailed
+from pipeline.processes.program import run_program
+
+
+class Ticket:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.lost = False
+        self.stops: list[Callable[[], None]] = []
+
+    def check(self) -> None:
+        if self.lost:
+            raise LeaseLost("killed")
+
+    def log(self, line: str) -> None:
+        self.lines.append(line)
+
+    def on_loss(self, stop: Callable[[], None]) -> None:
+        self.stops.append(stop)
+
+    def lose(self) -> None:
+        self.lost = True
+        for stop in self.stops:
+            stop()
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_output_is_logged_and_the_environment_given() -> None:
+    ticket = Ticket()
+    code = "import os, sys; print(os.environ['WORD']); print('err', file=sys.stderr)"
+    assert run_program(python(code), {"WORD": "hello"}, ticket).endswith("ended with 0")
+    assert set(ticket.lines[-1].splitlines()) == {"hello", "err"}
+
+
+def test_failures_say_how_they_ended() -> None:
+    with pytest.raises(ScriptFailed, match=r"ended with 3: line 98 \| line 99"):
+        run_program(python("[print('line', n) for n in (98, 99)]; exit(3)"), {}, Ticket())
+    with pytest.raises(CannotRun, match="No such file"):
+        run_program(["/no/such/program"], {}, Ticket())
+
+
+def test_endless_output_is_bounded() -> None:
+    ticket = Ticket()
+    run_program(python("print('x' * 5_000_000); [print(n) for n in range(100_000)]"), {}, ticket)
+    assert len(ticket.lines[-1]) < 1_000_000
+
+
+def test_a_lost_ticket_ends_the_program() -> None:
+    ticket = Ticket()
+    timer = threading.Timer(0.3, ticket.lose)
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(LeaseLost):
+        run_program(python("import time; print('on', flush=True); time.sleep(60)"), {}, ticket)
+    timer.join()
+    assert time.monotonic() - began < 30
