@@ -131,8 +131,7 @@ class _Parser:
             self._expect("and")
             return _and(_compare(key, kind, ">=", low), _compare(key, kind, "<=", self._value()))
         if self._take("like"):
-            pattern = _like(self._value())
-            return lambda row: row[key] != NULL_NAME and pattern.fullmatch(row[key]) is not None
+            return _matches(key, _like(self._value()))
         raise BadFilter(f"expected a comparison after {key!r} instead of {self._peek()[1]!r}.")
 
     def _key(self) -> str:
@@ -195,6 +194,13 @@ def _number(text: str) -> Decimal | None:
         return None
 
 
+def _matches(key: str, pattern: re.Pattern[str]) -> Condition:
+    def matches(row: Row) -> bool | None:
+        return None if row[key] == NULL_NAME else pattern.fullmatch(row[key]) is not None
+
+    return matches
+
+
 def _like(pattern: str) -> re.Pattern[str]:
     parts = (".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern)
     return re.compile("".join(parts), re.DOTALL)
@@ -226,3 +232,12 @@ def _not(inner: Condition) -> Condition:
         return None if found is None else not found
 
     return negated
+
+
+def filter_of(spec: Sequence[tuple[str, str]]) -> str:
+    """The filter that says a partition's (key, value) pairs."""
+    return " and ".join(f"`{key}` = '{_escaped(value)}'" for key, value in spec)
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "\\'")
