@@ -66,7 +66,8 @@ class OpenWrite:
 class Placement:
     """Primary cluster and copies of one object. The primary's location is the object's own.
 
-    `open` are the running writes that cover it. A partition also has its table's write id in
+    `open` are the running writes that cover it; they and the copies are in order of their names,
+    so that equal facts are equal however they came about. A partition also has its table's write id in
     `table_write`. `facts`, of tables alone, changes with the facts of any partition. `uniform`, of
     tables alone, promises that every partition has the table's
     primary and no copies; whoever gives a partition facts of its own drops it first.
@@ -112,8 +113,9 @@ class Placement:
         names = None if partitions is None else frozenset(partitions)
         if names is not None and sum(map(len, names)) > NAMES_LIMIT:
             names = None
-        others = tuple(each for each in self.open if each.id != write_id)
-        return replace(self, open=(*others, OpenWrite(write_id, since, by, names)))
+        marks = {each.id: each for each in self.open}
+        marks[write_id] = OpenWrite(write_id, since, by, names)
+        return replace(self, open=tuple(marks[key] for key in sorted(marks)))
 
     def closed(self, write_id: str, next_id: str) -> "Placement":
         """The write of this table named `write_id` ended; `next_id` is a fresh id.
@@ -136,8 +138,9 @@ class Placement:
         return replace(self, facts=facts_id, uniform=uniform)
 
     def with_copy(self, copy: Copy) -> "Placement":
-        others = tuple(each for each in self.copies if each.cluster != copy.cluster)
-        return replace(self, copies=(*others, copy))
+        copies = {each.cluster: each for each in self.copies}
+        copies[copy.cluster] = copy
+        return replace(self, copies=tuple(copies[name] for name in sorted(copies)))
 
     def without_copy(self, cluster: ClusterName) -> "Placement":
         return replace(self, copies=tuple(each for each in self.copies if each.cluster != cluster))

@@ -28,6 +28,14 @@ def test_what_is_written_is_read_back() -> None:
     assert read_placement(write_placement(placement), C2) == placement
 
 
+def test_equal_facts_are_equal_however_they_came_about() -> None:
+    copies = [Copy(C2, "file:/c2", "0"), Copy(C1, "file:/c1", "0")]
+    placement = Placement(ClusterName("C3")).opened("b").opened("a")
+    for copy in copies:
+        placement = placement.with_copy(copy)
+    assert read_placement(write_placement(placement), C1) == placement
+
+
 def test_an_object_without_facts_belongs_to_its_owner() -> None:
     assert read_placement({"comment": "x"}, C1) == Placement(C1)
 
