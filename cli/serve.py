@@ -29,8 +29,10 @@ def run(args: argparse.Namespace) -> int:
         raise NoClusters("the settings name no cluster to run statements in.")
     try:
         uvloop.run(_serve(settings))
-    except OSError as error:
-        raise CannotListen(f"{settings.listen}: {error.strerror or error}.") from error
+    except BaseExceptionGroup as group:
+        if not any(isinstance(error, OSError) for error in group.exceptions):
+            raise
+        raise CannotListen(f"{settings.listen}: {group.exceptions[0]}.") from group
     return 0
 
 

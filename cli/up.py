@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with Stack(StackSpec(clusters, proxy, guard=guard), args.dir, _report) as stack:
             if not args.no_sample:
-                sample.make(proxy, clusters)
+                sample.make(stack, proxy)
                 _report("sample data", time.monotonic() - began)
             print(_welcome(proxy, stack.layout.endpoints, clusters, args.no_sample), flush=True)
             while True:

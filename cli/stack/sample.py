@@ -1,69 +1,97 @@
 """Sample data for the embedded stack, made through the proxy as any user would make it."""
 
-from collections.abc import Sequence
+import shutil
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from pyhive import hive
 
-from conf.names import ClusterName
+from cli.stack.stack import Stack
+from conf.load import load
+from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
+from metastore.assign import Assignment, assign
+from metastore.facts import Facts
+from metastore.hms.client import HmsClient
 
 DATABASE = "sample"
-# Named last: when it is there, everything is.
-LAST = f"{DATABASE}.visits"
+CUSTOMERS, ORDERS, VISITS = (f"{DATABASE}.{name}" for name in ("customers", "orders", "visits"))
 
 
-def statements(home: ClusterName, away: ClusterName) -> tuple[str, ...]:
-    """Customers and orders belong to `home`, visits, by day, to `away`."""
+def tables_of_home(home: ClusterName) -> tuple[str, ...]:
+    """Customers and orders."""
     return (
         f"CREATE DATABASE IF NOT EXISTS {DATABASE}",
         f"USE CLUSTER {home}",
-        f"DROP TABLE IF EXISTS {DATABASE}.customers",
-        f"CREATE TABLE {DATABASE}.customers USING parquet AS"
+        f"DROP TABLE IF EXISTS {CUSTOMERS}",
+        f"CREATE TABLE {CUSTOMERS} USING parquet AS"
         " SELECT id AS customer, concat('customer ', id) AS name,"
         " element_at(array('Lisbon', 'Oslo', 'Quito'), cast(id % 3 + 1 AS int)) AS city"
         " FROM range(100)",
-        f"DROP TABLE IF EXISTS {DATABASE}.orders",
-        f"CREATE TABLE {DATABASE}.orders USING parquet AS"
+        f"DROP TABLE IF EXISTS {ORDERS}",
+        f"CREATE TABLE {ORDERS} USING parquet AS"
         " SELECT id AS order_id, id * 7 % 100 AS customer,"
         " cast(id * 31 % 500 + 1 AS decimal(10, 2)) AS amount FROM range(2000)",
+    )
+
+
+def tables_of_away(away: ClusterName) -> tuple[str, ...]:
+    """Visits, by day."""
+    return (
         f"USE CLUSTER {away}",
-        f"DROP TABLE IF EXISTS {LAST}",
-        f"CREATE TABLE {LAST} USING parquet PARTITIONED BY (day) AS"
+        f"DROP TABLE IF EXISTS {VISITS}",
+        f"CREATE TABLE {VISITS} USING parquet PARTITIONED BY (day) AS"
         " SELECT id AS visit, id * 13 % 100 AS customer,"
         " date_add(DATE '2026-01-01', cast(id % 7 AS int)) AS day FROM range(5000)",
-        "USE CLUSTER",
     )
 
 
 def worth_trying(home: ClusterName, away: ClusterName) -> tuple[str, str, str]:
     """Three statements that show what Causeway does."""
-    customers, orders = f"{DATABASE}.customers", f"{DATABASE}.orders"
     return (
-        f"SELECT city, sum(amount) FROM {orders} JOIN {customers} USING (customer) GROUP BY city;",
-        f"SELECT day, count(*) FROM {LAST} WHERE day > '2026-01-04' GROUP BY day;",
-        f"EXPLAIN CLUSTER SELECT * FROM {orders} JOIN {LAST} USING (customer);"
-        f"  -- one is in {home}, one in {away}"
-        if home != away
-        else "SHOW CLUSTERS;",
+        f"SELECT city, sum(amount) FROM {ORDERS} JOIN {CUSTOMERS} USING (customer) GROUP BY city;"
+        f"  -- in {home}",
+        f"SELECT city, count(*) FROM {VISITS} JOIN {CUSTOMERS} USING (customer) GROUP BY city;"
+        f"  -- in {away}",
+        f"EXPLAIN CLUSTER SELECT * FROM {ORDERS} JOIN {VISITS} USING (customer);"
+        + ("  -- no cluster has both" if home != away else ""),
     )
 
 
-def make(proxy: Endpoint, clusters: Sequence[ClusterName]) -> None:
+def make(stack: Stack, proxy: Endpoint) -> None:
     """Make the sample unless an earlier run did."""
+    home, away = stack.spec.clusters[0], stack.spec.clusters[-1]
     connection = hive.connect(proxy.host, proxy.port)
     try:
         cursor = connection.cursor()
         if not _made(cursor):
-            for statement in statements(clusters[0], clusters[-1]):
+            for statement in tables_of_home(home):
+                cursor.execute(statement)
+            if home != away:
+                _copy_customers(stack, away)
+            for statement in tables_of_away(away):
                 cursor.execute(statement)
     finally:
         connection.close()
 
 
+def _copy_customers(stack: Stack, away: ClusterName) -> None:
+    """What `causeway copy` does for big tables: the files, then the facts."""
+    settings = load(stack.layout.settings)
+    target = stack.layout.warehouse(away) / "copies" / "customers"
+    table = TableRef.parse(CUSTOMERS)
+    with HmsClient(settings.metastores, settings.metastore_timeout) as client:
+        source = client.get_table(table).location
+        shutil.copytree(Path(unquote(urlsplit(source).path)), target, dirs_exist_ok=True)
+        wanted = Assignment(table, copies={away: target.as_uri()})
+        assign(Facts(client, stack.spec.clusters[0]), wanted, settings.topology)
+
+
 def _made(cursor: Any) -> bool:
+    """Visits are made last: when they are there, everything is."""
     cursor.execute(f"SHOW DATABASES LIKE '{DATABASE}'")
     if not cursor.fetchall():
         return False
-    cursor.execute(f"SHOW TABLES IN {DATABASE} LIKE '{LAST.partition('.')[2]}'")
+    cursor.execute(f"SHOW TABLES IN {DATABASE} LIKE '{VISITS.partition('.')[2]}'")
     return bool(cursor.fetchall())

@@ -87,6 +87,9 @@ class Stack:
         for service in self._services.values():
             self._check_one(service)
 
+    def is_running(self, service: str) -> bool:
+        return self._children.exit_status(service) is None
+
     def pid(self, service: str) -> int:
         return self._children.pid(service)
 

@@ -1,0 +1,24 @@
+"""What `causeway route` prints."""
+
+import pytest
+
+from cli.route import in_words
+from router.report import Report
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        (
+            Report("run", "east", "DC-R7", "it has all", ("a.t@ds=1",), ("a.u",)),
+            "run in east (DC-R7): it has all\nreads   a.t@ds=1\nwrites  a.u",
+        ),
+        (Report("answer", None, "DC-U1", "ours"), "answered by Causeway (DC-U1): ours"),
+        (
+            Report("refuse", None, "DC-R7", "none has", ("a.t",), (), "CW104"),
+            "refused with CW104 (DC-R7): none has\nreads   a.t",
+        ),
+    ],
+)
+def test_in_words(told: Report, text: str) -> None:
+    assert in_words(told) == text

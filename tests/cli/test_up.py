@@ -1,0 +1,34 @@
+"""`causeway up`: its arguments and what it says."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.main import main
+from cli.stack.errors import BadClusters
+from cli.stack.sample import worth_trying
+from cli.up import cluster_names
+
+
+def test_cluster_names_in_order() -> None:
+    assert cluster_names("east, west") == ("east", "west")
+
+
+@pytest.mark.parametrize("text", ["", "east,", "east,east", "a b", "metastore", "east,proxy", "1a"])
+def test_names_that_cannot_be(text: str) -> None:
+    with pytest.raises(BadClusters):
+        cluster_names(text)
+
+
+def test_a_wrong_name_is_one_line_and_status_1(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["up", "--clusters", "a b", "--dir", str(tmp_path / "d")]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("causeway: [CW516]")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "d").exists()
+
+
+def test_there_are_three_statements_worth_trying() -> None:
+    assert len(worth_trying(*cluster_names("east,west"))) == 3
