@@ -61,6 +61,11 @@ class Plan:
     held_back_by: str | None = None
 
     @property
+    def empty(self) -> bool:
+        """Whether nothing happened in the range."""
+        return self.bookmark == self.since
+
+    @property
     def files(self) -> tuple[FileStatus, ...]:
         return tuple(file for part in self.slices for file in part.files)
 
@@ -78,19 +83,19 @@ def plan(table: Table, since: str, until: str | None = None) -> Plan:
     since = _checked(since)
     upto = None if until is None else _checked(until)
     commits, held_back_by = _commits(table, since, upto)
-    if not commits:
-        return Plan(table, since, since, (), (), (), NO_ROWS, None, False, held_back_by)
-    bookmark = table.timeline.key(commits[-1])
+    lost = _lost(table, since, upto)
+    if not commits and lost is None:
+        return Plan(table, since, since, (), (), (), NO_ROWS, held_back_by=held_back_by)
     done = [table.commit(commit) for commit in commits]
+    bookmark = max([table.timeline.key(c) for c in commits] + ([lost.bookmark] if lost else []))
+    changed = lost.why if lost else _changed(table, done, bookmark)
+    fallback = changed if isinstance(changed, str) else None
+    partitions, slices = _everything(table) if isinstance(changed, str) else changed
     removes = any(c.removes_rows for c in done) or _restored(table, since)
-    missing, older = _coverage(table, since, bookmark)
-    chosen: tuple[tuple[str, ...], tuple[FileSlice, ...]] | str = missing or _changed(
-        table, done, bookmark
+    rows = RowFilter(
+        frozenset(c.requested for c in commits) | (lost.instants if lost else frozenset()),
+        lost.older if lost else None,
     )
-    fallback = chosen if isinstance(chosen, str) else None
-    partitions, slices = _everything(table) if isinstance(chosen, str) else chosen
-    instants = frozenset(c.requested for c in commits) | older.instants
-    rows = RowFilter(instants, older.older)
     return Plan(
         table, since, bookmark, commits, partitions, slices, rows,
         fallback, removes or fallback is not None, held_back_by,
@@ -129,20 +134,43 @@ def _commits(table: Table, since: str, upto: str | None) -> tuple[tuple[Instant,
     return tuple(before), running.requested if len(before) < len(commits) else None
 
 
-def _coverage(table: Table, since: str, bookmark: str) -> tuple[str | None, RowFilter]:
-    """Why the active timeline does not cover the range, and the rows of what it lacks."""
-    start = table.timeline.start
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """What of a range the active timeline no longer has; `bookmark` is the end of that part."""
+
+    why: str
+    bookmark: str
+    instants: frozenset[str] = frozenset()
+    older: tuple[str, str] | None = None
+
+
+def _lost(table: Table, since: str, upto: str | None) -> _Lost | None:
+    """The archived part of a range, None when there is none."""
     if not table.timeline.by_completion:
-        if since >= start or not has_archive(table):
-            return None, NO_ROWS
-        reason = f"commits after {since} may be archived; the active timeline starts at {start}"
-        return reason, RowFilter(frozenset(), (since, start))
+        return _lost_by_request(table, since, upto)
     archived = archived_commits(table) if table.archived is None else table.archived
-    lost = frozenset(r for r, done in archived.items() if since < done <= bookmark)
-    if not lost:
-        return None, NO_ROWS
-    oldest = min(archived)
-    return f"{len(lost)} commits of the range are archived", RowFilter(lost, (since, oldest))
+    found = {
+        requested: done
+        for requested, done in archived.items()
+        if since < done and (upto is None or done <= upto)
+    }
+    if not found:
+        return None
+    why = f"{len(found)} commits of the range are archived"
+    older = (since, min(archived))
+    return _Lost(why, max(found.values()), frozenset(found), older)
+
+
+def _lost_by_request(table: Table, since: str, upto: str | None) -> _Lost | None:
+    """A layout 1 archive is not read: whatever is before the active timeline may be in it."""
+    start = table.timeline.start
+    if since >= start or not has_archive(table):
+        return None
+    why = f"commits after {since} may be archived; the active timeline starts at {start}"
+    if upto is not None and upto < start:
+        return _Lost(why, upto, older=(since, upto + "0"))
+    # All that is before the start is complete and counts as seen.
+    return _Lost(why, str(int(start) - 1).zfill(len(start)), older=(since, start))
 
 
 def _restored(table: Table, since: str) -> bool:

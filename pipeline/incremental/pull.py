@@ -53,7 +53,7 @@ def pull(
         check_mark(before, table, mode, str(target))
         start = before.bookmark if before else since
         planned = plan(table, start, until)
-        if not planned.commits:
+        if planned.empty:
             return report(planned, 0)
         reload = reload_reason(planned, mode, first=before is None)
         if reload:

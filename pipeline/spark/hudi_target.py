@@ -93,7 +93,7 @@ def _into_hudi(
     before = last_mark(open_table(target, storage_for(spark, target)))
     check_mark(before, table, mode, target)
     planned = plan(table, before.bookmark if before else since, until)
-    if not planned.commits:
+    if planned.empty:
         return report(planned, 0)
     reload = reload_reason(planned, mode, first=before is None)
     if reload:

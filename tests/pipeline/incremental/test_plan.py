@@ -142,6 +142,32 @@ def test_archived_commits_mean_a_full_scan_by_their_completion(fake_table):
     assert [c for c in ("040", "050", "070", "100", "106") if c in planned.rows] == ["070", "100"]
 
 
+def test_a_range_that_is_archived_as_a_whole(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")])
+    archive(table, ("050", "060"), ("070", "080"))
+    planned = plan(opened(table), "060", until="090")
+    assert planned.fallback
+    assert (planned.commits, planned.bookmark) == ((), "080")
+    assert planned.rows.instants == {"070"}
+    assert not planned.empty
+    assert plan(opened(table), "080", until="090").empty
+
+
+def test_by_request_time_a_range_that_is_archived_as_a_whole(fake_table):
+    table = fake_table(version=6)
+    table.commit("300", [("p", "a")], state="inflight")
+    (table.base / ".hoodie" / "archived").mkdir()
+    (table.base / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1").touch()
+    early = plan(opened(table), "100", until="200")
+    assert early.bookmark == "200"
+    assert [c for c in ("100", "150", "200", "201") if c in early.rows] == ["150", "200"]
+    rest = plan(opened(table), "200")
+    assert rest.bookmark == "299"
+    assert [c for c in ("200", "201", "299", "300") if c in rest.rows] == ["201", "299"]
+    assert plan(opened(table), "299").empty
+
+
 def test_by_request_time_anything_before_the_start_means_a_full_scan(fake_table):
     table = fake_table(version=6)
     table.commit("300", [("p", "a")])

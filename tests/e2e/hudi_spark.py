@@ -1,0 +1,135 @@
+"""A Spark with Hudi's bundle in a process of its own: the writer and the oracle of the tests.
+
+In a process of its own, because a JVM's class path cannot be changed once it runs and other
+tests have their own. Run as a program it answers JSON lines: {"do": name, ...} -> {"ok": ...}.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+Row = list[str]
+
+
+class HudiSpark:
+    """The parent's side: each method is one question."""
+
+    def __init__(self, jar: Path, scratch: Path) -> None:
+        self._log = open(scratch / "spark.log", "w")
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, str(jar), str(scratch)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
+            env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        )  # fmt: skip
+
+    def __call__(self, do: str, **how: Any) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"do": do, **how}) + "\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            if line.startswith("{"):
+                answer = json.loads(line)
+                if "error" in answer:
+                    raise RuntimeError(answer["error"])
+                return answer["ok"]
+        raise RuntimeError(f"Spark has died; see {self._log.name}")
+
+    def close(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(60)
+        self._log.close()
+
+
+def _serve(jar: str, scratch: str) -> None:
+    from pipeline.spark.hudi import SESSION_CONF
+    from pipeline.spark.session import open_session
+
+    spark = open_session(
+        "local[2]",
+        {
+            **SESSION_CONF,
+            "spark.driver.extraClassPath": jar,
+            "spark.driver.memory": "1g",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+        },
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    answers = _Answers(spark)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            answer = {"ok": getattr(answers, asked.pop("do"))(**asked)}
+        except Exception as error:  # whatever it is, the test has to see it
+            answer = {"error": f"{type(error).__name__}: {str(error)[:2000]}"}
+        print(json.dumps(answer), flush=True)
+    spark.stop()
+
+
+class _Answers:
+    def __init__(self, spark: Any) -> None:
+        self.spark = spark
+
+    def list_status(self, paths: list[str], conf: dict[str, str]) -> list[list[Any]]:
+        """Hudi's own input format, the oracle of HU-8."""
+        jvm = self.spark._jvm
+        job = jvm.org.apache.hadoop.mapred.JobConf(self.spark._jsc.hadoopConfiguration())
+        for key, value in conf.items():
+            job.set(key, value)
+        where = self.spark.sparkContext._gateway.new_array(
+            jvm.org.apache.hadoop.fs.Path, len(paths)
+        )
+        for number, path in enumerate(paths):
+            where[number] = jvm.org.apache.hadoop.fs.Path(path)
+        jvm.org.apache.hadoop.mapred.FileInputFormat.setInputPaths(job, where)
+        form = jvm.org.apache.hudi.hadoop.HoodieParquetInputFormat()
+        form.setConf(job)
+        found = form.listStatus(job)
+        return sorted([f.getPath().toUri().getPath(), f.getLen()] for f in found)
+
+    def incremental(self, base: str, since: str, until: str | None) -> list[Row]:
+        """Spark's own incremental query."""
+        reader = self.spark.read.format("hudi")
+        reader = reader.option("hoodie.datasource.query.type", "incremental")
+        reader = reader.option("hoodie.datasource.read.begin.instanttime", since)
+        if until is not None:
+            reader = reader.option("hoodie.datasource.read.end.instanttime", until)
+        return _rows(reader.load(base))
+
+    def changed(self, base: str, since: str, until: str | None) -> list[Row]:
+        """Ours."""
+        from pipeline.spark.hudi import read
+
+        return _rows(read(self.spark, base, since, until))
+
+    def snapshot(self, base: str) -> list[Row]:
+        return _rows(self.spark.read.format("hudi").load(base))
+
+    def write(self, base: str, rows: list[Any], schema: str, options: dict[str, str]) -> None:
+        frame = self.spark.createDataFrame([tuple(row) for row in rows], schema).coalesce(1)
+        frame.write.format("hudi").options(**options).mode("append").save(base)
+
+    def pull(self, source: str, target: str, mode: str) -> dict[str, Any]:
+        import dataclasses
+
+        from pipeline.incremental.pull import DEFAULT_KEY, Mode
+        from pipeline.spark.hudi_target import pull_into
+
+        done = pull_into(self.spark, source, target, Mode(mode), DEFAULT_KEY, "earliest")
+        return dataclasses.asdict(done)
+
+
+def _rows(frame: Any) -> list[Row]:
+    """Every column but the file's name and sequence number, as text, in a fixed order."""
+    skip = {"_hoodie_file_name", "_hoodie_commit_seqno"}
+    names = sorted(name for name in frame.columns if name not in skip)
+    return sorted([f"{n}={row[n]}" for n in names] for row in frame.select(names).collect())
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:])

@@ -1,0 +1,173 @@
+"""Real tables and random histories against Hudi's own answers (HU-8, HU-9)."""
+
+import os
+import random
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.incremental.archive import open_for_changes
+from pipeline.incremental.errors import StorageFault
+from pipeline.incremental.listing import list_status
+from pipeline.incremental.plan import plan
+from pipeline.incremental.read import changed_rows
+from pipeline.incremental.storage import LocalStorage
+from pipeline.incremental.table import Table
+from pipeline.spark.hudi_target import fetch_bundle
+from tests.e2e.hudi_spark import HudiSpark
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).parents[2]
+SHARED = Path(os.environ.get("CAUSEWAY_SHARED", ROOT.parent / "shared")) / "hudi"
+ZIPS = sorted(SHARED.glob("*.zip"))
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HudiSpark]:
+    try:
+        jar = fetch_bundle(ROOT / ".causeway" / "jars")
+    except StorageFault as fault:
+        pytest.skip(f"no Hudi bundle: {fault}")
+    running = HudiSpark(jar, tmp_path_factory.mktemp("hudi"))
+    yield running
+    running.close()
+
+
+def unpacked(archive: Path, into: Path) -> Table:
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(into, [n for n in packed.namelist() if not n.startswith("__MACOSX")])
+    base = next(p.parent for p in into.glob("*/.hoodie"))
+    return open_for_changes(str(base), LocalStorage())
+
+
+def partition_paths(table: Table) -> list[str]:
+    return [table.partition_path(p) for p in table.partitions()] or [table.base]
+
+
+def consuming(table: Table, start: str, most: str) -> dict[str, str]:
+    prefix = f"hoodie.{table.name}.consume"
+    return {
+        f"{prefix}.mode": "incremental",
+        f"{prefix}.start.timestamp": start,
+        f"{prefix}.max.commits": most,
+    }
+
+
+def as_text(table: Table, since: str, until: str | None) -> list[list[str]]:
+    """Keys and times of the light path's rows, as the oracle's rows have them."""
+    columns = ["_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key"]
+    rows = changed_rows(plan(table, since, until)).select(columns).to_pylist()
+    return sorted([f"{name}={row[name]}" for name in columns] for row in rows)
+
+
+def only_keys(rows: list[list[str]]) -> list[list[str]]:
+    return sorted([cell for cell in row if cell.startswith("_hoodie_")] for row in rows)
+
+
+def check_listing(spark: HudiSpark, table: Table) -> int:
+    paths = partition_paths(table)
+    requests = [i.requested for i in table.timeline.commits]
+    cases = [(paths, {}), (paths[:1], {}), ([table.base], {})]
+    for start in ["000", *requests]:
+        cases += [(paths, consuming(table, start, most)) for most in ("1", "2", "-1")]
+    cases += [(paths, {f"hoodie.{table.name}.consume.commit": r}) for r in requests]
+    for where, conf in cases:
+        ours = sorted([f.path, f.length] for f in list_status(where, conf))
+        assert ours == spark("list_status", paths=where, conf=conf), conf
+    return len(cases)
+
+
+def check_changes(spark: HudiSpark, table: Table, most: int) -> int:
+    """Ranges of the history: both our paths against Spark's incremental query."""
+    keys = ["000", *(table.timeline.key(i) for i in table.timeline.commits)]
+    ranges = [(keys[a], keys[b]) for a in range(len(keys)) for b in range(a + 1, len(keys))]
+    ranges = [(k, None) for k in keys] + random.Random(1).sample(ranges, min(most, len(ranges)))
+    for since, until in ranges:
+        if plan(table, since, until).fallback:
+            continue
+        theirs = spark("incremental", base=table.base, since=since, until=until)
+        assert as_text(table, since, until) == only_keys(theirs), (since, until)
+    assert spark("changed", base=table.base, since="0", until=None) == spark(
+        "incremental", base=table.base, since="000", until=None
+    )
+    return len(ranges)
+
+
+def test_the_real_tables_are_there() -> None:
+    if not SHARED.exists():
+        pytest.skip(f"no {SHARED}")
+    assert len(ZIPS) == 28
+
+
+@pytest.mark.parametrize("archive", ZIPS, ids=lambda z: z.stem)
+def test_real_table(spark: HudiSpark, archive: Path, tmp_path: Path) -> None:
+    table = unpacked(archive, tmp_path)
+    assert check_listing(spark, table) >= 3
+    if table.has_commit_times and table.timeline.commits:
+        assert check_changes(spark, table, most=6) >= 2
+
+
+def history(spark: HudiSpark, base: str, seed: int) -> None:
+    """A random history by Hudi's own writer: few rows, many kinds of commits."""
+    dice = random.Random(seed)
+    merge_on_read, parted = seed % 2 == 1, dice.random() < 0.75
+    options = {
+        "hoodie.table.name": f"t{seed}",
+        "hoodie.datasource.write.table.type": "MERGE_ON_READ" if merge_on_read else "COPY_ON_WRITE",
+        "hoodie.write.table.version": ("6", "8", "9")[seed % 3],
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.datasource.write.partitionpath.field": "p" if parted else "",
+        "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen."
+        + ("SimpleKeyGenerator" if parted else "NonpartitionedKeyGenerator"),
+        "hoodie.datasource.write.hive_style_partitioning": dice.choice(["true", "false"]),
+        "hoodie.metadata.enable": dice.choice(["true", "false", "false"]),
+        "hoodie.clean.commits.retained": dice.choice(["1", "10"]),
+        "hoodie.parquet.small.file.limit": dice.choice(["0", "104857600"]),
+        "hoodie.embed.timeline.server": "false",
+        "hoodie.write.markers.type": "DIRECT",
+        **{
+            f"hoodie.{step}.shuffle.parallelism": "1"
+            for step in ("upsert", "insert", "bulkinsert", "delete")
+        },
+    }
+    if merge_on_read:
+        options |= {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "3"}
+    if dice.random() < 0.4:
+        options |= {"hoodie.clustering.inline": "true", "hoodie.clustering.inline.max.commits": "3"}
+    if dice.random() < 0.4:
+        options |= {"hoodie.keep.min.commits": "4", "hoodie.keep.max.commits": "5"}
+        options |= {"hoodie.clean.commits.retained": "1"}
+    for step in range(1, 8):
+        operation = "upsert"
+        if step > 1:
+            operation = dice.choice(["upsert"] * 4 + ["insert", "delete", "insert_overwrite"])
+        rows = [
+            (i, f"p{i % 3}" if dice.random() < 0.9 else "p9", step, f"v{step}")
+            for i in dice.sample(range(12), dice.randint(1, 5))
+        ]
+        spark(
+            "write", base=base, rows=rows, schema="id int, p string, ts long, v string",
+            options=options | {"hoodie.datasource.write.operation": operation},
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_history(spark: HudiSpark, tmp_path: Path, seed: int) -> None:
+    base = str(tmp_path / "table")
+    history(spark, base, seed)
+    table = open_for_changes(base, LocalStorage())
+    check_listing(spark, table)
+    check_changes(spark, table, most=4)
+    # Whatever the plan, falling back or not, its rows are those of the table as it is.
+    snapshot = only_keys(spark("snapshot", base=base))
+    starts = ["0", *(table.timeline.key(i) for i in table.timeline.commits)]
+    starts += sorted((table.archived or {}).values())
+    for since in starts:
+        rows = plan(table, since).rows
+        assert rows is not None
+        wanted = [row for row in snapshot if row[0].partition("=")[2] in rows]
+        assert as_text(table, since, None) == wanted, since
