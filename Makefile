@@ -7,7 +7,7 @@ GUARD := guard/target/causeway-guard.jar
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test check slow e2e bench oracle golden guard lock clean
+.PHONY: help install run test check slow e2e bench lifecycle-demo oracle golden guard lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -43,6 +43,9 @@ e2e: install $(GUARD) ## tests on the real stack
 
 bench: install ## one table of measurements, all from one run
 	$(BIN)/python -m bench
+
+lifecycle-demo: install ## feeds and processes on two metastores, shown on a terminal
+	$(BIN)/python -m bench.lifecycle_demo
 
 oracle: install ## accuracy of the analysis against Hive's own record
 	$(BIN)/python -m bench.oracle

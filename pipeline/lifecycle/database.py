@@ -32,6 +32,7 @@ class Database(Protocol):
     blob: str
     serial: str
     lock: str  # ends a SELECT that is to hold its row
+    turn: str  # a statement that lets one transaction after the other make the tables
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """A context manager that gives a Transaction; an exception rolls it back."""
@@ -55,6 +56,7 @@ class SQLite:
     blob = "BLOB"
     serial = "INTEGER PRIMARY KEY AUTOINCREMENT"
     lock = ""
+    turn = "SELECT 1"
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -98,6 +100,7 @@ class PostgreSQL:
     blob = "BYTEA"
     serial = "BIGSERIAL PRIMARY KEY"
     lock = " FOR UPDATE"
+    turn = "SELECT pg_advisory_xact_lock(7237461)"
 
     def __init__(self, url: str) -> None:
         try:

@@ -82,6 +82,7 @@ class Store:
     def __init__(self, url: str) -> None:
         self._database = connect(url)
         with self._transaction() as t:
+            t.rows(self._database.turn)
             for statement in _schema(self._database):
                 t.run(statement)
             t.run("INSERT INTO about (version) VALUES (?) ON CONFLICT DO NOTHING", VERSION)
