@@ -13,6 +13,7 @@ _QUIET = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.log.level": "WARN",
 }
+_HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 def open_session(
@@ -20,7 +21,8 @@ def open_session(
 ) -> SparkSession:
     """The session of this process, started if there is none. Raises SparkFailed."""
     builder = SparkSession.builder.master(master).appName(name)
-    for key, value in {**_QUIET, **(conf or {})}.items():
+    own = _HERE if master.startswith("local") else {}
+    for key, value in {**_QUIET, **own, **(conf or {})}.items():
         builder = builder.config(key, value)
     try:
         return builder.getOrCreate()
