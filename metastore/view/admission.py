@@ -200,6 +200,9 @@ def _written(call: Call, context: Context) -> Admission:
     database = call.named()[0][0]
     names = named_partitions(call, table)
     if not names:
+        if table.keys and not table.placement.uniform:
+            every = yield from partition_names(table, database)
+            yield from own_partitions(table, database, every, context.view)
         yield from table_rewritten(table, database, context.new_id)
         return _admitted(call, [])
     now = yield from own_partitions(table, database, names, context.view)

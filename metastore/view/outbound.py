@@ -90,6 +90,7 @@ class ReplyStream:
         try:
             if not self._begun:
                 kind, _, _, at = read_message_header(self._buffer)
+                self._safe = at
                 self._begun = True
                 self.failed = kind != REPLY
                 path = self._place.path if self._place and not self.failed else None

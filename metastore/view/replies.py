@@ -9,7 +9,6 @@ from metastore.hms.binary import (
     STRING,
     STRUCT,
     VERSION_1,
-    Malformed,
     Struct,
     call_bytes,
     read_message_header,
@@ -57,15 +56,15 @@ def renamed(message: bytes, name: str, sequence: int | None = None) -> bytes:
 
 
 def taken_cluster(message: bytes) -> tuple[str, bytes]:
-    """The cluster of a `<call>_on_cluster` and the plain call. Raises Malformed."""
+    """The cluster of a `<call>_on_cluster`, empty when it names none, and the plain call."""
     kind, name, sequence, body = read_message_header(message)
+    cluster, arguments = "", message[body:]
     for start, inner in places(message, body, (CLUSTER_FIELD,)):
         if inner == STRING:
             end = skip_value(message, start, STRING)
+            cluster = text(message, start)
             arguments = spliced(message, body, len(message), [(start - 3, end, b"")])
-            plain = name.removesuffix(ON_CLUSTER)
-            return text(message, start), _message(kind, plain, sequence, None) + arguments
-    raise Malformed(f"{name} without a cluster")
+    return cluster, _message(kind, name.removesuffix(ON_CLUSTER), sequence, None) + arguments
 
 
 def _protocol_error(name: str, sequence: int, message: str, kind: int) -> bytes:

@@ -330,6 +330,23 @@ class TestRefusals:
             call(view[C2], method, self.CALLS[method], self._meta(method))
         assert hms.calls[method] == 0
 
+    def test_of_partitions_that_would_move(self, hms, view) -> None:
+        other = TableRef("default", "u")
+        target = table(placed(uniform=True), KEYS)
+        target.set_text(1, "u")
+        hms.add(table(placed(), KEYS), ("ds=1", placed(primary=C2)), ("ds=2", {}))
+        hms.add(target)
+        names = [(STRING, "default"), (STRING, "t"), (STRING, "default"), (STRING, "u")]
+        for value in ("1", ""):
+            spec = (MAP, string_map({"ds": value}))
+            with pytest.raises(MetastoreRefused, match=r"CW350.*ds=1"):
+                call(view[C1], "exchange_partitions", dict(enumerate([spec, *names], 1)))
+        hms.partitions[REF].pop("ds=1")
+        spec = (MAP, string_map({"ds": "2"}))
+        call(view[C1], "exchange_partitions", dict(enumerate([spec, *names], 1)))
+        assert list(hms.partitions[other]) == ["ds=2"]
+        assert not read_placement(Table(hms.tables[other]).parameters, C1).uniform
+
     def test_a_call_without_metaexception_is_refused_too(self, hms, view) -> None:
         hms.add(table(placed()))
         event = Struct({3: (STRING, "default"), 4: (STRING, "t")})

@@ -10,12 +10,14 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.Option;
 import scala.Product;
 import scala.Tuple2;
 import scala.collection.Iterator;
+import scala.collection.Seq;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -100,9 +102,26 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         String what = "table " + table.database() + "." + table.identifier().table();
         refuseForeign(what, primary);
         boolean uniform = table.properties().get(PARTITIONS).contains("uniform");
-        if (!uniform && !table.partitionColumnNames().isEmpty()) {
+        if (table.partitionColumnNames().isEmpty()) {
+            if (hasCopies(table.properties()) && !isMarked(table)) {
+                ExternalCatalog metastore = session.sharedState().externalCatalog();
+                metastore.alterTable(metastore.getTable(table.database(), table.identifier().table()));
+            }
+        } else if (!uniform) {
             checkPartitions(table, spec, what, primary);
         }
+    }
+
+    /**
+     * Whether the proxy told the metastore of this write. Others change nothing there before they
+     * write, often not even after: then an alter without a change makes the copies stale (D10).
+     */
+    private static boolean isMarked(CatalogTable table) {
+        return table.properties().keysIterator().exists(key -> key.startsWith("causeway.open."));
+    }
+
+    private static boolean hasCopies(scala.collection.Map<String, String> facts) {
+        return facts.keysIterator().exists(key -> key.startsWith("causeway.copy."));
     }
 
     /** Those that the static part of the partition specification selects. */
@@ -117,13 +136,17 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         }
         Option<scala.collection.immutable.Map<String, String>> filter =
                 chosen.isEmpty() ? Option.empty() : Option.apply(chosen);
-        Iterator<CatalogTablePartition> found =
-                catalog().listPartitions(table.identifier(), filter).iterator();
-        while (found.hasNext()) {
-            CatalogTablePartition partition = found.next();
+        Seq<CatalogTablePartition> found = catalog().listPartitions(table.identifier(), filter);
+        for (Iterator<CatalogTablePartition> each = found.iterator(); each.hasNext(); ) {
+            CatalogTablePartition partition = each.next();
             Option<String> named = partition.parameters().get(PRIMARY);
             String owner = named.isDefined() ? named.get() : primary;
             refuseForeign("partition " + partition.spec().mkString(", ") + " of " + what, owner);
+        }
+        Seq<?> copied = (Seq<?>) found.filter(each -> hasCopies(each.parameters()));
+        if (!copied.isEmpty() && !isMarked(table)) {
+            session.sharedState().externalCatalog().alterPartitions(
+                    table.database(), table.identifier().table(), (Seq<CatalogTablePartition>) copied);
         }
     }
 
