@@ -3,6 +3,7 @@
 import argparse
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -30,6 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dir", type=Path, default=Path(".causeway"), help="where everything is kept (%(default)s)"
     )
+    parser.add_argument(
+        "--hudi", action="store_true", help="let the clusters serve Hudi tables (an 81 MB jar)"
+    )
     parser.add_argument("--no-sample", action="store_true", help="make no sample data")
 
 
@@ -43,7 +47,10 @@ def run(args: argparse.Namespace) -> int:
         print("  no guard (`make guard` builds it): writes past the proxy are not all refused")
     began = time.monotonic()
     try:
-        with Stack(StackSpec(clusters, proxy, guard=guard), args.dir, _report) as stack:
+        spec = StackSpec(clusters, proxy, guard=guard)
+        if args.hudi:
+            spec = with_hudi(spec, args.dir)
+        with Stack(spec, args.dir, _report) as stack:
             if not args.no_sample:
                 sample.make(stack, proxy)
                 _report("sample data", time.monotonic() - began)
@@ -54,6 +61,24 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("Stopped.", flush=True)
         return 0
+
+
+def with_hudi(spec: StackSpec, folder: Path) -> StackSpec:
+    """The same stack with Hudi's bundle on the class path of each Thrift Server.
+
+    Raises StorageFault when the jar cannot be had.
+    """
+    from pipeline.spark.hudi import SESSION_CONF
+    from pipeline.spark.hudi_target import fetch_bundle
+
+    settings = dict(SESSION_CONF)
+    extension = settings.pop("spark.sql.extensions")
+    return replace(
+        spec,
+        spark={**spec.spark, **settings},
+        extensions=(*spec.extensions, extension),
+        jars=(*spec.jars, fetch_bundle(folder / "jars")),
+    )
 
 
 def cluster_names(text: str) -> tuple[ClusterName, ...]:
