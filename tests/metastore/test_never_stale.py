@@ -1,0 +1,373 @@
+"""Random lives of tables over three clusters: no read sees stale or missing data, no write happens
+outside the primary (DC-M4, DC-R2, DC-R4, D10).
+
+The facts are changed by the real code over a metastore in memory, routed by the real router from
+real partition sheets; the bytes are numbers in a dictionary, which is the model.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from conf.names import ClusterName, TableRef
+from conf.partitions import PartitionKey, PartitionSet, TableFacts
+from conf.placement import Copy, Placement, read_partition_placement, read_placement
+from dialect.statement import ALL, Action, Known, Read, Write
+from metastore.errors import NoSuchObject
+from metastore.facts import Facts, new_id
+from metastore.hms.nouns import Partition, Table
+from metastore.snapshot_partitions import PartitionSheet
+from router.decision import RunIn
+from router.request import Request
+from router.route import route
+
+CLUSTERS = [ClusterName(name) for name in ("C1", "C2", "C3")]
+PLAIN = [TableRef("db", "a")]
+PARTED = TableRef("db", "p")
+DAYS = ["1", "2"]
+
+clusters = st.sampled_from(CLUSTERS)
+tables = st.sampled_from([*PLAIN, PARTED])
+pins = st.one_of(st.none(), st.none(), st.none(), clusters)
+seldom = st.sampled_from([False] * 5 + [True])
+objects = st.sampled_from([(table, None) for table in PLAIN] + [(PARTED, day) for day in DAYS])
+
+
+@dataclass(frozen=True)
+class Days:
+    days: frozenset[str]
+
+    def select(self, partitions: PartitionSet) -> range | list[int]:
+        return [n for n in range(len(partitions)) if partitions.row(n)[0] in self.days]
+
+
+class Memory:
+    """As much of an HmsClient as `Facts` uses."""
+
+    def __init__(self) -> None:
+        self.tables: dict[TableRef, Table] = {}
+        self.partitions: dict[TableRef, dict[str, Partition]] = {}
+
+    def get_table(self, ref: TableRef) -> Table:
+        if ref not in self.tables:
+            raise NoSuchObject(str(ref))
+        return self.tables[ref]
+
+    def alter_table(self, ref: TableRef, table: Table) -> None:
+        self.tables[ref] = table
+
+    def get_partitions(self, ref: TableRef, names: list[str]) -> list[Partition]:
+        return [self.partitions[ref][name] for name in names if name in self.partitions[ref]]
+
+    def alter_partitions(self, ref: TableRef, partitions: list[Partition]) -> None:
+        for each in partitions:
+            self.partitions[ref][each.name(self.tables[ref])] = each
+
+
+@dataclass
+class Running:
+    table: TableRef
+    names: frozenset[str] | None
+    cluster: ClusterName
+
+
+@dataclass
+class Copying:
+    table: TableRef
+    day: str | None
+    cluster: ClusterName
+    of: str
+    bytes: int | None = None
+
+
+class Lives(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory = Memory()
+        self.facts = Facts(self.memory, CLUSTERS[0])  # type: ignore[arg-type]
+        self.files: dict[str, int] = {}  # what lies at a location
+        self.version = 0
+        self.writes: dict[str, Running] = {}
+        self.copies: list[Copying] = []
+
+    # placements and locations
+
+    def placement(self, table: TableRef, day: str | None) -> tuple[Placement, str]:
+        """Of one object, and its primary's location."""
+        found = self.memory.tables[table]
+        placed = read_placement(found.parameters, CLUSTERS[0])
+        if day is None:
+            return placed, found.location
+        partition = self.memory.partitions[table][f"ds={day}"]
+        own = read_partition_placement(partition.parameters, placed, f"ds={day}")
+        return own, partition.location
+
+    def exists(self, table: TableRef, day: str | None) -> bool:
+        if table not in self.memory.tables:
+            return False
+        return day is None or f"ds={day}" in self.memory.partitions[table]
+
+    def known(self) -> dict[TableRef, TableFacts]:
+        return {ref: self.table_facts(ref) for ref in self.memory.tables}
+
+    def table_facts(self, ref: TableRef) -> TableFacts:
+        placed = read_placement(self.memory.tables[ref].parameters, CLUSTERS[0])
+        if ref != PARTED:
+            return TableFacts(placed.holders())
+        found = self.memory.partitions[ref]
+        sheet = PartitionSheet([PartitionKey("ds", "string")], list(found), placed.uniform)
+        rows = sheet.unknown(None)
+        sheet.learn(rows, {each.values: each.parameters for each in found.values()})
+        return TableFacts(placed.holders(), sheet.placed(placed))
+
+    def decide(self, statement: Known, pinned: ClusterName | None) -> object:
+        return route(Request(statement, CLUSTERS[0], pinned), self.known())
+
+    def put(self, location: str) -> None:
+        self.version += 1
+        self.files[location] = self.version
+
+    # tables come and go
+
+    @initialize()
+    def start(self) -> None:
+        for number, table in enumerate([*PLAIN, PARTED]):
+            self.make(table, CLUSTERS[number], uniform=True)
+
+    def make(self, table: TableRef, cluster: ClusterName, *, uniform: bool) -> None:
+        location = f"{cluster}/{table.name}/{new_id()}"
+        keys = [("ds", "string")] if table == PARTED else []
+        parameters = {"causeway.partitions": "uniform"} if uniform and keys else {}
+        made = Table.make(table, [], location=location, partition_keys=keys, parameters=parameters)
+        self.memory.tables[table] = made
+        self.memory.partitions[table] = {}
+        self.facts.claim(table, cluster)
+        if table != PARTED:
+            self.put(location)
+
+    @rule(table=tables, pinned=pins, uniform=st.booleans())
+    def create(self, table: TableRef, pinned: ClusterName | None, uniform: bool) -> None:
+        if table in self.memory.tables:
+            return
+        statement = Known("create", writes=(Write(table, Action.CREATE, False),))
+        decision = self.decide(statement, pinned)
+        assert isinstance(decision, RunIn)
+        assert decision.cluster == (pinned or CLUSTERS[0])
+        self.make(table, decision.cluster, uniform=uniform)
+
+    @rule(table=tables, pinned=pins, now=seldom)
+    def drop(self, table: TableRef, pinned: ClusterName | None, now: bool) -> None:
+        if table not in self.memory.tables or not now:
+            return
+        write_id = self.begin(table, None, Action.DROP, pinned)
+        if write_id is not None:
+            del self.memory.tables[table]
+            del self.memory.partitions[table]
+            self.end(write_id)
+
+    @rule(day=st.sampled_from(DAYS), now=seldom)
+    def drop_partition(self, day: str, now: bool) -> None:
+        if not self.exists(PARTED, day) or not now:
+            return
+        write_id = self.begin(PARTED, frozenset([day]), Action.ALTER, None)
+        if write_id is not None:
+            del self.memory.partitions[PARTED][f"ds={day}"]
+            self.end(write_id)
+
+    # writes
+
+    def begin(
+        self,
+        table: TableRef,
+        days: frozenset[str] | None,
+        action: Action,
+        pinned: ClusterName | None,
+    ) -> str | None:
+        """Routes a write and marks it; None when it is refused."""
+        chosen = ALL if days is None else Days(days)
+        named = tuple((("ds", day),) for day in sorted(days or ()))
+        write = Write(table, action, True, chosen, named, dynamic=days is None)
+        decision = self.decide(Known("insert", writes=(write,)), pinned)
+        primary, _ = self.placement(table, None)
+        touched = {primary.primary}
+        for day in days or ():
+            if self.exists(table, day):
+                touched = {self.placement(table, day)[0].primary}
+        if not isinstance(decision, RunIn):
+            assert pinned is not None
+            assert pinned not in touched
+            return None
+        assert decision.cluster in touched
+        names = None if days is None else frozenset(f"ds={day}" for day in days)
+        write_id = new_id()
+        self.facts.open_write(table, write_id, names, 0, "test")
+        self.writes[write_id] = Running(table, names, decision.cluster)
+        return write_id
+
+    @rule(table=tables, day=st.none() | st.sampled_from(DAYS), pinned=pins)
+    def begin_write(self, table: TableRef, day: str | None, pinned: ClusterName | None) -> None:
+        if table in self.memory.tables:
+            days = frozenset([day]) if table == PARTED and day is not None else None
+            self.begin(table, days, Action.INSERT, pinned)
+
+    @precondition(lambda self: self.writes)
+    @rule(data=st.data())
+    def write_bytes(self, data: st.DataObject) -> None:
+        self.write_into(self.writes[data.draw(st.sampled_from(list(self.writes)))], data)
+
+    def write_into(self, running: Running, data: st.DataObject) -> None:
+        if running.table not in self.memory.tables:
+            return
+        if running.table != PARTED:
+            self.put(self.memory.tables[running.table].location)
+            return
+        names = running.names or [f"ds={day}" for day in DAYS]
+        name = data.draw(st.sampled_from(sorted(names)))
+        found = self.memory.partitions[PARTED]
+        if name not in found:
+            table = self.memory.tables[PARTED]
+            location = f"{table.location}/{name}/{new_id()}"
+            found[name] = Partition.make(table, [name[3:]], location, {})
+        self.put(found[name].location)
+
+    @rule(table=tables, day=st.none() | st.sampled_from(DAYS), data=st.data())
+    def write_at_once(self, table: TableRef, day: str | None, data: st.DataObject) -> None:
+        if table in self.memory.tables:
+            days = frozenset([day]) if table == PARTED and day is not None else None
+            write_id = self.begin(table, days, Action.INSERT, None)
+            assert write_id is not None
+            self.write_into(self.writes[write_id], data)
+            self.end(write_id)
+
+    @precondition(lambda self: self.writes)
+    @rule(data=st.data(), crash=seldom)
+    def end_write(self, data: st.DataObject, crash: bool) -> None:
+        write_id = data.draw(st.sampled_from(list(self.writes)))
+        if crash:  # the proxy dies; the cluster may go on writing unseen
+            running = self.writes.pop(write_id)
+            if self.exists(running.table, None) and running.table != PARTED:
+                self.put(self.memory.tables[running.table].location)
+            return
+        self.end(write_id)
+
+    def end(self, write_id: str) -> None:
+        running = self.writes.pop(write_id)
+        if running.table in self.memory.tables:
+            self.facts.close_write(running.table, write_id, running.names)
+
+    # copies
+
+    @rule(which=objects, cluster=clusters, steps=st.integers(1, 3))
+    def begin_copy(
+        self, which: tuple[TableRef, str | None], cluster: ClusterName, steps: int
+    ) -> None:
+        """Some copies are done at once, others while the world goes on."""
+        if not self.exists(*which):
+            return
+        placement, _ = self.placement(*which)
+        if cluster == placement.primary or placement.writing:
+            return
+        copying = Copying(*which, cluster, placement.version)
+        self.copies.append(copying)
+        if steps > 1:
+            self.take_bytes(copying)
+        if steps > 2:
+            self.publish(copying)
+
+    @precondition(lambda self: self.copies)
+    @rule(data=st.data())
+    def copy_on(self, data: st.DataObject) -> None:
+        copying = data.draw(st.sampled_from(self.copies))
+        if copying.bytes is None:
+            self.take_bytes(copying)
+        else:
+            self.publish(copying)
+
+    def take_bytes(self, copying: Copying) -> None:
+        if self.exists(copying.table, copying.day):
+            copying.bytes = self.files[self.placement(copying.table, copying.day)[1]]
+
+    def publish(self, copying: Copying) -> None:
+        self.copies.remove(copying)
+        if copying.bytes is None or not self.exists(copying.table, copying.day):
+            return
+        placement, _ = self.placement(copying.table, copying.day)
+        if copying.cluster == placement.primary:
+            return
+        location = f"{copying.cluster}/copy/{new_id()}"
+        self.files[location] = copying.bytes
+        copy = Copy(copying.cluster, location, copying.of)
+        if copying.day is None:
+            self.facts.change_table(copying.table, lambda old: old.with_copy(copy))
+        else:
+            name = f"ds={copying.day}"
+            self.facts.change_partitions(PARTED, [name], lambda _, old: old.with_copy(copy))
+
+    @rule(which=objects, cluster=clusters, now=seldom)
+    def remove_copy(
+        self, which: tuple[TableRef, str | None], cluster: ClusterName, now: bool
+    ) -> None:
+        table, day = which
+        if not self.exists(table, day) or not now:
+            return
+        if day is None:
+            self.facts.change_table(table, lambda old: old.without_copy(cluster))
+        else:
+            self.facts.change_partitions(
+                PARTED, [f"ds={day}"], lambda _, old: old.without_copy(cluster)
+            )
+
+    # reads
+
+    @rule(
+        wanted=st.lists(objects, min_size=1, max_size=3, unique=True),
+        pinned=pins,
+        whole=st.booleans(),
+    )
+    def read(
+        self,
+        wanted: list[tuple[TableRef, str | None]],
+        pinned: ClusterName | None,
+        whole: bool,
+    ) -> None:
+        days = frozenset(DAYS if whole else [day for _, day in wanted if day is not None])
+        refs = {table for table, _ in wanted if table in self.memory.tables}
+        reads = tuple(Read(table, Days(days) if table == PARTED else ALL) for table in sorted(refs))
+        decision = self.decide(Known("select", reads=reads), pinned)
+        seen = [
+            (table, day)
+            for table in refs
+            for day in (days if table == PARTED else [None])
+            if self.exists(table, day)
+        ]
+        if isinstance(decision, RunIn):
+            for table, day in seen:
+                self.check_read(table, day, decision.cluster)
+        else:
+            assert (
+                pinned is not None or len({self.placement(*each)[0].primary for each in seen}) > 1
+            )
+
+    def check_read(self, table: TableRef, day: str | None, cluster: ClusterName) -> None:
+        placement, own = self.placement(table, day)
+        truth = self.files[own]
+        if cluster == placement.primary:
+            return
+        copy = placement.copy_in(cluster)
+        assert copy is not None, f"{table} {day} is not in {cluster}"
+        assert self.files[copy.location] == truth, f"{table} {day} in {cluster} is stale"
+
+    @invariant()
+    def nothing_is_fresh_that_differs(self) -> None:
+        for ref in self.memory.tables:
+            for day in DAYS if ref == PARTED else [None]:
+                if self.exists(ref, day):
+                    for cluster in self.placement(ref, day)[0].holders().fresh:
+                        self.check_read(ref, day, cluster)
+
+
+TestLives = pytest.mark.slow(Lives.TestCase)
+TestLives.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
