@@ -1,13 +1,15 @@
 """The way in: a statement's text to what it reads and writes."""
 
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from threading import Lock
 
-from cachetools import LRUCache, cached
+from cachetools import LRUCache
 from sqlglot.tokenizer_core import Token
 
-from conf.tables import Catalog
-from dialect.build import Builder
+from conf.names import TableRef
+from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
+from dialect.build import Builder, session_object
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.language import tokenize
@@ -86,6 +88,10 @@ _WRITING = frozenset(
         "START",
         "COMMIT",
         "ROLLBACK",
+        "REFLECT",
+        "REFLECT2",
+        "JAVA_METHOD",
+        "TRY_REFLECT",
         "COMPILE",
         "TRANSFORM",
         "MAP",
@@ -97,46 +103,68 @@ _WRITING = frozenset(
 def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
     """What `sql` reads and writes in that namespace. Never raises; unknown is an answer.
 
-    Pure but for its bounded caches: the catalog answers from memory.
+    Pure but for a bounded cache: the catalog answers from memory. An answer is used again
+    while the tables and session objects that it asked for are the same.
     """
     try:
         text = substitute(sql, namespace.variables)
-        tokens = _tokens(text)
     except NotUnderstood as error:
         return Unknown(error.why)
+    key = (text, namespace.database.lower())
+    with _LOCK:
+        kept = _ANSWERS.get(key)
+    if kept is not None and _still_holds(kept, namespace, catalog):
+        return kept.answer
+    builder = Builder(namespace, catalog)
+    answer = _analyze(text, builder)
+    if builder.missing:
+        return Needs(frozenset(builder.missing))
+    asked, session = tuple(builder.asked.items()), tuple(builder.asked_session.items())
+    with _LOCK, suppress(ValueError):  # one that is too long is not kept
+        _ANSWERS[key] = _Kept(answer, asked, session, len(text))
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An answer and what it depended on beside the text and the database."""
+
+    answer: Known | Unknown
+    tables: tuple[tuple[TableRef, TableInfo | None], ...]
+    session: tuple[tuple[str, ViewText | bool], ...]
+    length: int
+
+
+# Characters of text whose answers are kept.
+_KEPT_TEXT = 8_000_000
+_ANSWERS: LRUCache[tuple[str, str], _Kept] = LRUCache(
+    _KEPT_TEXT, getsizeof=lambda kept: kept.length + 200
+)
+_LOCK = Lock()
+
+
+def _still_holds(kept: _Kept, namespace: Namespace, catalog: Catalog) -> bool:
     try:
-        return _analyze(text, tokens, namespace, catalog)
+        tables = all(catalog.table(ref) == info for ref, info in kept.tables)
+    except NotLoaded:
+        return False
+    return tables and all(session_object(namespace, name) == found for name, found in kept.session)
+
+
+def _analyze(text: str, builder: Builder) -> Known | Unknown:
+    tokens: list[Token] = []
+    try:
+        tokens = tokenize(text)
+        while tokens and tokens[-1].text == ";":
+            tokens.pop()
+        words = Words(tokens, text)
+        explain = _explained(words)
+        known = statement(Context(words, builder.namespace, builder.catalog, builder))
     except NotUnderstood as error:
         return Unknown(error.why, _may_write(tokens))
     except RecursionError:
         return Unknown("it is nested too deep", _may_write(tokens))
-
-
-def _analyze(
-    text: str, tokens: tuple[Token, ...], namespace: Namespace, catalog: Catalog
-) -> Known | Needs:
-    words = Words(tokens, text)
-    explain = _explained(words)
-    builder = Builder(namespace, catalog)
-    context = Context(words, namespace, catalog, builder)
-    try:
-        known = statement(context)
-    except NotUnderstood:
-        if builder.missing:
-            return Needs(frozenset(builder.missing))
-        raise
-    if builder.missing:
-        return Needs(frozenset(builder.missing))
     return replace(known, explain=True, effect=None) if explain else known
-
-
-@cached(LRUCache(maxsize=2048), lock=Lock())
-def _tokens(sql: str) -> tuple[Token, ...]:
-    """The statement's tokens without what ends it. Raises NotUnderstood."""
-    tokens = tokenize(sql)
-    while tokens and tokens[-1].text == ";":
-        tokens.pop()
-    return tuple(tokens)
 
 
 def _explained(words: Words) -> bool:
@@ -152,5 +180,5 @@ def _explained(words: Words) -> bool:
     return True
 
 
-def _may_write(tokens: tuple[Token, ...]) -> bool:
-    return any(token.text.upper() in _WRITING for token in tokens)
+def _may_write(tokens: list[Token]) -> bool:
+    return not tokens or any(token.text.upper() in _WRITING for token in tokens)

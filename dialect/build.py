@@ -65,6 +65,8 @@ class Builder:
     temps: dict[str, None] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     missing: set[TableRef] = field(default_factory=set)
+    asked: dict[TableRef, TableInfo | None] = field(default_factory=dict)
+    asked_session: dict[str, ViewText | bool] = field(default_factory=dict)
     shared: bool = False
     _nodes: int = 0
     _depth: int = 0
@@ -79,11 +81,19 @@ class Builder:
 
     def look_up(self, ref: TableRef) -> TableInfo | None:
         """The table; None when there is none, or while the catalog still has to load it."""
-        try:
-            return self.catalog.table(ref)
-        except NotLoaded:
-            self.missing.add(ref)
-            return None
+        if ref not in self.asked:
+            try:
+                self.asked[ref] = self.catalog.table(ref)
+            except NotLoaded:
+                self.missing.add(ref)
+                return None
+        return self.asked[ref]
+
+    def session_object(self, name: str) -> ViewText | bool:
+        """The session's view of that name; True for another object of its own, else False."""
+        found = session_object(self.namespace, name)
+        self.asked_session[name] = found
+        return found
 
     def rid(self) -> int:
         self._nodes += 1
@@ -345,12 +355,12 @@ class Builder:
             return None
         names = [parts[-1]] if len(parts) == 1 else [".".join(parts), parts[-1]]
         for name in names:
-            view = self.namespace.temp_views.get(name)
-            if view is not None:
+            found = self.session_object(name)
+            if found is not False:
                 self.temps[name] = None
-                return self._view(name, view, sees_temps=True)
-            if name in self.namespace.temp_tables:
-                self.temps[name] = None
+            if isinstance(found, ViewText):
+                return self._view(name, found, sees_temps=True)
+            if found:
                 return Leaf(self.rid())
         return None
 
@@ -404,6 +414,12 @@ class Builder:
             # Hive's `t('property'='value')`: a table with hints.
             return self.table(TableRef(self._database, name))
         raise NotUnderstood(f"the table function {name}")
+
+
+def session_object(namespace: Namespace, name: str) -> ViewText | bool:
+    """The session's view of that name; True for another object of its own, else False."""
+    view = namespace.temp_views.get(name)
+    return (name in namespace.temp_tables) if view is None else view
 
 
 def _let_see_later(known: dict[str, _Cte], names: list[str]) -> None:

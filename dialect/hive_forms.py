@@ -4,10 +4,13 @@
 - `f(ON t PARTITION BY ..)`, a table function over rows, becomes `(SELECT * FROM t LIMIT 1)`:
   the same tables, and no condition goes through;
 - `MAP a USING ..` and `REDUCE a USING ..` become `SELECT TRANSFORM(a) USING ..`;
+- `a JOIN b` without a condition becomes a CROSS JOIN;
 - `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN.
 """
 
 from sqlglot.tokenizer_core import Token, TokenType
+
+from dialect.errors import NotUnderstood
 
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
 _WINDOW = {
@@ -16,7 +19,20 @@ _WINDOW = {
     TokenType.SORT_BY: TokenType.ORDER_BY,
 }
 _WINDOW_OPENERS = frozenset({TokenType.OVER, TokenType.WINDOW})
-_HINTS = frozenset({"MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW"})
+_HINTS = frozenset({"MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW", "JOIN"})
+_SIDES = frozenset(
+    {
+        TokenType.LEFT,
+        TokenType.RIGHT,
+        TokenType.FULL,
+        TokenType.OUTER,
+        TokenType.SEMI,
+        TokenType.ANTI,
+    }
+)
+_CONDITIONS = frozenset({TokenType.ON, TokenType.USING})
+# The parser tries every way to nest joins without conditions: 2 to the power of their number.
+MAX_BARE_OUTER_JOINS = 8
 
 
 def standard(tokens: list[Token]) -> list[Token]:
@@ -30,7 +46,9 @@ def standard(tokens: list[Token]) -> list[Token]:
         tokens = _table_functions(tokens)
     if {"MAP", "REDUCE"} & present:
         tokens = _transforms(tokens)
-    return _unique_joins(tokens) if "UNIQUEJOIN" in present else tokens
+    if "UNIQUEJOIN" in present:
+        tokens = _unique_joins(tokens)
+    return _cross_joins(tokens) if "JOIN" in present else tokens
 
 
 def closing(tokens: list[Token], at: int) -> int:
@@ -42,6 +60,51 @@ def closing(tokens: list[Token], at: int) -> int:
         if not depth:
             return here
     return len(tokens)
+
+
+def _cross_joins(tokens: list[Token]) -> list[Token]:
+    """Joins without a condition as CROSS joins. Neither engine nests joins without brackets."""
+    bare = _bare_joins(tokens)
+    if not bare:
+        return tokens
+    result: list[Token] = []
+    outer = 0
+    for at, token in enumerate(tokens):
+        if at in bare:
+            before = result[-1].token_type if result else TokenType.JOIN
+            cross = _like(token, TokenType.CROSS, "CROSS")
+            if before == TokenType.INNER:
+                result[-1] = cross
+            elif before in _SIDES:
+                outer += 1
+            elif before not in (TokenType.CROSS, TokenType.NATURAL):
+                result.append(cross)
+        result.append(token)
+    if outer > MAX_BARE_OUTER_JOINS:
+        raise NotUnderstood(f"more than {MAX_BARE_OUTER_JOINS} outer joins without a condition")
+    return result
+
+
+def _bare_joins(tokens: list[Token]) -> set[int]:
+    """Positions of the JOINs that no ON or USING follows before the next one."""
+    open_joins: list[int | None] = [None]
+    bare: set[int] = set()
+    for at, token in enumerate(tokens):
+        kind = token.token_type
+        if kind == TokenType.JOIN:
+            if open_joins[-1] is not None:
+                bare.add(open_joins[-1])
+            open_joins[-1] = at
+        elif kind in _CONDITIONS:
+            open_joins[-1] = None
+        elif kind == _OPEN:
+            open_joins.append(None)
+        elif kind == _CLOSE and len(open_joins) > 1:
+            last = open_joins.pop()
+            if last is not None:
+                bare.add(last)
+    bare.update(last for last in open_joins if last is not None)
+    return bare
 
 
 def _like(token: Token, kind: TokenType, text: str) -> Token:

@@ -119,10 +119,17 @@ class Scope:
 
 
 def scans(root: Node) -> Iterator[Scan]:
-    """Every mention of a table below `root`, FROM before sub-queries, left before right."""
+    """Every mention of a table below `root`, FROM before sub-queries, left before right.
+
+    A part that several places share is walked once.
+    """
     waiting: list[Node] = [root]
+    seen: set[int] = set()
     while waiting:
         node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, Scan):
             yield node
         waiting.extend(reversed(children(node)))
