@@ -7,7 +7,7 @@ GUARD := guard/target/causeway-guard.jar
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test check slow e2e bench lifecycle-demo oracle golden guard lock clean
+.PHONY: help install run test check lint slow e2e bench lifecycle-demo oracle golden guard lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -25,15 +25,17 @@ $(STAMP): requirements.lock pyproject.toml
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C
 	$(BIN)/causeway up
 
-test: install $(GUARD) ## the whole suite
-	$(BIN)/pytest
+test: lint $(GUARD) ## the whole suite: lint, quick, slow and end to end
+	$(BIN)/pytest --durations=15
 
-check: install ## lint, types, import rules and the quick tests
+check: lint ## lint and the quick tests
+	$(BIN)/pytest -q -m "not slow and not e2e"
+
+lint: install ## style, types and import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q -m "not slow and not e2e"
 
 slow: install ## tests that take seconds but no server
 	$(BIN)/pytest -m slow
@@ -53,11 +55,13 @@ oracle: install ## accuracy of the analysis against Hive's own record
 golden: install ## write the golden files anew; the diff is the review
 	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/cli/test_errors.py
 
-guard: $(GUARD) ## the Spark extension that keeps writes in the primary (needs Maven)
+guard: ## the Spark extension that keeps writes in the primary (needs Maven)
+	mvn --quiet --file guard/pom.xml package
 
+# What wants the guard does without it where it cannot be built.
 $(GUARD): guard/pom.xml $(shell find guard/src -name '*.java')
-	@if command -v mvn >/dev/null; then mvn --quiet --file guard/pom.xml package && touch $@; \
-	else echo "no Maven: going without the guard"; fi
+	@if command -v mvn >/dev/null && mvn --quiet --file guard/pom.xml package; then touch $@; \
+	else echo "the guard cannot be built here: going without"; fi
 
 lock: ## requirements.lock anew, from pyproject.toml
 	$(PYTHON) -m venv --clear build/lock
