@@ -116,6 +116,14 @@ class Files(Protocol):
         """A small text file, None when there is none."""
         ...
 
+    def folders(self, locations: Sequence[str]) -> list[tuple[str, ...]]:
+        """`children` of many at once."""
+        ...
+
+    def notes(self, locations: Sequence[str]) -> list[str | None]:
+        """`note` of many at once."""
+        ...
+
     def leave_note(self, location: str, text: str) -> None:
         """Writes one, whole or not at all."""
         ...

@@ -21,11 +21,12 @@ Clock = Callable[[], float]
 
 def notes_in(files: Files, yard: str) -> dict[str, RunNote | None]:
     """The note of every run in a yard, newest run first; None for a run without one."""
-    found = {}
-    for run in sorted(filter(is_run, files.children(yard)), reverse=True):
-        text = files.note(note_path(yard, run))
-        found[run] = None if text is None else RunNote.from_text(text)
-    return found
+    runs = sorted(filter(is_run, files.children(yard)), reverse=True)
+    texts = files.notes([note_path(yard, run) for run in runs])
+    return {
+        run: None if text is None else RunNote.from_text(text)
+        for run, text in zip(runs, texts, strict=True)
+    }
 
 
 class Lease:

@@ -5,7 +5,7 @@ unused is condemned (a note in its run's directory), and deleted by a later swee
 seconds after that. Whether it is in use is asked of the metastore both times.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pipeline.copy.files import Files
@@ -36,28 +36,39 @@ def sweep_yard(
     """Sweeps the yard of one table; `own` is the run that sweeps, of which only what it does
     not use may go.
     """
-    here, swept = this_machine(), Swept()
+    here, now, swept = this_machine(), clock(), Swept()
     known: dict[tuple[str, int], frozenset[str]] = {}
-    for run, note in notes_in(files, yard).items():
-        if note is None or (run != own and note.alive(clock(), here)):
-            continue
+    notes = {
+        run: note
+        for run, note in notes_in(files, yard).items()
+        if note is not None and (run == own or not note.alive(now, here))
+    }
+    for (run, note), children in zip(
+        notes.items(), files.folders([f"{yard}/{run}" for run in notes]), strict=True
+    ):
         key = (note.table, note.created)
         if key not in known:
             known[key] = used(note)
-        swept += _sweep_run(files, f"{yard}/{run}", known[key], clock(), grace, keep=run == own)
+        there = [name for name in children if not name.startswith(".")]
+        unused = [name for name in there if f"{yard}/{run}/{name}" not in known[key]]
+        empty = not there and run != own
+        if unused or empty:
+            left = len(there) if run != own else len(there) + 1  # the own run's note stays
+            swept += _sweep_run(files, f"{yard}/{run}", unused, left, now, grace)
+        else:
+            swept += Swept(kept=len(there))
     return swept
 
 
 def _sweep_run(
-    files: Files, run: str, used: frozenset[str], now: float, grace: float, *, keep: bool
+    files: Files, run: str, unused: Sequence[str], there: int, now: float, grace: float
 ) -> Swept:
-    there = [name for name in files.children(run) if not name.startswith(".")]
-    unused = [name for name in there if f"{run}/{name}" not in used]
+    """Of `there` directories of a run these are not used; the run goes with its last."""
     known = read_rubbish(files.note(f"{run}/{RUBBISH}"))
     condemned = {name: known.get(name, now) for name in unused}
     due = [name for name, since in condemned.items() if now - since >= grace]
-    swept = Swept(len(condemned.keys() - known.keys()), len(due), len(there) - len(due))
-    if len(due) == len(there) and not keep:
+    swept = Swept(len(condemned.keys() - known.keys()), len(due), there - len(due))
+    if len(due) == there:
         files.delete([run])
         return swept
     files.delete([f"{run}/{name}" for name in due])

@@ -17,22 +17,25 @@ def take_over(
     A dead run is marked first, so that one that only seemed dead publishes nothing. What is
     referred to, or a reader may still be at, is never moved.
     """
-    here = this_machine()
+    here, now = this_machine(), clock()
+    dead = {
+        name: note
+        for name, note in notes_in(files, yard).items()
+        if name != own.run and note is not None and not note.alive(now, here)
+    }
+    runs = [f"{yard}/{name}" for name in dead]
+    retired = files.notes([f"{run}/{RETIRED}" for run in runs])
     found: list[tuple[str, str]] = []
-    for name, note in notes_in(files, yard).items():
-        if name == own.run or note is None or note.alive(clock(), here):
-            continue
-        there = {f"{yard}/{name}/{child}" for child in files.children(f"{yard}/{name}")}
-        there -= {f"{yard}/{name}/{each}" for each in retired_in(files, yard, name)}
+    for name, children, text in zip(dead, files.folders(runs), retired, strict=True):
+        there = {f"{yard}/{name}/{child}" for child in set(children) - read_retired(text)}
         wanted = {object_path(yard, name, each): target for each, target in targets.items()}
-        pairs = [(source, target) for source, target in wanted.items() if source in there]
-        if pairs:
-            files.leave_note(note_path(yard, name), note.taken(own.run).to_text())
-            found += pairs
+        found += [(source, target) for source, target in wanted.items() if source in there]
     if not found:
         return 0
     in_use = used(own)
     newest = {target: source for source, target in reversed(found) if source not in in_use}
+    for name in {source.removeprefix(f"{yard}/").split("/")[0] for source in newest.values()}:
+        files.leave_note(note_path(yard, name), dead[name].taken(own.run).to_text())
     return len(files.move({source: target for target, source in newest.items()}))
 
 
@@ -45,13 +48,13 @@ def retire(files: Files, yard: str, locations: Sequence[str | None]) -> None:
         run, slash, name = (location or "").removeprefix(f"{yard}/").partition("/")
         if slash and is_run(run):
             by_run.setdefault(run, set()).add(name)
-    for run, names in by_run.items():
-        known = retired_in(files, yard, run)
+    texts = files.notes([f"{yard}/{run}/{RETIRED}" for run in by_run])
+    for (run, names), text in zip(by_run.items(), texts, strict=True):
+        known = read_retired(text)
         if not names <= known:
             files.leave_note(f"{yard}/{run}/{RETIRED}", json.dumps(sorted(known | names)))
 
 
-def retired_in(files: Files, yard: str, run: str) -> frozenset[str]:
+def read_retired(text: str | None) -> frozenset[str]:
     """The objects' directories of a run that were replaced."""
-    text = files.note(f"{yard}/{run}/{RETIRED}")
     return frozenset(json.loads(text)) if text else frozenset()

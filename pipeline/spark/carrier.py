@@ -143,12 +143,30 @@ class SparkFiles:
             self._call("delete", _lines(locations))
 
     def children(self, location: str) -> tuple[str, ...]:
-        names: str = self._call("children", location)
-        return tuple(unquote_plus(name[:-1]) for name in names.splitlines() if name.endswith("/"))
+        return self.folders([location])[0]
 
     def note(self, location: str) -> str | None:
-        text = self._call("note", location)
-        return None if text is None else str(text)
+        return self.notes([location])[0]
+
+    def folders(self, locations: Sequence[str]) -> list[tuple[str, ...]]:
+        if not locations:
+            return []
+        found: list[list[str]] = [[] for _ in locations]
+        for line in str(self._call("childrenOf", _lines(locations))).splitlines():
+            number, name = line.split("\t")
+            if name.endswith("/"):
+                found[int(number)].append(unquote_plus(name[:-1]))
+        return [tuple(names) for names in found]
+
+    def notes(self, locations: Sequence[str]) -> list[str | None]:
+        if not locations:
+            return []
+        found: list[str | None] = [None for _ in locations]
+        for line in str(self._call("notes", _lines(locations))).splitlines():
+            number, _, text = line.partition("\t")
+            if "\t" in line:
+                found[int(number)] = unquote_plus(text)
+        return found
 
     def leave_note(self, location: str, text: str) -> None:
         self._call("leaveNote", location, text)

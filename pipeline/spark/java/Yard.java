@@ -113,6 +113,38 @@ public final class Yard {
         return moved.toString();
     }
 
+    /** Of each location (URL-encoded, one a line): its index and its note, or its index alone. */
+    public String notes(String locations) throws Exception {
+        final String[] lines = locations.split("\n", -1);
+        List jobs = new ArrayList();
+        for (int i = 0; i < lines.length; i++) {
+            final int index = i;
+            jobs.add(new Callable() {
+                public Object call() throws Exception {
+                    String text = Yard.this.note(Courier.decode(lines[index]));
+                    return index + (text == null ? "\n" : "\t" + Courier.encode(text) + "\n");
+                }
+            });
+        }
+        return all(jobs);
+    }
+
+    /** Of each location, for each of its direct children: its index and the child's name. */
+    public String childrenOf(String locations) throws Exception {
+        final String[] lines = locations.split("\n", -1);
+        List jobs = new ArrayList();
+        for (int i = 0; i < lines.length; i++) {
+            final int index = i;
+            jobs.add(new Callable() {
+                public Object call() throws Exception {
+                    String names = Yard.this.children(Courier.decode(lines[index]));
+                    return names.length() == 0 ? "" : index + "\t" + names.trim().replace("\n", "\n" + index + "\t") + "\n";
+                }
+            });
+        }
+        return all(jobs);
+    }
+
     /** Names of the direct children, URL-encoded, one a line; a directory's ends in "/". */
     public String children(String location) throws IOException {
         Path path = new Path(location);

@@ -245,6 +245,12 @@ class FakeFiles:
         found = self.content.get(location)
         return None if found is None else found[0].decode()
 
+    def folders(self, locations: Sequence[str]) -> list[tuple[str, ...]]:
+        return [self.children(each) for each in locations]
+
+    def notes(self, locations: Sequence[str]) -> list[str | None]:
+        return [self.note(each) for each in locations]
+
     def leave_note(self, location: str, text: str) -> None:
         self.effects.happen("note")
         self.write(location, text.encode())
