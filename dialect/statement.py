@@ -25,6 +25,9 @@ class AllPartitions:
     def select(self, partitions: PartitionSet) -> range | list[int]:
         return range(len(partitions))
 
+    def __reduce__(self) -> str:
+        return "ALL"  # pickled by name: it is compared by identity
+
 
 ALL = AllPartitions()
 

@@ -54,6 +54,7 @@ async def serve(
         finally:
             server.close()
             hub.lines.close()
+            await decider.close()
 
 
 async def _serve_client(hub: Hub, client: ClientConnection, clients: set[ClientConnection]) -> None:

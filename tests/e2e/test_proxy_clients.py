@@ -1,0 +1,260 @@
+"""The proxy before real Thrift Servers: what clients get is what they get directly."""
+
+import asyncio
+import hashlib
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import uvloop
+from pyhive.exc import OperationalError
+from TCLIService.ttypes import TOperationState
+
+from bench.proxy import RawClient
+from cli.stack.stack import Stack
+from conf.settings import Settings
+from conf.topology import Endpoint, Topology
+from metastore.snapshot import Snapshot
+from proxy.net.server import serve
+from proxy.wire.binary import I32, LIST, STRING, Items, decode_head
+from proxy.wire.replies import opened_session, started_operation
+from proxy.wire.requests import (
+    FetchResults,
+    Handle,
+    RemoteSession,
+    execute_call,
+    fetch_call,
+    metadata_call,
+    open_session_call,
+    operation_call,
+)
+from tests.e2e.conftest import C1, C2, Connect, Sql, rows, server
+
+pytestmark = pytest.mark.e2e
+
+TYPES = """
+SELECT CAST(id AS TINYINT) t, CAST(id AS SMALLINT) s, CAST(id AS INT) i, id b, id > 1 AS bool,
+  CAST(id AS FLOAT) f, id / 3 AS d, CAST(id AS DECIMAL(20, 4)) dec, CAST(id AS STRING) str,
+  CAST('é' AS BINARY) bin, DATE '2024-02-29' dt, TIMESTAMP '2024-02-29 01:02:03.5' ts,
+  array(id, NULL) arr, map('k', id) m, named_struct('x', id) st, NULL n,
+  INTERVAL '1' DAY iv, IF(id = 2, NULL, 'not null') maybe
+FROM range(5) ORDER BY id
+"""
+SLOW = "SELECT count(*) FROM range(0, 20000000000) WHERE sqrt(id + rand()) < 0"
+
+
+def test_every_type_and_null_as_directly(connect: Connect) -> None:
+    both = []
+    for cluster in (None, C1):
+        cursor = connect(cluster).cursor()
+        cursor.execute(TYPES)
+        both.append((cursor.description, cursor.fetchall()))
+    assert both[0] == both[1]
+    assert len(both[0][1]) == 5
+
+
+def test_a_large_result_is_the_same(connect: Connect) -> None:
+    sums = []
+    for cluster in (None, C1):
+        cursor = connect(cluster).cursor()
+        cursor.arraysize = 20_000
+        cursor.execute("SELECT id, sha2(CAST(id AS STRING), 256) FROM range(100000) ORDER BY id")
+        digest, count = hashlib.sha256(), 0
+        for row in cursor:
+            digest.update(repr(row).encode())
+            count += 1
+        assert count == 100_000
+        sums.append(digest.hexdigest())
+    assert sums[0] == sums[1]
+
+
+def test_statements_without_rows_have_none(sql: Sql, db: str) -> None:
+    assert sql(f"CREATE TABLE {db}.t (a INT) USING parquet") == []
+    assert sql(f"INSERT INTO {db}.t VALUES (1), (2)") == []
+    assert sorted(sql(f"SELECT a FROM {db}.t")) == [(1,), (2,)]
+    assert sql(f"DROP TABLE {db}.t") == []
+
+
+def test_asynchronous_execution_and_cancelling(connect: Connect) -> None:
+    cursor = connect().cursor()
+    cursor.execute(SLOW, async_=True)
+    assert cursor.poll().operationState in (
+        TOperationState.PENDING_STATE,
+        TOperationState.RUNNING_STATE,
+    )
+    cursor.cancel()
+    assert cursor.poll().operationState == TOperationState.CANCELED_STATE
+    assert rows(cursor, "SELECT 1") == [(1,)]
+
+
+def test_an_asynchronous_error_has_its_reason(connect: Connect) -> None:
+    cursor = connect().cursor()
+    cursor.execute("SELECT * FROM no_such_table", async_=True)
+    status = cursor.poll()
+    while status.operationState not in (TOperationState.ERROR_STATE,):
+        status = cursor.poll()
+    assert "TABLE_OR_VIEW_NOT_FOUND" in status.errorMessage
+    assert status.sqlState == "42P01"
+
+
+def test_a_synchronous_error_is_the_text_alone(connect: Connect) -> None:
+    said = []
+    for cluster in (None, C1):
+        with pytest.raises(OperationalError) as caught:
+            rows(connect(cluster).cursor(), "SELECT * FROM no_such_table")
+        status = caught.value.args[0].status
+        said.append((status.statusCode, status.sqlState, status.errorCode, status.errorMessage))
+    assert said[0] == said[1]
+
+
+def test_use_of_a_missing_database_in_the_thrift_servers_words(connect: Connect) -> None:
+    said = []
+    for cluster in (None, C1):
+        with pytest.raises(OperationalError) as caught:
+            rows(connect(cluster).cursor(), "USE no_such_database")
+        status = caught.value.args[0].status
+        said.append((status.statusCode, status.sqlState, status.errorCode, status.errorMessage))
+    assert said[0] == said[1]
+
+
+def test_beeline(
+    beeline: Callable[..., subprocess.CompletedProcess[str]], sql: Sql, db: str
+) -> None:
+    sql(f"USE CLUSTER {C2}", f"CREATE TABLE {db}.far USING parquet AS SELECT 7 AS seven")
+    done = beeline(
+        "SHOW CLUSTERS;",
+        f"USE {db};",
+        "SELECT seven FROM far;",
+        f"EXPLAIN CLUSTER SELECT * FROM {db}.far;",
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines[:3]] == ["c1", "c2", "c3"]
+    assert "7" in lines
+    assert any(line.startswith(f"run\t{C2}\tDC-R7") for line in lines)
+
+
+# byte by byte
+
+
+class Raw:
+    """A session at one protocol version, whose replies are compared as bytes."""
+
+    def __init__(self, endpoint: Endpoint, protocol: int) -> None:
+        self.client = RawClient(endpoint)
+        request = open_session_call(protocol, "ann", {})
+        self.session: RemoteSession = opened_session(self.client.result("OpenSession", request))
+
+    def body(self, request: bytes) -> bytes:
+        reply = bytes(self.client.call(request))
+        return reply[decode_head(reply)[3] :]
+
+    def answers(self, sql: str) -> tuple[bytes, ...]:
+        """Schema, rows and the empty fetch after them."""
+        result = self.client.result("ExecuteStatement", execute_call(self.session, sql, {}, 0))
+        return self._of(started_operation(result))
+
+    def metadata(self, name: str, **strings: str) -> tuple[bytes, ...]:
+        arguments: Any = {int(key[1:]): (STRING, text.encode()) for key, text in strings.items()}
+        if name == "GetTables":
+            arguments[5] = (LIST, Items(STRING, [b"TABLE", b"VIEW"]))
+        request = metadata_call(name, self.session, arguments)
+        return self._of(started_operation(self.client.result(name, request)))
+
+    def _of(self, operation: Any) -> tuple[bytes, ...]:
+        status = operation_call("GetOperationStatus", operation)
+        while self.client.result("GetOperationStatus", status)[2] in ((I32, 1), (I32, 7)):
+            pass
+        fetch = fetch_call(operation, FetchResults(Handle(b"", b""), 0, 1000, 0))
+        schema = operation_call("GetResultSetMetadata", operation)
+        log = fetch_call(operation, FetchResults(Handle(b"", b""), 0, 1000, 1))
+        return tuple(self.body(each) for each in (schema, fetch, fetch, log))
+
+
+RawSession = Callable[[Endpoint, int], Raw]
+
+
+@pytest.fixture
+def raw() -> Iterator[RawSession]:
+    with ExitStack() as exits:
+
+        def opening(endpoint: Endpoint, protocol: int) -> Raw:
+            session = Raw(endpoint, protocol)
+            exits.enter_context(session.client)
+            return session
+
+        yield opening
+
+
+@pytest.mark.parametrize("protocol", range(11))
+def test_results_are_the_same_bytes_at_every_version(
+    stack: Stack, raw: RawSession, protocol: int
+) -> None:
+    proxied, direct = (raw(server(stack, cluster), protocol) for cluster in (None, C1))
+    for statement in (TYPES, "SELECT 1 WHERE false", "SHOW FUNCTIONS LIKE 'a*'"):
+        assert proxied.answers(statement) == direct.answers(statement)
+
+
+METADATA = [
+    ("GetTypeInfo", {}),
+    ("GetCatalogs", {}),
+    ("GetSchemas", {"f3": "%"}),
+    ("GetTables", {"f3": "%", "f4": "%"}),
+    ("GetTableTypes", {}),
+    ("GetColumns", {"f3": "%", "f4": "%", "f5": "%"}),
+    ("GetFunctions", {"f4": "a%"}),
+]
+
+
+@pytest.mark.parametrize(("name", "strings"), METADATA)
+def test_metadata_calls_are_the_same_bytes(
+    stack: Stack, raw: RawSession, name: str, strings: dict[str, str]
+) -> None:
+    proxied, direct = (raw(server(stack, cluster), 9) for cluster in (None, C1))
+    assert proxied.metadata(name, **strings) == direct.metadata(name, **strings)
+
+
+@pytest.fixture
+def plain(stack: Stack) -> Iterator[Endpoint]:
+    """A proxy without clusters, before one Thrift Server (DC-N1)."""
+    settings = Settings(Topology(), (), Endpoint("127.0.0.1", 0), upstream=(server(stack, C1),))
+    ready: list[Endpoint] = []
+    listening, stop = threading.Event(), asyncio.Event()
+    loop = uvloop.new_event_loop()
+
+    async def main() -> None:
+        def announce(endpoint: Endpoint) -> None:
+            ready.append(endpoint)
+            listening.set()
+
+        nobody: Any = None
+        serving = asyncio.ensure_future(serve(settings, Snapshot(), nobody, announce))
+        await stop.wait()
+        serving.cancel()
+        await asyncio.wait([serving])
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(main(),))
+    thread.start()
+    listening.wait(10)
+    yield ready[0]
+    loop.call_soon_threadsafe(stop.set)
+    thread.join()
+    loop.close()
+
+
+def test_without_clusters_nothing_changes(
+    stack: Stack, raw: RawSession, plain: Endpoint, sql: Sql
+) -> None:
+    sql("CREATE DATABASE IF NOT EXISTS cluster")
+    proxied, direct = (raw(endpoint, 5) for endpoint in (plain, server(stack, C1)))
+    for statement in ("USE cluster", "SELECT current_database()", TYPES, "SHOW DATABASES"):
+        ours, theirs = proxied.answers(statement), direct.answers(statement)
+        if statement.startswith("USE"):  # a row set without columns is given an empty one
+            assert ours[0] == theirs[0]
+        else:
+            assert ours == theirs
+    for name, strings in METADATA:
+        assert proxied.metadata(name, **strings) == direct.metadata(name, **strings)
