@@ -8,6 +8,11 @@ from metastore.upgrade import Counts
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_migration_arguments(parser)
+    parser.add_argument(
+        "--every-partition",
+        action="store_true",
+        help="name the cluster in each partition too, for tools that read partitions alone",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

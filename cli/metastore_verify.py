@@ -14,7 +14,7 @@ SHOWN = 20  # problems named; --json has all
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
     parser.add_argument("--json", action="store_true")
-    parser.set_defaults(dry_run=True)
+    parser.set_defaults(dry_run=True, every_partition=False)
 
 
 def run(args: argparse.Namespace) -> int:

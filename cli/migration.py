@@ -44,6 +44,7 @@ class CountBar:
 def add_migration_arguments(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
     parser.add_argument("--dry-run", action="store_true", help="count, change nothing")
+    parser.set_defaults(every_partition=False)
 
 
 @contextmanager
@@ -58,6 +59,7 @@ def migration(args: argparse.Namespace) -> Iterator[Migration]:
             settings.topology,
             bar,
             dry_run=args.dry_run,
+            every_partition=args.every_partition,
         )
     finally:
         bar.clear()

@@ -21,10 +21,10 @@ Progress = Callable[[str, int, int], None]  # what, done, of how many
 
 @dataclass(slots=True)
 class TableSurvey:
-    """One table's facts. `placed` counts partitions that name their primary.
+    """One table's facts; `named` says whether it names its primary.
 
     `own` counts partitions that differ from their table or have copies; `problems` are in words.
-    `lacking` and `marked` are names of partitions without a primary, and with any fact of ours.
+    `lacking` and `marked` are names of partitions that name no primary, and that have any fact.
     """
 
     ref: TableRef
@@ -34,7 +34,6 @@ class TableSurvey:
     named: bool
     marked_itself: bool
     partitions: int = 0
-    placed: int = 0
     own: int = 0
     copies: int = 0
     lacking: list[str] = field(default_factory=list)
@@ -111,7 +110,6 @@ def _note_partition(
     found: TableSurvey, name: str, parameters: dict[str, str], table: Placement
 ) -> None:
     found.partitions += 1
-    found.placed += PRIMARY in parameters
     if PRIMARY not in parameters:
         found.lacking.append(name)
     if parameters:

@@ -26,8 +26,19 @@ def old(metastore: FakeMetastore) -> FakeMetastore:
     return metastore
 
 
-def _migration(metastore: FakeMetastore, *, topology: Topology = TOPOLOGY, dry_run: bool = False):  # type: ignore[no-untyped-def]
-    return Migration(lambda: HmsClient([metastore.endpoint], 10), topology, dry_run=dry_run)
+def _migration(
+    metastore: FakeMetastore,
+    *,
+    topology: Topology = TOPOLOGY,
+    dry_run: bool = False,
+    each: bool = False,
+) -> Migration:
+    return Migration(
+        lambda: HmsClient([metastore.endpoint], 10),
+        topology,
+        dry_run=dry_run,
+        every_partition=each,
+    )
 
 
 def _everything(metastore: FakeMetastore) -> dict[str, dict[str, str]]:
@@ -48,12 +59,18 @@ def test_every_object_gets_the_default_cluster(old: FakeMetastore) -> None:
         "causeway.primary": "C1",
         "causeway.partitions": "uniform",
     }
-    for struct in old.partitions[PARTED].values():
-        assert Partition(struct).parameters == {"numRows": "1", "causeway.primary": "C1"}
     assert Table(old.tables[VIEW]).parameters == {}
     verdict = _migration(old).verify()
     assert verdict.upgraded
     assert (verdict.tables, verdict.partitions, verdict.views) == (2, 700, 1)
+
+
+def test_every_partition_can_name_it_too(old: FakeMetastore) -> None:
+    _migration(old).upgrade()
+    assert _migration(old, each=True).upgrade() == Counts(2, 700, 1, 0, 700)
+    for struct in old.partitions[PARTED].values():
+        assert Partition(struct).parameters == {"numRows": "1", "causeway.primary": "C1"}
+    assert _migration(old, each=True).upgrade() == Counts(2, 700, 1, 0, 0)
 
 
 def test_a_second_run_changes_nothing(old: FakeMetastore) -> None:
@@ -70,9 +87,9 @@ def test_an_interrupted_run_continues(old: FakeMetastore) -> None:
 
     old.before = die
     with pytest.raises(MetastoreDown):
-        _migration(old).upgrade()
+        _migration(old, each=True).upgrade()
     old.before = lambda method: None
-    counts = _migration(old).upgrade()
+    counts = _migration(old, each=True).upgrade()
     assert 0 < counts.changed_partitions < 700
     assert _migration(old).verify().upgraded
 
@@ -108,7 +125,7 @@ def test_facts_stated_before_stay(old: FakeMetastore) -> None:
 
 def test_downgrade_leaves_no_trace(old: FakeMetastore) -> None:
     before = _everything(old)
-    _migration(old).upgrade()
+    _migration(old, each=True).upgrade()
     assert _migration(old, dry_run=True).downgrade().changed_partitions == 700
     assert _migration(old).downgrade() == Counts(2, 700, 1, 2, 700)
     assert _everything(old) == before
@@ -116,7 +133,7 @@ def test_downgrade_leaves_no_trace(old: FakeMetastore) -> None:
 
 def test_a_count_that_is_wrong_afterwards_is_told(old: FakeMetastore) -> None:
     old._alter_table_with_environment_context = lambda arguments: None  # type: ignore[method-assign]
-    with pytest.raises(CountMismatch, match="2 objects"):
+    with pytest.raises(CountMismatch, match="702 objects"):
         _migration(old).upgrade()
 
 
@@ -128,7 +145,6 @@ def test_verify_names_what_contradicts(old: FakeMetastore) -> None:
     Table(old.tables[PLAIN]).parameters = {"causeway.primary": "C9"}
     verdict = _migration(old).verify()
     assert not verdict.upgraded
-    assert verdict.lacking_partitions == 1
     assert sorted(text.partition(":")[0] for text in verdict.problems) == [
         "default.parted",
         "default.parted@ds=2",
