@@ -11,7 +11,7 @@ from typing import NoReturn
 from cli.stack import sample
 from cli.stack.errors import BadClusters
 from cli.stack.plan import SERVICES, StackSpec
-from cli.stack.stack import Stack, guard_jar
+from cli.stack.stack import Stack, free_ports, guard_jar
 from conf.load import is_cluster_name
 from conf.names import ClusterName
 from conf.topology import Endpoint
@@ -27,7 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="names of the clusters; the first is hive.default.cluster.name (%(default)s)",
     )
-    parser.add_argument("--port", type=int, default=10000, help="the proxy's (%(default)s)")
+    parser.add_argument(
+        "--port", type=int, default=10000, help="the proxy's; 0 is any free one (%(default)s)"
+    )
     parser.add_argument(
         "--dir", type=Path, default=Path(".causeway"), help="where everything is kept (%(default)s)"
     )
@@ -40,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     clusters = cluster_names(args.clusters)
-    proxy = Endpoint(_HOST, args.port)
+    proxy = Endpoint(_HOST, args.port) if args.port else free_ports(1)[0]
     print(f"Starting {', '.join(clusters)}; logs are in {args.dir}/log", flush=True)
     guard = guard_jar()
     if guard is None:

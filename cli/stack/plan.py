@@ -98,7 +98,7 @@ class Layout:
         return self.root / "warehouse" / cluster
 
     def filesystem(self, cluster: ClusterName) -> str:
-        return self.warehouse(cluster).as_uri()
+        return hadoop_uri(self.warehouse(cluster))
 
     def conf(self, service: str) -> Path:
         return self.root / "conf" / service
@@ -202,6 +202,11 @@ def jvm(java: Path, heap: str, scratch: Path) -> tuple[str, ...]:
     )
 
 
+def hadoop_uri(path: Path) -> str:
+    """Hadoop takes a space as a space, and %20 as three letters."""
+    return f"file://{path}"
+
+
 def hive_site(properties: Mapping[str, str]) -> str:
     """Hadoop's XML of `properties`."""
     rows = (
@@ -261,7 +266,7 @@ def _cluster_site(
         "hive.server2.thrift.bind.host": ports.hs2[cluster].host,
         "hive.server2.thrift.port": str(ports.hs2[cluster].port),
         "hive.server2.long.polling.timeout": "100ms",
-        "hive.exec.scratchdir": (layout.scratch(cluster) / "hive").as_uri(),
+        "hive.exec.scratchdir": hadoop_uri(layout.scratch(cluster) / "hive"),
         "hive.exec.local.scratchdir": str(layout.scratch(cluster) / "hive-local"),
         "hive.server2.logging.operation.log.location": str(layout.scratch(cluster) / "operations"),
         "hive.async.log.enabled": "false",

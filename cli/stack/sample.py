@@ -3,10 +3,10 @@
 import shutil
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from pyhive import hive
 
+from cli.stack.plan import hadoop_uri
 from cli.stack.stack import Stack
 from conf.load import load
 from conf.names import ClusterName, TableRef
@@ -83,8 +83,8 @@ def _copy_customers(stack: Stack, away: ClusterName) -> None:
     table = TableRef.parse(CUSTOMERS)
     with HmsClient(settings.metastores, settings.metastore_timeout) as client:
         source = client.get_table(table).location
-        shutil.copytree(Path(unquote(urlsplit(source).path)), target, dirs_exist_ok=True)
-        wanted = Assignment(table, copies={away: target.as_uri()})
+        shutil.copytree(Path(source.removeprefix("file:")), target, dirs_exist_ok=True)
+        wanted = Assignment(table, copies={away: hadoop_uri(target)})
         assign(Facts(client, stack.spec.clusters[0]), wanted, settings.topology)
 
 

@@ -163,7 +163,7 @@ class Stack:
 
 
 def _choose_ports(spec: StackSpec) -> Ports:
-    free = _free_ports(1 + 2 * len(spec.clusters))
+    free = free_ports(1 + 2 * len(spec.clusters))
     count = len(spec.clusters)
     return Ports(
         metastore=free[0],
@@ -172,7 +172,8 @@ def _choose_ports(spec: StackSpec) -> Ports:
     )
 
 
-def _free_ports(count: int) -> list[Endpoint]:
+def free_ports(count: int) -> list[Endpoint]:
+    """Addresses of this machine where nobody listens now."""
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from pyhive import hive
 from cli.main import main
 from cli.stack.java import find_java
 from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, guard_jar, spark_home
+from cli.stack.stack import Stack, free_ports, guard_jar, spark_home
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.hms.client import HmsClient
@@ -29,9 +28,7 @@ _numbers = count(1)
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Metastore, three clusters c1 (the default), c2, c3 with their views, and the proxy."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        proxy = Endpoint("127.0.0.1", probe.getsockname()[1])
+    proxy = free_ports(1)[0]
     spec = StackSpec((C1, C2, C3), proxy, guard=guard_jar())
     with Stack(spec, tmp_path_factory.mktemp("stack")) as running:
         yield running

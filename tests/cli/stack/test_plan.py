@@ -28,7 +28,7 @@ def test_the_settings_that_are_written_can_be_loaded(tmp_path: Path) -> None:
     assert settings.metastores == (PORTS.metastore,)
     assert settings.views == PORTS.views
     assert settings.topology.clusters[WEST].hs2 == (PORTS.hs2[WEST],)
-    assert settings.topology.clusters[WEST].filesystem == layout.warehouse(WEST).as_uri()
+    assert settings.topology.clusters[WEST].filesystem == f"file://{layout.warehouse(WEST)}"
 
 
 def test_a_thrift_server_sees_its_own_clusters_view(tmp_path: Path) -> None:
