@@ -81,19 +81,19 @@ def check_listing(spark: HudiSpark, table: Table) -> int:
 
 
 def check_changes(spark: HudiSpark, table: Table, most: int) -> int:
-    """Ranges of the history: both our paths against Spark's incremental query."""
+    """Some ranges of the history: both our paths against Spark's incremental query."""
     keys = ["000", *(table.timeline.key(i) for i in table.timeline.commits)]
     ranges = [(keys[a], keys[b]) for a in range(len(keys)) for b in range(a + 1, len(keys))]
-    ranges = [(k, None) for k in keys] + random.Random(1).sample(ranges, min(most, len(ranges)))
-    for since, until in ranges:
+    ranges += [(k, None) for k in keys[:-1]]
+    chosen = [("000", None), *random.Random(1).sample(ranges, min(most, len(ranges)))]
+    for since, until in chosen:
         if plan(table, since, until).fallback:
             continue
         theirs = spark("incremental", base=table.base, since=since, until=until)
         assert as_text(table, since, until) == only_keys(theirs), (since, until)
-    assert spark("changed", base=table.base, since="0", until=None) == spark(
-        "incremental", base=table.base, since="000", until=None
-    )
-    return len(ranges)
+        if since == "000":
+            assert spark("changed", base=table.base, since="0", until=until) == theirs
+    return len(chosen)
 
 
 def test_the_real_tables_are_there() -> None:
@@ -107,7 +107,7 @@ def test_real_table(spark: HudiSpark, archive: Path, tmp_path: Path) -> None:
     table = unpacked(archive, tmp_path)
     assert check_listing(spark, table) >= 3
     if table.has_commit_times and table.timeline.commits:
-        assert check_changes(spark, table, most=6) >= 2
+        assert check_changes(spark, table, most=2) >= 2
 
 
 def history(spark: HudiSpark, base: str, seed: int) -> None:
@@ -161,7 +161,7 @@ def test_random_history(spark: HudiSpark, tmp_path: Path, seed: int) -> None:
     history(spark, base, seed)
     table = open_for_changes(base, LocalStorage())
     check_listing(spark, table)
-    check_changes(spark, table, most=4)
+    check_changes(spark, table, most=3)
     # Whatever the plan, falling back or not, its rows are those of the table as it is.
     snapshot = only_keys(spark("snapshot", base=base))
     starts = ["0", *(table.timeline.key(i) for i in table.timeline.commits)]
