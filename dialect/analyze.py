@@ -155,8 +155,6 @@ def _analyze(text: str, builder: Builder) -> Known | Unknown:
     tokens: list[Token] = []
     try:
         tokens = tokenize(text)
-        while tokens and tokens[-1].text == ";":
-            tokens.pop()
         words = Words(tokens, text)
         explain = _explained(words)
         known = statement(Context(words, builder.namespace, builder.catalog, builder))

@@ -12,16 +12,13 @@ from dialect.errors import NotUnderstood
 from dialect.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
 from dialect.statement import Namespace
 from dialect.texts import query_of
-from dialect.words import table_ref
+from dialect.words import is_path, table_ref
 
-MAX_VIEW_DEPTH = 60
+MAX_VIEW_DEPTH = 80
 # A chain of CTEs, each using the one before twice, doubles at every step; beyond this many
 # nodes they share one plan, and nothing is pruned.
 MAX_NODES = 4_000
 
-FILE_FORMATS = frozenset(
-    {"parquet", "orc", "avro", "csv", "json", "text", "binaryfile", "hudi", "delta", "iceberg"}
-)
 # Table functions whose first argument names a table.
 _READING = frozenset({"hudi_table_changes", "hudi_query_timeline", "hudi_metadata"})
 _READING_PATH = frozenset({"hudi_filesystem_view"})
@@ -186,6 +183,8 @@ class Builder:
                 joined.add(id(semi.query))
                 right = self.query(semi.query, ctes, scope)
                 source = Join(semi.kind, source, right, scope, members=semi.members)
+        if source is not None and _pivoted(tree):
+            source = plan.SetOp(self.rid(), [source], barrier=True)
         block = Block(self.rid(), tree, scope, source)
         for query in _expression_queries(tree):
             if id(query) not in joined:
@@ -305,7 +304,7 @@ class Builder:
     ) -> list[Entry]:
         columns = _alias_columns(tree)
         node, name, database = self._source_of(tree, ctes, parent)
-        if tree.args.get("pivots"):
+        if tree.args.get("pivots") or _counts_rows(tree.args.get("sample")):
             node = plan.SetOp(self.rid(), [node], barrier=True)
         if columns:
             node = plan.Renamed(self.rid(), node, columns)
@@ -320,8 +319,7 @@ class Builder:
         if isinstance(tree.this, exp.Func):
             return self._function(tree.this, ctes), tree.this.name.lower(), None
         parts = _parts(tree)
-        path = len(parts) == 2 and parts[0] in FILE_FORMATS and _is_path(parts[1])
-        if path:
+        if is_path(parts):
             self.paths.append(tree.this.name)
             return Leaf(self.rid()), parts[1], None
         if len(parts) == 1 and parts[0] in ctes:
@@ -443,10 +441,6 @@ def _parts(tree: exp.Table) -> list[str]:
     return parts
 
 
-def _is_path(text: str) -> bool:
-    return "/" in text or ":" in text or "." in text or "*" in text
-
-
 def _is_property(argument: exp.Expr) -> bool:
     return isinstance(argument, exp.EQ) and isinstance(argument.this, exp.Literal)
 
@@ -456,6 +450,21 @@ def _alias_columns(tree: exp.Expr) -> tuple[str, ...]:
     if not isinstance(alias, exp.TableAlias):
         return ()
     return tuple(column.name.lower() for column in alias.args.get("columns") or ())
+
+
+def _pivoted(tree: exp.Select) -> bool:
+    """Whether FROM ends in a PIVOT: the columns are others then, so no condition goes below."""
+    items = [tree.args["from_"].this] if tree.args.get("from_") else []
+    for join in tree.args.get("joins") or ():
+        items += [join, join.this]
+    return any(item.args.get("pivots") for item in (tree, *items))
+
+
+def _counts_rows(sample: exp.Expr | None) -> bool:
+    """Whether TABLESAMPLE takes a number of rows: it then stops like a LIMIT."""
+    if sample is None:
+        return False
+    return not (sample.args.get("percent") or sample.args.get("bucket_numerator"))
 
 
 def _laterals(tree: exp.Expr) -> list[exp.Lateral]:
@@ -513,7 +522,7 @@ def _semi_joins(tree: exp.Select) -> Iterator[_SemiJoin]:
 def _expression_queries(tree: exp.Select) -> Iterator[exp.Expr]:
     """The outermost sub-queries of a SELECT's expressions, those of FROM left out."""
     for name, value in tree.args.items():
-        if name in ("with_", "from_") or not value:
+        if name in ("with_", "from_", "hint") or not value:
             continue
         parts = value if isinstance(value, list) else [value]
         for part in parts:
@@ -530,5 +539,7 @@ def _outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
         if isinstance(node, exp.Query) and not isinstance(node, exp.Values | exp.Table):
             yield node
             continue
+        if isinstance(node, exp.Table):
+            raise NotUnderstood(f"the table {node.name} in an unexpected place")
         for child in node.iter_expressions():
             waiting.append(child)

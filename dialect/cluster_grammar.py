@@ -73,8 +73,6 @@ def parse(sql: str, in_use: bool) -> ClusterCommand | None:
         return None
     try:
         words = Words(tokenize(sql), sql)
-        while words.tokens and words.tokens[-1].text == ";" and not words.is_text():
-            words.tokens = words.tokens[:-1]
         return _command(words)
     except NotUnderstood:
         return None

@@ -26,7 +26,7 @@ from dialect.statement import (
     PartitionPredicate,
     Read,
 )
-from dialect.words import Words, partition_spec, table_ref
+from dialect.words import Words, partition_spec, path_option, table_ref
 
 _DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE")
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
@@ -96,7 +96,9 @@ def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
         return _create_like(context, ref, temporary, if_not_exists)
     location = _table_clauses(words)
     paths = [location] if location else []
-    writes = [] if temporary else [context.write(ref, Action.CREATE)]
+    replaced = replace and context.look_up(ref) is not None
+    action = Action.INSERT if replaced else Action.CREATE
+    writes = [] if temporary else [context.write(ref, action)]
     effect = CreateTempTable(parts[-1]) if temporary else None
     if words.done:
         if if_not_exists and writes and writes[0].exists:
@@ -106,8 +108,6 @@ def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
     if existing is not None and if_not_exists:
         words.rest()
         return context.known("ctas")
-    if replace and existing is not None:
-        writes = [context.write(ref, Action.INSERT)]
     context.rest_is_query()
     return context.known("ctas", writes=writes, effect=effect, paths_written=paths)
 
@@ -136,6 +136,8 @@ def _table_clauses(words: Words) -> str | None:
             return location
         if words.take("LOCATION"):
             location = words.text()
+        elif words.take("OPTIONS"):
+            location = path_option(words.group()) or location
         elif words.sees("("):
             words.skip_group()
         else:
@@ -187,16 +189,8 @@ def _create_using(context: Context, parts: list[str]) -> Known:
     words = context.words
     words.expect("USING")
     words.names()
-    paths = []
-    if words.take("OPTIONS"):
-        options = words.group()
-        while not options.done:
-            if options.tokens[options.at].text.lower() == "path":
-                options.at += 1
-                options.take("=")
-                paths.append(options.text())
-            else:
-                options.at += 1
+    path = path_option(words.group()) if words.take("OPTIONS") else None
+    paths = [] if path is None else [path]
     return context.known("create_view", effect=CreateTempTable(parts[-1]), paths_read=paths)
 
 

@@ -3,6 +3,7 @@
 - `OVER (DISTRIBUTE BY a SORT BY b)` becomes PARTITION BY and ORDER BY;
 - `f(ON t PARTITION BY ..)`, a table function over rows, becomes `(SELECT * FROM t LIMIT 1)`:
   the same tables, and no condition goes through;
+- `TABLE t` as a query becomes `SELECT * FROM t`;
 - `MAP a USING ..` and `REDUCE a USING ..` become `SELECT TRANSFORM(a) USING ..`;
 - `a JOIN b` without a condition becomes a CROSS JOIN;
 - `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN.
@@ -19,7 +20,7 @@ _WINDOW = {
     TokenType.SORT_BY: TokenType.ORDER_BY,
 }
 _WINDOW_OPENERS = frozenset({TokenType.OVER, TokenType.WINDOW})
-_HINTS = frozenset({"MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW", "JOIN"})
+_HINTS = frozenset({"TABLE", "MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW", "JOIN"})
 _SIDES = frozenset(
     {
         TokenType.LEFT,
@@ -29,6 +30,9 @@ _SIDES = frozenset(
         TokenType.SEMI,
         TokenType.ANTI,
     }
+)
+_QUERY_BEGINS = frozenset(
+    TokenType[name] for name in ("UNION", "ALL", "DISTINCT", "INTERSECT", "EXCEPT", "L_PAREN")
 )
 _CONDITIONS = frozenset({TokenType.ON, TokenType.USING})
 # The parser tries every way to nest joins without conditions: 2 to the power of their number.
@@ -40,6 +44,8 @@ def standard(tokens: list[Token]) -> list[Token]:
     present = _HINTS & {token.text.upper() for token in tokens}
     if not present:
         return tokens
+    if "TABLE" in present:
+        tokens = _table_queries(tokens)
     if {"OVER", "WINDOW"} & present:
         tokens = _windows(tokens)
     if "ON" in present:
@@ -60,6 +66,20 @@ def closing(tokens: list[Token], at: int) -> int:
         if not depth:
             return here
     return len(tokens)
+
+
+def _table_queries(tokens: list[Token]) -> list[Token]:
+    """`TABLE t` where a query may begin."""
+    result: list[Token] = []
+    for at, token in enumerate(tokens):
+        begins = not at or tokens[at - 1].token_type in _QUERY_BEGINS
+        named = at + 1 < len(tokens) and tokens[at + 1].token_type != _OPEN
+        if token.token_type == TokenType.TABLE and begins and named:
+            result += [_like(token, TokenType.SELECT, "SELECT"), _like(token, TokenType.STAR, "*")]
+            result.append(_like(token, TokenType.FROM, "FROM"))
+        else:
+            result.append(token)
+    return result
 
 
 def _cross_joins(tokens: list[Token]) -> list[Token]:

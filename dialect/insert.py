@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
 from dialect.errors import NotUnderstood
-from dialect.words import Spec, Words, table_ref
+from dialect.words import Spec, Words, is_path, path_option, table_ref
 
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
 
@@ -37,11 +37,17 @@ def insert_target(words: Words, database: str) -> Target:
     target = Target(overwrite=overwrite == "OVERWRITE")
     if explicit and words.sees("("):
         raise NotUnderstood("a table function as the target")
-    target.table = table_ref(words.names(), database)
+    parts = words.names()
+    if is_path(parts):
+        target.path = words.tokens[words.at - 1].text
+        return target
+    target.table = table_ref(parts, database)
     if words.take("REPLACE", "WHERE"):
         start = words.at
         words.skip_to(*_QUERY)
         target.replace_where = list(words.tokens[start : words.at])
+        if any(token.token_type == TokenType.SELECT for token in target.replace_where):
+            raise NotUnderstood("a query inside REPLACE WHERE")
         return target
     if words.take("PARTITION"):
         target.spec = insert_spec(words)
@@ -128,14 +134,7 @@ def _directory(words: Words) -> Target:
     path = words.text() if words.is_text() else None
     while not words.done and not (words.word() in _QUERY or words.sees("(")):
         if words.take("OPTIONS"):
-            options = words.group()
-            while path is None and not options.done:
-                if options.tokens[options.at].text.lower() == "path":
-                    options.at += 1
-                    options.take("=")
-                    path = options.text()
-                else:
-                    options.at += 1
+            path = path_option(words.group()) or path
         else:
             words.at += 1
             if words.sees("(") and words.tokens[words.at - 1].text.upper() == "SERDEPROPERTIES":

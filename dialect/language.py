@@ -55,13 +55,32 @@ _TONGUE = Tongue()
 
 
 def tokenize(sql: str) -> list[Token]:
-    """The statement's tokens, comments dropped. Raises NotUnderstood."""
+    """The tokens of one statement, without comments and final semicolons. Raises NotUnderstood."""
     if len(sql) > MAX_LENGTH:
         raise NotUnderstood(f"the statement is longer than {MAX_LENGTH} characters")
     try:
-        return _TONGUE.tokenize(sql)
+        tokens = _TONGUE.tokenize(sql)
     except SqlglotError as error:
         raise NotUnderstood(f"its words cannot be told apart: {_first_line(error)}") from None
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    if ";" in sql and any(token.token_type == TokenType.SEMICOLON for token in tokens):
+        raise NotUnderstood("it is more than one statement")
+    _check_comments(sql, tokens)
+    return tokens
+
+
+def _check_comments(sql: str, tokens: list[Token]) -> None:
+    """Refuse comments whose end is not the same for the engine.
+
+    To Spark a backslash carries a comment over the line's end, and a carriage return ends it.
+    """
+    if "--" not in sql or not ("\\" in sql or "\r" in sql):
+        return
+    for token in tokens:
+        for comment in token.comments:
+            if comment.rstrip("\r").endswith("\\") or "\r" in comment.rstrip("\r\n"):
+                raise NotUnderstood("a comment that may not end where its line does")
 
 
 def parse(tokens: list[Token], sql: str) -> exp.Expr:

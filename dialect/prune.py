@@ -77,7 +77,7 @@ class Pruner:
         """The conditions on a SELECT's rows that may be asked of its source's rows."""
         select = block.select
         having = select.args.get("having")
-        if having is not None:
+        if having is not None and not _uses_aliases(having, select):
             terms = [*terms, *conjuncts(self._resolver.term(having.this, block.scope))]
         if not terms or any(select.args.get(name) for name in ("limit", "offset", "qualify")):
             # HAVING itself comes before LIMIT, but no test asks for that sharpness.
@@ -329,6 +329,18 @@ def _plain(term: Term) -> bool:
         if isinstance(each, Call):
             waiting.extend(each.args)
     return True
+
+
+def _uses_aliases(having: exp.Expr, select: exp.Select) -> bool:
+    """Whether HAVING has a name that the SELECT list gives to another expression."""
+    given = {
+        each.alias.lower()
+        for each in select.expressions
+        if isinstance(each, exp.Alias) and each.this.name.lower() != each.alias.lower()
+    }
+    return bool(given) and any(
+        column.name.lower() in given for column in having.find_all(exp.Column)
+    )
 
 
 def _aggregates(tree: exp.Expr) -> bool:

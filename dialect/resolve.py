@@ -139,7 +139,8 @@ class Resolver:
             tree = tree.this
         if isinstance(tree, exp.Aliases | exp.QueryTransform):
             return ANYTHING
-        return self.term(tree, block.scope)
+        # Without the outer query: a name unknown here may be an alias of this very list.
+        return self.term(tree, Scope(block.scope.entries, None, block.scope.merged))
 
     def output_at(self, node: Node, at: int) -> Term:
         """The term of a relation's column by position; ANYTHING when that is not certain."""

@@ -8,6 +8,7 @@ from dialect.errors import NotUnderstood
 from dialect.statement import (
     AddResource,
     CacheTable,
+    CreateTempTable,
     Known,
     ResetVariables,
     SetVariable,
@@ -118,7 +119,7 @@ def _cache(context: Context) -> Known:
         return context.known("cache", effect=CacheTable(".".join(parts)))
     words.take("AS")
     context.rest_is_query()
-    return context.known("cache", effect=CacheTable(".".join(parts)))
+    return context.known("cache", effect=CreateTempTable(parts[-1]))
 
 
 def _uncache(context: Context) -> Known:

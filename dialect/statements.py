@@ -139,7 +139,8 @@ def _change(context: Context, kind: str, name_at: int) -> Known:
     words = context.words
     tokens = list(words.tokens[words.at :])
     tree = parse(standard(tokens), words.sql)
-    if not isinstance(tree, exp.Update | exp.Delete) or not isinstance(tree.this, exp.Table):
+    usual = isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table)
+    if not usual or tree.args.get("from_") or tree.args.get("using") or tree.args.get("tables"):
         raise NotUnderstood(f"this form of {kind.upper()}")
     words.at = name_at
     ref = table_ref(words.names(), context.database)

@@ -26,7 +26,4 @@ def query_of(sql: str) -> exp.Expr:
 
 @cached(LRUCache(maxsize=_KEPT, getsizeof=lambda parsed: parsed.length), lock=Lock())
 def _parsed(sql: str) -> _Parsed:
-    tokens = tokenize(sql)
-    while tokens and tokens[-1].text == ";":
-        tokens.pop()
-    return _Parsed(parse(standard(tokens), sql), len(sql))
+    return _Parsed(parse(standard(tokenize(sql)), sql), len(sql))

@@ -158,6 +158,16 @@ class Words:
         return tokens
 
 
+FILE_FORMATS = frozenset(
+    {"parquet", "orc", "avro", "csv", "json", "text", "binaryfile", "hudi", "delta", "iceberg"}
+)
+
+
+def is_path(parts: Sequence[str]) -> bool:
+    """Whether a name is files named by their path: parquet.`/data/x`."""
+    return len(parts) == 2 and parts[0] in FILE_FORMATS and any(sign in parts[1] for sign in "/:*.")
+
+
 def table_ref(parts: Sequence[str], database: str) -> TableRef:
     """`t`, `db.t` or `spark_catalog.db.t`. Raises NotUnderstood for another catalog."""
     if len(parts) == 3 and parts[0] == "spark_catalog":
@@ -167,6 +177,17 @@ def table_ref(parts: Sequence[str], database: str) -> TableRef:
     if len(parts) == 1:
         return TableRef(database.lower(), parts[0])
     raise NotUnderstood(f"{'.'.join(parts)} is not a table of this metastore")
+
+
+def path_option(options: Words) -> str | None:
+    """The path among `(path '/data/x', k = v)`."""
+    while not options.done:
+        named = options.tokens[options.at].text.lower() == "path"
+        options.at += 1
+        if named:
+            options.take("=")
+            return options.text()
+    return None
 
 
 def partition_spec(words: Words) -> Spec:
