@@ -15,7 +15,7 @@ from datetime import timedelta
 from conf.names import ClusterName, TableRef, partition_name
 from metastore.errors import NoSuchObject
 from metastore.hms.client import HmsClient
-from pipeline.copy.files import Effort, Files
+from pipeline.copy.files import Effort, Files, Listing
 from pipeline.copy.placing import Objects
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.replica_plan import Replication, matches
@@ -55,7 +55,13 @@ class ClusterActions:
     )
 
     def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
-        return tables.look(needs, world, owner)
+        return tables.look(needs, world, owner, self._listings)
+
+    def _listings(self, locations: Sequence[str]) -> list[Listing | None]:
+        """Local directories are read as they are; others need Spark's file systems."""
+        remote = [each for each in locations if not tables.is_local(each)]
+        found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
+        return [found[each] if each in found else tables.local_listing(each) for each in locations]
 
     def process(self, task: Task, ticket: Ticket) -> str:
         return run_process(task, ticket, self.programs)

@@ -117,8 +117,9 @@ class Service:
         end = time.monotonic() + patience
         while time.monotonic() < end and not (stop and stop.is_set()):
             self._woken.clear()
+            working = bool(self._held())  # what ends during a round may have made others due
             if not self.tick():
-                if not self._held():
+                if not working:
                     return
                 self._woken.wait(1.0)
 
@@ -140,7 +141,7 @@ class Service:
             done = [self._tick_schedule(book, entity, each, now) for each in schedules]
         except StoreUnavailable:
             raise
-        except (CausewayError, LookupError, ValueError) as error:
+        except (CausewayError, LookupError, ValueError, OSError) as error:
             self._emit({"event": "error", "entity": str(key), "message": str(error)})
             return False
         return any(done)

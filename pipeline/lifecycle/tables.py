@@ -1,21 +1,24 @@
 """What the metastores and local directories say: are tables and instances there, and whose.
 
-The registry interface of a cluster names its metastore. A connection lives for one question;
-fingerprints change whenever a partition's parameters, location or a directory's files do.
+The registry interface of a cluster names its metastore. A connection lives for one question. A
+fingerprint changes with the location, the last write and every file of a partition or directory.
 """
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 
 from conf.names import TableRef, parse_partition_name, partition_name
+from conf.placement import NEVER_WRITTEN, WRITE
 from conf.topology import Endpoint
 from metastore.errors import NoSuchObject
 from metastore.hms.client import HmsClient
 from metastore.hms.nouns import Partition, Table
+from pipeline.copy.files import FileEntry, Listing
+from pipeline.copy.replica_plan import fingerprint
 from pipeline.entities.errors import Problem
 from pipeline.entities.model import (
     Cluster,
@@ -31,7 +34,7 @@ from pipeline.lifecycle.schedule import Need
 from pipeline.lifecycle.work import World
 
 _TIMEOUT = 20.0
-_MAX_FILES = 100_000
+MAX_FILES = 100_000
 
 
 @contextmanager
@@ -52,43 +55,63 @@ def registry_of(cluster: Cluster) -> Endpoint:
     return Endpoint(parts.hostname, parts.port)
 
 
-def look(needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
+Listings = Callable[[Sequence[str]], Sequence[Listing | None]]
+"""What directories (URIs) hold; None for one that is not there."""
+
+
+def look(
+    needs: Sequence[Need], world: World, owner: str, listings: Listings
+) -> Mapping[Need, str | None]:
     """Every need's fingerprint, or None; one question per metastore and table."""
-    found: dict[Need, str | None] = {}
+    found: dict[Need, str | None] = dict.fromkeys(needs)
     tables: dict[tuple[str, TableRef], list[Need]] = {}
     for need in needs:
         if isinstance(need.storage, TableStorage):
             tables.setdefault((need.cluster, need.storage.uri.table), []).append(need)
-        else:
-            cluster = world.clusters.get(need.cluster)
-            found[need] = _directory(need.storage, need.time, cluster, need.flag)
     for (name, ref), wanted in tables.items():
-        cluster = world.clusters.get(name)
-        if cluster is None:
-            continue
-        with metastore(cluster, owner) as client:
-            found |= _partitions(client, ref, wanted)
-    return found
+        if cluster := world.clusters.get(name):
+            with metastore(cluster, owner) as client:
+                found |= _partitions(client, ref, wanted, listings)
+    paths = [need for need in needs if isinstance(need.storage, Paths)]
+    return found | _directories(paths, world, listings)
 
 
-def _partitions(client: HmsClient, ref: TableRef, needs: list[Need]) -> dict[Need, str | None]:
+def _partitions(
+    client: HmsClient, ref: TableRef, needs: list[Need], listings: Listings
+) -> dict[Need, str | None]:
+    """A URI that names some of the table's keys only stands for all that match."""
     try:
         table = client.get_table(ref)
     except NoSuchObject:
         return dict.fromkeys(needs)
+    names = _names(client, table, {need: _spec(need) for need in needs})
+    wanted = dict.fromkeys(name for group in names.values() for name in group)
+    parts = {each.name(table): each for each in client.get_partitions(ref, wanted)}
+    held = listings([each.location for each in parts.values()])
+    prints = {
+        name: _fingerprint(part, listing)
+        for (name, part), listing in zip(parts.items(), held, strict=True)
+    }
+    return {
+        need: _digest(f"{name} {prints[name]}" for name in group if name in prints) or None
+        for need, group in names.items()
+    }
+
+
+def _names(
+    client: HmsClient, table: Table, specs: Mapping[Need, Mapping[str, str]]
+) -> dict[Need, list[str]]:
+    """The names of the partitions that each need may mean."""
     keys = [key for key, _ in table.partition_keys]
-    specs = {need: _spec(need) for need in needs}
     if all(set(spec) == set(keys) for spec in specs.values()):
-        names = {
-            need: partition_name((key, spec[key]) for key in keys) for need, spec in specs.items()
+        return {
+            need: [partition_name((key, spec[key]) for key in keys)] for need, spec in specs.items()
         }
-        seen = {
-            each.name(table): _fingerprint(each)
-            for each in client.get_partitions(ref, dict.fromkeys(names.values()))
-        }
-        return {need: seen.get(name) for need, name in names.items()}
-    every = [(name, dict(parse_partition_name(name))) for name in client.get_partition_names(ref)]
-    return {need: _several(client, table, every, spec) for need, spec in specs.items()}
+    every = [(n, dict(parse_partition_name(n))) for n in client.get_partition_names(table.ref)]
+    return {
+        need: sorted(name for name, values in every if spec.items() <= values.items())
+        for need, spec in specs.items()
+    }
 
 
 def _spec(need: Need) -> dict[str, str]:
@@ -96,22 +119,53 @@ def _spec(need: Need) -> dict[str, str]:
     return dict(need.storage.uri.partition(need.time))
 
 
-def _several(
-    client: HmsClient, table: Table, every: list[tuple[str, dict[str, str]]], spec: dict[str, str]
-) -> str | None:
-    """The partitions of an instance whose URI names some of the table's keys only."""
-    names = [name for name, values in every if spec.items() <= values.items()]
-    prints = [f"{p.name(table)}:{_fingerprint(p)}" for p in client.get_partitions(table.ref, names)]
-    return _digest(sorted(prints)) if prints else None
-
-
-def _fingerprint(partition: Partition) -> str:
-    about = sorted(f"{key}={value}" for key, value in partition.parameters.items())
-    return _digest([partition.location, *about])
+def _fingerprint(partition: Partition, listing: Listing | None) -> str:
+    """Where the data is, its last write, and every file: statistics and copies do not count."""
+    files = "absent" if listing is None else fingerprint(listing)
+    return f"{partition.location} {partition.parameters.get(WRITE, NEVER_WRITTEN)} {files}"
 
 
 def _digest(lines: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    """Empty for no lines."""
+    text = "\n".join(lines)
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
+
+
+def _directories(needs: Sequence[Need], world: World, listings: Listings) -> dict[Need, str | None]:
+    """Directories of path feeds; where the feed has a flag, it must be among the files."""
+    places = []
+    for need in needs:
+        assert isinstance(need.storage, Paths)
+        template = need.storage.locations["data"]
+        places.append(path_at(template, need.time, world.clusters.get(need.cluster)))
+    found: dict[Need, str | None] = {}
+    for need, listing in zip(needs, listings(places), strict=True):
+        names = {entry.path for entry in listing.files} if listing else set()
+        there = listing is not None and (need.flag is None or need.flag in names)
+        found[need] = fingerprint(listing) if listing is not None and there else None
+    return found
+
+
+def local_listing(uri: str) -> Listing | None:
+    """What a local directory holds. Raises ActionFailed for more than MAX_FILES files."""
+    root = unquote(urlsplit(uri).path)
+    if not os.path.isdir(root):
+        return None
+    entries: list[FileEntry] = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)
+            info = os.stat(path)
+            entries.append(
+                FileEntry(os.path.relpath(path, root), info.st_size, info.st_mtime_ns // 10**6)
+            )
+        if len(entries) > MAX_FILES:
+            raise ActionFailed(f"{uri} has more than {MAX_FILES} files", final=True)
+    return Listing(tuple(sorted(entries)))
+
+
+def is_local(uri: str) -> bool:
+    return urlsplit(uri).scheme in ("", "file")
 
 
 def path_at(template: str, time: datetime, cluster: Cluster | None) -> str:
@@ -130,27 +184,6 @@ def path_at(template: str, time: datetime, cluster: Cluster | None) -> str:
     write = urlsplit((cluster.endpoint("write") if cluster else None) or "file:///")
     root = f"{write.scheme}://{write.netloc}{write.path.rstrip('/')}"
     return f"{root}/{template.lstrip('/')}"
-
-
-def _directory(
-    storage: Paths, time: datetime, cluster: Cluster | None, flag: str | None
-) -> str | None:
-    """A local directory's fingerprint; with a flag, None until that file is in it."""
-    uri = path_at(storage.locations["data"], time, cluster)
-    parts = urlsplit(uri)
-    if parts.scheme not in ("", "file"):
-        raise ActionFailed(f"{uri}: only tables and local paths are looked at", final=True)
-    path = unquote(parts.path)
-    if not os.path.isdir(path) or (flag and not os.path.exists(os.path.join(path, flag))):
-        return None
-    lines: list[str] = []
-    for folder, _, names in os.walk(path):
-        for name in sorted(names):
-            info = os.stat(os.path.join(folder, name))
-            lines.append(f"{folder}/{name} {info.st_size} {info.st_mtime_ns}")
-            if len(lines) > _MAX_FILES:
-                raise ActionFailed(f"{uri} has more than {_MAX_FILES} files", final=True)
-    return _digest(sorted(lines))
 
 
 def against(entity: Entity, world: World, user: str) -> Iterator[Problem]:

@@ -207,6 +207,7 @@ def test_a_stopping_server_hands_its_work_back(store: Store) -> None:
     assert states(store) == ["SUCCEEDED"]
 
 
+@pytest.mark.slow
 def test_two_servers_never_run_an_instance_twice(store: Store) -> None:
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 60 * HOUR)

@@ -217,6 +217,7 @@ def test_logs_are_kept_within_bounds(store: Store, monkeypatch: pytest.MonkeyPat
     assert [entry.message for entry in entries] == [f"line {n}" for n in range(15, 25)]
 
 
+@pytest.mark.slow
 def test_two_services_share_a_database(url: str) -> None:
     store = stocked(url)
     schedule(store, FEED_KEY)
