@@ -15,3 +15,9 @@ class CannotListen(CausewayError):
 
     code = "CW504"
     hint = "Another process may have it; hive.server2.thrift.port chooses the port."
+
+
+class CopyFailed(CausewayError):
+    """A copy that a statement asked for was not made, or not all of it."""
+
+    code = "CW509"

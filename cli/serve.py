@@ -9,6 +9,7 @@ from contextlib import closing, suppress
 
 import uvloop
 
+from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
 from cli.target import add_target_arguments, load_settings
 from conf.settings import Settings
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     if not settings.topology.in_use and not settings.upstream:
         raise NoClusters("the settings name no cluster to run statements in.")
     try:
-        uvloop.run(_serve(settings))
+        uvloop.run(_serve(settings, Copier(args.target)))
     except BaseExceptionGroup as group:
         if not any(isinstance(error, OSError) for error in group.exceptions):
             raise
@@ -36,11 +37,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, copier: Copier) -> None:
     """Until TERM or Ctrl-C."""
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
     with closing(Loader(settings, snapshot)) as loader:
-        serving = asyncio.ensure_future(serve(settings, snapshot, loader, _announce))
+        serving = asyncio.ensure_future(serve(settings, snapshot, loader, _announce, copier=copier))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, serving.cancel)

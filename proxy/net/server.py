@@ -10,6 +10,7 @@ from proxy.net.client import ClientConnection
 from proxy.net.facts import Decider, Loader, Snapshot
 from proxy.net.limits import DEFAULT, Limits
 from proxy.net.service import Hub, Service
+from proxy.net.statement import Copier
 from proxy.wire.framing import BareInbound, SaslInbound
 
 _log = logging.getLogger(__name__)
@@ -22,6 +23,7 @@ async def serve(
     loader: Loader,
     ready: Callable[[Endpoint], None] | None = None,
     limits: Limits = DEFAULT,
+    copier: Copier | None = None,
 ) -> None:
     """Serves until cancelled. `ready` is told the address once connections are taken.
 
@@ -29,7 +31,7 @@ async def serve(
     """
     async with asyncio.TaskGroup() as group:
         decider = Decider(settings, snapshot, loader)
-        hub = Hub(decider, limits, group)
+        hub = Hub(decider, limits, group, copier)
         clients: set[ClientConnection] = set()
 
         def connected(client: ClientConnection) -> None:

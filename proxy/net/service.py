@@ -5,6 +5,7 @@ without being looked at.
 """
 
 import asyncio
+import logging
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -12,14 +13,15 @@ from conf.errors import CausewayError
 from conf.names import ClusterName
 from conf.settings import Settings
 from conf.topology import Cluster
-from proxy.errors import ClusterLost, Failure, Rejected, TooLarge, WireError
+from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooLarge, WireError
 from proxy.net.client import ClientConnection
 from proxy.net.facts import Decider
 from proxy.net.limits import Limits
 from proxy.net.lines import Lines
+from proxy.net.link import Link
 from proxy.net.operation import Local, Operation, Remote
 from proxy.net.session import Session, cancel_remote
-from proxy.net.statement import Statement
+from proxy.net.statement import Copier, Statement
 from proxy.session import info
 from proxy.session.handles import Registry, new_handle, no_such_operation, no_such_session
 from proxy.session.session import USE_DATABASE, SessionState
@@ -58,6 +60,7 @@ from proxy.wire.types import (
     Orientation,
 )
 
+_log = logging.getLogger(__name__)
 _SMALL_FETCH = 512
 _INFO_WAIT = 1.0
 _REWINDS = (Orientation.PRIOR, Orientation.FIRST)
@@ -74,11 +77,18 @@ class Owned:
 class Hub:
     """What all connections share."""
 
-    def __init__(self, decider: Decider, limits: Limits, group: asyncio.TaskGroup) -> None:
+    def __init__(
+        self,
+        decider: Decider,
+        limits: Limits,
+        group: asyncio.TaskGroup,
+        copier: Copier | None = None,
+    ) -> None:
         settings = decider.settings
         self.topology = settings.topology
         self.through = None if settings.topology.in_use else _upstream(settings)
         self.decider = decider
+        self.copier = copier
         self.limits = limits
         self.group = group
         self.lines = Lines(limits)
@@ -263,7 +273,7 @@ class Service:
     async def _execute(self, request: ExecuteStatement) -> Struct:
         session = self._session(request)
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
-        statement = Statement(session, operation, request, self._hub.decider)
+        statement = Statement(session, operation, request, self._hub.decider, self._hub.copier)
         operation.task = self._hub.group.create_task(statement.run())
         if not request.run_async:
             await self._until_done(operation)
@@ -289,10 +299,10 @@ class Service:
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session = self._session(request)
-        link = await session.link(_metadata_cluster(session))
-        result = await link.result(name, metadata_call(name, link.session, request.arguments))
-        if replies.result_failure(result) is not None:
-            return result
+        try:
+            link, result = await _started(session, name, request)
+        except SessionGone:
+            link, result = await _started(session, name, request)
         remote = replies.started_operation(result)
         operation = self._new_operation(session, remote.kind)
         operation.result = Remote(link, remote)
@@ -397,10 +407,20 @@ def _upstream(settings: Settings) -> Cluster:
     return Cluster(ClusterName("upstream"), "", settings.upstream)
 
 
+async def _started(session: Session, name: str, request: MetadataCall) -> tuple[Link, Struct]:
+    """A metadata call, begun where the session's metadata is."""
+    link = await session.link(_metadata_cluster(session))
+    return link, await link.call(name, metadata_call(name, link.session, request.arguments))
+
+
 async def _close_remote(remote: Remote) -> None:
     """The client does not wait for it; what comes next on the session's connection does."""
-    with suppress(CausewayError, Rejected):  # then it is gone, which was wanted
+    try:
         await remote.link.close_operation(remote.operation)
+    except (CausewayError, Rejected):
+        pass  # it is gone, which was wanted
+    except Exception:
+        _log.exception("closing an operation failed for a reason of ours")
 
 
 def _fetched_something(data: bytes) -> bytes:

@@ -8,7 +8,8 @@ certain that it ended; where that cannot be learnt the mark stays, and copies st
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, Protocol
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
@@ -42,6 +43,16 @@ _log = logging.getLogger(__name__)
 _SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0)  # seconds between attempts to learn a write's end
 
 
+class Copier(Protocol):
+    """Makes secondary copies (`cli.copier`)."""
+
+    async def __call__(
+        self, table: TableRef, partition: Sequence[tuple[str, str]], source: str, target: str
+    ) -> str:
+        """One line on what was done. Raises CausewayError; ends its work when cancelled."""
+        ...
+
+
 class _Abandoned(Exception):
     """The client cancelled before a cluster heard of the statement."""
 
@@ -50,8 +61,14 @@ class Statement:
     """Runs one ExecuteStatement to its end; the operation tells the client."""
 
     def __init__(
-        self, session: Session, operation: Operation, request: ExecuteStatement, decider: Decider
+        self,
+        session: Session,
+        operation: Operation,
+        request: ExecuteStatement,
+        decider: Decider,
+        copier: Copier | None = None,
     ) -> None:
+        self._copier = copier
         self._session = session
         self._operation = operation
         self._request = request
@@ -64,16 +81,15 @@ class Statement:
         except _Abandoned:
             pass
         except Rejected as error:
-            self._operation.becomes(OperationState.ERROR, error.failure)
+            self._operation.fail(error.failure)
         except CausewayError as error:
-            self._operation.becomes(OperationState.ERROR, failure_of(error))
+            self._operation.fail(failure_of(error))
         except asyncio.CancelledError:
             self._operation.cancel()
             raise
         except Exception:
             _log.exception("a statement failed for a reason of ours")
-            failure = Failure("Causeway failed; its log has the reason.", "HY000")
-            self._operation.becomes(OperationState.ERROR, failure)
+            self._operation.fail(Failure("Causeway failed; its log has the reason.", "HY000"))
 
     async def _run(self) -> None:
         if self._session.through is not None:
@@ -118,12 +134,22 @@ class Statement:
             case ShowCurrentCluster():
                 return commands.show_current_cluster(state)
             case ExplainCluster(statement):
+                if cluster_grammar.parse(statement, state.topology.in_use) is not None:
+                    own = Answer("DC-U1", "the statement is Causeway's own")
+                    return commands.explain(report(None, own, {}))
                 routed = await self._decider.decide(statement, state)
                 return commands.explain(report(routed.statement, routed.decision, routed.facts))
             case CopyTable():
-                raise NotUnderstoodCommand(
-                    "Copies are made by `causeway copy`, not by a statement."
-                )
+                return await self._copy(command)
+
+    async def _copy(self, command: CopyTable) -> Table:
+        """DC-P1: a secondary copy, made while the client waits."""
+        if self._copier is None:
+            raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
+        ref = command.ref(self._session.state.namespace().database)
+        told = await self._copier(ref, command.partition, command.source, command.target)
+        self._decider.snapshot.invalidate([ref])
+        return Table(("result",), ((told,),))
 
     async def _session_statement(self, statement: Known) -> Table | None:
         """The answer to what changes the session and needs no cluster; None: ask one."""
@@ -185,7 +211,8 @@ class Statement:
                 await self._decider.loader.claim(table, link.cluster)
         self._operation.becomes(status.state, status.failure)
         if self._operation.state is OperationState.FINISHED:
-            await self._operation.learn_schema()
+            with suppress(CausewayError, Rejected):  # the client will ask, and be told why
+                await self._operation.learn_schema()
 
     def _go_on(self) -> None:
         if self._operation.cancelled:

@@ -1,0 +1,32 @@
+"""What a child's end means to the client that asked for a copy."""
+
+import json
+
+import pytest
+
+from cli.copier import result
+from cli.errors import CopyFailed
+
+DONE = {"published": ["ds=1"], "fresh": 2, "bytes_sent": 10, "files_sent": 3, "failed": {}}
+
+
+def test_done() -> None:
+    out = json.dumps({"event": "swept"}) + "\n" + json.dumps(DONE) + "\n"
+    assert result(0, out, "") == "1 copied, 2 fresh, 10 bytes in 3 files"
+
+
+def test_a_part_that_failed_is_an_error_with_its_reason() -> None:
+    report = DONE | {"failed": {"ds=3": "[CW603] t ds=3: a write of it is open."}}
+    with pytest.raises(CopyFailed, match="CW603"):
+        result(1, json.dumps(report), "WARN something")
+
+
+def test_a_refusal_is_told_in_the_childs_own_words() -> None:
+    problem = "WARN x\ncauseway: [CW601] C1 is the primary of t: it needs no copy.\n"
+    with pytest.raises(CopyFailed, match=r"\[CW601\] C1 is the primary"):
+        result(1, "", problem)
+
+
+def test_a_child_that_died_is_an_error() -> None:
+    with pytest.raises(CopyFailed, match="status -9"):
+        result(-9, "", "")
