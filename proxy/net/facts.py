@@ -134,9 +134,12 @@ class Decider:
                 continue
             facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
             decision = route(self._request(statement, session), facts)
-            versions = {ref: self.snapshot.placement(ref) for ref in tables if ref in wanted}
-            return Routed(statement, decision, facts, versions)
+            return Routed(statement, decision, facts, self._versions(statement))
         raise Unsettled("The tables of the statement keep changing.")
+
+    def _versions(self, statement: Known | Unknown) -> dict[TableRef, object]:
+        reads = statement.reads if isinstance(statement, Known) else ()
+        return {read.table: self.snapshot.placement(read.table) for read in reads}
 
     def _request(self, statement: Known | Unknown, session: SessionState) -> Request:
         topology = session.topology

@@ -72,6 +72,11 @@ class Operation:
             for waiter in self.waiters:
                 release(waiter)
 
+    def fail(self, failure: Failure) -> None:
+        """Ends in ERROR, unless it has ended."""
+        if not self.ended:
+            self.becomes(OperationState.ERROR, failure)
+
     async def learn_schema(self) -> None:
         """Asks for the schema of a finished operation before its client does, as nearly all do."""
         if isinstance(self.result, Remote):

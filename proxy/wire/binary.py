@@ -128,14 +128,14 @@ class _Reader:
         self.at = 0
 
     def head(self) -> tuple[str, int, int]:
-        version = self.number(I32)
+        version = self.length()
         if version & 0xFFFF0000 != _VERSION:
             raise WireError("Not a strict TBinaryProtocol message.")
         try:
             name = self.text().decode()
         except UnicodeDecodeError as error:
             raise WireError("A method's name is not text.") from error
-        return name, version & 0xFF, self.number(I32)
+        return name, version & 0xFF, self.length()
 
     def take(self, count: int) -> bytes:
         end = self.at + count
@@ -145,31 +145,44 @@ class _Reader:
         self.at = end
         return taken
 
-    def number(self, kind: int) -> int:
-        value = self.scalar(kind)
+    def length(self) -> int:
+        try:
+            (value,) = _I32.unpack_from(self.data, self.at)
+        except struct.error as error:
+            raise WireError("A message ends too early.") from error
+        self.at += 4
         assert isinstance(value, int)
         return value
 
     def scalar(self, kind: int) -> int | float:
         packed = _NUMBERS[kind]
-        if self.at + packed.size > len(self.data):
-            raise WireError("A message ends too early.")
-        (value,) = packed.unpack_from(self.data, self.at)
+        try:
+            (value,) = packed.unpack_from(self.data, self.at)
+        except struct.error as error:
+            raise WireError("A message ends too early.") from error
         self.at += packed.size
         assert isinstance(value, int | float)
         return value
 
     def text(self) -> bytes:
-        return self.take(self.number(I32))
+        return self.take(self.length())
 
     def struct(self, depth: int) -> Struct:
         if depth > MAX_DEPTH:
             raise WireError("A message is nested too deeply.")
+        data = self.data
         fields: Struct = {}
-        while kind := self.take(1)[0]:
-            field = self.number(I16)
+        while (kind := self.byte()) != 0:
+            field = int.from_bytes(data[self.at : self.at + 2], "big", signed=True)
+            self.at += 2
             fields[field] = (kind, self.value(kind, depth))
         return fields
+
+    def byte(self) -> int:
+        if self.at >= len(self.data):
+            raise WireError("A message ends too early.")
+        self.at += 1
+        return self.data[self.at - 1]
 
     def value(self, kind: int, depth: int) -> Value:
         if kind == STRING:
@@ -195,7 +208,7 @@ class _Reader:
 
     def pairs(self, depth: int) -> Pairs:
         key, value = self.take(2)
-        count = self.number(I32)
+        count = self.length()
         if count == 0:
             return Pairs(key, value, [])
         self.at -= 4
@@ -204,7 +217,7 @@ class _Reader:
         return Pairs(key, value, pairs)
 
     def count(self, *least: int | None) -> int:
-        count = self.number(I32)
+        count = self.length()
         if count == 0:
             return 0
         sizes = [size for size in least if size is not None]

@@ -87,6 +87,7 @@ class FakeCluster:
         self.counts: dict[str, int] = {}
         self.without_columns: set[str] = set()
         self.silent = False
+        self.dies_at = ""  # the call that makes it drop the connection
         self.row = b"x" * 1000
         self.endpoint = Endpoint("127.0.0.1", 0)
         self._server: asyncio.Server | None = None
@@ -138,6 +139,8 @@ class FakeCluster:
         request = read_request(call)
         text = request.statement if isinstance(request, ExecuteStatement) else ""
         self.log.append((user, call.name, text))
+        if call.name == self.dies_at:
+            raise ConnectionResetError
         match request:
             case OpenSession(protocol, _, configuration):
                 self.protocols.append(protocol)

@@ -363,6 +363,44 @@ def test_a_cluster_that_dies_under_a_statement() -> None:
     play(scenario)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ExecuteStatement",
+        "GetOperationStatus",
+        "GetResultSetMetadata",
+        "FetchResults",
+        "CloseOperation",
+    ],
+)
+def test_a_cluster_that_dies_at_any_call(call: str) -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.west.dies_at = call
+        result = await client.execute("SELECT * FROM w")
+        if error_of(result) is None:
+            operation = result[2][1]
+            assert isinstance(operation, dict)
+            for each in ("GetOperationStatus", "GetResultSetMetadata", "FetchResults"):
+                await client.on(each, operation)
+            await client.on("CloseOperation", operation)
+        world.west.dies_at = ""
+        assert await client.rows("SELECT * FROM w") == 1
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
+def test_explain_cluster_of_our_own_statements() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        assert await client.rows("EXPLAIN CLUSTER USE CLUSTER west") == 1
+        assert await client.rows("SHOW CURRENT CLUSTER") == 1
+        assert world.east.log == world.west.log == []
+
+    play(scenario)
+
+
 def test_a_silent_cluster_blocks_nobody_else() -> None:
     async def scenario(world: World) -> None:
         world.west.silent = True

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
 import uvloop
 
 from conf.names import TableRef
@@ -11,6 +12,8 @@ from dialect.analyze import analyze
 from dialect.statement import ALL, Analysis, Known, Namespace, Needs, Unknown
 from proxy.net.worker import Told, Worker
 from tests.proxy.net.fakes import World, error_of, play
+
+pytestmark = pytest.mark.slow
 
 T = TableRef("default", "w")
 TABLES = {T: TableInfo(T, TableKind.TABLE, (Column("a", "int"),))}
