@@ -1,12 +1,13 @@
 """`causeway lifecycle`: run what is scheduled.
 
     causeway lifecycle serve [--once] [--at TIME] [--workers N]
-    causeway lifecycle plan [--at TIME]
+    causeway lifecycle plan [--at TIME] [--evictions]
 
 `serve` runs the entities that its user submitted, until it is told to stop; several may share
 one store. With --once it ends when nothing is left to do. --at sets the clock, which then runs
 on from there (with --once it stands still): the past, lived through again. `plan` prints what
-a round would do and does nothing. Events go to standard error as JSON, an object a line.
+a round would do and does nothing, `plan --evictions` what retention would drop. Events go to
+standard error as JSON, an object a line.
 """
 
 import argparse
@@ -36,8 +37,11 @@ from pipeline.lifecycle import plan as planning
 from pipeline.lifecycle import register
 from pipeline.lifecycle.clock import Clock, RunningClock, SetClock, SystemClock
 from pipeline.lifecycle.engine import ClusterActions
+from pipeline.lifecycle.instance import Action, Instance
 from pipeline.lifecycle.plan import Change, Create, Look, Run, Step
-from pipeline.lifecycle.service import Limits, Service
+from pipeline.lifecycle.service import Limits, Service, holding
+from pipeline.lifecycle.states import State
+from pipeline.lifecycle.work import Task
 from pipeline.processes.commands import Programs, find_spark_submit
 
 if TYPE_CHECKING:
@@ -63,13 +67,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--bandwidth", type=parse_bytes, default=0, metavar="BYTES", help="a second, e.g. 100m")
     add_pig_option(serve)
     plan = commands.add_parser("plan", help="what a round would do now")
+    plan.add_argument("--evictions", action="store_true", help="what retention would drop now")
     for each in (serve, plan):
         each.add_argument("--at", type=time_option, metavar="TIME", help="as if it were then")
         add_store_options(each)
 
 
 def run(args: argparse.Namespace) -> int:
-    return _plan(args) if args.command == "plan" else _serve(args)
+    if args.command == "serve":
+        return _serve(args)
+    return _evictions(args) if args.evictions else _plan(args)
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -139,6 +146,27 @@ def _plan(args: argparse.Namespace) -> int:
             for step in planning.plan(schedule, store.situation(schedule.key), now):
                 print(_words(step))
     return 0
+
+
+def _evictions(args: argparse.Namespace) -> int:
+    store, now = open_store(args), now_of(args)
+    book = register.read_book(store)
+    actions = ClusterActions(_no_files, Programs(""))
+    for key, entity in book.running():
+        for schedule in register.schedules_of(book, key, now):
+            if schedule.key.action is not Action.EVICT or book.owner(key) != args.user:
+                continue
+            instance = Instance(schedule.instance(now), State.READY, now)
+            held = holding(store, book, schedule)
+            task = Task(entity, schedule, instance, args.user, book.world, now, held)
+            found = actions.eviction_plan(task)
+            lines = found.lines() if found else ("there is no table yet",)
+            print(f"{schedule.key}:", *lines, sep="\n  ")
+    return 0
+
+
+def _no_files() -> "Files":
+    raise AssertionError("a plan touches no files")
 
 
 def _words(step: Step) -> str:

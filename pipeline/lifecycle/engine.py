@@ -10,7 +10,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from conf.names import ClusterName, TableRef, partition_name
 from metastore.errors import NoSuchObject
@@ -32,7 +31,7 @@ from pipeline.lifecycle.work import Task, Ticket, World
 from pipeline.processes.commands import Programs
 from pipeline.processes.run import run_process
 from pipeline.retention.dating import read_dating
-from pipeline.retention.plan import Policy, plan_retention
+from pipeline.retention.plan import Policy, RetentionPlan, plan_retention
 from pipeline.retention.run import candidates, run_retention
 
 _COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
@@ -122,44 +121,41 @@ class ClusterActions:
 
     def evict(self, task: Task, ticket: Ticket) -> str:
         """What is too old on one cluster, by partition date (FA-V1..V5)."""
-        feed, name = task.entity, task.schedule.key.cluster
-        assert isinstance(feed, Feed)
-        place, cluster = feed.on(name), task.world.cluster(name)
-        if place is None or cluster is None:
-            raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
-        storage = feed.storage_on(place)
-        if not isinstance(storage, Table):
-            raise ActionFailed("retention is of tables: this feed has paths", final=True)
-        primary, copies = _copies(feed, place, task.world)
-        policy = Policy(
-            table=storage.uri.table,
-            dating=read_dating(storage.uri.keys),
-            limit=primary.retention.length,
-            copies=copies,
-            held=task.held,
-        )
-        with self._turns[f"{cluster.endpoint('registry')} {policy.table}"]:
-            return self._evict(cluster, primary.name, policy, task, ticket)
+        home = _Home.of(task)
+        with self._turns[f"{home.cluster.endpoint('registry')} {home.policy.table}"]:
+            return self._evict(home, task, ticket)
 
-    def _evict(
-        self, cluster: Cluster, primary: ClusterName, policy: Policy, task: Task, ticket: Ticket
-    ) -> str:
-        with tables.metastore(cluster, task.owner, _COPY_TIMEOUT) as client:
-            try:
-                _require_owner(client, policy.table, task.owner)
-            except ActionFailed:
-                return f"there is no table {policy.table} yet"
-            objects = Objects(client, self.default or primary)
-            plan = plan_retention(policy, candidates(objects, policy), task.now)
+    def _evict(self, home: "_Home", task: Task, ticket: Ticket) -> str:
+        with tables.metastore(home.cluster, task.owner, _COPY_TIMEOUT) as client:
+            objects = Objects(client, self.default or home.primary)
+            plan = self._retention(home, client, objects, task)
+            if plan is None:
+                return f"there is no table {home.policy.table} yet"
             for line in plan.lines():
                 ticket.log(line)
             done = run_retention(
                 plan, client, objects, self.files(), self._tools(ticket).emit, ticket.check
             )
         return (
-            f"{len(done.partitions)} partitions and {len(done.copies)} copies of {policy.table}"
+            f"{len(done.partitions)} partitions and {len(done.copies)} copies of {plan.table}"
             f" dropped, {plan.kept} kept, {len(plan.held)} held"
         )
+
+    def eviction_plan(self, task: Task) -> RetentionPlan | None:
+        """What `evict` would drop now; None when there is no such table yet."""
+        home = _Home.of(task)
+        with tables.metastore(home.cluster, task.owner, _COPY_TIMEOUT) as client:
+            objects = Objects(client, self.default or home.primary)
+            return self._retention(home, client, objects, task)
+
+    def _retention(
+        self, home: "_Home", client: HmsClient, objects: Objects, task: Task
+    ) -> RetentionPlan | None:
+        try:
+            _require_owner(client, home.policy.table, task.owner)
+        except ActionFailed:
+            return None
+        return plan_retention(home.policy, candidates(objects, home.policy), task.now)
 
     def _tools(self, ticket: Ticket) -> Tools:
         """Every event and every sign of progress asks whether the work is still ours."""
@@ -234,22 +230,41 @@ class _Copy:
         )
 
 
-def _copies(
-    feed: Feed, place: FeedCluster, world: World
-) -> tuple[FeedCluster, dict[ClusterName, timedelta]]:
-    """(where the table's partitions belong, the limits of its secondary copies elsewhere).
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where an eviction happens. Clusters that share a metastore and a table have one policy,
+    whichever of them asks: that of the `primary`, with the limits of the others' copies."""
 
-    Clusters that share a metastore and a table have one policy, whichever of them asks.
-    """
+    cluster: Cluster
+    primary: ClusterName
+    policy: Policy
 
-    def home(each: FeedCluster) -> tuple[str | None, Storage]:
-        cluster = world.cluster(each.name)
-        return (cluster.endpoint("registry") if cluster else None), feed.storage_on(each)
+    @classmethod
+    def of(cls, task: Task) -> "_Home":
+        """Raises ActionFailed for a feed that is not made of tables."""
+        feed, name = task.entity, task.schedule.key.cluster
+        assert isinstance(feed, Feed)
+        place, cluster = feed.on(name), task.world.cluster(name)
+        if place is None or cluster is None:
+            raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
+        storage = feed.storage_on(place)
+        if not isinstance(storage, Table):
+            raise ActionFailed("retention is of tables: this feed has paths", final=True)
 
-    registry, storage = home(place)
-    same = [each for each in feed.clusters if _same_table(home(each), (registry, storage))]
-    primary = next((each for each in same if each.role is Role.SOURCE), place)
-    return primary, {e.name: e.retention.length for e in same if e.name != primary.name}
+        def home(each: FeedCluster) -> tuple[str | None, Storage]:
+            found = task.world.cluster(each.name)
+            return (found.endpoint("registry") if found else None), feed.storage_on(each)
+
+        same = [each for each in feed.clusters if _same_table(home(each), home(place))]
+        primary = next((each for each in same if each.role is Role.SOURCE), place)
+        policy = Policy(
+            table=storage.uri.table,
+            dating=read_dating(storage.uri.keys),
+            limit=primary.retention.length,
+            copies={e.name: e.retention.length for e in same if e.name != primary.name},
+            held=task.held,
+        )
+        return cls(cluster, primary.name, policy)
 
 
 def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storage]) -> bool:

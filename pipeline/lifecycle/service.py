@@ -210,7 +210,7 @@ class Service:
             owner=book.owner(schedule.key.entity),
             world=book.world,
             now=self._clock.now(),
-            held=self._holding(book, schedule),
+            held=holding(self._store, book, schedule),
         )
         future = self._workers.submit(self._work, task, ticket)
         future.add_done_callback(lambda future: self._ended(run.after.key, future))
@@ -306,23 +306,25 @@ class Service:
             for ticket in self._held():
                 ticket.renew(self._name)
 
-    def _holding(self, book: Book, eviction: Schedule) -> Callable[[datetime], bool]:
-        """Which instances of the evicted feed open work still needs; asked when it runs."""
 
-        @cache
-        def holders() -> tuple[Callable[[datetime], bool], ...]:
-            return tuple(self._holders(book, eviction))
+def holding(store: Store, book: Book, eviction: Schedule) -> Callable[[datetime], bool]:
+    """Which instances of the evicted feed open work still needs; asked when it runs."""
 
-        return lambda time: any(holds(time) for holds in holders())
+    @cache
+    def holders() -> tuple[Callable[[datetime], bool], ...]:
+        return tuple(_holders(store, book, eviction))
 
-    def _holders(self, book: Book, eviction: Schedule) -> Iterator[Callable[[datetime], bool]]:
-        feed, cluster = eviction.key.entity, eviction.key.cluster
-        for schedule in book.all_schedules():
-            key = schedule.key
-            if key.entity == feed and key.source == cluster:
-                yield _replicating(schedule, self._store.situation(key))
-            elif key.action is Action.PROCESS and key.cluster == cluster:
-                yield _reading(schedule, self._store.situation(key), feed.name)
+    return lambda time: any(holds(time) for holds in holders())
+
+
+def _holders(store: Store, book: Book, eviction: Schedule) -> Iterator[Callable[[datetime], bool]]:
+    feed, cluster = eviction.key.entity, eviction.key.cluster
+    for schedule in book.all_schedules():
+        key = schedule.key
+        if key.entity == feed and key.source == cluster:
+            yield _replicating(schedule, store.situation(key))
+        elif key.action is Action.PROCESS and key.cluster == cluster:
+            yield _reading(schedule, store.situation(key), feed.name)
 
 
 def _replicating(schedule: Schedule, situation: Situation) -> Callable[[datetime], bool]:

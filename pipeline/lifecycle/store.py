@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from pipeline.entities.model import EntityKey, Kind
 from pipeline.lifecycle.database import Database, Row, Transaction, connect
+from pipeline.lifecycle.errors import StoreUnavailable
 from pipeline.lifecycle.instance import Action, Instance, InstanceKey, ScheduleKey
 from pipeline.lifecycle.plan import MAX_OPEN, Change, Create, Run, Situation
 from pipeline.lifecycle.states import State
@@ -85,7 +86,11 @@ class Store:
             t.rows(self._database.turn)
             for statement in _schema(self._database):
                 t.run(statement)
-            t.run("INSERT INTO about (version) VALUES (?) ON CONFLICT DO NOTHING", VERSION)
+            known = [row[0] for row in t.rows("SELECT version FROM about")]
+            if not known:
+                t.run("INSERT INTO about (version) VALUES (?)", VERSION)
+        if known not in ([], [VERSION]):
+            raise StoreUnavailable(f"{url} was made by another version ({known[0]}) of Causeway")
 
     def _transaction(self) -> AbstractContextManager[Transaction]:
         return self._database.transaction()
