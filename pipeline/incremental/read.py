@@ -5,6 +5,7 @@ very files that the plan names.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,30 +31,30 @@ def changed_batches(plan: Plan) -> Iterator[pa.RecordBatch]:
     schema = schema_of(plan)
     wanted = row_expression(plan.rows)
     plain = [part.base.path for part in plan.slices if part.base and not part.logs]
-    try:
+    with _translated(plan):
         if plain:
             files = ds.dataset([local_path(p) for p in plain], schema=schema, format="parquet")
             yield from (b for b in files.to_batches(filter=wanted) if b.num_rows)
         for part in plan.slices:
             if part.logs:
                 yield from merge_slice(plan.table.base, part, plan.rows, schema)
-    except (OSError, pa.ArrowException) as fault:
-        raise StorageFault(f"cannot read {plan.table.base}: {fault}.") from fault
 
 
 def changed_rows(plan: Plan) -> pa.Table:
     """All rows of the plan in memory. Raises as `changed_batches`."""
+    check_readable(plan)
     return pa.Table.from_batches(changed_batches(plan), schema=schema_of(plan))
 
 
 def schema_of(plan: Plan) -> pa.Schema:
     """The table's schema with meta columns, as its newest base file in the plan has it."""
     bases = [part.base for part in plan.slices if part.base]
-    if bases:
-        newest = max(bases, key=lambda b: b.name.rpartition("_")[2])
-        return pq.read_schema(local_path(newest.path)).remove_metadata()
-    table = HudiTableBuilder.from_base_uri(local_path(plan.table.base)).build()
-    return table.get_schema_with_meta_fields().remove_metadata()
+    with _translated(plan):
+        if bases:
+            newest = max(bases, key=lambda b: b.name.rpartition("_")[2])
+            return pq.read_schema(local_path(newest.path)).remove_metadata()
+        table = HudiTableBuilder.from_base_uri(local_path(plan.table.base)).build()
+        return table.get_schema_with_meta_fields().remove_metadata()
 
 
 def row_expression(rows: RowFilter | None) -> pc.Expression:
@@ -92,3 +93,11 @@ def merge_slice(
     first, logs = (names[0], names[1:]) if part.base else ("", names)
     merged = pa.table(reader.read_file_slice_from_paths(first, logs))
     yield from merged.filter(row_expression(rows)).select(schema.names).cast(schema).to_batches()
+
+
+@contextmanager
+def _translated(plan: Plan) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as fault:
+        raise StorageFault(f"cannot read {plan.table.base}: {fault}.") from fault

@@ -18,7 +18,7 @@ class HudiSpark:
     """The parent's side: each method is one question."""
 
     def __init__(self, jar: Path, scratch: Path) -> None:
-        self._log = open(scratch / "spark.log", "w")
+        self._log = os.open(scratch / "spark.log", os.O_CREAT | os.O_WRONLY)
         self._process = subprocess.Popen(
             [sys.executable, __file__, str(jar), str(scratch)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
@@ -36,13 +36,13 @@ class HudiSpark:
                 if "error" in answer:
                     raise RuntimeError(answer["error"])
                 return answer["ok"]
-        raise RuntimeError(f"Spark has died; see {self._log.name}")
+        raise RuntimeError("Spark has died; its log is in the test's folder")
 
     def close(self) -> None:
         assert self._process.stdin
         self._process.stdin.close()
         self._process.wait(60)
-        self._log.close()
+        os.close(self._log)
 
 
 def _serve(jar: str, scratch: str) -> None:
