@@ -25,7 +25,7 @@ def statement(context: Context) -> Known:
         if words.done:
             return context.known("empty")
         raise NotUnderstood(f"a statement cannot begin with {words.near()}")
-    handler = _VERBS.get(first)
+    handler = VERBS.get(first)
     if handler is None:
         raise NotUnderstood(f"statements that begin with {first[:40]}")
     return handler(context)
@@ -193,7 +193,7 @@ def _when_queries(tree: exp.Merge) -> list[exp.Expr]:
 
 _QUERY_WORDS = ("SELECT", "FROM", "WITH", "(", "VALUES", "MAP", "REDUCE", "TABLE")
 
-_VERBS: dict[str, Callable[[Context], Known]] = {
+VERBS: dict[str, Callable[[Context], Known]] = {
     **dict.fromkeys(_QUERY_WORDS, _query),
     "INSERT": _insert,
     "UPDATE": _update,

@@ -1,0 +1,605 @@
+-- a table in the current database
+SELECT * FROM a
+--> select; reads d.a
+
+-- another database's table
+SELECT * FROM e.a
+--> select; reads e.a
+
+-- three-part name
+SELECT * FROM spark_catalog.d.a
+--> select; reads d.a
+
+-- another catalog is not understood
+SELECT * FROM other.d.a
+--> unknown (reads only): other.d.a is not a table of this metastore
+
+-- trailing semicolons and comments
+SELECT 1; -- done
+;
+--> select
+
+-- more than one statement
+SELECT 1; SELECT 2
+--> unknown: it is more than one statement
+
+-- only a comment
+
+--> empty
+
+-- a string that is a semicolon
+SELECT * FROM a WHERE x = ';'
+--> select; reads d.a
+
+-- an unused CTE is not read
+WITH c AS (SELECT * FROM b) SELECT * FROM a
+--> select; reads d.a
+
+-- a CTE shadows a table
+WITH a AS (SELECT * FROM b) SELECT * FROM a
+--> select; reads d.b
+
+-- a qualified name is never a CTE
+WITH a AS (SELECT * FROM b) SELECT * FROM d.a
+--> select; reads d.a
+
+-- a CTE is not visible in itself
+WITH a AS (SELECT * FROM a) SELECT * FROM a
+--> select; reads d.a
+
+-- a CTE inside a sub-query
+SELECT * FROM (WITH b AS (SELECT * FROM a) SELECT * FROM b) s
+--> select; reads d.a
+
+-- recursive CTEs are not understood
+WITH RECURSIVE c AS (SELECT 1) SELECT * FROM c
+--> unknown (reads only): recursive WITH
+
+-- sub-queries in every clause
+SELECT (SELECT max(x) FROM a) FROM b WHERE x IN (SELECT k FROM q) HAVING count(*) > (SELECT 1 FROM e.a) ORDER BY (SELECT 1)
+--> select; reads d.b, d.q@*, d.a, e.a
+
+-- set operations
+SELECT x FROM a UNION SELECT x FROM b INTERSECT SELECT x FROM e.a
+--> select; reads d.a, d.b, e.a
+
+-- TABLE as a query
+TABLE a
+--> select; reads d.a
+
+-- VALUES as a query
+VALUES (1), (2)
+--> select
+
+-- FROM first
+FROM a SELECT x WHERE y = 1
+--> from_select; reads d.a
+
+-- joins of every kind
+SELECT * FROM a LEFT SEMI JOIN b ON a.x = b.x CROSS JOIN e.a c FULL OUTER JOIN q ON q.k = c.x
+--> select; reads d.a, d.b, e.a, d.q@*
+
+-- a join without a condition
+SELECT * FROM a JOIN b JOIN e.a
+--> select; reads d.a, d.b, e.a
+
+-- brackets around joins
+SELECT * FROM (a JOIN b ON a.x = b.x) JOIN e.a c ON c.x = b.x
+--> select; reads d.a, d.b, e.a
+
+-- lateral view
+SELECT e FROM a LATERAL VIEW explode(split(x, ',')) t AS e
+--> select; reads d.a
+
+-- lateral sub-query
+SELECT * FROM a, LATERAL (SELECT * FROM b WHERE b.x = a.x)
+--> select; reads d.a, d.b
+
+-- files by path
+SELECT * FROM parquet.`/data/x`
+--> select; paths_read /data/x
+
+-- a table in a database named like a format
+SELECT * FROM parquet.events
+--> select; reads parquet.events
+
+-- a table function that reads a table
+SELECT * FROM hudi_table_changes('d.a', 'latest_state', 'earliest')
+--> select; reads d.a
+
+-- a table function that reads a path
+SELECT * FROM hudi_table_changes('/data/x', 'latest_state', 'earliest')
+--> select; paths_read /data/x
+
+-- a table function that is not known
+SELECT * FROM my_function(1)
+--> unknown (reads only): the table function my_function
+
+-- a generator in FROM
+SELECT * FROM range(10)
+--> select
+
+-- pivot
+SELECT * FROM p PIVOT (max(v) FOR hr IN (0, 11)) WHERE ds = '2020-01-01'
+--> select; reads d.p@*
+
+-- Hive's table function over rows
+SELECT * FROM noop(ON p PARTITION BY ds ORDER BY hr) WHERE ds = '2020-01-01'
+--> select; reads d.p@*
+
+-- transform
+SELECT TRANSFORM (x, y) USING 'cat' AS (q, r) FROM a
+--> select; reads d.a
+
+-- Hive's MAP and REDUCE
+FROM (FROM a MAP x, y USING 'cat' AS k, v CLUSTER BY k) m REDUCE k, v USING 'wc' AS c
+--> from_select; reads d.a
+
+-- Hive's unique join
+FROM UNIQUEJOIN PRESERVE a l (l.x), b r (r.x) SELECT l.x, r.z
+--> from_select; reads d.a, d.b
+
+-- a table sample
+SELECT * FROM p TABLESAMPLE (10 PERCENT) s WHERE ds = '2020-01-01'
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- a sample of rows stops where it has enough
+SELECT * FROM p TABLESAMPLE (10 ROWS) s WHERE ds = '2020-01-01'
+--> select; reads d.p@*
+
+-- time travel
+SELECT * FROM a TIMESTAMP AS OF '2020-01-01'
+--> select; reads d.a
+
+-- a view and what it prunes
+SELECT * FROM v WHERE ds = '2020-01-02'
+--> select; reads d.p@[ds=2020-01-02/hr=11]; views d.v
+
+-- views in another namespace, columns renamed twice
+SELECT * FROM e.w WHERE day = '2020-01-01'
+--> select; reads d.p@[ds=2020-01-01/hr=11]; views e.w, d.v2, d.v
+
+-- a view of itself
+SELECT * FROM loop
+--> unknown (reads only): views nested deeper than 80, at d.loop
+
+-- a temporary view of the session
+SELECT * FROM tv WHERE hr = 0
+--> select; reads d.p@[ds=2020-01-01/hr=0]; temps tv
+
+-- a temporary table of the session
+SELECT * FROM tt JOIN a
+--> select; reads d.a; temps tt
+
+-- a persistent view does not see temporary ones
+SELECT * FROM d.tv
+--> select; reads d.tv
+
+-- variables
+SELECT * FROM ${hivevar:table} WHERE ds = '${day}' AND hr = ${spark:x}
+--> select; reads d.p@[]
+
+-- an unknown variable
+SELECT '${nothing}'
+--> unknown: the variable ${nothing} is not set
+
+-- prune by equality
+SELECT * FROM p WHERE ds = '2020-01-01'
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- prune by two keys
+SELECT * FROM p WHERE ds = '2020-01-01' AND hr = 11
+--> select; reads d.p@[ds=2020-01-01/hr=11]
+
+-- a number against a text key
+SELECT * FROM p WHERE ds = 20200101
+--> select; reads d.p@[]
+
+-- a text against a number key
+SELECT * FROM p WHERE hr = '011'
+--> select; reads d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]
+
+-- prune by a disjunction over data and keys
+SELECT * FROM p WHERE (ds = '2020-01-01' AND k = 1) OR (hr = 11 AND ds = '2020-01-02' AND v = 2)
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]
+
+-- prune by tuples
+SELECT * FROM p WHERE (ds, hr) IN (('2020-01-01', 0), ('2020-01-02', 11))
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-02/hr=11]
+
+-- a constant false reads no partition
+SELECT * FROM p WHERE 1 = 2
+--> select; reads d.p@[]
+
+-- chance keeps what else is said
+SELECT * FROM p WHERE ds = '2020-01-01' AND rand() < 0.5
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- chance alone keeps everything
+SELECT * FROM p WHERE ds = cast(rand() AS string)
+--> select; reads d.p@*
+
+-- an unknown function keeps everything
+SELECT * FROM p WHERE my_udf(ds) = 'x'
+--> select; reads d.p@*
+
+-- the default partition is NULL, and its name to Hive
+SELECT * FROM q WHERE ds = '__HIVE_DEFAULT_PARTITION__'
+--> select; reads d.q@[ds=__HIVE_DEFAULT_PARTITION__]
+
+-- is null
+SELECT * FROM q WHERE ds IS NULL
+--> select; reads d.q@[ds=__HIVE_DEFAULT_PARTITION__]
+
+-- is not null
+SELECT * FROM q WHERE ds IS NOT NULL AND ds < '2020-01-02'
+--> select; reads d.q@[ds=2020-01-01]
+
+-- ON of an outer join prunes the other side only
+SELECT * FROM p LEFT JOIN q ON p.ds = q.ds AND p.ds = '2020-01-01' AND q.ds < '2020-01-02'
+--> select; reads d.p@*, d.q@[ds=2020-01-01]
+
+-- WHERE that rejects NULL makes an outer join inner
+SELECT * FROM p LEFT JOIN q ON p.ds = q.ds WHERE q.ds = '2020-01-01'
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11], d.q@[ds=2020-01-01]
+
+-- WHERE that accepts NULL does not
+SELECT * FROM p LEFT JOIN q ON p.ds = q.ds WHERE coalesce(q.ds, '2020-01-01') = '2020-01-01'
+--> select; reads d.p@*, d.q@*
+
+-- inference over join keys
+SELECT * FROM p JOIN q ON p.ds = q.ds WHERE q.ds = '2020-01-02'
+--> select; reads d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11], d.q@[ds=2020-01-02]
+
+-- inference through a sub-query and a union
+SELECT * FROM q JOIN (SELECT ds FROM p UNION ALL SELECT ds FROM q) u ON q.ds = u.ds WHERE q.ds = '2020-01-01'
+--> select; reads d.q@[ds=2020-01-01], d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- IN sub-query
+SELECT * FROM p WHERE ds IN (SELECT ds FROM q WHERE ds > '2020-01-01')
+--> select; reads d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11], d.q@[ds=2020-01-02 ds=__HIVE_DEFAULT_PARTITION__]
+
+-- NOT IN sub-query infers nothing
+SELECT * FROM p WHERE ds NOT IN (SELECT ds FROM q WHERE ds > '2020-01-01')
+--> select; reads d.p@*, d.q@[ds=2020-01-02 ds=__HIVE_DEFAULT_PARTITION__]
+
+-- correlated EXISTS
+SELECT * FROM q WHERE EXISTS (SELECT 1 FROM p WHERE p.ds = q.ds AND p.hr = 11) AND q.ds = '2020-01-02'
+--> select; reads d.q@[ds=2020-01-02], d.p@[ds=2020-01-02/hr=11]
+
+-- a limit lets nothing through
+SELECT * FROM (SELECT * FROM p LIMIT 3) WHERE ds = '2020-01-01'
+--> select; reads d.p@*
+
+-- a window lets its partition keys through
+SELECT * FROM (SELECT *, rank() OVER (PARTITION BY ds ORDER BY k) r FROM p) WHERE ds = '2020-01-01' AND hr = 11
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- grouping lets its keys through
+SELECT * FROM (SELECT ds, count(*) c FROM p GROUP BY ds) WHERE ds = '2020-01-01' AND c > 1
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- a rollup lets nothing through
+SELECT * FROM (SELECT ds, count(*) c FROM p GROUP BY ROLLUP (ds)) WHERE ds = '2020-01-01'
+--> select; reads d.p@*
+
+-- having
+SELECT ds FROM p GROUP BY ds HAVING ds = '2020-01-01'
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- an aggregate of everything under a false condition
+SELECT * FROM (SELECT count(*) c FROM p) WHERE c = 0
+--> select; reads d.p@*
+
+-- insert
+INSERT INTO a SELECT * FROM b
+--> insert; reads d.b; insert d.a
+
+-- insert values
+INSERT INTO TABLE a (x) VALUES (1)
+--> insert; insert d.a
+
+-- insert into a static partition
+INSERT OVERWRITE TABLE p PARTITION (ds = '2020-01-01', hr = 011) SELECT x, y FROM a
+--> insert; reads d.a; insert d.p@[ds=2020-01-01/hr=11] named ds=2020-01-01/hr=11
+
+-- insert into a dynamic partition
+INSERT INTO p PARTITION (ds = '2020-01-02', hr) SELECT x, y, 1 FROM a
+--> insert; reads d.a; insert d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11] dynamic
+
+-- insert with all partitions dynamic
+INSERT INTO p SELECT x, y, 'd', 1 FROM a
+--> insert; reads d.a; insert d.p@* dynamic
+
+-- insert into a table that is not there
+INSERT INTO nowhere SELECT * FROM a
+--> insert; reads d.a; new insert d.nowhere
+
+-- insert with a CTE before
+WITH c AS (SELECT * FROM b) INSERT INTO a SELECT * FROM c
+--> insert; reads d.b; insert d.a
+
+-- insert from a CTE, FROM first
+WITH c AS (SELECT * FROM p) FROM c INSERT INTO a SELECT k WHERE ds = '2020-01-01'
+--> from_insert; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]; insert d.a
+
+-- multi-insert, each branch with its own condition
+FROM p INSERT OVERWRITE TABLE a SELECT k, v WHERE ds = '2020-01-01' AND hr = 0 INSERT INTO b SELECT k, v WHERE ds = '2020-01-02' AND hr = 11
+--> multi_insert; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-02/hr=11]; insert d.a; insert d.b
+
+-- insert into a directory
+INSERT OVERWRITE DIRECTORY '/out' USING parquet SELECT * FROM a
+--> insert; reads d.a; paths_written /out
+
+-- insert into a local directory
+INSERT OVERWRITE LOCAL DIRECTORY '/tmp/x' SELECT * FROM a
+--> insert; reads d.a
+
+-- replace where
+INSERT INTO p REPLACE WHERE ds = '2020-01-01' SELECT * FROM p WHERE hr = 0
+--> insert; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-02/hr=0]; insert d.p@* dynamic
+
+-- create table
+CREATE TABLE n (x INT) PARTITIONED BY (ds STRING) STORED AS ORC LOCATION '/data/n'
+--> create_table; new create d.n; paths_written /data/n
+
+-- create table as
+CREATE TABLE n STORED AS ORC AS SELECT * FROM p WHERE ds = '2020-01-01'
+--> ctas; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]; new create d.n
+
+-- create table as, if it is not there, and it is
+CREATE TABLE IF NOT EXISTS a AS SELECT * FROM b
+--> ctas
+
+-- create table like
+CREATE TABLE n LIKE a
+--> create_table; new create d.n
+
+-- create temporary table
+CREATE TEMPORARY TABLE n AS SELECT * FROM a
+--> ctas; reads d.a; effect CreateTempTable(name='n')
+
+-- replace table
+CREATE OR REPLACE TABLE a USING parquet AS SELECT * FROM b
+--> ctas; reads d.b; insert d.a
+
+-- create view reads nothing now
+CREATE OR REPLACE VIEW n (one COMMENT 'x', two) AS SELECT * FROM p WHERE ds = '2020-01-01'
+--> create_view; defines d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]; new view d.n
+
+-- create temporary view
+CREATE OR REPLACE TEMPORARY VIEW n AS SELECT * FROM a
+--> create_view; defines d.a; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM a', db='d', columns=()), is_global=False)
+
+-- create global temporary view
+CREATE GLOBAL TEMPORARY VIEW n AS SELECT 1
+--> create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=()), is_global=True)
+
+-- create temporary view over files
+CREATE TEMPORARY VIEW n USING csv OPTIONS (path '/data/x.csv', header 'true')
+--> create_view; paths_read /data/x.csv; effect CreateTempTable(name='n')
+
+-- drop a temporary view
+DROP VIEW IF EXISTS tv
+--> drop; effect DropTemp(name='tv')
+
+-- drop table
+DROP TABLE IF EXISTS p PURGE
+--> drop; drop d.p@*
+
+-- drop a table that is not there
+DROP TABLE nowhere
+--> drop
+
+-- drop view
+DROP VIEW v
+--> drop; view d.v
+
+-- drop database
+DROP DATABASE IF EXISTS e CASCADE
+--> drop; database_written e
+
+-- create database
+CREATE DATABASE IF NOT EXISTS n LOCATION '/n'
+--> ddl_other; database_written n
+
+-- truncate
+TRUNCATE TABLE p PARTITION (ds = '2020-01-01')
+--> truncate; insert d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- load
+LOAD DATA INPATH '/in' OVERWRITE INTO TABLE p PARTITION (ds = '2020-01-01', hr = 5)
+--> load; insert d.p@[] named ds=2020-01-01/hr=5; paths_read /in
+
+-- load a local file
+LOAD DATA LOCAL INPATH '/in' INTO TABLE a
+--> load; insert d.a
+
+-- export
+EXPORT TABLE p PARTITION (ds = '2020-01-02') TO '/out'
+--> export; reads d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11]; paths_written /out
+
+-- import
+IMPORT TABLE n FROM '/in'
+--> import; new create d.n; paths_read /in
+
+-- add partitions
+ALTER TABLE p ADD IF NOT EXISTS PARTITION (ds = 'n', hr = 1) LOCATION '/x' PARTITION (ds = 'm', hr = 2)
+--> alter_partition; alter d.p@* named ds=n/hr=1 ds=m/hr=2; paths_written /x
+
+-- drop partitions by condition
+ALTER TABLE p DROP IF EXISTS PARTITION (ds < '2020-01-02', hr = 11), PARTITION (hr = 0)
+--> alter_partition; reads d.p@[]; alter d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11 ds=2020-01-02/hr=0]
+
+-- rename a partition
+ALTER TABLE p PARTITION (ds = '2020-01-01', hr = 0) RENAME TO PARTITION (ds = 'n', hr = 0)
+--> alter_partition; reads d.p@[]; alter d.p@[ds=2020-01-01/hr=0] named ds=2020-01-01/hr=0
+
+-- set a location
+ALTER TABLE a SET LOCATION '/y'
+--> alter; alter d.a; paths_written /y
+
+-- rename a table
+ALTER TABLE a RENAME TO n
+--> alter; alter d.a; new create d.n
+
+-- rename a view
+ALTER VIEW v RENAME TO n
+--> alter; view d.v; new view d.n
+
+-- alter a view's query
+ALTER VIEW v AS SELECT * FROM a
+--> create_view; defines d.a; view d.v
+
+-- exchange partitions
+ALTER TABLE p EXCHANGE PARTITION (ds = '2020-01-01') WITH TABLE e.p
+--> alter_partition; reads e.p; insert d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11] dynamic; new insert e.p named ds=2020-01-01
+
+-- analyze
+ANALYZE TABLE p PARTITION (ds = '2020-01-01') COMPUTE STATISTICS FOR COLUMNS
+--> analyze; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]; alter d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- repair
+MSCK REPAIR TABLE p
+--> msck; alter d.p@*
+
+-- comment
+COMMENT ON TABLE a IS 'x'
+--> alter; alter d.a
+
+-- update
+UPDATE p SET v = 'x' WHERE ds = '2020-01-01' AND k = 1
+--> update; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]; insert d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- delete
+DELETE FROM p WHERE hr = 11 AND k IN (SELECT x FROM a)
+--> delete; reads d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11], d.a; insert d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]
+
+-- merge
+MERGE INTO p USING (SELECT * FROM q WHERE ds = '2020-01-01') s ON p.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *
+--> merge; reads d.p@*, d.q@[ds=2020-01-01]; insert d.p@* dynamic
+
+-- describe
+DESCRIBE FORMATTED p PARTITION (ds = '2020-01-01')
+--> metadata_read; reads d.p@[]
+
+-- describe a query
+DESC QUERY SELECT * FROM a
+--> metadata_read; reads d.a
+
+-- show
+SHOW PARTITIONS p
+--> metadata_read; reads d.p@[]
+
+-- show tables
+SHOW TABLES IN e LIKE 'a*'
+--> metadata_read
+
+-- grant
+GRANT SELECT ON TABLE a TO USER x
+--> ddl_other
+
+-- explain has no effect of its own
+EXPLAIN EXTENDED INSERT INTO a SELECT * FROM b
+--> explain insert; reads d.b; insert d.a
+
+-- explain a statement that changes the session
+EXPLAIN CREATE TEMPORARY VIEW n AS SELECT 1
+--> explain create_view
+
+-- explain analyze of a table's statistics
+EXPLAIN ANALYZE TABLE a COMPUTE STATISTICS
+--> explain analyze; reads d.a; alter d.a
+
+-- use
+USE `E`
+--> use; effect UseDatabase(database='e')
+
+-- use a database named cluster
+USE cluster
+--> use; effect UseDatabase(database='cluster')
+
+-- set
+SET spark.sql.x = 'a b'
+--> set; effect SetVariable(key='spark.sql.x', value="'a b'")
+
+-- set a hive variable
+SET hivevar:day=2020-01-01
+--> set; effect SetVariable(key='hivevar:day', value='2020-01-01')
+
+-- show a setting
+SET spark.sql.x
+--> set
+
+-- reset
+RESET
+--> set; effect ResetVariables(key=None)
+
+-- reset one
+RESET spark.sql.x
+--> set; effect ResetVariables(key='spark.sql.x')
+
+-- time zone
+SET TIME ZONE 'Europe/Oslo'
+--> set; effect SetVariable(key='spark.sql.session.timeZone', value='Europe/Oslo')
+
+-- add a jar
+ADD JAR /libs/a.jar
+--> add; effect AddResource(paths=('/libs/a.jar',))
+
+-- add files
+ADD FILES /x/a.txt /x/b.txt
+--> add; effect AddResource(paths=('/x/a.txt', '/x/b.txt'))
+
+-- a temporary function
+CREATE TEMPORARY FUNCTION f AS 'org.F' USING JAR '/f.jar'
+--> ddl_other; effect CreateTempFunction(name='f')
+
+-- drop a temporary function
+DROP TEMPORARY FUNCTION IF EXISTS f
+--> drop; effect DropTempFunction(name='f')
+
+-- a function
+CREATE FUNCTION e.f AS 'org.F'
+--> ddl_other; database_written e
+
+-- cache
+CACHE LAZY TABLE a
+--> cache; reads d.a; effect CacheTable(name='a')
+
+-- cache a query's result
+CACHE TABLE n AS SELECT * FROM b
+--> cache; reads d.b; effect CreateTempTable(name='n')
+
+-- uncache
+UNCACHE TABLE IF EXISTS a
+--> cache; effect CacheTable(name='a')
+
+-- refresh
+REFRESH TABLE a
+--> refresh; reads d.a; effect CacheTable(name='a')
+
+-- refresh a path
+REFRESH '/data/x'
+--> refresh; paths_read /data/x
+
+-- a procedure is not understood
+CALL run_clustering(table => 'd.a')
+--> unknown: statements that begin with CALL
+
+-- words of another system
+VACUUM a
+--> unknown: statements that begin with VACUUM
+
+-- a comment that Spark carries over the line's end
+SELECT * FROM p -- all of it \
+WHERE ds = '2020-01-01'
+--> unknown: a comment that may not end where its line does
+
+-- quotes within quotes
+SELECT * FROM a WHERE x = 'it\'s -- not a comment' AND y = "/* nor */"
+--> select; reads d.a
+
+-- a name with odd signs
+SELECT * FROM `a` WHERE `x``y` = 1
+--> select; reads d.a

@@ -1,0 +1,184 @@
+"""Huge, deep and odd statements end in an answer: never in an exception or without bound."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conf.names import TableRef
+from conf.tables import TableInfo
+from dialect.analyze import analyze
+from dialect.cluster_grammar import parse
+from dialect.statement import Known, Namespace, Unknown
+from tests.dialect.catalogs import TestCatalog
+
+
+class _Nothing:
+    def table(self, ref: TableRef) -> TableInfo | None:
+        return None
+
+
+def _analyze(sql: str) -> Known | Unknown:
+    answer = analyze(sql, Namespace(), _Nothing())
+    assert isinstance(answer, Known | Unknown)
+    return answer
+
+
+def _chain(count: int) -> str:
+    """Each CTE uses the one before twice: 2 ** count mentions when written out."""
+    steps = [
+        f"c{at} AS (SELECT * FROM c{at - 1} a JOIN c{at - 1} b USING (x))" for at in range(1, count)
+    ]
+    return f"WITH c0 AS (SELECT * FROM t), {', '.join(steps)} SELECT * FROM c{count - 1}"
+
+
+HUGE = {
+    "10,000 IN values": (
+        "SELECT * FROM t WHERE a IN (" + ",".join(map(str, range(10_000))) + ")",
+        1,
+    ),
+    "5,000 UNION branches": (
+        " UNION ALL ".join(f"SELECT a FROM t{at}" for at in range(5_000)),
+        5_000,
+    ),
+    "10,000 ORs": ("SELECT * FROM t WHERE " + " OR ".join(["a = 1"] * 10_000), 1),
+    "1,000 joins": (
+        "SELECT * FROM t0 " + " ".join(f"JOIN t{n} USING (x)" for n in range(1, 1_000)),
+        1_000,
+    ),
+    "joins without conditions": (
+        "SELECT * FROM t0 " + " ".join(f"JOIN t{n}" for n in range(1, 200)),
+        200,
+    ),
+    "1 MB of VALUES": (
+        "INSERT INTO t VALUES " + ",".join(f"({n}, '{'x' * 80}')" for n in range(11_000)),
+        0,
+    ),
+    "1 MB of comment": ("SELECT * FROM t /*" + "x" * 1_000_000 + "*/", 1),
+    "CTEs that double": (_chain(40), 1),
+    "100 sub-queries deep": ("SELECT * FROM " + "(SELECT * FROM " * 100 + "t" + ") s" * 100, 1),
+    "500 INSERT branches": (
+        "FROM t " + " ".join(f"INSERT INTO u{n} SELECT a" for n in range(500)),
+        1,
+    ),
+}
+DEEP = [
+    "SELECT " + "(" * 5_000 + "1" + ")" * 5_000,
+    "SELECT " + "CASE WHEN a THEN " * 5_000 + "1" + " END" * 5_000,
+    "SELECT " + "NOT " * 5_000 + "true",
+    "SELECT " + "- " * 5_000 + "1",
+    "SELECT " + "~" * 3_000 + "1",
+    "SELECT " + "a = " * 3_000 + "1",
+    "SELECT " + "interval " * 2_000 + "1 day",
+    "SELECT a" + "[0]" * 3_000,
+    "SELECT a" + "::int" * 3_000,
+    "SELECT cast(a AS " + "array<" * 500 + "int" + ">" * 500 + ")",
+    "SELECT " + "x -> " * 2_000 + "1",
+    "SELECT /*+ " + "a(" * 2_000 + " */ 1",
+    "SELECT * FROM t0 " + " ".join(f"LEFT JOIN t{n}" for n in range(1, 60)),
+    " EXCEPT ".join(f"SELECT a FROM t{n}" for n in range(2_000)),
+    "EXPLAIN " * 2_000 + "SELECT 1",
+    "WITH " * 200 + "a AS (SELECT 1) SELECT 1",
+    "/*" * 10_000 + "x",
+    "SELECT '" + "a" * 10_000,
+    "SELECT `" * 1_000,
+    "SELECT \x00\x01\ufffe \ud800 FROM t",
+    "\x00",
+    ";" * 10_000,
+    "${" * 1_000,
+    "${a}" * 1_000,
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("title", HUGE)
+def test_huge_statements_are_understood(title: str) -> None:
+    sql, reads = HUGE[title]
+    answer = _analyze(sql)
+    assert isinstance(answer, Known), answer
+    assert len(answer.reads) == reads
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sql", DEEP, ids=lambda sql: repr(sql[:30]))
+def test_deep_and_odd_statements_have_an_answer(sql: str) -> None:
+    _analyze(sql)
+    parse(sql, in_use=True)
+
+
+WORDS = [
+    "SELECT",
+    "FROM",
+    "WHERE",
+    "JOIN",
+    "LEFT",
+    "ON",
+    "INSERT",
+    "INTO",
+    "OVERWRITE",
+    "TABLE",
+    "PARTITION",
+    "(",
+    ")",
+    ",",
+    ".",
+    ";",
+    "=",
+    "*",
+    "'x'",
+    '"',
+    "`",
+    "a",
+    "b",
+    "p",
+    "ds",
+    "hr",
+    "WITH",
+    "AS",
+    "UNION",
+    "ALL",
+    "CREATE",
+    "VIEW",
+    "DROP",
+    "ALTER",
+    "ADD",
+    "SET",
+    "USE",
+    "CLUSTER",
+    "SHOW",
+    "EXPLAIN",
+    "COPY",
+    "TO",
+    "VALUES",
+    "LATERAL",
+    "VIEW",
+    "explode",
+    "IN",
+    "EXISTS",
+    "NOT",
+    "NULL",
+    "CASE",
+    "WHEN",
+    "THEN",
+    "END",
+    "--",
+    "/*",
+    "*/",
+    "${x}",
+    "1",
+    "MERGE",
+    "USING",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
+def test_any_words_have_an_answer(sql: str) -> None:
+    analyze(sql, Namespace("d", {"x": "1"}), TestCatalog())
+    parse(sql, in_use=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_has_an_answer(sql: str) -> None:
+    _analyze(sql)
+    parse(sql, in_use=True)

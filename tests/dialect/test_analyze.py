@@ -1,0 +1,111 @@
+"""Golden cases, namespaces, caching, and what must never happen.
+
+`GOLDEN=rewrite pytest tests/dialect/test_analyze.py` writes the answers anew; the diff is the
+review.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from conf.names import TableRef
+from conf.tables import TableInfo, ViewText
+from dialect.analyze import analyze
+from dialect.statement import Known, Namespace, Needs, Unknown
+from tests.dialect.catalogs import TABLES, TestCatalog, written
+
+GOLDEN = Path(__file__).parent / "golden" / "statements.sql"
+NAMESPACE = Namespace(
+    database="d",
+    variables={"day": "2020-01-01", "hivevar:table": "p", "spark.x": "1"},
+    temp_views={"tv": ViewText("SELECT * FROM p WHERE ds = '2020-01-01'", "d")},
+    temp_tables=frozenset({"tt"}),
+)
+
+
+def _cases() -> list[tuple[str, str, str]]:
+    """(title, SQL, answer) of each case: `-- title`, SQL lines, `--> answer`."""
+    cases = []
+    title, lines = "", []
+    for line in GOLDEN.read_text(encoding="utf-8").splitlines():
+        if line.startswith("--> "):
+            cases.append((title, "\n".join(lines), line[4:]))
+            title, lines = "", []
+        elif line.startswith("-- ") and not lines:
+            title = line[3:]
+        elif line or lines:
+            lines.append(line)
+    return cases
+
+
+def test_golden_is_not_empty() -> None:
+    assert len(_cases()) > 100
+    assert len({title for title, _, _ in _cases()}) == len(_cases())
+
+
+@pytest.mark.skipif(os.environ.get("GOLDEN") != "rewrite", reason="rewrites the golden file")
+def test_rewrite() -> None:
+    GOLDEN.write_text(
+        "\n".join(
+            f"-- {title}\n{sql}\n--> {written(analyze(sql, NAMESPACE, TestCatalog()))}\n"
+            for title, sql, _ in _cases()
+        ),
+        encoding="utf-8",
+    )
+
+
+@pytest.mark.parametrize(("title", "sql", "answer"), _cases(), ids=lambda value: value[:40])
+def test_golden(title: str, sql: str, answer: str) -> None:
+    assert written(analyze(sql, NAMESPACE, TestCatalog())) == answer, title
+
+
+def test_needs_every_table_that_is_not_loaded() -> None:
+    answer = analyze("SELECT * FROM unloaded.a JOIN unloaded.b JOIN d.a", NAMESPACE, TestCatalog())
+    assert answer == Needs(frozenset({TableRef("unloaded", "a"), TableRef("unloaded", "b")}))
+
+
+class _Changing(TestCatalog):
+    def __init__(self) -> None:
+        self.tables: dict[str, TableInfo | None] = {}
+
+    def table(self, ref: TableRef) -> TableInfo | None:
+        return self.tables.get(str(ref), TABLES.get(str(ref)))
+
+
+def test_a_kept_answer_is_not_used_when_a_table_has_changed() -> None:
+    catalog = _Changing()
+    sql = "INSERT INTO b SELECT * FROM a WHERE 'kept' = 'kept'"
+    first = analyze(sql, NAMESPACE, catalog)
+    assert analyze(sql, NAMESPACE, catalog) is first
+    catalog.tables["d.b"] = None
+    second = analyze(sql, NAMESPACE, catalog)
+    assert isinstance(first, Known)
+    assert isinstance(second, Known)
+    assert [write.exists for write in (*first.writes, *second.writes)] == [True, False]
+
+
+def test_a_kept_answer_is_not_used_when_the_session_has_such_a_view() -> None:
+    sql = "SELECT * FROM a WHERE 'session' = 'session'"
+    plain = analyze(sql, Namespace("d"), TestCatalog())
+    shadowed = analyze(
+        sql, Namespace("d", temp_views={"a": ViewText("SELECT * FROM b", "d")}), TestCatalog()
+    )
+    assert isinstance(plain, Known)
+    assert isinstance(shadowed, Known)
+    assert [str(read.table) for read in (*plain.reads, *shadowed.reads)] == ["d.a", "d.b"]
+
+
+def test_the_database_is_part_of_the_meaning() -> None:
+    sql = "SELECT * FROM a WHERE 'database' = 'database'"
+    answers = [analyze(sql, Namespace(name), TestCatalog()) for name in ("d", "E")]
+    assert [written(answer) for answer in answers] == ["select; reads d.a", "select; reads e.a"]
+
+
+def test_unknown_may_write_unless_no_word_can() -> None:
+    harmless = analyze("SELECT a FROM b c d e", NAMESPACE, TestCatalog())
+    writing = analyze("VACUUM a", NAMESPACE, TestCatalog())
+    assert isinstance(harmless, Unknown)
+    assert isinstance(writing, Unknown)
+    assert not harmless.writing
+    assert writing.writing
