@@ -15,14 +15,14 @@ MAX_WAITING = 4
 class ClientConnection(asyncio.Protocol):
     """Made by the server for each connection; `started` is told when it is there.
 
-    `waiters` are released when the client is lost.
+    `served_by` works on an answer, and is cancelled when nobody waits for it any more.
     """
 
     def __init__(self, inbound: Inbound, started: Callable[["ClientConnection"], None]) -> None:
         self.inbound = inbound
         self.user: str | None = None
         self.lost = False
-        self.waiters: set[asyncio.Future[None]] = set()
+        self.served_by: asyncio.Task[None] | None = None
         self._started = started
         self._transport: asyncio.Transport | None = None
         self._messages: deque[Frame | Oversized] = deque()
@@ -62,9 +62,8 @@ class ClientConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
         self._arrived.set()
-        for waiter in self.waiters:
-            if not waiter.done():
-                waiter.set_result(None)
+        if self.served_by is not None:
+            self.served_by.cancel()
         self.resume_writing()
 
     def pause_writing(self) -> None:

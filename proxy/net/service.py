@@ -138,10 +138,16 @@ class Service:
         """Answers until the client goes; then closes what it opened."""
         try:
             while (message := await self._client.next_message()) is not None:
+                self._client.served_by = asyncio.current_task()
                 await self._answer(message)
+                self._client.served_by = None
         except WireError:
             pass  # nobody can tell what the client meant: it is let go
+        except asyncio.CancelledError:
+            if not self._client.lost:
+                raise
         finally:
+            self._client.served_by = None
             self._client.abort()
             await self._close_all()
 
@@ -192,7 +198,7 @@ class Service:
                 if session is None:
                     raise Rejected(Failure("Session does not exist!"))
                 self._opened.pop(handle.guid, None)
-                await self._hub.close(session)
+                await asyncio.shield(self._hub.group.create_task(self._hub.close(session)))
                 return replies.succeeded()
             case GetInfo():
                 return await self._get_info(request.info_type)
@@ -276,26 +282,12 @@ class Service:
         statement = Statement(session, operation, request, self._hub.decider, self._hub.copier)
         operation.task = self._hub.group.create_task(statement.run())
         if not request.run_async:
-            await self._until_done(operation)
+            await _until_done(operation)
             if operation.state is OperationState.ERROR:
                 failure = operation.status.failure or Failure("")
                 await self._close_operation(Owned(session, operation))
                 raise Rejected(as_synchronous(failure))
         return replies.operation_started(operation.handle, operation.kind, True)
-
-    async def _until_done(self, operation: Operation) -> None:
-        """Until the operation ends, or its client goes."""
-        if operation.ended or self._client.lost:
-            return
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        places = (operation.waiters, self._client.waiters)
-        for waiters in places:
-            waiters.add(waiter)
-        try:
-            await waiter
-        finally:
-            for waiters in places:
-                waiters.discard(waiter)
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session = self._session(request)
@@ -341,7 +333,7 @@ class Service:
         pause = min(limits.last_poll, max(limits.first_poll, elapsed / 20))
         with suppress(TimeoutError):
             async with asyncio.timeout(pause):
-                await self._until_done(operation)
+                await _until_done(operation)
 
     async def _close_operation(self, owned: Owned) -> None:
         operation = owned.operation
@@ -405,6 +397,18 @@ class Service:
 
 def _upstream(settings: Settings) -> Cluster:
     return Cluster(ClusterName("upstream"), "", settings.upstream)
+
+
+async def _until_done(operation: Operation) -> None:
+    """Until the operation ends."""
+    if operation.ended:
+        return
+    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    operation.waiters.add(waiter)
+    try:
+        await waiter
+    finally:
+        operation.waiters.discard(waiter)
 
 
 async def _started(session: Session, name: str, request: MetadataCall) -> tuple[Link, Struct]:

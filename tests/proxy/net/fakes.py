@@ -87,6 +87,7 @@ class FakeCluster:
         self.counts: dict[str, int] = {}
         self.without_columns: set[str] = set()
         self.silent = False
+        self.hangs_at = ""  # the call that it never answers
         self.dies_at = ""  # the call that makes it drop the connection
         self.row = b"x" * 1000
         self.endpoint = Endpoint("127.0.0.1", 0)
@@ -123,6 +124,10 @@ class FakeCluster:
                             user = name
                         case Frame(frame):
                             call = decode_message(frame)
+                            if call.name == self.hangs_at:
+                                self.log.append((user, call.name, "hangs"))
+                                await until(lambda: reader.at_eof() or bool(reader.exception()))
+                                return
                             result = await self._answer(user, call, opened)
                             reply = replies.reply(call.name, call.seqid, result)
                             writer.write(len(reply).to_bytes(4, "big") + reply)

@@ -282,6 +282,21 @@ def test_a_vanished_client_leaves_nothing() -> None:
     play(scenario)
 
 
+@pytest.mark.parametrize("call", ["FetchResults", "GetTables", "CloseSession"])
+def test_a_client_that_vanishes_while_a_cluster_thinks(call: str) -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        operation = await client.operation("SELECT 1")
+        world.east.hangs_at = call
+        about = operation if call == "FetchResults" else client.session
+        await client.send(call, {1: (STRUCT, about), 2: (I32, 0), 3: (10, 1)})
+        await until(lambda: ("ann", call, "hangs") in world.east.log)
+        client.close()
+        await until(lambda: not world.east.sessions)
+
+    play(scenario, Limits(close=0.1))
+
+
 def test_a_client_with_several_sessions_on_a_connection_leaves_none() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
