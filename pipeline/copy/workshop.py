@@ -150,7 +150,8 @@ class Workshop:
         """
         left = {item.name: item for item in items}
         for attempt in range(self.limits.attempts):
-            works = self._stage(self._current(left))
+            works, missing = self._stage(self._current(left))
+            self._give_up(left, (), missing, NotCopyable)
             works = self._give_up(left, works, self._carry(works), FilesFailed)
             works, unlike = self._verify(works)
             self._give_up(left, (), unlike, VerifyFailed)
@@ -192,21 +193,23 @@ class Workshop:
         self.report.gone += gone
         return ready
 
-    def _stage(self, items: Sequence[Item]) -> list[Work]:
-        """A fresh directory for each, or what a dead run has of it; the sources' listings."""
+    def _stage(self, items: Sequence[Item]) -> tuple[list[Work], dict[str, str]]:
+        """A fresh directory for each, or what a dead run has of it; the sources' listings. And
+        of those without a directory, what is missing: an empty copy of them would be a lie.
+        """
         files = self.tools.files
         targets = {i.name: object_path(self.yard, self.note.run, i.name) for i in items}
         taken = take_over(files, self.yard, self.note, targets, self.ledger.used, self.tools.clock)
-        works = []
+        works, missing = [], {}
         listings = files.listings([item.source for item in items])
         for item, listing in zip(items, listings, strict=True):
             if listing is None:
-                what = f"{self.what} {item.name}".rstrip()
-                raise NotCopyable(f"{what}: there is no directory {item.source}.")
-            works.append(Work(item, targets[item.name], listing))
+                missing[item.name] = f"there is no directory {item.source}"
+            else:
+                works.append(Work(item, targets[item.name], listing))
         files.make({work.target: work.item.source for work in works}, self.effort.keep_owner)
         self._event("staged", objects=len(works), taken_over=taken)
-        return works
+        return works, missing
 
     def _carry(self, works: Sequence[Work]) -> dict[str, str]:
         """Why objects could not be carried, by name."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from conf.names import TableRef
 
 FOLDER = "causeway-copies"
-LEASE = 120.0  # seconds after its last beat for which a run counts as alive
+LEASE = 300.0  # seconds after its last beat for which a run counts as alive
 BEAT = 20.0
 WHOLE_TABLE = "table"
 NOTE, RUBBISH, RETIRED = ".causeway/run", ".causeway/condemned", ".causeway/retired"
