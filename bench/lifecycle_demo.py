@@ -29,6 +29,7 @@ EXAMPLES = Path(__file__).parents[1] / "docs" / "examples" / "lifecycle"
 PRIMARY, BCP = ClusterName("primary-cluster"), ClusterName("bcp-cluster")
 FEED = ("feed", "customer-table-replicating-feed")
 PROCESS = ("process", "table-process")
+SPARK_PROCESS = ("process", "spark-process")
 HOURS = 6
 ROWS = 1000
 
@@ -204,6 +205,19 @@ def process(demo: Demo) -> None:
     check("the day's partition is written", rows, [("2012-04-21-00", ROWS)])
 
 
+def spark_process(demo: Demo) -> None:
+    title("The same by a PySpark application")
+    demo.sql(PRIMARY, "ALTER TABLE falcon_db.output_table DROP PARTITION (ds='2012-04-21-00')")
+    path = str(EXAMPLES / "spark-process.xml")
+    demo.run("entity", "submit", path, "--set", f"folder={EXAMPLES}")
+    demo.run("entity", "schedule", *SPARK_PROCESS, "--at", "2012-04-21T00:00Z")
+    serve(demo, "2012-04-21T00:00Z")
+    demo.run("instance", "list", *SPARK_PROCESS)
+    demo.sql(PRIMARY, "REFRESH TABLE falcon_db.output_table")
+    rows = demo.sql(PRIMARY, "SELECT ds, count(*) FROM falcon_db.output_table GROUP BY ds")
+    check("the day's partition is written again", rows, [("2012-04-21-00", ROWS)])
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--dir", type=Path, help="keep everything there (a temporary folder)")
@@ -224,6 +238,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             replicate(demo)
             retain(demo)
             process(demo)
+            spark_process(demo)
         print(f"\nDone in {time.monotonic() - began:.0f} s.")
         return 0
     except DemoFailed as error:

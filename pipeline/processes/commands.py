@@ -1,7 +1,9 @@
 """The command lines of Spark and Pig processes. Pure, but for asking where things are."""
 
+import importlib.util
 import shlex
 import shutil
+import sys
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,8 +25,18 @@ class Programs:
 
 def find_spark_submit() -> str:
     """The one beside this interpreter (pyspark's), else the one on PATH."""
-    beside = Path(sysconfig.get_path("scripts")) / "spark-submit"
-    return str(beside) if beside.exists() else shutil.which("spark-submit") or "spark-submit"
+    return str(_BESIDE) if _BESIDE.exists() else shutil.which("spark-submit") or "spark-submit"
+
+
+_BESIDE = Path(sysconfig.get_path("scripts")) / "spark-submit"
+
+
+def _spark_environment(spark_submit: str) -> dict[str, str]:
+    """pyspark's own script looks for Spark with whatever python3 is first on PATH: tell it."""
+    found = importlib.util.find_spec("pyspark")
+    if spark_submit != str(_BESIDE) or found is None or found.origin is None:
+        return {}
+    return {"SPARK_HOME": str(Path(found.origin).parent), "PYSPARK_PYTHON": sys.executable}
 
 
 def spark_command(
@@ -60,7 +72,7 @@ def spark_command(
     command.append(_application(application[0].strip(), process.workflow.path))
     command += _arguments(process, values)
     command += spark.arguments
-    return command, {"HADOOP_USER_NAME": user}
+    return command, {**_spark_environment(programs.spark_submit), "HADOOP_USER_NAME": user}
 
 
 def _deploy_mode(mode: str) -> str:

@@ -1,9 +1,17 @@
 """Command lines of Spark and Pig processes."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from pipeline.entities.model import Cluster
-from pipeline.processes.commands import Programs, pig_command, spark_command
+from pipeline.processes.commands import (
+    Programs,
+    find_spark_submit,
+    pig_command,
+    spark_command,
+)
 from pipeline.processes.errors import CannotRun
 from tests.pipeline.entities.documents import CLUSTER, PROCESS
 from tests.pipeline.processes.test_parameters import process, world
@@ -50,6 +58,13 @@ def test_spark() -> None:
         "one two",
     ]
     assert environment == {"HADOOP_USER_NAME": "ann"}
+
+
+def test_pysparks_own_script_is_told_where_spark_is() -> None:
+    programs = Programs(find_spark_submit())
+    _, environment = spark_command(process(SPARK), cluster(), VALUES, "ann", programs)
+    assert environment["PYSPARK_PYTHON"] == sys.executable
+    assert (Path(environment["SPARK_HOME"]) / "bin" / "spark-class").exists()
 
 
 def test_path_feeds_are_arguments() -> None:
