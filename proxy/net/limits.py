@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs."""
+    """`linger` is how long a cancelled write may still be changing files over there.
+
+    `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs."""
 
     sessions_per_user: int = 1_000
     operations_per_user: int = 10_000
@@ -18,6 +20,7 @@ class Limits:
     call: float = 60.0
     result: float = 3_600.0
     close: float = 5.0
+    linger: float = 5.0
     first_poll: float = 0.1
     last_poll: float = 0.5
 

@@ -279,7 +279,10 @@ class Service:
     async def _execute(self, request: ExecuteStatement) -> Struct:
         session = self._session(request)
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
-        statement = Statement(session, operation, request, self._hub.decider, self._hub.copier)
+        hub = self._hub
+        statement = Statement(
+            session, operation, request, hub.decider, hub.copier, hub.limits.linger
+        )
         operation.task = self._hub.group.create_task(statement.run())
         if not request.run_async:
             await _until_done(operation)

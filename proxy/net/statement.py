@@ -25,6 +25,7 @@ from dialect.cluster_grammar import (
 from dialect.statement import Action, Known, SetVariable, Unknown, UseDatabase, Write
 from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
 from proxy.net.facts import Decider
+from proxy.net.limits import DEFAULT
 from proxy.net.link import Link
 from proxy.net.operation import Local, Operation, Remote
 from proxy.net.session import Session, cancel_remote
@@ -67,7 +68,10 @@ class Statement:
         request: ExecuteStatement,
         decider: Decider,
         copier: Copier | None = None,
+        linger: float = DEFAULT.linger,
     ) -> None:
+        self._linger = linger
+        self._open: list[Any] = []  # tokens of writes that may not have ended quite yet
         self._copier = copier
         self._session = session
         self._operation = operation
@@ -76,6 +80,15 @@ class Statement:
 
     async def run(self) -> None:
         """Never raises but on cancellation; the operation is at an end afterwards."""
+        try:
+            await self._run_or_fail()
+            if self._open:
+                await asyncio.sleep(self._linger)
+        finally:
+            for token in self._open:
+                await self._close_write(token)
+
+    async def _run_or_fail(self) -> None:
         try:
             await self._run()
         except _Abandoned:
@@ -201,7 +214,8 @@ class Statement:
             status = await self._execute(link, token)
             state = status.state
         except Rejected:
-            state = OperationState.ERROR
+            if self._operation.result is None:
+                state = OperationState.ERROR  # it never began
             raise
         finally:
             self._decider.snapshot.invalidate(each.table for each in writes)
@@ -219,9 +233,13 @@ class Statement:
             raise _Abandoned
 
     async def _execute(self, link: Link, token: Any) -> Status:
-        """Runs the statement; closes the write of `token` once it is certain that it ended."""
+        """Runs the statement; closes the write of `token` once it is certain that it ended.
+
+        A cluster says that a statement is cancelled while the thread that ran it may still be at
+        its last step: then the write stays open a little longer.
+        """
         remote: Remote | None = None
-        ended = False
+        ended = settled = False
         try:
             remote = Remote(link, await self._start(link))
             self._operation.result = remote
@@ -230,25 +248,28 @@ class Statement:
             else:
                 self._operation.becomes(OperationState.RUNNING)
             status = await link.end_of(remote.operation)
-            ended = True
+            settled = True
+            ended = status.state in (OperationState.FINISHED, OperationState.ERROR)
             return status
         except (Rejected, SessionGone):
-            ended = True  # the cluster said no
+            ended = remote is None  # the cluster said no
             raise
         finally:
             if token is not None:
-                if not ended:
-                    ended = remote is not None and await _settle(remote)
-                await self._close_write(token, ended)
+                if not ended and not settled:
+                    settled = remote is not None and await _settle(remote)
+                if ended:
+                    await self._close_write(token)
+                elif settled:
+                    self._open.append(token)
+                else:
+                    _log.warning("the end of a write is not known; copies stay unread: %r", token)
 
     async def _start(self, link: Link) -> Any:
         request = self._request
         return await link.execute(request.statement, request.overlay, request.timeout)
 
-    async def _close_write(self, token: Any, ended: bool) -> None:
-        if not ended:
-            _log.warning("the end of a write is not known; its copies stay unread: %r", token)
-            return
+    async def _close_write(self, token: Any) -> None:
         try:
             await self._decider.loader.close_write(token)
         except CausewayError as error:

@@ -459,7 +459,22 @@ def test_a_cancelled_or_abandoned_write_is_closed_too() -> None:
                 client.close()
             await until(lambda: "close default.w" in world.metastore.log)
 
-    play(scenario)
+    play(scenario, Limits(linger=0.0))
+
+
+def test_a_cancelled_write_stays_open_a_little_longer() -> None:
+    async def scenario(world: World) -> None:
+        world.west.sleeping.add("INSERT INTO w SELECT 1")
+        client = await world.client()
+        operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
+        await until(lambda: bool(world.west.statements))
+        await client.on("CancelOperation", operation)
+        status = await client.on("GetOperationStatus", operation)
+        assert status[2][1] == OperationState.CANCELED
+        await client.rows("SELECT 1")
+        assert "close default.w" not in world.metastore.log
+
+    play(scenario, Limits(linger=60.0, close=0.1))
 
 
 def test_a_write_whose_end_is_not_known_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
