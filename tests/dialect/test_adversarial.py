@@ -25,41 +25,28 @@ def _analyze(sql: str) -> Known | Unknown:
 
 def _chain(count: int) -> str:
     """Each CTE uses the one before twice: 2 ** count mentions when written out."""
-    steps = [
-        f"c{at} AS (SELECT * FROM c{at - 1} a JOIN c{at - 1} b USING (x))" for at in range(1, count)
-    ]
-    return f"WITH c0 AS (SELECT * FROM t), {', '.join(steps)} SELECT * FROM c{count - 1}"
+    steps = ["c0 AS (SELECT * FROM t)"]
+    for at in range(1, count):
+        steps.append(f"c{at} AS (SELECT * FROM c{at - 1} a JOIN c{at - 1} b USING (x))")
+    return f"WITH {', '.join(steps)} SELECT * FROM c{count - 1}"
 
 
+def _numbered(text: str, count: int, between: str = " ") -> str:
+    return between.join(text.replace("#", str(at)) for at in range(count))
+
+
+# Each with the number of tables that it reads.
 HUGE = {
-    "10,000 IN values": (
-        "SELECT * FROM t WHERE a IN (" + ",".join(map(str, range(10_000))) + ")",
-        1,
-    ),
-    "5,000 UNION branches": (
-        " UNION ALL ".join(f"SELECT a FROM t{at}" for at in range(5_000)),
-        5_000,
-    ),
-    "10,000 ORs": ("SELECT * FROM t WHERE " + " OR ".join(["a = 1"] * 10_000), 1),
-    "1,000 joins": (
-        "SELECT * FROM t0 " + " ".join(f"JOIN t{n} USING (x)" for n in range(1, 1_000)),
-        1_000,
-    ),
-    "joins without conditions": (
-        "SELECT * FROM t0 " + " ".join(f"JOIN t{n}" for n in range(1, 200)),
-        200,
-    ),
-    "1 MB of VALUES": (
-        "INSERT INTO t VALUES " + ",".join(f"({n}, '{'x' * 80}')" for n in range(11_000)),
-        0,
-    ),
+    "10,000 IN values": (f"SELECT * FROM t WHERE a IN ({_numbered('#', 10_000, ',')})", 1),
+    "5,000 UNION branches": (_numbered("SELECT a FROM t#", 5_000, " UNION ALL "), 5_000),
+    "10,000 ORs": ("SELECT * FROM t WHERE " + _numbered("a = #", 10_000, " OR "), 1),
+    "1,000 joins": ("SELECT * FROM t " + _numbered("JOIN t# USING (x)", 1_000), 1_001),
+    "joins without conditions": ("SELECT * FROM t " + _numbered("JOIN t#", 200), 201),
+    "1 MB of VALUES": ("INSERT INTO t VALUES " + _numbered(f"(#, '{'x' * 80}')", 11_000, ","), 0),
     "1 MB of comment": ("SELECT * FROM t /*" + "x" * 1_000_000 + "*/", 1),
     "CTEs that double": (_chain(40), 1),
     "100 sub-queries deep": ("SELECT * FROM " + "(SELECT * FROM " * 100 + "t" + ") s" * 100, 1),
-    "500 INSERT branches": (
-        "FROM t " + " ".join(f"INSERT INTO u{n} SELECT a" for n in range(500)),
-        1,
-    ),
+    "500 INSERT branches": ("FROM t " + _numbered("INSERT INTO u# SELECT a", 500), 1),
 }
 DEEP = [
     "SELECT " + "(" * 5_000 + "1" + ")" * 5_000,

@@ -14,7 +14,13 @@ from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.analyze import analyze
 from dialect.statement import Known, Namespace
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.timeout(900),
+    # PySpark leaves the sockets of its results to the garbage collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 SALES = [
     (number, f"v{number % 5}", day, hour)
