@@ -1,0 +1,55 @@
+"""A server with fake actions, as a process of its own: STORE LOG SECONDS.
+
+Each work appends `begin INSTANCE PID` and, after that many seconds, `end INSTANCE PID` to LOG.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pipeline.lifecycle.clock import SetClock
+from pipeline.lifecycle.schedule import Need
+from pipeline.lifecycle.service import Limits, Service
+from pipeline.lifecycle.store import Store
+from pipeline.lifecycle.work import Task, Ticket, World
+from tests.pipeline.lifecycle.worlds import START
+
+
+class LoggedActions:
+    def __init__(self, log: Path, seconds: float) -> None:
+        self._log = log
+        self._seconds = seconds
+
+    def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
+        return dict.fromkeys(needs, "v1")
+
+    def _work(self, task: Task, ticket: Ticket) -> str:
+        self._write("begin", task)
+        time.sleep(self._seconds)
+        ticket.check()
+        self._write("end", task)
+        return "done"
+
+    def _write(self, word: str, task: Task) -> None:
+        line = f"{word} {task.instance.key} {os.getpid()}\n"
+        descriptor = os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(descriptor, line.encode())
+        os.close(descriptor)
+
+    replicate = evict = process = _work
+
+
+def main() -> None:
+    store, log, seconds = sys.argv[1:4]
+    actions = LoggedActions(Path(log), float(seconds))
+    clock = SetClock(START)
+    clock.time = START.replace(hour=11)
+    limits = Limits(workers=2, lease=2.0)
+    with Service(Store(store), actions, clock, f"server-{os.getpid()}", limits) as service:
+        service.until_idle(120)
+
+
+if __name__ == "__main__":
+    main()
