@@ -29,8 +29,9 @@ from metastore.view.errors import FactsUnavailable, PlacementUnreadable
 from metastore.view.locations import ClusterView
 from metastore.view.methods import LIST as EACH
 from metastore.view.methods import Shape
-from metastore.view.objects import Found, Memory, places, scan, string_list, strings_at, text
+from metastore.view.objects import Found, places, scan, string_list, strings_at, text
 from metastore.view.outbound import PartitionsOf, real_location
+from metastore.view.walker import PartitionWalker
 
 T = TypeVar("T")
 Asking = Generator[bytes, bytes, T]
@@ -122,9 +123,9 @@ def partitions_named(
             }
         )
         reply = yield call_bytes("get_partitions_by_names", 0, arguments)
-        memory = Memory()
+        walker = PartitionWalker()
         for start in _objects(reply, "get_partitions_by_names"):
-            found = scan(reply, start, Shape.PARTITION, memory)
+            found = walker.walk(reply, start)
             partitions.append(_partition(table, reply, found))
     return partitions
 
@@ -144,10 +145,7 @@ def partitions_found(table: TableNow, request: bytes, method: str) -> Asking[lis
     if at is None:
         return []
     starts = [start for start, _ in places(reply, at, (1, EACH))]
-    memory = Memory()
-    return [
-        _partition(table, reply, scan(reply, start, Shape.PARTITION, memory)) for start in starts
-    ]
+    return [_partition(table, reply, scan(reply, start, Shape.PARTITION)) for start in starts]
 
 
 def changed(request: bytes) -> Asking[None]:

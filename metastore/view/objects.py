@@ -69,24 +69,8 @@ class Found:
     fields: dict[int, Span] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Memory:
-    """The bytes of the last descriptor before and after its location.
-
-    Partitions of one table differ in little else; bytes that are equal to a structure already
-    walked need no second walk.
-    """
-
-    head: bytes = b"\0"
-    tail: bytes = b"\0"
-
-
-def scan(data: bytes | bytearray, at: int, shape: Shape, memory: Memory | None = None) -> Found:
-    """The object that begins at `at`. Raises Incomplete, Malformed.
-
-    With a `memory` the serde's `path` is not looked for: a partition's is its table's, and
-    nobody reads it.
-    """
+def scan(data: bytes | bytearray, at: int, shape: Shape) -> Found:
+    """The object that begins at `at`. Raises Incomplete, Malformed."""
     layout = LAYOUTS[shape]
     found = Found(at)
     while True:
@@ -95,9 +79,9 @@ def scan(data: bytes | bytearray, at: int, shape: Shape, memory: Memory | None =
             found.end = value
             return found
         if number == layout.descriptor and kind == STRUCT:
-            at = _scan_descriptor(data, value, found, memory)
+            at = _scan_descriptor(data, value, found, shape)
         elif number == layout.parameters and kind == MAP:
-            at = _scan_parameters(data, value, found)
+            at = scan_parameters(data, value, found)
         else:
             at = skip_value(data, value, kind)
             found.fields[number] = (value, at)
@@ -179,31 +163,19 @@ def spliced(data: bytes | bytearray, start: int, end: int, edits: list[Edit]) ->
     return b"".join(pieces)
 
 
-def _scan_descriptor(data: bytes | bytearray, at: int, found: Found, memory: Memory | None) -> int:
+def _scan_descriptor(data: bytes | bytearray, at: int, found: Found, shape: Shape) -> int:
+    """A partition's serde has its table's `path`, which nobody reads: left alone."""
     found.descriptor = at
-    if memory is not None and data.startswith(memory.head, at):
-        location = at + len(memory.head)
-        after = skip_value(data, location, STRING)
-        if data.startswith(memory.tail, after):
-            found.location = (location, after)
-            end = after + len(memory.tail)
-            found.descriptor_end = end - 1
-            return end
-    start = at
     while True:
         kind, number, value = read_field_header(data, at)
         if kind == STOP:
             found.descriptor_end = at
-            break
+            return value
         at = skip_value(data, value, kind)
         if number == _SD_LOCATION and kind == STRING:
             found.location = (value, at)
-        elif number == _SD_SERDE and kind == STRUCT and memory is None:
+        elif number == _SD_SERDE and kind == STRUCT and shape is Shape.TABLE:
             found.path = _serde_path(data, value)
-    if memory is not None and found.location is not None:
-        memory.head = bytes(data[start : found.location[0]])
-        memory.tail = bytes(data[found.location[1] : value])
-    return value
 
 
 def _serde_path(data: bytes | bytearray, at: int) -> Span | None:
@@ -216,7 +188,8 @@ def _serde_path(data: bytes | bytearray, at: int) -> Span | None:
     return None
 
 
-def _scan_parameters(data: bytes | bytearray, at: int, found: Found) -> int:
+def scan_parameters(data: bytes | bytearray, at: int, found: Found) -> int:
+    """Notes the parameters that begin at `at`, and those that are ours; where they end."""
     if at + _MAP_HEADER > len(data):
         raise Incomplete
     start = at
@@ -226,7 +199,6 @@ def _scan_parameters(data: bytes | bytearray, at: int, found: Found) -> int:
     if count and (data[start], data[start + 1]) != (STRING, STRING):
         raise Malformed("parameters are not text")
     for _ in range(count):
-        # The innermost loop of a reply with many partitions: no calls but the two reads.
         if at + 4 > size:
             raise Incomplete
         middle = at + 4 + _U32(data, at)[0]

@@ -8,7 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from conf.names import ClusterName, partition_name
-from conf.placement import BadPlacement, Placement, read_partition_placement, read_placement
+from conf.placement import (
+    COPY_PREFIX,
+    RESERVED_PREFIX,
+    BadPlacement,
+    Placement,
+    read_partition_placement,
+    read_placement,
+)
 from metastore.hms.binary import (
     LIST,
     REPLY,
@@ -28,7 +35,6 @@ from metastore.view.methods import Path, Place, Shape
 from metastore.view.objects import (
     Edit,
     Found,
-    Memory,
     encoded,
     places,
     scan,
@@ -37,6 +43,7 @@ from metastore.view.objects import (
     text,
 )
 from metastore.view.structures import cluster_fields
+from metastore.view.walker import PartitionWalker
 
 PLACEHOLDER = "-__PLACEHOLDER__"  # Spark's sd.location when the serde's `path` is the real one
 _VALUES = 1  # of a Partition
@@ -75,7 +82,9 @@ class ReplyStream:
         self._place = outbound
         self._view = view
         self._table = table
-        self._memory = Memory()
+        self._walker = PartitionWalker(
+            RESERVED_PREFIX if view.aware else COPY_PREFIX + view.cluster
+        )
         self._levels: list[_Level] = []
         self._buffer = bytearray()
         self._edits: list[Edit] = []
@@ -159,8 +168,10 @@ class ReplyStream:
         return end
 
     def _object(self, at: int, shape: Shape) -> int:
-        memory = self._memory if shape is Shape.PARTITION else None
-        found = scan(self._buffer, at, shape, memory)
+        if shape is Shape.PARTITION:
+            found = self._walker.walk(self._buffer, at)
+        else:
+            found = scan(self._buffer, at, shape)
         self._edits += outbound_edits(self._buffer, found, shape, self._view, self._table)
         return found.end
 
@@ -178,7 +189,7 @@ def outbound_edits(
             return []
         own = view.warehouse_location(text(data, found.location[0]))
         return [(*found.location, encoded(own))]
-    if not found.ours and not view.aware:
+    if not view.aware and COPY_PREFIX + view.cluster not in found.ours:
         return []
     placed = _placed(data, found, shape, table)
     local = view.local_copy(found.ours, placed)
@@ -203,7 +214,9 @@ def _placed(
         return read_placement
     if table is None or _VALUES not in found.fields:
         return _unreadable
-    name = table.name(string_list(data, found.fields[_VALUES][0]))
+    # Without a running write it does not matter which partition it is.
+    values = string_list(data, found.fields[_VALUES][0]) if table.placement.open else ()
+    name = table.name(values)
     return lambda parameters, _: read_partition_placement(parameters, table.placement, name)
 
 

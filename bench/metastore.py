@@ -1,0 +1,242 @@
+"""The view against the metastore itself, paired: the same call by turns, medians of both.
+
+    python -m bench.metastore [HOST:PORT] [--partitions N] [--rounds N]
+
+A raw client: it sends prepared bytes and finds where the reply ends, so that what is measured is
+the view and not a client's decoding. Two clusters; a third of the partitions has a copy in the
+cluster that asks.
+"""
+
+import argparse
+import json
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from uuid import uuid4
+
+from cli.stack.java import find_java
+from cli.stack.plan import Service, StackSpec, metastore_service
+from cli.stack.stack import Stack, spark_home
+from conf.names import ClusterName, TableRef
+from conf.placement import Copy, Placement, write_placement
+from conf.topology import Cluster, Endpoint, Topology
+from metastore.hms.binary import I16, STRING, Struct, call_bytes
+from metastore.hms.client import HmsClient
+from metastore.hms.nouns import Database, Partition, Table
+from metastore.view.locations import ClusterView
+from metastore.view.outbound import ReplyStream
+
+EAST, WEST = ClusterName("east"), ClusterName("west")
+_ROOT = Path(tempfile.gettempdir(), "causeway-bench")
+TOPOLOGY = {name: Cluster(name, f"{_ROOT.as_uri()}/{name}", ()) for name in (EAST, WEST)}
+_CHUNK = 1 << 20
+COLUMNS = [(f"column_{number}", "string") for number in range(10)]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. Times are medians in milliseconds, `ratio` of the paired runs."""
+
+    what: str
+    direct: float
+    view: float
+    ratio: float
+
+
+def run(metastore: Endpoint, partitions: int = 10_000, rounds: int = 9) -> list[Row]:
+    """Measures against a running metastore; leaves nothing behind in it."""
+    database = f"bench_{uuid4().hex[:8]}"
+    with HmsClient((metastore,), timeout=1800.0) as client:
+        client.create_database(Database.make(database, f"{_ROOT.as_uri()}/{database}"))
+        try:
+            ref = _many_partitions(client, database, partitions)
+            with _views(metastore, 0.0) as plain, _views(metastore, 60.0) as cached:
+                return [
+                    *_reads(metastore, plain[WEST], cached[WEST], ref, rounds),
+                    _adds(metastore, plain[EAST], client, database, max(2, rounds // 3)),
+                ]
+        finally:
+            client.drop_database(database, delete_data=True, cascade=True)
+            shutil.rmtree(_ROOT, ignore_errors=True)
+
+
+def _reads(
+    metastore: Endpoint, view: Endpoint, cached: Endpoint, ref: TableRef, rounds: int
+) -> Iterator[Row]:
+    named = {1: (STRING, ref.db), 2: (STRING, ref.name)}
+    unpartitioned = {1: (STRING, ref.db), 2: (STRING, "plain")}
+    get_table = call_bytes("get_table", 1, Struct(unpartitioned))
+    every = call_bytes("get_partitions", 1, Struct(named | {3: (I16, -1)}))
+    condition = Struct(named | {3: (STRING, 'ds < "00100"'), 4: (I16, -1)})
+    some = call_bytes("get_partitions_by_filter", 1, condition)
+    yield _paired("get_table", metastore, view, get_table, rounds * 20)
+    yield _paired("get_table, cached", metastore, cached, get_table, rounds * 20)
+    yield _paired("get_partitions", metastore, view, every, rounds)
+    yield _paired("get_partitions_by_filter, 100 of them", metastore, view, some, rounds * 5)
+
+
+def _paired(what: str, direct: Endpoint, view: Endpoint, request: bytes, rounds: int) -> Row:
+    with _connected(direct) as one, _connected(view) as other:
+        sizes = _size(one, request), _size(other, request)
+        _timed(one, request, sizes[0])
+        _timed(other, request, sizes[1])
+        pairs = [
+            (_timed(one, request, sizes[0]), _timed(other, request, sizes[1]))
+            for _ in range(rounds)
+        ]
+    return _row(what, pairs)
+
+
+def _adds(
+    metastore: Endpoint, view: Endpoint, client: HmsClient, database: str, rounds: int
+) -> Row:
+    """1,000 new partitions at a time, into two tables by turns."""
+    tables = []
+    for name in ("added_directly", "added_by_view"):
+        table = _table(TableRef(database, name))
+        client.create_table(table)
+        tables.append(table)
+    pairs = []
+    with HmsClient((view,), timeout=1800.0) as other:
+        for turn in range(rounds):
+            times = []
+            for target, table in zip((client, other), tables, strict=True):
+                new = [_partition(table, turn * 1000 + number, False) for number in range(1000)]
+                began = perf_counter()
+                target.add_partitions(table.ref, new)
+                times.append(perf_counter() - began)
+            pairs.append((times[0], times[1]))
+    return _row("add_partitions of 1,000", pairs)
+
+
+def _row(what: str, pairs: list[tuple[float, float]]) -> Row:
+    direct, view = (statistics.median(times) * 1000 for times in zip(*pairs, strict=True))
+    return Row(what, direct, view, statistics.median(b / a for a, b in pairs))
+
+
+def _size(connection: socket.socket, request: bytes) -> int:
+    """The length of the reply, which is the same every time."""
+    stream = ReplyStream(None, ClusterView(EAST, Topology()))
+    connection.sendall(request)
+    size = 0
+    while not stream.done:
+        chunk = connection.recv(_CHUNK)
+        size += len(chunk)
+        stream.feed(chunk)
+    return size
+
+
+def _timed(connection: socket.socket, request: bytes, size: int) -> float:
+    """Seconds until the reply's last byte."""
+    began = perf_counter()
+    connection.sendall(request)
+    while size:
+        size -= len(connection.recv(min(size, _CHUNK)))
+    return perf_counter() - began
+
+
+@contextmanager
+def _connected(endpoint: Endpoint) -> Iterator[socket.socket]:
+    with closing(socket.create_connection((endpoint.host, endpoint.port))) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield connection
+
+
+def _many_partitions(client: HmsClient, database: str, count: int) -> TableRef:
+    plain = _table(TableRef(database, "plain"), keys=False)
+    client.create_table(plain)
+    table = _table(TableRef(database, "many"))
+    client.create_table(table)
+    client.add_partitions(
+        table.ref, (_partition(table, number, number % 3 == 0) for number in range(count))
+    )
+    return table.ref
+
+
+def _table(ref: TableRef, keys: bool = True) -> Table:
+    return Table.make(
+        ref,
+        COLUMNS,
+        location=f"{_ROOT.as_uri()}/east/{ref.db}/{ref.name}",
+        partition_keys=[("ds", "string")] if keys else [],
+        parameters=write_placement(Placement(EAST)),
+        kind="EXTERNAL_TABLE",
+    )
+
+
+def _partition(table: Table, number: int, copied: bool) -> Partition:
+    value = f"{number:05}"
+    location = f"{table.location}/ds={value}"
+    copies = (Copy(WEST, location.replace("east", "west"), "0/0"),) if copied else ()
+    facts = write_placement(Placement(EAST, copies=copies)) if copied else {}
+    return Partition.make(table, [value], location, {"numRows": "7", "totalSize": "99", **facts})
+
+
+@contextmanager
+def _views(metastore: Endpoint, cache: float) -> Iterator[dict[str, Endpoint]]:
+    """`causeway metastore serve` as a process of its own; addresses by cluster."""
+    clusters = {
+        name: {"FileSystem": each.filesystem, "JobTracker": "127.0.0.1:1"}
+        for name, each in TOPOLOGY.items()
+    }
+    settings = {
+        "hive.metastore.uris": f"thrift://{metastore}",
+        "hive.default.cluster.name": EAST,
+        "hive.cluster.properties": json.dumps(clusters),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        conf = Path(folder, "causeway.toml")
+        lines = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in settings.items())
+        conf.write_text("\n".join(lines))
+        words = [sys.executable, "-m", "cli.main", "metastore", "serve", "--conf", str(conf)]
+        words += ["--ports", "east=0,west=0", "--cache", str(cache)]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        try:
+            lines_read = (process.stdout.readline().split() for _ in TOPOLOGY)
+            yield {name: Endpoint.parse(address) for _, name, address in lines_read}
+        finally:
+            process.terminate()
+            process.wait()
+            process.stdout.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.metastore", description=__doc__)
+    parser.add_argument("metastore", nargs="?", type=Endpoint.parse, help="a running one")
+    parser.add_argument("--partitions", type=int, default=10_000, help="(%(default)s)")
+    parser.add_argument("--rounds", type=int, default=9, help="(%(default)s)")
+    args = parser.parse_args()
+    if args.metastore:
+        _print(run(args.metastore, args.partitions, args.rounds))
+        return
+    with tempfile.TemporaryDirectory() as folder, _Alone(Path(folder)) as alone:
+        _print(run(alone.ports.metastore, args.partitions, args.rounds))
+
+
+class _Alone(Stack):
+    """The embedded metastore without the rest of the stack."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(StackSpec((EAST, WEST)), folder)
+
+    def _plan(self) -> list[Service]:
+        return [metastore_service(find_java(), spark_home(), self.layout, self.ports)]
+
+
+def _print(rows: list[Row]) -> None:
+    print(f"{'call':<38} {'direct ms':>10} {'view ms':>10} {'ratio':>6}")
+    for row in rows:
+        print(f"{row.what:<38} {row.direct:>10.2f} {row.view:>10.2f} {row.ratio:>6.2f}")
+
+
+if __name__ == "__main__":
+    main()
