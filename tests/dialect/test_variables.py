@@ -1,0 +1,30 @@
+"""Substitution: known, unknown, nested and circular."""
+
+import pytest
+
+from dialect.errors import NotUnderstood
+from dialect.variables import substitute
+
+VARIABLES = {"x": "1", "hivevar:y": "2", "spark.z": "3", "a": "${b}", "b": "4", "loop": "${loop}l"}
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("no dollar", "no dollar"),
+        ("'${x}'", "'1'"),
+        ("${hivevar:x} ${hiveconf:x} ${spark:x}", "1 1 1"),
+        ("${y} ${hivevar:y}", "2 2"),
+        ("${spark.z}", "3"),
+        ("${a}", "4"),
+        ("$x {x} ${}", "$x {x} ${}"),
+    ],
+)
+def test_put_in_place(text: str, result: str) -> None:
+    assert substitute(text, VARIABLES) == result
+
+
+@pytest.mark.parametrize("text", ["${nothing}", "${env:HOME}", "${system:user.dir}", "${loop}"])
+def test_not_understood(text: str) -> None:
+    with pytest.raises(NotUnderstood):
+        substitute(text, VARIABLES)
