@@ -296,6 +296,12 @@ def unsupported(entity: Entity, engines: Callable[[Engine], str | None]) -> Iter
             if cluster.exchange:
                 reason = f"{cluster.exchange} from or to another database is not run here"
                 yield Problem(cluster.line, cluster.exchange, reason)
+            if cluster.partition is not None:
+                reason = "partition expressions of paths are not run here"
+                yield Problem(cluster.line, "cluster", reason)
+        if len(entity.with_role(Role.SOURCE)) > 1 and entity.with_role(Role.TARGET):
+            reason = "several sources of one target are not run here"
+            yield Problem(entity.line, "clusters", reason)
     if isinstance(entity, Process):
         if reason_not := engines(entity.workflow.engine):
             yield Problem(entity.workflow.line, "workflow", reason_not)

@@ -22,10 +22,11 @@ from pipeline.copy.replicate import read_replication, run_replication
 from pipeline.copy.run import run_copy
 from pipeline.copy.workshop import Limits, Report, Tools
 from pipeline.copy.yard import default_root, yard_of
-from pipeline.entities.model import Cluster, Feed, FeedCluster, Role, Storage, Table
+from pipeline.entities.model import Cluster, Feed, FeedCluster, Paths, Role, Storage, Table
 from pipeline.errors import AnotherCopyRuns, NotCopyable, UnsafeSchemaChange
 from pipeline.lifecycle import tables
 from pipeline.lifecycle.errors import ActionFailed, WrongOwner
+from pipeline.lifecycle.paths import PathCopy, PathHome, evict_paths, replicate_path
 from pipeline.lifecycle.schedule import Need
 from pipeline.lifecycle.work import Task, Ticket, World
 from pipeline.processes.commands import Programs
@@ -67,7 +68,9 @@ class ClusterActions:
 
     def replicate(self, task: Task, ticket: Ticket) -> str:
         """One instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
-        copy = _Copy.of(task)
+        copy = _copy_of(task)
+        if isinstance(copy, PathCopy):
+            return replicate_path(self.files(), copy, self.effort, ticket)
         with tables.metastore(copy.source, task.owner, _COPY_TIMEOUT) as source:
             _require_owner(source, copy.source_table, task.owner)
         with self._turns[f"{copy.target.endpoint('registry')} {copy.target_table}"]:
@@ -121,7 +124,9 @@ class ClusterActions:
 
     def evict(self, task: Task, ticket: Ticket) -> str:
         """What is too old on one cluster, by partition date (FA-V1..V5)."""
-        home = _Home.of(task)
+        home = _home_of(task)
+        if isinstance(home, PathHome):
+            return evict_paths(self.files(), home, task, ticket)
         with self._turns[f"{home.cluster.endpoint('registry')} {home.policy.table}"]:
             return self._evict(home, task, ticket)
 
@@ -142,8 +147,10 @@ class ClusterActions:
         )
 
     def eviction_plan(self, task: Task) -> RetentionPlan | None:
-        """What `evict` would drop now; None when there is no such table yet."""
-        home = _Home.of(task)
+        """What `evict` would drop now; None when there is no table, or none yet."""
+        home = _home_of(task)
+        if isinstance(home, PathHome):
+            return None
         with tables.metastore(home.cluster, task.owner, _COPY_TIMEOUT) as client:
             objects = Objects(client, self.default or home.primary)
             return self._retention(home, client, objects, task)
@@ -169,7 +176,7 @@ class ClusterActions:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """What one replication copies."""
+    """What one replication of a table copies."""
 
     source: Cluster
     target: Cluster
@@ -179,34 +186,6 @@ class _Copy:
     target_spec: tuple[tuple[str, str], ...]
     location: str | None
     propagate_deletes: bool
-
-    @classmethod
-    def of(cls, task: Task) -> "_Copy":
-        """Raises ActionFailed for a feed that is not made of tables."""
-        feed, key = task.entity, task.schedule.key
-        assert isinstance(feed, Feed)
-        ends = feed.on(key.source), feed.on(key.cluster)
-        clusters = task.world.cluster(key.source), task.world.cluster(key.cluster)
-        if None in ends or None in clusters:
-            raise ActionFailed(f"{key} is not what the feed says any more", final=True)
-        (one, other), (source, target) = ends, clusters
-        assert one is not None and other is not None  # noqa: PT018
-        assert source is not None and target is not None  # noqa: PT018
-        storages = feed.storage_on(one), feed.storage_on(other)
-        if not isinstance(storages[0], Table) or not isinstance(storages[1], Table):
-            raise ActionFailed("replication is of tables: this feed has paths", final=True)
-        uris = storages[0].uri, storages[1].uri
-        nominal = task.instance.nominal
-        return cls(
-            source=source,
-            target=target,
-            source_table=uris[0].table,
-            target_table=uris[1].table,
-            source_spec=uris[0].partition(nominal),
-            target_spec=uris[1].partition(nominal),
-            location=feed.property("targetLocation"),
-            propagate_deletes=feed.property("propagateDeletes") == "true",
-        )
 
     @property
     def shares_table(self) -> bool:
@@ -239,32 +218,32 @@ class _Home:
     primary: ClusterName
     policy: Policy
 
-    @classmethod
-    def of(cls, task: Task) -> "_Home":
-        """Raises ActionFailed for a feed that is not made of tables."""
-        feed, name = task.entity, task.schedule.key.cluster
-        assert isinstance(feed, Feed)
-        place, cluster = feed.on(name), task.world.cluster(name)
-        if place is None or cluster is None:
-            raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
-        storage = feed.storage_on(place)
-        if not isinstance(storage, Table):
-            raise ActionFailed("retention is of tables: this feed has paths", final=True)
 
-        def home(each: FeedCluster) -> tuple[str | None, Storage]:
-            found = task.world.cluster(each.name)
-            return (found.endpoint("registry") if found else None), feed.storage_on(each)
+def _home_of(task: Task) -> _Home | PathHome:
+    """Where an eviction happens. Raises ActionFailed when the feed has changed meanwhile."""
+    feed, name = task.entity, task.schedule.key.cluster
+    assert isinstance(feed, Feed)
+    place, cluster = feed.on(name), task.world.cluster(name)
+    if place is None or cluster is None:
+        raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
+    storage = feed.storage_on(place)
+    if isinstance(storage, Paths):
+        return PathHome(feed.name, storage, cluster, place.retention.length)
 
-        same = [each for each in feed.clusters if _same_table(home(each), home(place))]
-        primary = next((each for each in same if each.role is Role.SOURCE), place)
-        policy = Policy(
-            table=storage.uri.table,
-            dating=read_dating(storage.uri.keys),
-            limit=primary.retention.length,
-            copies={e.name: e.retention.length for e in same if e.name != primary.name},
-            held=task.held,
-        )
-        return cls(cluster, primary.name, policy)
+    def home(each: FeedCluster) -> tuple[str | None, Storage]:
+        found = task.world.cluster(each.name)
+        return (found.endpoint("registry") if found else None), feed.storage_on(each)
+
+    same = [each for each in feed.clusters if _same_table(home(each), home(place))]
+    primary = next((each for each in same if each.role is Role.SOURCE), place)
+    policy = Policy(
+        table=storage.uri.table,
+        dating=read_dating(storage.uri.keys),
+        limit=primary.retention.length,
+        copies={e.name: e.retention.length for e in same if e.name != primary.name},
+        held=task.held,
+    )
+    return _Home(cluster, primary.name, policy)
 
 
 def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storage]) -> bool:
@@ -272,6 +251,32 @@ def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storag
     if not isinstance(first, Table) or not isinstance(second, Table):
         return False
     return one[0] == other[0] and first.uri.table == second.uri.table
+
+
+def _copy_of(task: Task) -> _Copy | PathCopy:
+    """What the instance copies. Raises ActionFailed when the feed has changed meanwhile."""
+    feed, key = task.entity, task.schedule.key
+    assert isinstance(feed, Feed)
+    one, other = feed.on(key.source), feed.on(key.cluster)
+    source, target = task.world.cluster(key.source), task.world.cluster(key.cluster)
+    if one is None or other is None or source is None or target is None:
+        raise ActionFailed(f"{key} is not what the feed says any more", final=True)
+    here, there = feed.storage_on(one), feed.storage_on(other)
+    if isinstance(here, Paths) and isinstance(there, Paths):
+        return PathCopy.of(task, (here, there), (source, target))
+    if not isinstance(here, Table) or not isinstance(there, Table):
+        raise ActionFailed("a feed is of tables or of paths, not of both", final=True)
+    nominal = task.instance.nominal
+    return _Copy(
+        source=source,
+        target=target,
+        source_table=here.uri.table,
+        target_table=there.uri.table,
+        source_spec=here.uri.partition(nominal),
+        target_spec=there.uri.partition(nominal),
+        location=feed.property("targetLocation"),
+        propagate_deletes=feed.property("propagateDeletes") == "true",
+    )
 
 
 def _told(report: Report, copy: _Copy) -> str:
