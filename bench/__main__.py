@@ -1,5 +1,49 @@
-"""`make bench`: what the proxy costs, from one run. The other benches have a module each."""
+"""`make bench`: one table of what Causeway costs, all from one run on one embedded stack.
 
-from bench.proxy import main
+    python -m bench [--rounds N] [--partitions N]
 
-main()
+Each figure is paired with the same call made directly, by turns. The other benches have a module
+each: bench.copy, bench.incremental.
+"""
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+from bench import metastore, proxy
+from cli.stack.plan import StackSpec
+from cli.stack.stack import Stack, free_ports
+from conf.names import ClusterName
+
+EAST = ClusterName("east")
+TARGETS = {"get_table, cached": "< 1 x", "get_partitions": "<= 1.3 x"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--rounds", type=float, default=1.0, help="more or fewer (%(default)s)")
+    parser.add_argument("--partitions", type=int, default=10_000, help="(%(default)s)")
+    args = parser.parse_args()
+    listen = free_ports(1)[0]
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Stack(StackSpec((EAST,), listen), Path(folder)) as stack,
+    ):
+        proxy.run(stack.ports.hs2[EAST], listen, args.rounds)
+        rounds = max(3, round(9 * args.rounds))
+        for row in metastore.run(stack.ports.metastore, args.partitions, rounds):
+            print(in_columns(row))
+
+
+def in_columns(row: metastore.Row) -> str:
+    """A metastore's row in the columns of the proxy's."""
+    plus = row.view - row.direct
+    return (
+        f"{row.what:38} {row.view:10.3f} {row.ratio:7.2f} {plus:8.3f}  {TARGETS.get(row.what, '')}"
+    )
+
+
+if __name__ == "__main__":
+    main()
