@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -65,9 +66,9 @@ class Sql(Protocol):
 
 
 @pytest.fixture
-def sql(connect: Connect) -> Sql:
+def sql(stack: Stack) -> Sql:
     def run(*statements: str, cluster: ClusterName | None = None) -> list[tuple[Any, ...]]:
-        return rows(connect(cluster).cursor(), *statements)
+        return run_sql(stack, *statements, cluster=cluster)
 
     return run
 
@@ -141,6 +142,15 @@ def server(stack: Stack, cluster: ClusterName | None) -> Endpoint:
         return stack.ports.hs2[cluster]
     assert stack.spec.proxy is not None
     return stack.spec.proxy
+
+
+def run_sql(
+    stack: Stack, *statements: str, cluster: ClusterName | None = None
+) -> list[tuple[Any, ...]]:
+    """Run them in one session that ends then; the rows of the last one."""
+    endpoint = server(stack, cluster)
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        return rows(connection.cursor(), *statements)
 
 
 def rows(cursor: Any, *statements: str) -> list[tuple[Any, ...]]:
