@@ -61,7 +61,6 @@ from proxy.wire.types import (
 )
 
 _log = logging.getLogger(__name__)
-_SMALL_FETCH = 512
 _INFO_WAIT = 1.0
 _REWINDS = (Orientation.PRIOR, Orientation.FIRST)
 
@@ -380,20 +379,24 @@ class Service:
         self, call: Message, request: FetchResults, remote: Remote, protocol: int
     ) -> bytes | None:
         """Carries a cluster's rows to the client as they are."""
-        client = self._client
-        async with remote.link.line() as connection:
-            length, begun = await connection.begin(fetch_call(remote.operation, request))
-            if length == len(begun) and length < _SMALL_FETCH and protocol >= COLUMNS_SINCE:
-                begun = _fetched_something(begun)
-                length = len(begun)
-            begun = replies.with_head(begun, call.name, call.seqid)
-            client.write(client.inbound.wrap(length) + begun)
-            if length > len(begun):
-                try:
-                    await connection.stream(length - len(begun), client)
-                except ClusterLost:
-                    client.abort()  # half a reply cannot be taken back
-                    raise
+        client, begun = self._client, False
+
+        def first(length: int, data: bytes) -> bytes:
+            nonlocal begun
+            if length == len(data) and protocol >= COLUMNS_SINCE:
+                data = _fetched_something(data)
+                length = len(data)
+            data = replies.with_head(data, call.name, call.seqid)
+            begun = True
+            return client.inbound.wrap(length) + data
+
+        try:
+            async with remote.link.line() as connection:
+                await connection.relay(fetch_call(remote.operation, request), first, client)
+        except ClusterLost:
+            if begun:
+                client.abort()  # half a reply cannot be taken back
+            raise
         await client.drain()
         return None
 

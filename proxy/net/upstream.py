@@ -17,7 +17,7 @@ from proxy.wire.framing import client_negotiation, negotiation_reply
 
 _SLAB = memoryview(bytearray(512 << 10))
 _PASSWORD = "causeway"  # any will do where authentication is NONE; see docs/design/proxy.md
-HEAD = 1024
+HEAD = 512
 MAX_WHOLE = 128 << 20
 _HIGH_WATER = 1 << 20
 
@@ -47,6 +47,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self._wanted = 0
         self._waiter: asyncio.Future[None] | None = None
         self._sink: Sink | None = None
+        self._first: Callable[[int, bytes], bytes] | None = None
         self._streaming = 0
 
     # asyncio's side
@@ -60,7 +61,9 @@ class UpstreamConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         data = _SLAB[:nbytes]
-        if self._streaming:
+        if self._first is not None:
+            data = self._begin(data, self._first)
+        if self._streaming and data:
             piece = data[: self._streaming]
             self._pass_on(bytes(piece))
             data = data[len(piece) :]
@@ -117,34 +120,19 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         await self._have(length)
         return self._take(length)
 
-    async def begin(self, request: bytes) -> tuple[int, bytes]:
-        """Sends a call; gives the reply's length and its beginning, `HEAD` bytes or more.
+    async def relay(self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink) -> None:
+        """Passes the reply to a call to the sink, as fast as that takes it.
 
-        `stream` has to fetch the rest when there is one.
+        `first` is given the reply's length and its beginning, `HEAD` bytes or all there is, and
+        says what is passed in its place.
         """
-        length = await self._send(request)
-        await self._have(min(length, HEAD))
-        return length, self._take(min(length, len(self._buffer)))
-
-    async def stream(self, remaining: int, sink: Sink) -> None:
-        """Passes the rest of a begun reply to the sink, as fast as that takes it."""
-        here = self._take(min(remaining, len(self._buffer)))
-        self._streaming, self._sink = remaining - len(here), sink
-        if here:
-            sink.write(here)
-        if self._streaming:
-            self._stop_when_full()
-            try:
-                await self._wait()
-            finally:
-                self._sink = None
-                sink.when_writable(None)
-        self._sink = None
-
-    async def rest(self, remaining: int) -> bytes:
-        """The rest of a begun reply."""
-        await self._have(remaining)
-        return self._take(remaining)
+        self._first, self._sink = first, sink
+        try:
+            self._write(request)
+            await self._wait()
+        finally:
+            self._first = self._sink = None
+            sink.when_writable(None)
 
     def abort(self) -> None:
         """Closes at once."""
@@ -152,10 +140,13 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def _send(self, request: bytes) -> int:
+    def _write(self, request: bytes) -> None:
         if self.broken or self._transport is None:
             raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
         self._transport.write(len(request).to_bytes(4, "big") + request)
+
+    async def _send(self, request: bytes) -> int:
+        self._write(request)
         await self._have(4)
         return int.from_bytes(self._take(4), "big")
 
@@ -182,6 +173,25 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         del self._buffer[:count]
         return taken
 
+    def _begin(self, data: memoryview, first: Callable[[int, bytes], bytes]) -> memoryview:
+        """Passes on a reply's beginning once it is here; gives what comes after it."""
+        if self._buffer:
+            data = memoryview(bytes(self._buffer) + data)
+            self._buffer.clear()
+        length = int.from_bytes(data[:4], "big")
+        end = 4 + min(length, HEAD)
+        if len(data) < end:
+            return data
+        assert self._sink is not None
+        self._first = None
+        try:
+            self._sink.write(first(length, bytes(data[4:end])))
+        except WireError as error:
+            self._fail(error)
+            return data[:0]
+        self._streaming = 4 + length - end
+        return data[end:]
+
     def _pass_on(self, piece: bytes) -> None:
         self._streaming -= len(piece)
         if self._sink is not None:
@@ -199,7 +209,9 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         waiter = self._waiter
         if waiter is None or waiter.done():
             return
-        if not self._streaming and len(self._buffer) >= self._wanted:
+        if self._first or self._streaming:
+            return
+        if len(self._buffer) >= self._wanted:
             waiter.set_result(None)
 
     def _fail(self, error: Exception) -> None:

@@ -87,6 +87,7 @@ class FakeCluster:
         self.counts: dict[str, int] = {}
         self.without_columns: set[str] = set()
         self.silent = False
+        self.drip = 0  # bytes of a reply that are sent at a time, 0: all
         self.hangs_at = ""  # the call that it never answers
         self.dies_at = ""  # the call that makes it drop the connection
         self.row = b"x" * 1000
@@ -130,8 +131,7 @@ class FakeCluster:
                                 return
                             result = await self._answer(user, call, opened)
                             reply = replies.reply(call.name, call.seqid, result)
-                            writer.write(len(reply).to_bytes(4, "big") + reply)
-                            await writer.drain()
+                            await self._send(writer, len(reply).to_bytes(4, "big") + reply)
         except ConnectionError:
             pass
         finally:
@@ -139,6 +139,13 @@ class FakeCluster:
                 self._end_session(session)
             writer.transport.abort()
             self.connections.discard(writer)
+
+    async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        for at in range(0, len(data), self.drip or len(data)):
+            writer.write(data[at : at + (self.drip or len(data))])
+            if self.drip:
+                await asyncio.sleep(0.001)
+        await writer.drain()
 
     async def _answer(self, user: str, call: Message, opened: list[bytes]) -> Struct:
         request = read_request(call)

@@ -233,6 +233,22 @@ def test_a_large_result_is_carried_whole_and_a_slow_reader_holds_it_back() -> No
     play(scenario)
 
 
+@pytest.mark.parametrize("drip", [1, 3, 100, 515, 516, 517])
+def test_a_reply_may_come_in_any_pieces(drip: int) -> None:
+    async def scenario(world: World) -> None:
+        world.east.row = b"z" * 20
+        client = await world.client()
+        world.east.counts["SELECT some"] = 30
+        operation = await client.operation("SELECT some")
+        world.east.drip = drip
+        for rows in (30, 5, 0):
+            orientation = 4 if rows else 0
+            result = await client.on("FetchResults", operation, rows=rows, orientation=orientation)
+            assert column_length(result) == rows
+
+    play(scenario)
+
+
 def test_polls_are_answered_promptly_and_cancelling_is_prompt() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
