@@ -5,7 +5,7 @@ A connection lives for one transaction. Statements are written once, with `?` fo
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -69,7 +69,8 @@ class SQLite:
         except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(f"{self._path}: {error}") from error
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            with suppress(sqlite3.OperationalError):  # another is making the file just now
+                connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             yield _SQLiteTransaction(connection)
             connection.execute("COMMIT")

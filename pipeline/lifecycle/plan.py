@@ -309,7 +309,8 @@ def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: date
     """What becomes of a RUNNING instance whose work has ended."""
     if isinstance(outcome, Succeeded):
         change = move(running, Event.SUCCEED, now, outcome.detail)
-        return replace(change, after=replace(change.after, detail=outcome.detail))
+        checks = running.checks if schedule.late else -1
+        return replace(change, after=replace(change.after, detail=outcome.detail, checks=checks))
     gap = None if outcome.final else schedule.retries.gap(running.attempt)
     if gap is None:
         return move(running, Event.FAIL, now, outcome.reason)
