@@ -129,6 +129,9 @@ def _table_clauses(words: Words) -> str | None:
     """Step over a table's clauses up to its query or the end; its location, if it has one."""
     location = None
     while not words.done:
+        if words.take("WITH", "SERDEPROPERTIES"):
+            words.skip_group()
+            continue
         if words.word() in _QUERY or (words.sees("(") and _is_query_group(words)):
             return location
         if words.sees("AS") and (words.word(1) in _QUERY or words.word(1) == "("):

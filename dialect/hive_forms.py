@@ -6,8 +6,11 @@
 - `TABLE t` as a query becomes `SELECT * FROM t`;
 - `MAP a USING ..` and `REDUCE a USING ..` become `SELECT TRANSFORM(a) USING ..`;
 - `a JOIN b` without a condition becomes a CROSS JOIN;
+- `USING 's' AS a, b` has brackets put around its columns, `TABLESAMPLE (1M)` is a percentage;
 - `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN.
 """
+
+import re
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -20,7 +23,9 @@ _WINDOW = {
     TokenType.SORT_BY: TokenType.ORDER_BY,
 }
 _WINDOW_OPENERS = frozenset({TokenType.OVER, TokenType.WINDOW})
-_HINTS = frozenset({"TABLE", "MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW", "JOIN"})
+_HINTS = frozenset(
+    {"TABLE", "TABLESAMPLE", "USING", "MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW", "JOIN"}
+)
 _SIDES = frozenset(
     {
         TokenType.LEFT,
@@ -29,6 +34,26 @@ _SIDES = frozenset(
         TokenType.OUTER,
         TokenType.SEMI,
         TokenType.ANTI,
+    }
+)
+_USING_SCRIPT_AS = [TokenType.USING, TokenType.STRING, TokenType.ALIAS]
+_SIZE = re.compile(r"\d+[bkmg]", re.IGNORECASE)
+_AFTER_OUTPUTS = frozenset(
+    {
+        TokenType.R_PAREN,
+        TokenType.FROM,
+        TokenType.WHERE,
+        TokenType.GROUP_BY,
+        TokenType.HAVING,
+        TokenType.CLUSTER_BY,
+        TokenType.DISTRIBUTE_BY,
+        TokenType.SORT_BY,
+        TokenType.ORDER_BY,
+        TokenType.LIMIT,
+        TokenType.UNION,
+        TokenType.INSERT,
+        TokenType.SELECT,
+        TokenType.LATERAL,
     }
 )
 _QUERY_BEGINS = frozenset(
@@ -52,6 +77,10 @@ def standard(tokens: list[Token]) -> list[Token]:
         tokens = _table_functions(tokens)
     if {"MAP", "REDUCE"} & present:
         tokens = _transforms(tokens)
+    if "USING" in present:
+        tokens = _transform_outputs(tokens)
+    if "TABLESAMPLE" in present:
+        tokens = _sample_sizes(tokens)
     if "UNIQUEJOIN" in present:
         tokens = _unique_joins(tokens)
     return _cross_joins(tokens) if "JOIN" in present else tokens
@@ -69,11 +98,14 @@ def closing(tokens: list[Token], at: int) -> int:
 
 
 def _table_queries(tokens: list[Token]) -> list[Token]:
-    """`TABLE t` where a query may begin."""
+    """`TABLE t` where a query may begin; `TABLE (VALUES ..)`, a list of rows."""
     result: list[Token] = []
     for at, token in enumerate(tokens):
         begins = not at or tokens[at - 1].token_type in _QUERY_BEGINS
         named = at + 1 < len(tokens) and tokens[at + 1].token_type != _OPEN
+        of_values = [each.text.upper() for each in tokens[at + 1 : at + 3]] == ["(", "VALUES"]
+        if token.token_type == TokenType.TABLE and of_values:
+            continue
         if token.token_type == TokenType.TABLE and begins and named:
             result += [_like(token, TokenType.SELECT, "SELECT"), _like(token, TokenType.STAR, "*")]
             result.append(_like(token, TokenType.FROM, "FROM"))
@@ -226,6 +258,56 @@ def _transforms(tokens: list[Token]) -> list[Token]:
             _like(token, _CLOSE, ")"),
         ]
         at = using
+    return result
+
+
+def _transform_outputs(tokens: list[Token]) -> list[Token]:
+    """`USING 'script' AS a, b INT` with brackets around its columns."""
+    result: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        result.append(tokens[at])
+        kinds = [each.token_type for each in tokens[at : at + 4]]
+        at += 1
+        if kinds[:3] != [TokenType.USING, TokenType.STRING, TokenType.ALIAS] or kinds[3:] == [
+            _OPEN
+        ]:
+            continue
+        end = at + 2
+        depth = 0
+        while end < len(tokens) and not (depth == 0 and _ends_outputs(tokens[end])):
+            depth += (tokens[end].token_type == _OPEN) - (tokens[end].token_type == _CLOSE)
+            end += 1
+        like = tokens[at]
+        columns = [_like(like, _OPEN, "("), *tokens[at + 2 : end], _like(like, _CLOSE, ")")]
+        result += [*tokens[at : at + 2], *columns]
+        at = end
+    return result
+
+
+def _ends_outputs(token: Token) -> bool:
+    return token.token_type in _AFTER_OUTPUTS or token.text.upper() in ("ROW", "RECORDREADER")
+
+
+def _sample_sizes(tokens: list[Token]) -> list[Token]:
+    """`TABLESAMPLE (100M)`, a size, as a percentage."""
+    result: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        result.append(token)
+        at += 1
+        if token.text.upper() != "TABLESAMPLE" or at >= len(tokens):
+            continue
+        end = closing(tokens, at)
+        size = "".join(each.text for each in tokens[at + 1 : end])
+        if _SIZE.fullmatch(size):
+            percent = [
+                _like(token, TokenType.NUMBER, "1"),
+                _like(token, TokenType.PERCENT, "PERCENT"),
+            ]
+            result += [tokens[at], *percent]
+            at = end
     return result
 
 
