@@ -10,19 +10,11 @@ from dataclasses import dataclass
 
 from proxy.errors import Failure
 from proxy.net.link import Link
+from proxy.session.local import Local
 from proxy.session.states import ENDS, advance
 from proxy.wire.replies import Status
 from proxy.wire.requests import Handle, RemoteOperation, operation_call
-from proxy.wire.results import Table
 from proxy.wire.types import OperationState
-
-
-@dataclass(slots=True)
-class Local:
-    """A result that we made. `position` is the row that the next fetch starts at."""
-
-    table: Table
-    position: int = 0
 
 
 @dataclass(slots=True)

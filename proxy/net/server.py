@@ -8,8 +8,9 @@ from conf.settings import Auth, Settings
 from conf.topology import Endpoint
 from proxy.net.client import ClientConnection
 from proxy.net.facts import Decider, Loader, Snapshot
+from proxy.net.hub import Hub
 from proxy.net.limits import DEFAULT, Limits
-from proxy.net.service import Hub, Service
+from proxy.net.service import Service
 from proxy.net.statement import Copier
 from proxy.wire.framing import BareInbound, SaslInbound
 

@@ -7,30 +7,25 @@ without being looked at.
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
-from conf.settings import Settings
-from conf.topology import Cluster
 from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooLarge, WireError
 from proxy.net.client import ClientConnection
-from proxy.net.facts import Decider
-from proxy.net.limits import Limits
-from proxy.net.lines import Lines
+from proxy.net.hub import Hub, Owned
 from proxy.net.link import Link
-from proxy.net.operation import Local, Operation, Remote
+from proxy.net.operation import Operation, Remote
 from proxy.net.session import Session, cancel_remote
-from proxy.net.statement import Copier, Statement
+from proxy.net.statement import Statement
 from proxy.session import info
-from proxy.session.handles import Registry, new_handle, no_such_operation, no_such_session
+from proxy.session.handles import new_handle, no_such_operation, no_such_session
+from proxy.session.local import Local
 from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.settings import cannot_open
 from proxy.wire import replies, results
 from proxy.wire.binary import Message, Struct, decode_head, decode_message
 from proxy.wire.framing import Frame, Oversized
 from proxy.wire.requests import (
-    NO_SESSION,
     CancelOperation,
     CloseOperation,
     CloseSession,
@@ -45,7 +40,6 @@ from proxy.wire.requests import (
     OperationCall,
     UnknownCall,
     fetch_call,
-    get_info_call,
     metadata_call,
     operation_type,
     read_request,
@@ -57,67 +51,9 @@ from proxy.wire.types import (
     NEWEST_PROTOCOL,
     OperationState,
     OperationType,
-    Orientation,
 )
 
 _log = logging.getLogger(__name__)
-_INFO_WAIT = 1.0
-_REWINDS = (Orientation.PRIOR, Orientation.FIRST)
-
-
-@dataclass(frozen=True, slots=True)
-class Owned:
-    """An operation with the session that it belongs to."""
-
-    session: Session
-    operation: Operation
-
-
-class Hub:
-    """What all connections share."""
-
-    def __init__(
-        self,
-        decider: Decider,
-        limits: Limits,
-        group: asyncio.TaskGroup,
-        copier: Copier | None = None,
-    ) -> None:
-        settings = decider.settings
-        self.topology = settings.topology
-        self.through = None if settings.topology.in_use else _upstream(settings)
-        self.decider = decider
-        self.copier = copier
-        self.limits = limits
-        self.group = group
-        self.lines = Lines(limits)
-        self._info: dict[int, Struct] = {}
-        self.sessions: Registry[Session] = Registry("sessions", limits.sessions_per_user)
-        self.operations: Registry[Owned] = Registry("operations", limits.operations_per_user)
-
-    async def learn_info(self, kind: int, user: str) -> Struct | None:
-        """What the default cluster says of itself, asked once; None while it does not answer."""
-        default = self.topology.default or ClusterName("")
-        cluster = self.through or self.topology.clusters.get(default)
-        if kind not in self._info and cluster is not None:
-            with suppress(CausewayError, TimeoutError):
-                async with (
-                    asyncio.timeout(_INFO_WAIT),
-                    self.lines.borrow(cluster.name, cluster.hs2[0], user) as connection,
-                ):
-                    data = await connection.call(get_info_call(NO_SESSION, kind))
-                self._info[kind] = replies.read_result(data, "GetInfo")
-        return self._info.get(kind)
-
-    def forget(self, session: Session) -> None:
-        self.sessions.remove(session.handle)
-        for operation in session.operations.values():
-            self.operations.remove(operation.handle)
-
-    async def close(self, session: Session) -> None:
-        """Ends the session everywhere."""
-        self.forget(session)
-        await session.close(self.limits)
 
 
 class Service:
@@ -370,7 +306,7 @@ class Service:
             raise Rejected(Failure(text))
         match operation.result:
             case Local():
-                return _fetch_local(operation.result, request, protocol)
+                return operation.result.fetch(request, protocol)
             case Remote():
                 return await self._relay(call, request, operation.result, protocol)
         raise Rejected(Failure("The operation has no result."))
@@ -399,10 +335,6 @@ class Service:
             raise
         await client.drain()
         return None
-
-
-def _upstream(settings: Settings) -> Cluster:
-    return Cluster(ClusterName("upstream"), "", settings.upstream)
 
 
 async def _until_done(operation: Operation) -> None:
@@ -441,22 +373,6 @@ def _fetched_something(data: bytes) -> bytes:
         return data
     cured = results.with_a_column(body)
     return data if cured is None else replies.reply(message.name, message.seqid, cured)
-
-
-def _fetch_local(local: Local, request: FetchResults, protocol: int) -> Struct:
-    if request.orientation in _REWINDS:
-        local.position = 0
-    elif request.orientation != Orientation.NEXT:
-        try:
-            name = Orientation(request.orientation).name
-        except ValueError:
-            name = str(request.orientation)
-        text = f"The fetch type FETCH_{name} is not supported for this resultset"
-        raise Rejected(Failure(text, "HY106"))
-    start = local.position
-    rows = len(local.table.rows)
-    local.position = min(rows, start + max(0, request.max_rows))
-    return results.fetch_reply(local.table, start, request.max_rows, protocol)
 
 
 def _metadata_cluster(session: Session) -> ClusterName:

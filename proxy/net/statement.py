@@ -27,9 +27,10 @@ from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, S
 from proxy.net.facts import Decider
 from proxy.net.limits import DEFAULT
 from proxy.net.link import Link
-from proxy.net.operation import Local, Operation, Remote
+from proxy.net.operation import Operation, Remote
 from proxy.net.session import Session, cancel_remote
 from proxy.session import commands, settings
+from proxy.session.local import Local
 from proxy.session.states import ENDS
 from proxy.wire.replies import Status
 from proxy.wire.requests import ExecuteStatement
