@@ -1,4 +1,4 @@
-"""`causeway incremental plan` and `causeway incremental pull`: changes of Hudi tables (002)."""
+"""`causeway incremental plan`, `pull` and `replicate`: changes of Hudi tables (002)."""
 
 import argparse
 import dataclasses
@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.copy.files import Effort
 from pipeline.incremental.archive import open_for_changes
 from pipeline.incremental.plan import EARLIEST, Plan, plan
 from pipeline.incremental.pull import DEFAULT_KEY, Mode, Pulled, pull
+from pipeline.incremental.replicate import plan_replication, run_replication
 from pipeline.incremental.storage import Counted, LocalStorage
 from pipeline.incremental.table import HOODIE, open_table
 
@@ -36,12 +38,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     pulling.add_argument("--json", action="store_true", help="one JSON object on one line")
 
+    copying = actions.add_parser("replicate", help="send a table's new commits to a replica of it")
+    copying.add_argument("source", help="base path or URI of the Hudi table")
+    copying.add_argument("target", help="base path or URI of the replica")
+    copying.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", type=_setting,
+        help="Spark setting: the files are carried in Spark's tasks",
+    )  # fmt: skip
+
 
 _SINCE = "bookmark, exclusive: completion time from table version 8 on, else commit time"
 
 
 def run(args: argparse.Namespace) -> int:
-    return _plan(args) if args.action == "plan" else _pull(args)
+    return {"plan": _plan, "pull": _pull, "replicate": _replicate}[args.action](args)
 
 
 def _plan(args: argparse.Namespace) -> int:
@@ -107,6 +117,23 @@ def _pull(args: argparse.Namespace) -> int:
     return 0
 
 
+def _replicate(args: argparse.Namespace) -> int:
+    from pipeline.spark.carrier import SparkFiles
+    from pipeline.spark.hudi import storage_for
+    from pipeline.spark.session import open_session
+
+    spark = open_session(conf=dict(args.conf))
+    try:
+        source, target = _uri(args.source), _uri(args.target)
+        table = open_table(source, storage_for(spark, source))
+        planned = plan_replication(table, target, storage_for(spark, target))
+        done = run_replication(planned, SparkFiles(spark), Effort())
+    finally:
+        spark.stop()
+    print(f"{done.commits} commits, {done.files} files, {done.bytes:,} bytes sent")
+    return 0
+
+
 def _pull_with_spark(
     source: str, mode: Mode, key: tuple[str, ...], args: argparse.Namespace
 ) -> Pulled:
@@ -143,6 +170,10 @@ def _setting(text: str) -> tuple[str, str]:
 
 def _some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _uri(path: str) -> str:
+    return path if "://" in path else Path(path).absolute().as_uri()
 
 
 def _absolute(path: str) -> str:

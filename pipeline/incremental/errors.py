@@ -80,3 +80,11 @@ class PullRunning(IncrementalError):
 
     code = "CW810"
     sqlstate = "55006"
+
+
+class OutOfStep(IncrementalError):
+    """A replica that cannot be brought up to date: its next commits are gone, or are others."""
+
+    code = "CW811"
+    sqlstate = "55000"
+    hint = "Replicate into an empty folder instead."

@@ -183,12 +183,14 @@ def _restored(table: Table, since: str) -> bool:
 def _changed(
     table: Table, done: Sequence[CommitMetadata], bookmark: str
 ) -> tuple[tuple[str, ...], tuple[FileSlice, ...]] | str:
-    """Touched partitions and their touched slices as of the bookmark, or why a file is gone."""
+    """Touched partitions and their touched slices as of the bookmark, or why a file is gone.
+
+    Services move rows within a partition: their files matter in partitions that changed.
+    """
     gone = frozenset[FileGroup]().union(*(c.replaced for c in done))
     touched = {s.group[0] for c in done if not c.is_service for s in c.writes}
     newest: dict[FileGroup, list[WriteStat]] = {}
     for stat in (s for c in done for s in c.writes):
-        # Services move rows within a partition: only those of changed ones matter.
         if stat.group[0] in touched and stat.group not in gone:
             newest.setdefault(stat.group, []).append(stat)
     partitions = tuple(sorted({partition for partition, _ in newest}))

@@ -99,5 +99,9 @@ def merge_slice(
 def _translated(plan: Plan) -> Iterator[None]:
     try:
         yield
-    except (OSError, pa.ArrowException) as fault:
+    except Exception as fault:
+        # hudi-rs does not export its error's class.
+        foreign = type(fault).__name__ == "HudiCoreError"
+        if not foreign and not isinstance(fault, OSError | pa.ArrowException):
+            raise
         raise StorageFault(f"cannot read {plan.table.base}: {fault}.") from fault

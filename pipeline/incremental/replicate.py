@@ -1,0 +1,195 @@
+"""A Hudi table kept the same on another file system, commit by commit.
+
+Hudi's files never change once their commit is complete, and a commit becomes visible by the one
+file that completes it on the timeline. So a replica gets every file of the new commits first, then
+the timeline files in the order of completion. Its own timeline is the bookmark: nothing else has
+to be kept in step, a reader sees whole commits alone, and after a kill the next run goes on. The
+first time only the latest files come, and the properties last: before them there is no table.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipeline.copy.files import Effort, FileEntry, Files, Order, Verdict
+from pipeline.incremental.archive import archived_commits, has_archive
+from pipeline.incremental.errors import MissingPath, NotAHudiTable, OutOfStep, StorageFault
+from pipeline.incremental.plan import snapshot
+from pipeline.incremental.storage import FileStatus, Storage
+from pipeline.incremental.table import (
+    HOODIE,
+    PARTITION_MARK,
+    Table,
+    archive_folder,
+    open_table,
+    timeline_folder,
+)
+from pipeline.incremental.timeline import COMPACTION, LOG_COMPACTION, Instant
+
+_PROPERTIES = f"{HOODIE}/hoodie.properties"
+# The metadata table is not carried: readers list instead. It is rebuilt by the next writer.
+_NOT_CARRIED = ("hoodie.table.metadata.partitions",)
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """What brings a replica up to date, in this order."""
+
+    source: str
+    target: str
+    data: tuple[FileEntry, ...]
+    prepared: tuple[FileEntry, ...]
+    completed: tuple[FileEntry, ...]
+    properties: str
+
+    @property
+    def bytes(self) -> int:
+        return sum(entry.length for entry in (*self.data, *self.prepared, *self.completed))
+
+
+@dataclass(frozen=True, slots=True)
+class Replicated:
+    """`commits` made visible, `files` and `bytes` really sent."""
+
+    commits: int
+    files: int
+    bytes: int
+
+
+def plan_replication(source: Table, target: str, storage: Storage) -> Replication:
+    """What the replica at `target` lacks; `storage` reads it. Raises OutOfStep, StorageFault."""
+    replica = _replica(target, storage)
+    if replica is None:
+        commits = source.timeline.commits
+        files = snapshot(source).files
+        data = (*_history(source), *_entries(source, files))
+    else:
+        commits = _missing(source, replica)
+        files = _written(source, commits)
+        data = _entries(source, files)
+    names = {i.requested for i in commits}
+    timeline = _timeline_files(source)
+    done = {commit.file for commit in commits}
+    return Replication(
+        source.base,
+        target.rstrip("/"),
+        (*data, *_marks(source, files)),
+        tuple(e for n, e in timeline.items() if n not in done and _prepares(source, n, names)),
+        tuple(timeline[commit.file] for commit in commits),
+        _properties(source),
+    )
+
+
+def run_replication(planned: Replication, files: Files, effort: Effort) -> Replicated:
+    """Carries it; raises StorageFault at the first file that could not be, and what is done
+    stays for the next run."""
+    sent = [_carry(planned, planned.data, files, effort)]
+    sent.append(_carry(planned, planned.prepared, files, effort))
+    # One at a time: a reader must never see a commit without those before it.
+    sent += [_carry(planned, [entry], files, effort) for entry in planned.completed]
+    properties = f"{planned.target}/{_PROPERTIES}"
+    if files.note(properties) != planned.properties:
+        files.leave_note(properties, planned.properties)
+    return Replicated(
+        len(planned.completed), sum(n for n, _ in sent), sum(length for _, length in sent)
+    )
+
+
+def _carry(
+    planned: Replication, entries: Sequence[FileEntry], files: Files, effort: Effort
+) -> tuple[int, int]:
+    if not entries:
+        return 0, 0
+    outcomes = files.carry([Order(planned.source, planned.target, e) for e in entries], effort)
+    for outcome in outcomes:
+        if outcome.verdict not in (Verdict.SENT, Verdict.KEPT):
+            path, why = outcome.order.entry.path, outcome.message or outcome.verdict.value
+            raise StorageFault(f"{planned.source}/{path} was not carried: {why}.")
+    sent = [outcome for outcome in outcomes if outcome.verdict is Verdict.SENT]
+    return len(sent), sum(outcome.sent for outcome in sent)
+
+
+def _replica(target: str, storage: Storage) -> Table | None:
+    try:
+        return open_table(target, storage)
+    except NotAHudiTable:
+        return None
+
+
+def _written(table: Table, commits: Sequence[Instant]) -> tuple[FileStatus, ...]:
+    """Every file that the commits wrote: one list call a partition. Raises OutOfStep."""
+    paths = {s.path for c in commits for s in table.commit(c).writes if s.path}
+    there: dict[str, FileStatus] = {}
+    for partition in sorted({path.rpartition("/")[0] for path in paths}):
+        try:
+            listed = table.storage.list(table.partition_path(partition))
+        except MissingPath:
+            continue
+        there |= {f.path[len(table.base) + 1 :]: f for f in listed}
+    if gone := sorted(paths - there.keys()):
+        raise OutOfStep(f"{gone[0]} of a commit that the replica lacks was cleaned.")
+    return tuple(there[path] for path in sorted(paths))
+
+
+def _missing(source: Table, replica: Table) -> tuple[Instant, ...]:
+    """The source's commits that the replica lacks. Raises OutOfStep."""
+    have = {i.requested for i in replica.timeline.commits}
+    known = {i.requested for i in source.timeline.commits}
+    start = source.timeline.start
+    archived = set(archived_commits(source)) if source.timeline.by_completion else None
+    if not have:
+        if archived or has_archive(source):
+            raise OutOfStep(f"{replica.base} lacks commits that the source has archived.")
+        return source.timeline.commits
+    for requested in have - known:
+        if requested not in archived if archived is not None else requested >= start:
+            raise OutOfStep(f"{replica.base} has the commit {requested}, the source has not.")
+    last = max(replica.timeline.key(i) for i in replica.timeline.commits)
+    lost = (archived or set()) - have
+    if archived is None:
+        behind = last < start and source.timeline.commits[0].requested not in have
+    else:
+        behind = any(requested > min(have) for requested in lost)
+    if behind:
+        raise OutOfStep(f"{replica.base} lacks commits that the source has archived.")
+    return tuple(i for i in source.timeline.commits if i.requested not in have)
+
+
+def _prepares(source: Table, name: str, commits: set[str]) -> bool:
+    """Whether a timeline file is the request of one of the commits, or a compaction's plan,
+    without which logs written since cannot be put on their base files."""
+    requested = name.partition(".")[0]
+    pending = (i for i in source.timeline.instants if not i.completed)
+    plans = {i.requested for i in pending if i.action in (COMPACTION, LOG_COMPACTION)}
+    return requested in commits or (requested in plans and name.endswith(".requested"))
+
+
+def _timeline_files(table: Table) -> dict[str, FileEntry]:
+    folder = timeline_folder(table.base, table.properties)
+    listed = (f for f in table.storage.list(folder) if not f.is_dir and f.name[0].isdigit())
+    return {entry.path.rpartition("/")[2]: entry for entry in _entries(table, listed)}
+
+
+def _history(table: Table) -> tuple[FileEntry, ...]:
+    try:
+        listed = table.storage.list(archive_folder(table))
+    except MissingPath:
+        return ()
+    return _entries(table, (f for f in listed if not f.is_dir))
+
+
+def _marks(table: Table, files: Iterable[FileStatus]) -> tuple[FileEntry, ...]:
+    """The file in each partition that says that it is one."""
+    folders = sorted({f.path.rpartition("/")[0] for f in files})
+    listed = (f for folder in folders for f in table.storage.list(f"{folder}/{PARTITION_MARK}"))
+    return _entries(table, listed)
+
+
+def _entries(table: Table, files: Iterable[FileStatus]) -> tuple[FileEntry, ...]:
+    cut = len(table.base) + 1
+    return tuple(FileEntry(f.path[cut:], f.length, f.modified) for f in files)
+
+
+def _properties(table: Table) -> str:
+    text = table.storage.read(f"{table.base}/{_PROPERTIES}").decode()
+    lines = (line for line in text.splitlines() if not line.startswith(_NOT_CARRIED))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,175 @@
+"""Replicas of Hudi tables: whole commits alone, and nothing sent twice."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.copy.files import Effort, Order, Outcome, Verdict
+from pipeline.incremental.archive import open_for_changes
+from pipeline.incremental.errors import NotAHudiTable, OutOfStep, StorageFault
+from pipeline.incremental.listing import list_status
+from pipeline.incremental.plan import snapshot
+from pipeline.incremental.read import changed_rows
+from pipeline.incremental.replicate import plan_replication, run_replication
+from pipeline.incremental.storage import LocalStorage
+from pipeline.incremental.table import open_table
+
+
+class LocalFiles:
+    """Carries on this machine; dies after `left` files."""
+
+    def __init__(self, left: int = 10_000):
+        self.left, self.sent = left, []
+
+    def carry(self, orders: list[Order], effort: Effort, progress=None) -> list[Outcome]:
+        return [self._one(order) for order in orders]
+
+    def _one(self, order):
+        target = Path(order.target) / order.entry.path
+        if target.exists() and target.stat().st_size == order.entry.length:
+            return Outcome(order, Verdict.KEPT, 0)
+        if self.left == 0:
+            return Outcome(order, Verdict.FAILED, 0, message="killed")
+        self.left -= 1
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(order.source) / order.entry.path, target)
+        self.sent.append(order.entry.path)
+        return Outcome(order, Verdict.SENT, order.entry.length)
+
+    def note(self, location):
+        return Path(location).read_text() if Path(location).exists() else None
+
+    def leave_note(self, location, text):
+        Path(location).parent.mkdir(parents=True, exist_ok=True)
+        Path(location).write_text(text)
+
+
+def opened(path):
+    return open_for_changes(str(path), LocalStorage())
+
+
+def replicate(source, target, files):
+    planned = plan_replication(opened(source.path), str(target), LocalStorage())
+    return run_replication(planned, files, Effort())
+
+
+def values(path):
+    table = changed_rows(snapshot(opened(path)))
+    return dict(zip(table["key"].to_pylist(), table["value"].to_pylist(), strict=True))
+
+
+def test_new_commits_alone_are_sent(row_table, tmp_path):
+    target, files = tmp_path / "replica", LocalFiles()
+    row_table.write(100, {"a": 1})
+    assert replicate(row_table, target, files).commits == 1
+    assert values(target) == {"a": 1}
+    row_table.write(200, {"b": 2})
+    files.sent.clear()
+    assert replicate(row_table, target, files).commits == 1
+    assert files.sent == ["p/f_1-0-1_200.parquet", ".hoodie/timeline/200_201.commit"]
+    assert values(target) == row_table.state
+    assert replicate(row_table, target, files).files == 0
+
+
+@pytest.mark.parametrize("left", range(7))
+def test_killed_at_any_file_a_reader_sees_whole_commits(row_table, tmp_path, left):
+    target, seen = tmp_path / "replica", []
+    for instant in (100, 200, 300):
+        row_table.write(instant, {"a": instant, f"k{instant}": 1})
+        seen.append(dict(row_table.state))
+        if instant == 100:
+            replicate(row_table, target, LocalFiles())
+    files = LocalFiles(left)
+    if left < 4:  # two files of rows, two of the timeline
+        with pytest.raises(StorageFault, match="killed"):
+            replicate(row_table, target, files)
+        assert values(target) == seen[max(0, left - 2)]
+    files.left = 100
+    replicate(row_table, target, files)
+    assert values(target) == row_table.state
+    assert len(files.sent) == len(set(files.sent)) == 4
+
+
+@pytest.mark.parametrize("left", range(3))
+def test_killed_the_first_time_there_is_no_table_yet(row_table, tmp_path, left):
+    row_table.write(100, {"a": 1})
+    target, files = tmp_path / "replica", LocalFiles(left)
+    with pytest.raises(StorageFault, match="killed"):
+        replicate(row_table, target, files)
+    with pytest.raises(NotAHudiTable):
+        opened(target)
+    files.left = 100
+    replicate(row_table, target, files)
+    assert values(target) == row_table.state
+    assert len(files.sent) == len(set(files.sent))
+
+
+def test_a_cleaned_file_of_a_missing_commit_is_out_of_step(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    replicate(row_table, tmp_path / "replica", LocalFiles())
+    row_table.write(200, {"a": 2})
+    row_table.write(300, {"a": 3})
+    (row_table.base / "p" / "f_1-0-1_200.parquet").unlink()
+    with pytest.raises(OutOfStep, match="cleaned"):
+        replicate(row_table, tmp_path / "replica", LocalFiles())
+
+
+def test_services_are_replicated_with_their_files(fake_table, tmp_path):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a"), ("q", "b")])
+    target = tmp_path / "replica"
+    replicate(table, target, LocalFiles())
+    table.commit(
+        "200", [("p", "new"), ("q", "other")], action="replacecommit", operation="CLUSTER",
+        replaces={"p": ["a"], "q": ["b"]},
+    )  # fmt: skip
+    replicate(table, target, LocalFiles())
+    names = sorted(f.name for f in list_status([str(target)], {}))
+    assert names == ["new_1-0-1_200.parquet", "other_1-0-1_200.parquet"]
+
+
+def test_plans_of_running_compactions_come_along_and_running_commits_do_not(fake_table, tmp_path):
+    table = fake_table(version=9, kind="MERGE_ON_READ")
+    table.commit("100", [("p", "a")], action="deltacommit")
+    table.commit("150", action="compaction", state="requested")
+    table.commit("160", action="compaction", state="inflight")
+    table.commit("170", [("p", "z")], action="deltacommit", state="inflight")
+    target = tmp_path / "replica"
+    replicate(table, target, LocalFiles())
+    names = {p.name for p in (target / ".hoodie" / "timeline").iterdir()}
+    assert names == {"100_101.deltacommit", "150.compaction.requested"}
+
+
+def test_the_metadata_table_is_left_behind(fake_table, tmp_path):
+    table = fake_table(version=9, **{"hoodie.table.metadata.partitions": "files"})
+    table.commit("100", [("p", "a")])
+    replicate(table, tmp_path / "replica", LocalFiles())
+    opened = open_table(str(tmp_path / "replica"), LocalStorage())
+    assert "hoodie.table.metadata.partitions" not in opened.properties
+    assert opened.name == "trips"
+
+
+def test_a_replica_with_commits_of_its_own_is_refused(fake_table, tmp_path):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")])
+    target = tmp_path / "replica"
+    replicate(table, target, LocalFiles())
+    shutil.copyfile(
+        table.timeline / "100_101.commit", target / ".hoodie" / "timeline" / "150_151.commit"
+    )
+    with pytest.raises(OutOfStep, match="150"):
+        replicate(table, target, LocalFiles())
+
+
+def test_a_replica_that_is_too_far_behind_is_refused(fake_table, tmp_path):
+    table = fake_table(version=6)
+    table.commit("100", [("p", "a")])
+    target = tmp_path / "replica"
+    replicate(table, target, LocalFiles())
+    table.commit("200", [("p", "a")])
+    table.commit("300", [("p", "a")])
+    for instant in (100, 200):
+        (table.timeline / f"{instant}.commit").unlink()
+    with pytest.raises(OutOfStep, match="archived"):
+        replicate(table, target, LocalFiles())
