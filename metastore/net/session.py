@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
+from metastore.errors import MetastoreDown, WireError
 from metastore.hms.binary import (
     STRUCT,
     Incomplete,
@@ -58,6 +59,8 @@ class Session:
         while (message := await self._next_message()) is not None:
             try:
                 await self._handle(message)
+            except (MetastoreDown, WireError, TooLarge):
+                raise  # nothing sensible can follow on this connection: the client opens another
             except CausewayError as error:
                 _, name, sequence, _ = read_message_header(message)
                 spec = methods().get(name.removesuffix(ON_CLUSTER)) or _OWN.get(name)

@@ -1,6 +1,7 @@
 """The view against a metastore in memory, through sockets."""
 
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from conf.names import TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
 from conf.topology import Endpoint, Topology
-from metastore.errors import MetastoreRefused
+from metastore.errors import MetastoreRefused, WireError
 from metastore.hms.binary import (
     BOOL,
     LIST,
@@ -20,6 +21,7 @@ from metastore.hms.binary import (
     STRUCT,
     Items,
     Struct,
+    call_bytes,
     string_map,
     strings,
 )
@@ -537,3 +539,31 @@ def test_garbage_ends_the_connection_alone(hms, view) -> None:
     assert connection._socket.recv(10) == b""
     connection.close()
     assert client(view[C1]).get_all_databases() == ["default"]
+
+
+def test_a_lost_metastore_ends_the_client_s_connection_too(hms, view) -> None:
+    """So that it opens another, as it would with the metastore itself."""
+    connection = Connection(view[C1], 5.0)
+    assert connection.call("get_all_databases", Struct(), {}, 5.0) == ["default"]
+    hms.drop_connections()
+    with pytest.raises((OSError, WireError)):
+        connection.call("get_all_databases", Struct(), {}, 5.0)
+    connection.close()
+    assert client(view[C1]).get_all_databases() == ["default"]
+
+
+def test_one_slow_call_holds_up_nobody_else(hms, view) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slowly(method: str) -> None:
+        if method == "get_all_functions":
+            asked.set()
+            go_on.wait(10)
+
+    hms.before = slowly
+    slow = Connection(view[C1], 5.0)
+    slow._socket.sendall(call_bytes("get_all_functions", 1, Struct()))
+    assert asked.wait(5)
+    assert client(view[C1]).get_all_databases() == ["default"]
+    go_on.set()
+    slow.close()
