@@ -11,6 +11,14 @@ from contextlib import asynccontextmanager
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.topology import Cluster, Endpoint
+from dialect.statement import (
+    CreateTempTable,
+    CreateTempView,
+    DropTemp,
+    Known,
+    SessionEffect,
+    Unknown,
+)
 from proxy.errors import ClusterLost, Failure, NotCarried, Rejected, SessionGone, WireError
 from proxy.net.lines import Lines
 from proxy.net.upstream import UpstreamConnection
@@ -57,6 +65,7 @@ class Link:
         self.session = session
         self.said: set[int] = set()  # numbers of the journal's entries
         self.read: dict[TableRef, object] = {}  # what its session may remember of tables
+        self._lacking: dict[str, str] = {}  # temporary views that could not be made, and why
         self._caught_up = 0
         self._catching_up = asyncio.Lock()
         self._lines = lines
@@ -182,9 +191,22 @@ class Link:
             while self._caught_up != journal.changes:
                 changes = journal.changes
                 for entry in journal.unsaid(self.said, self.cluster):
-                    await self._repeat(entry)
-                    self.said.add(entry.number)
+                    await self._hear(entry)
                 self._caught_up = changes
+
+    def did(self, number: int, effect: SessionEffect) -> None:
+        """The session over there has this effect now."""
+        self.said.add(number)
+        if isinstance(effect, CreateTempView | CreateTempTable | DropTemp):
+            self._lacking.pop(effect.name.lower(), None)
+
+    def check(self, statement: Known | Unknown) -> None:
+        """Raises NotCarried when the statement may use a view that could not be made here."""
+        names = statement.temps if isinstance(statement, Known) else tuple(self._lacking)
+        for name in names:
+            reason = self._lacking.get(name.lower())
+            if reason is not None:
+                raise NotCarried(reason)
 
     async def refresh(self, versions: Mapping[TableRef, object]) -> None:
         """Makes the session forget what it knows of tables that changed since it read them.
@@ -199,17 +221,29 @@ class Link:
                     raise Rejected(failure)
             self.read[table] = version
 
-    async def _repeat(self, entry: Entry) -> None:
+    async def _hear(self, entry: Entry) -> None:
+        """Repeats a statement. A view that cannot be made is only missed by those who use it."""
+        effect = entry.effect
+        if isinstance(effect, DropTemp) and effect.name.lower() in self._lacking:
+            self.did(entry.number, effect)
+            return
+        reason = await self._repeat(entry)
+        if reason is not None and not isinstance(effect, CreateTempView):
+            raise NotCarried(reason)
+        self.did(entry.number, effect)
+        if reason is not None and isinstance(effect, CreateTempView):
+            self._lacking[effect.name.lower()] = reason
+
+    async def _repeat(self, entry: Entry) -> str | None:
+        """Says a statement again; why it could not be."""
         try:
             failure = await self._run(entry.sql)
         except Rejected as error:
             failure = error.failure
         if failure is None or (entry.is_shared_view and failure.sqlstate == _ALREADY_THERE):
-            return
+            return None
         said = entry.sql if len(entry.sql) <= 200 else entry.sql[:200] + ".."
-        raise NotCarried(
-            f"Cluster {self.cluster} cannot repeat {said!r}: {as_synchronous(failure).message}"
-        )
+        return f"Cluster {self.cluster} cannot repeat {said!r}: {as_synchronous(failure).message}"
 
     async def _run(self, sql: str) -> Failure | None:
         operation = await self.execute(sql, {}, 0)

@@ -202,6 +202,7 @@ class Statement:
     ) -> None:
         self._go_on()
         link = await self._session.link(cluster)
+        link.check(statement)
         await link.refresh(versions)
         self._go_on()
         number = self._session.state.journal.reserve()
@@ -284,7 +285,7 @@ class Statement:
             return
         if state is OperationState.FINISHED:
             session, sql = self._session.state, self._request.statement
-            link.said.add(number)
+            link.did(number, statement.effect)
             session.took(statement.effect, sql, link.cluster, number)
         elif state is not OperationState.ERROR:
             link.drop()  # it may or may not have happened there

@@ -91,6 +91,42 @@ def test_what_a_session_said_is_repeated_once_and_in_order() -> None:
     play(scenario)
 
 
+def test_a_view_that_a_cluster_cannot_make_is_missed_only_by_its_users() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        view = "CREATE TEMPORARY VIEW v AS SELECT 1 AS one"
+        world.west.fails[view] = "Error running query: no such path"
+        await client.operation(view)
+        await client.operation("USE CLUSTER west")
+        assert await client.rows("SELECT * FROM w") == 1
+        failure = error_of(await client.execute("SELECT * FROM v"))
+        assert failure is not None
+        assert "[CW203] Cluster west cannot repeat" in failure.message
+        assert "no such path" in failure.message
+        await client.operation("USE CLUSTER")
+        assert await client.rows("SELECT * FROM v") == 1
+        await client.operation("DROP VIEW v")
+        assert await client.rows("SELECT * FROM w") == 1
+        assert world.west.statements == [view, "SELECT * FROM w", "SELECT * FROM w"]
+
+    play(scenario)
+
+
+def test_a_setting_that_a_cluster_cannot_repeat_keeps_the_session_out() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.west.fails["SET a=1"] = "Error running query: no such setting"
+        await client.operation("SET a=1")
+        failure = error_of(await client.execute("SELECT * FROM w"))
+        assert failure is not None
+        assert "[CW203] Cluster west cannot repeat 'SET a=1'" in failure.message
+        assert await client.rows("SELECT 1") == 1
+        await client.operation("SET a=2")
+        assert await client.rows("SELECT * FROM w") == 1
+
+    play(scenario)
+
+
 def test_a_table_that_changed_since_it_was_read_is_looked_at_anew() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
