@@ -1,6 +1,17 @@
-"""Score the analyser against Hive's own read and write sets (`make oracle`)."""
+"""Score the analyser against Hive's own read and write sets (`make oracle`).
 
+`python -m bench.oracle [FOLDER]` prints one table; FOLDER (default ../shared/oracle, or
+$CAUSEWAY_SHARED/oracle) has score.py, which reads the data and replays its catalogs.
+"""
+
+import importlib.util
+import os
+import sys
+import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from conf.names import TableRef, partition_name
@@ -112,3 +123,133 @@ def _names(catalog: OracleCatalog, table: TableRef, predicate: PartitionPredicat
     partitions = catalog.partitions(table)
     for row in predicate.select(partitions):
         yield f"{table}@{partition_name(partitions.spec(row))}"
+
+
+QUERY_KINDS = frozenset(
+    ("select", "from_select", "insert", "from_insert", "multi_insert", "ctas", "update")
+) | {"delete", "merge"}
+
+
+@dataclass(slots=True)
+class Measured:
+    """Counts over the scored statements, of query kinds and of all; times in seconds."""
+
+    queries: Counter[str] = field(default_factory=Counter)
+    everything: Counter[str] = field(default_factory=Counter)
+    times: list[float] = field(default_factory=list)
+    again: list[float] = field(default_factory=list)
+
+
+def folder() -> Path:
+    """Where the data set is, unless an argument says otherwise."""
+    shared = os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[2] / "shared")
+    return Path(shared) / "oracle"
+
+
+def measure(data: Path) -> Measured:
+    """Score every statement of the data set that is to be scored."""
+    spec = importlib.util.spec_from_file_location("score", data / "score.py")
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(data / "score.py")
+    score: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(score)
+    measured = Measured()
+    for row, catalog in score.iter_rows(str(data / "statements.jsonl.gz")):
+        if not row["scored"]:
+            continue
+        start = time.perf_counter()
+        got = analyze(row["sql"], catalog)
+        middle = time.perf_counter()
+        measured.times.append(middle - start)
+        _repeat(row["sql"], catalog, measured.again)
+        counts = _compared(score, row, catalog, got)
+        measured.everything.update(counts)
+        if row["kind"] in QUERY_KINDS:
+            measured.queries.update(counts)
+    return measured
+
+
+def _repeat(sql: str, catalog: Mapping[str, Any], times: list[float]) -> None:
+    """The same statement again, as the proxy meets it: the catalog's objects are there."""
+    session = catalog["__session__"]
+    namespace = Namespace(session["db"], _Masked(session["settings"]))
+    known = _Remembering(catalog)
+    analyze_statement(sql, namespace, known)
+    start = time.perf_counter()
+    analyze_statement(sql, namespace, known)
+    times.append(time.perf_counter() - start)
+
+
+class _Remembering(OracleCatalog):
+    """Makes each table's description once."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        super().__init__(entries)
+        self._made: dict[TableRef, TableInfo | None] = {}
+
+    def table(self, ref: TableRef) -> TableInfo | None:
+        if ref not in self._made:
+            self._made[ref] = super().table(ref)
+        return self._made[ref]
+
+
+def _compared(score: Any, row: Any, catalog: Any, got: Any) -> Counter[str]:
+    if got is None:
+        return Counter(n=1, declined=1)
+    inputs, outputs = set(row["inputs"]), set(row["outputs"])
+    truth = {score.truth_part(each) for each in row["input_partitions"]}
+    ours = {score.norm_part(each) for each in got["input_partitions"]}
+    written = {score.truth_part(each) for each in row["output_partitions"]}
+    existing = sum(len(catalog.get(table, {}).get("partitions", [])) for table in inputs)
+    scored = bool(row["partitions_scored"]) and (bool(truth) or existing > 0)
+    prunable = scored and len(truth) < existing
+    exact = got["inputs"] == inputs and got["outputs"] == outputs
+    return Counter(
+        n=1,
+        missed_input=int(not got["inputs"] >= inputs - set(row["input_views"])),
+        missed_output=int(not got["outputs"] >= outputs),
+        missed_partition=int(scored and not ours >= truth),
+        inputs=int(got["inputs"] == inputs),
+        outputs=int(got["outputs"] == outputs),
+        exact=int(exact and (not scored or ours == truth)),
+        prunable=int(prunable),
+        pruned=int(prunable and ours == truth),
+        written=int(bool(written)),
+        written_exact=int(
+            bool(written) and written == {score.norm_part(x) for x in got["output_partitions"]}
+        ),
+    )
+
+
+def _lines(measured: Measured) -> Iterable[str]:
+    for name, counts in (("queries", measured.queries), ("all kinds", measured.everything)):
+        n = counts["n"]
+        yield f"{name}: {n} statements"
+        for each in ("missed_input", "missed_output", "missed_partition"):
+            yield f"  {each.replace('_', ' '):26}{counts[each]:8}"
+        for title, part, whole in (
+            ("declined as unknown", "declined", "n"),
+            ("inputs exact", "inputs", "n"),
+            ("outputs exact", "outputs", "n"),
+            ("all exact", "exact", "n"),
+            ("prunable partitions exact", "pruned", "prunable"),
+            ("output partitions exact", "written_exact", "written"),
+        ):
+            yield f"  {title:26}{100 * counts[part] / (counts[whole] or 1):8.2f} %"
+    for title, times in (("not kept", measured.times), ("kept by text", measured.again)):
+        ordered = sorted(times)
+        middle, late = ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100]
+        yield f"time {title}: p50 {1e3 * middle:.3f} ms, p99 {1e3 * late:.3f} ms"
+
+
+def main() -> int:
+    data = Path(sys.argv[1]) if len(sys.argv) > 1 else folder()
+    if not data.exists():
+        print(f"the oracle's data set is not at {data}", file=sys.stderr)
+        return 1
+    print("\n".join(_lines(measure(data))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

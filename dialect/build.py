@@ -1,6 +1,6 @@
 """From a parsed query to its plan: names resolved, views and CTEs opened."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -8,6 +8,17 @@ from sqlglot import exp
 from conf.names import TableRef
 from conf.tables import Catalog, NotLoaded, TableInfo, TableKind, ViewText
 from dialect import plan
+from dialect.clauses import (
+    alias_columns,
+    counts_rows,
+    expression_queries,
+    join_kind,
+    laterals,
+    modified,
+    outermost_queries,
+    pivoted,
+    semi_joins,
+)
 from dialect.errors import NotUnderstood
 from dialect.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
 from dialect.statement import Namespace
@@ -146,8 +157,8 @@ class Builder:
         return node
 
     def _values(self, tree: exp.Values, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
-        leaf = Leaf(self.rid(), _alias_columns(tree))
-        nested = [self.query(each, ctes, parent) for each in _outermost_queries(tree)]
+        leaf = Leaf(self.rid(), alias_columns(tree))
+        nested = [self.query(each, ctes, parent) for each in outermost_queries(tree)]
         if not nested:
             return leaf
         return Block(self.rid(), exp.Select(), Scope(), leaf, nested)
@@ -161,7 +172,7 @@ class Builder:
         while waiting:
             each, known = waiting.pop()
             inner = each if each is tree else None
-            if each is not tree and type(each) is kind and not _modified(each):
+            if each is not tree and type(each) is kind and not modified(each):
                 inner = each
                 known = self._with(each, known)
             if inner is None or (kind is exp.Except and each is not tree):
@@ -179,14 +190,14 @@ class Builder:
             raise NotUnderstood("a clause of another SQL")
         joined: set[int] = set()
         if source is not None:
-            for semi in _semi_joins(tree):
+            for semi in semi_joins(tree):
                 joined.add(id(semi.query))
                 right = self.query(semi.query, ctes, scope)
                 source = Join(semi.kind, source, right, scope, members=semi.members)
-        if source is not None and _pivoted(tree):
+        if source is not None and pivoted(tree):
             source = plan.SetOp(self.rid(), [source], barrier=True)
         block = Block(self.rid(), tree, scope, source)
-        for query in _expression_queries(tree):
+        for query in expression_queries(tree):
             if id(query) not in joined:
                 block.subplans.append(self.query(query, ctes, scope))
         return block
@@ -198,7 +209,7 @@ class Builder:
         if clause is None:
             if tree.args.get("joins"):
                 raise NotUnderstood("JOIN without FROM")
-            return self._laterals(Leaf(self.rid(), ()), tree, scope) if _laterals(tree) else None
+            return self._laterals(Leaf(self.rid(), ()), tree, scope) if laterals(tree) else None
         node = self._relation(clause.this, scope, ctes)
         node = self._joined(node, tree, scope, ctes)
         return self._laterals(node, tree, scope)
@@ -211,7 +222,7 @@ class Builder:
     def _join(self, left: Node, join: exp.Join, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
         lateral = isinstance(join.this, exp.Lateral)
         right = self._relation(join.this, scope, ctes, left if lateral else None)
-        kind = _join_kind(join)
+        kind = join_kind(join)
         using = tuple(each.name.lower() for each in join.args.get("using") or ())
         for name in using:
             scope.merged[name] = {
@@ -221,7 +232,7 @@ class Builder:
         return Join(kind, left, right, scope, join.args.get("on"), using)
 
     def _laterals(self, node: Node, tree: exp.Expr, scope: Scope) -> Node:
-        for each in _laterals(tree):
+        for each in laterals(tree):
             node = self._lateral(node, each, scope)
         return node
 
@@ -230,7 +241,7 @@ class Builder:
             raise NotUnderstood("LATERAL that is no view")
         node = plan.Lateral(self.rid(), source)
         alias = each.args.get("alias")
-        columns = _alias_columns(each)
+        columns = alias_columns(each)
         scope.entries.append(Entry(alias.name.lower() if alias else "", node, None, columns or ()))
         return node
 
@@ -287,7 +298,7 @@ class Builder:
             node = self._opened(tree.this, ctes, scope.parent)
         if any(tree.args.get(name) for name in ("sample", "pivots", "limit", "offset")):
             node = plan.SetOp(self.rid(), [node], barrier=True)
-        columns = _alias_columns(tree)
+        columns = alias_columns(tree)
         if columns:
             node = plan.Renamed(self.rid(), node, columns)
         return [Entry(tree.alias.lower(), node)], False
@@ -302,9 +313,9 @@ class Builder:
     def _table(
         self, tree: exp.Table, ctes: Mapping[str, _Cte], parent: Scope | None
     ) -> list[Entry]:
-        columns = _alias_columns(tree)
+        columns = alias_columns(tree)
         node, name, database = self._source_of(tree, ctes, parent)
-        if tree.args.get("pivots") or _counts_rows(tree.args.get("sample")):
+        if tree.args.get("pivots") or counts_rows(tree.args.get("sample")):
             node = plan.SetOp(self.rid(), [node], barrier=True)
         if columns:
             node = plan.Renamed(self.rid(), node, columns)
@@ -405,7 +416,7 @@ class Builder:
             scan = self.table(table_ref(literal.lower().split("."), self._database))
             return plan.SetOp(self.rid(), [scan], barrier=True)
         if name in _GENERATORS:
-            if any(True for _ in _outermost_queries(call)):
+            if any(True for _ in outermost_queries(call)):
                 raise NotUnderstood(f"a query inside the table function {name}")
             return Leaf(self.rid())
         if isinstance(call, exp.Anonymous) and arguments and all(map(_is_property, arguments)):
@@ -443,103 +454,3 @@ def _parts(tree: exp.Table) -> list[str]:
 
 def _is_property(argument: exp.Expr) -> bool:
     return isinstance(argument, exp.EQ) and isinstance(argument.this, exp.Literal)
-
-
-def _alias_columns(tree: exp.Expr) -> tuple[str, ...]:
-    alias = tree.args.get("alias")
-    if not isinstance(alias, exp.TableAlias):
-        return ()
-    return tuple(column.name.lower() for column in alias.args.get("columns") or ())
-
-
-def _pivoted(tree: exp.Select) -> bool:
-    """Whether FROM ends in a PIVOT: the columns are others then, so no condition goes below."""
-    items = [tree.args["from_"].this] if tree.args.get("from_") else []
-    for join in tree.args.get("joins") or ():
-        items += [join, join.this]
-    return any(item.args.get("pivots") for item in (tree, *items))
-
-
-def _counts_rows(sample: exp.Expr | None) -> bool:
-    """Whether TABLESAMPLE takes a number of rows: it then stops like a LIMIT."""
-    if sample is None:
-        return False
-    return not (sample.args.get("percent") or sample.args.get("bucket_numerator"))
-
-
-def _laterals(tree: exp.Expr) -> list[exp.Lateral]:
-    return tree.args.get("laterals") or []
-
-
-def _modified(tree: exp.Expr) -> bool:
-    return any(tree.args.get(name) for name in ("limit", "offset", "order"))
-
-
-def _join_kind(join: exp.Join) -> JoinKind:
-    side, kind, method = join.side, join.kind, join.method
-    if method not in ("", "NATURAL") or side not in ("", "LEFT", "RIGHT", "FULL"):
-        raise NotUnderstood(f"{method or side} JOIN")
-    if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
-        raise NotUnderstood(f"{kind} JOIN")
-    if kind in ("SEMI", "ANTI"):
-        return JoinKind.SEMI if kind == "SEMI" else JoinKind.ANTI
-    if kind == "OUTER" and not side:
-        raise NotUnderstood("OUTER JOIN without a side")
-    return JoinKind[side] if side else JoinKind.INNER
-
-
-@dataclass(frozen=True, slots=True)
-class _SemiJoin:
-    """A condition that only rows with (or without) a match in a sub-query satisfy."""
-
-    kind: JoinKind
-    query: exp.Expr
-    members: tuple[exp.Expr, ...] = ()
-
-
-def _semi_joins(tree: exp.Select) -> Iterator[_SemiJoin]:
-    """The conjuncts of WHERE that are IN (query), EXISTS or NOT EXISTS."""
-    where = tree.args.get("where")
-    waiting = [] if where is None else [where.this]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, exp.And):
-            waiting += [each.args["expression"], each.this]
-        elif isinstance(each, exp.Paren):
-            waiting.append(each.this)
-        elif isinstance(each, exp.In) and isinstance(each.args.get("query"), exp.Query):
-            this = each.this
-            members = tuple(this.expressions) if isinstance(this, exp.Tuple) else (this,)
-            yield _SemiJoin(JoinKind.SEMI, each.args["query"], members)
-        elif isinstance(each, exp.Exists) and isinstance(each.this, exp.Query):
-            yield _SemiJoin(JoinKind.SEMI, each.this)
-        elif isinstance(each, exp.Not):
-            inner = each.this.this if isinstance(each.this, exp.Exists) else None
-            if isinstance(inner, exp.Query):
-                yield _SemiJoin(JoinKind.ANTI, inner)
-
-
-def _expression_queries(tree: exp.Select) -> Iterator[exp.Expr]:
-    """The outermost sub-queries of a SELECT's expressions, those of FROM left out."""
-    for name, value in tree.args.items():
-        if name in ("with_", "from_", "hint") or not value:
-            continue
-        parts = value if isinstance(value, list) else [value]
-        for part in parts:
-            if name == "joins":
-                yield from _outermost_queries(part.args.get("on"))
-            elif isinstance(part, exp.Expr):
-                yield from _outermost_queries(part)
-
-
-def _outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
-    waiting = [tree] if tree is not None else []
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, exp.Query) and not isinstance(node, exp.Values | exp.Table):
-            yield node
-            continue
-        if isinstance(node, exp.Table):
-            raise NotUnderstood(f"the table {node.name} in an unexpected place")
-        for child in node.iter_expressions():
-            waiting.append(child)

@@ -2,20 +2,12 @@
 
 from collections.abc import Callable
 
-from sqlglot import exp
-from sqlglot.tokenizer_core import Token, TokenType
-
 from conf.names import TableRef
 from conf.tables import ViewText
+from dialect.alter import DATABASE, OTHER_OBJECTS, alter
 from dialect.context import Context
 from dialect.errors import NotUnderstood
-from dialect.language import parse
-from dialect.plan import Block, Entry, Scan, Scope
-from dialect.predicate import any_of
-from dialect.reading import reads_of
 from dialect.statement import (
-    ALL,
-    NONE,
     Action,
     CreateTempFunction,
     CreateTempTable,
@@ -23,21 +15,11 @@ from dialect.statement import (
     DropTemp,
     DropTempFunction,
     Known,
-    PartitionPredicate,
     Read,
 )
-from dialect.words import Words, partition_spec, path_option, table_ref
+from dialect.words import Words, database_name, partition_spec, path_option, table_ref
 
-_DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE")
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
-# Objects of other kinds: no table's data is touched by making or dropping them.
-_OTHER_OBJECTS = ("ROLE", "INDEX", "MACRO", "RESOURCE", "SCHEDULED", "WORKLOAD", "DATACONNECTOR")
-
-_SELECT_FROM = (
-    Token(TokenType.SELECT, "SELECT"),
-    Token(TokenType.STAR, "*"),
-    Token(TokenType.FROM, "FROM"),
-)
 
 
 def _create(context: Context) -> Known:
@@ -62,13 +44,13 @@ def _create(context: Context) -> Known:
         return _create_table(context, temporary, replace)
     if kind == "VIEW":
         return _create_view(context, temporary, replace, modifiers)
-    if kind in _DATABASE:
+    if kind in DATABASE:
         words.at += 1
         words.take("IF", "NOT", "EXISTS")
-        return context.known("ddl_other", database_written=_database_name(words))
+        return context.known("ddl_other", database_written=database_name(words))
     if kind == "FUNCTION":
         return _create_function(context, temporary)
-    if kind in _OTHER_OBJECTS:
+    if kind in OTHER_OBJECTS:
         return context.known("ddl_other")
     raise NotUnderstood(f"CREATE {kind}")
 
@@ -232,8 +214,8 @@ def _drop(context: Context) -> Known:
         return _drop_table(context, Action.DROP)
     if kind == "VIEW":
         return _drop_table(context, Action.VIEW)
-    if kind in _DATABASE:
-        database = _database_name(words)
+    if kind in DATABASE:
+        database = database_name(words)
         return context.known("drop", database_written=database, cascade=words.take("CASCADE"))
     if kind == "FUNCTION":
         names = words.names()
@@ -241,7 +223,7 @@ def _drop(context: Context) -> Known:
             return context.known("drop", effect=DropTempFunction(names[-1]))
         database = names[0] if len(names) == 2 else context.database
         return context.known("drop", database_written=database)
-    if kind in _OTHER_OBJECTS or temporary:
+    if kind in OTHER_OBJECTS or temporary:
         return context.known("drop")
     raise NotUnderstood(f"DROP {kind}")
 
@@ -256,15 +238,6 @@ def _drop_table(context: Context, action: Action) -> Known:
     if info is None:
         return context.known("drop")
     return context.known("drop", writes=[context.write(ref, action)])
-
-
-def _database_name(words: Words) -> str:
-    names = words.names()
-    if len(names) == 2 and names[0] == "spark_catalog":
-        names = names[1:]
-    if len(names) != 1:
-        raise NotUnderstood("a database of another catalog")
-    return names[0]
 
 
 def _truncate(context: Context) -> Known:
@@ -319,147 +292,6 @@ def _import(context: Context) -> Known:
     return context.known("import", writes=[write], paths_read=[path])
 
 
-def _alter(context: Context) -> Known:
-    words = context.words
-    words.expect("ALTER")
-    if words.take("MATERIALIZED", "VIEW"):
-        ref = context.table_name()
-        return context.known("alter", writes=[context.write(ref, Action.ALTER)])
-    if words.take("VIEW"):
-        return _alter_view(context)
-    if words.take("TABLE"):
-        return _alter_table(context)
-    if words.take_any(*_DATABASE):
-        return context.known("ddl_other", database_written=_database_name(words))
-    if words.word() in _OTHER_OBJECTS:
-        return context.known("ddl_other")
-    raise NotUnderstood(f"ALTER {words.word()}")
-
-
-def _alter_view(context: Context) -> Known:
-    words = context.words
-    parts = words.names()
-    temporary = context.temporary(parts)
-    if words.take("AS"):
-        start = words.tokens[words.at].start
-        text = words.sql[start : words.tokens[-1].end + 1]
-        context.rest_is_query()
-        if temporary is not None:
-            effect = CreateTempView(temporary, ViewText(text, context.database))
-            return context.known("create_view", effect=effect, defines=True)
-        ref = table_ref(parts, context.database)
-        return context.known("create_view", writes=[context.write(ref, Action.VIEW)], defines=True)
-    if temporary is not None:
-        raise NotUnderstood("ALTER of a temporary view")
-    ref = table_ref(parts, context.database)
-    writes = [context.write(ref, Action.VIEW)]
-    if words.take("RENAME", "TO"):
-        writes.append(context.write(context.table_name(), Action.VIEW))
-    return context.known("alter", writes=writes)
-
-
-def _alter_table(context: Context) -> Known:
-    words = context.words
-    parts = words.names()
-    ref = table_ref(parts, context.database)
-    spec = None
-    if words.sees("PARTITION", "("):
-        words.at += 1
-        spec = partition_spec(words)
-    elif words.word() in ("TOUCH", "ARCHIVE", "UNARCHIVE") and words.word(1) == "PARTITION":
-        words.at += 2
-        spec = partition_spec(words)
-    if spec is None and words.take("RENAME", "TO"):
-        target = table_ref(words.names(), ref.db)
-        writes = [context.write(ref, Action.ALTER), context.write(target, Action.CREATE)]
-        return context.known("alter", writes=writes)
-    if words.sees("ADD", "PARTITION") or words.sees("ADD", "IF", "NOT", "EXISTS"):
-        return _add_partitions(context, ref)
-    if words.sees("EXCHANGE", "PARTITION"):
-        return _exchange(context, ref)
-    if words.sees("DROP", "PARTITION") or words.sees("DROP", "IF", "EXISTS", "PARTITION"):
-        return _drop_partitions(context, ref)
-    words_partition = words.sees("PARTITION")
-    action = Action.INSERT if words.word() in ("CONCATENATE", "COMPACT") else Action.ALTER
-    write = context.write(ref, action, spec)
-    if context.is_view(ref):
-        write = context.write(ref, Action.VIEW)
-    paths = _locations(words)
-    if spec is None and not words_partition:
-        return context.known("alter", writes=[write], paths_written=paths)
-    read = Read(ref, NONE)
-    return context.known("alter_partition", writes=[write], reads=[read], paths_written=paths)
-
-
-def _drop_partitions(context: Context, ref: TableRef) -> Known:
-    """`DROP PARTITION (ds < '2020-01-01', hr = 1), PARTITION (..)`: conditions, not values."""
-    words = context.words
-    words.expect("DROP")
-    words.take("IF", "EXISTS")
-    choices: list[PartitionPredicate] = []
-    while words.take("PARTITION"):
-        choices.append(_partition_condition(context, ref, words.group()))
-        words.take(",")
-    write = context.write(ref, Action.ALTER, partitions=any_of(choices))
-    return context.known("alter_partition", writes=[write], reads=[Read(ref, NONE)])
-
-
-def _partition_condition(context: Context, ref: TableRef, group: Words) -> PartitionPredicate:
-    """`(c < 4, d = 'x')`: the partitions that satisfy all of it."""
-    info = context.look_up(ref)
-    if info is None:
-        return ALL
-    tokens = [
-        Token(TokenType.AND, "AND", start=each.start, end=each.end) if each.text == "," else each
-        for each in group.tokens
-    ]
-    name = Token(TokenType.IDENTIFIER, ref.name)
-    tree = parse([*_SELECT_FROM, name, Token(TokenType.WHERE, "WHERE"), *tokens], group.sql)
-    if not isinstance(tree, exp.Select):
-        return ALL
-    scan = Scan(1, ref, info)
-    block = Block(2, tree, Scope([Entry(ref.name, scan)]), scan)
-    return reads_of([block])[0].partitions
-
-
-def _add_partitions(context: Context, ref: TableRef) -> Known:
-    words = context.words
-    words.expect("ADD")
-    words.take("IF", "NOT", "EXISTS")
-    named, paths = [], []
-    while words.take("PARTITION"):
-        spec = partition_spec(words)
-        named.append(tuple((key, value or "") for key, value in spec))
-        if words.take("LOCATION"):
-            paths.append(words.text())
-        words.take(",")
-    write = context.write(ref, Action.ALTER, tuple(named[0]) if len(named) == 1 else None)
-    write = type(write)(
-        write.table, write.action, write.exists, write.partitions, tuple(named), dynamic=False
-    )
-    return context.known("alter_partition", writes=[write], paths_written=paths)
-
-
-def _exchange(context: Context, ref: TableRef) -> Known:
-    words = context.words
-    words.expect("EXCHANGE", "PARTITION")
-    spec = partition_spec(words)
-    words.expect("WITH", "TABLE")
-    other = table_ref(words.names(), context.database)
-    writes = [context.write(each, Action.INSERT, spec, can_add=True) for each in (ref, other)]
-    return context.known("alter_partition", writes=writes, reads=[Read(other, NONE)])
-
-
-def _locations(words: Words) -> list[str]:
-    paths = []
-    while not words.done:
-        if words.take("LOCATION") and words.is_text():
-            paths.append(words.text())
-        else:
-            words.at += 1
-    return paths
-
-
 def _msck(context: Context) -> Known:
     words = context.words
     words.take("MSCK")
@@ -473,7 +305,7 @@ VERBS: dict[str, Callable[[Context], Known]] = {
     "CREATE": _create,
     "REPLACE": _create,
     "DROP": _drop,
-    "ALTER": _alter,
+    "ALTER": alter,
     "TRUNCATE": _truncate,
     "LOAD": _load,
     "EXPORT": _export,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from dialect.evaluate import T, truth
+from dialect.infer import inferred
 from dialect.plan import Block, Join, JoinKind, Lateral, Leaf, Node, Renamed, Scan, SetOp
 from dialect.resolve import Resolver
 from dialect.terms import (
@@ -17,8 +18,6 @@ from dialect.terms import (
     TRUE,
     Call,
     Column,
-    Constant,
-    Members,
     Term,
     call,
     columns_of,
@@ -26,7 +25,7 @@ from dialect.terms import (
     replace_columns,
     rids_of,
 )
-from dialect.values import MAYBE, Guess, family, is_number_like
+from dialect.values import MAYBE, Guess
 
 # More conditions than this on one node are not worth their price; the first ones are kept.
 MAX_CONDITIONS = 400
@@ -179,8 +178,8 @@ class Pruner:
         else:
             to_left = to_right = learnt_left = learnt_right = []
         constants = [term for term in terms if not rids_of(term)]
-        to_left = _some([*constants, *to_left, *_inferred(learnt_left, left)])
-        to_right = _some([*constants, *to_right, *_inferred(learnt_right, right)])
+        to_left = _some([*constants, *to_left, *inferred(learnt_left, left)])
+        to_right = _some([*constants, *to_right, *inferred(learnt_right, right)])
         return [
             (join.left, _touching(to_left, left)),
             (join.right, _touching(to_right, right)),
@@ -368,102 +367,3 @@ def _rejects_nulls(terms: Iterable[Term], rids: frozenset[int]) -> bool:
         return None if column.rid in rids else MAYBE
 
     return any(rids_of(term) & rids and not truth(term, bind) & T for term in terms)
-
-
-# Inference over equal columns
-
-
-def _inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
-    """What conditions on other columns say about those of `rids` that equal them."""
-    equals = _equal_columns(terms)
-    if not equals:
-        return []
-    found = []
-    for term in terms:
-        if _is_equality(term):
-            continue
-        new = _carried(term, rids, equals)
-        if new is not None:
-            found.append(new)
-    return found
-
-
-def _carried(term: Term, rids: frozenset[int], equals: dict[Column, list[Column]]) -> Term | None:
-    changed = False
-    allowed = True
-
-    def to_this_side(column: Column) -> Term:
-        nonlocal changed, allowed
-        if column.rid in rids:
-            return column
-        for other in equals.get(column, ()):
-            if other.rid in rids:
-                if not _same_meaning(column, other, term):
-                    allowed = False
-                    return column
-                changed = True
-                return other
-        return column
-
-    new = replace_columns(term, to_this_side)
-    return new if changed and allowed else None
-
-
-def _same_meaning(column: Column, other: Column, term: Term) -> bool:
-    """Whether equal values of the two columns satisfy the condition alike."""
-    kinds = {family(column.type), family(other.type)}
-    if len(kinds) == 1 and kinds <= {"text", "integer", "date", "boolean", "decimal"}:
-        return True
-    if not kinds <= {"", "text", "integer"}:
-        return False
-    # Types differ, or one is not known. Text that is no number is equal only to itself; a
-    # comparison with whole numbers is one of numbers on both sides.
-    values = list(_constants(term))
-    texts = all(isinstance(each, str) and not is_number_like(each) for each in values)
-    if texts and "integer" not in kinds:
-        return True
-    return all(type(each) is int for each in values) and _is_comparison(term)
-
-
-def _is_comparison(term: Term) -> bool:
-    """A column compared with constants, without functions."""
-    if not isinstance(term, Call) or term.name not in ("=", "<", "<=", ">", ">=", "in"):
-        return False
-    return all(isinstance(arg, Column | Constant | Members) for arg in term.args)
-
-
-def _constants(term: Term) -> Iterable[object]:
-    waiting = [term]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, Constant):
-            yield each.value
-        elif isinstance(each, Members):
-            yield from each.values
-        elif isinstance(each, Call):
-            waiting.extend(each.args)
-
-
-def _equal_columns(terms: Iterable[Term]) -> dict[Column, list[Column]]:
-    """By column, all others that equal it, by any chain of equalities."""
-    groups: dict[Column, set[Column]] = {}
-    for term in terms:
-        if _is_equality(term) and isinstance(term, Call):
-            left, right = term.args
-            if isinstance(left, Column) and isinstance(right, Column):
-                merged = groups.get(left, {left}) | groups.get(right, {right})
-                for column in merged:
-                    groups[column] = merged
-    return {
-        column: sorted(group - {column}, key=lambda each: (each.rid, each.name))
-        for column, group in groups.items()
-    }
-
-
-def _is_equality(term: Term) -> bool:
-    return (
-        isinstance(term, Call)
-        and term.name == "="
-        and isinstance(term.args[0], Column)
-        and isinstance(term.args[1], Column)
-    )

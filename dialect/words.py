@@ -179,6 +179,16 @@ def table_ref(parts: Sequence[str], database: str) -> TableRef:
     raise NotUnderstood(f"{'.'.join(parts)} is not a table of this metastore")
 
 
+def database_name(words: Words) -> str:
+    """`db` or `spark_catalog.db`. Raises NotUnderstood for another catalog."""
+    names = words.names()
+    if len(names) == 2 and names[0] == "spark_catalog":
+        names = names[1:]
+    if len(names) != 1:
+        raise NotUnderstood("a database of another catalog")
+    return names[0]
+
+
 def path_option(options: Words) -> str | None:
     """The path among `(path '/data/x', k = v)`."""
     while not options.done:

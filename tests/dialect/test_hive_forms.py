@@ -25,7 +25,11 @@ def _standard(sql: str) -> str:
             "SELECT * FROM f(ON g(ON t) ORDER BY x)",
             "SELECT * FROM ( SELECT * FROM ( SELECT * FROM t LIMIT 1 ) LIMIT 1 )",
         ),
-        ("FROM t MAP a, b USING 'c' AS d", "FROM t SELECT TRANSFORM ( a , b ) USING c AS d"),
+        ("FROM t MAP a, b USING 'c' AS d", "FROM t SELECT TRANSFORM ( a , b ) USING c AS ( d )"),
+        ("SELECT f(a) USING 'c' AS d INT FROM t", "SELECT f ( a ) USING c AS ( d INT ) FROM t"),
+        ("SELECT f(a) USING 'c' AS (d) FROM t", "SELECT f ( a ) USING c AS ( d ) FROM t"),
+        ("SELECT * FROM t TABLESAMPLE (10M) s", "SELECT * FROM t TABLESAMPLE ( 1 PERCENT ) s"),
+        ("SELECT * FROM TABLE (VALUES (1)) v", "SELECT * FROM ( VALUES ( 1 ) ) v"),
         ("SELECT map(1, 2), reduce(a, b) FROM t", "SELECT map ( 1 , 2 ) , reduce ( a , b ) FROM t"),
         (
             "FROM UNIQUEJOIN PRESERVE a x (x.k), b (b.k) SELECT x.k",

@@ -210,11 +210,14 @@ def _condition(spec: tuple[tuple[str, str], ...]) -> str:
     return "(" + " AND ".join(parts) + ")"
 
 
-@pytest.mark.parametrize("sql", [each for each in QUERIES if "WHERE ds" in each])
-def test_something_is_pruned(sql: str) -> None:
-    """The comparison of rows would pass if everything were read: most queries must prune."""
-    read = next(iter(_known(sql).reads))
-    assert len(read.partitions.select(_partitions(read.table.name))) > 0 or "1 = 2" in sql
+def test_most_queries_prune() -> None:
+    """Rows would be the same if everything were read: the comparison needs what is left out."""
+    pruned = 0
+    for sql in QUERIES:
+        for read in _known(sql).reads:
+            partitions = _partitions(read.table.name)
+            pruned += len(read.partitions.select(partitions)) < len(partitions)
+    assert pruned >= 40
 
 
 def test_variables_are_put_in_place_as_spark_does(spark: Any) -> None:
