@@ -12,6 +12,7 @@ standard error as JSON, an object a line.
 
 import argparse
 import json
+import logging
 import os
 import signal
 import socket
@@ -81,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _serve(args: argparse.Namespace) -> int:
     os.environ["HADOOP_USER_NAME"] = args.user
+    logging.basicConfig(level=logging.WARNING, handlers=[_Logged()])
     name = f"{socket.gethostname()}:{os.getpid()}"
     limits = Limits(max(1, args.workers), args.lease, args.poll, args.user)
     stop = threading.Event()
@@ -132,6 +134,13 @@ class _Files:
                 session = open_session(self._args.master, conf, "causeway lifecycle")
                 self._files = SparkFiles(session, endpoints)
             return self._files
+
+
+class _Logged(logging.Handler):
+    """What libraries log, among the events."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _emit({"event": "log", "logger": record.name, "message": record.getMessage()})
 
 
 def _emit(event: Mapping[str, object]) -> None:
