@@ -139,7 +139,7 @@ def _pull_with_spark(
 ) -> Pulled:
     from pipeline.spark.hudi_target import pull_into, session
 
-    with session(dict(args.conf)) as spark:
+    with session(dict(args.conf), metastore="/" not in args.target) as spark:
         return pull_into(spark, source, args.target, mode, key, args.since, args.until)
 
 

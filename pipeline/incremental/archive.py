@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Mapping
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,11 +13,17 @@ from pipeline.incremental.table import Table, archive_folder, open_table
 from pipeline.incremental.timeline import COMMIT_ACTIONS
 
 
-def archived_commits(table: Table) -> dict[str, str]:
-    """Request time -> completion time of every archived commit of a layout 2 table.
+def archived_commits(table: Table) -> Mapping[str, str]:
+    """Request time -> completion time of every archived commit of a layout 2 table; read once.
 
     One list call when nothing was archived. Raises DamagedTimeline, StorageFault.
     """
+    if table.archived is None:
+        table.archived = _read_history(table)
+    return table.archived
+
+
+def _read_history(table: Table) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in _history_files(table):
         try:
@@ -34,7 +41,7 @@ def open_for_changes(base: str, storage: Storage) -> Table:
     """A table with what its archive holds already known, so that planning lists partitions only."""
     table = open_table(base, storage)
     if table.timeline.by_completion:
-        table.archived = archived_commits(table)
+        archived_commits(table)
     return table
 
 

@@ -148,7 +148,7 @@ def _lost(table: Table, since: str, upto: str | None) -> _Lost | None:
     """The archived part of a range, None when there is none."""
     if not table.timeline.by_completion:
         return _lost_by_request(table, since, upto)
-    archived = archived_commits(table) if table.archived is None else table.archived
+    archived = archived_commits(table)
     found = {
         requested: done
         for requested, done in archived.items()
@@ -270,12 +270,12 @@ def _everything(table: Table) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:
 
 def _moment(table: Table, upto: str | None) -> Moment:
     timeline = table.timeline
+    known = {i.requested: timeline.key(i) for i in timeline.commits}
+    if timeline.by_completion:
+        # An archived log may have been completed after a base file of a later request.
+        known = {**archived_commits(table), **known}
     return Moment(
-        completions={
-            i.requested: timeline.key(i)
-            for i in timeline.commits
-            if upto is None or timeline.key(i) <= upto
-        },
+        completions={r: done for r, done in known.items() if upto is None or done <= upto},
         archived_before=timeline.start,
         by_completion=timeline.by_completion,
     )

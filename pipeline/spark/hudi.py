@@ -125,17 +125,8 @@ class HadoopStorage:
     def list(self, path: str) -> list[FileStatus]:
         system, where = self._locate(path)
         try:
-            return [
-                FileStatus(
-                    f"{path.rstrip('/')}/{status.getPath().getName()}"
-                    if status.getPath().getName() != where.getName() or status.isDirectory()
-                    else path,
-                    int(status.getLen()),
-                    int(status.getModificationTime()),
-                    bool(status.isDirectory()),
-                )
-                for status in system.listStatus(where)
-            ]
+            itself = system.makeQualified(where)
+            return [_status(path, status, itself) for status in system.listStatus(where)]
         except Py4JJavaError as error:
             raise _fault(path, error) from error
 
@@ -163,6 +154,13 @@ class HadoopStorage:
             return where.getFileSystem(self._conf), where
         except Py4JJavaError as error:
             raise _fault(path, error) from error
+
+
+def _status(path: str, status: Any, itself: Any) -> FileStatus:
+    child = status.getPath()
+    where = path if child.equals(itself) else f"{path.rstrip('/')}/{child.getName()}"
+    is_dir = bool(status.isDirectory())
+    return FileStatus(where, int(status.getLen()), int(status.getModificationTime()), is_dir)
 
 
 def _fault(path: str, error: Py4JJavaError) -> IncrementalError:

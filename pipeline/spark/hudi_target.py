@@ -36,13 +36,18 @@ _OPERATION = {Mode.APPEND: "insert", Mode.MERGE: "upsert"}
 
 
 @contextmanager
-def session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session that knows Hudi, the jar fetched at need; `conf` comes on top."""
+def session(conf: Mapping[str, str], metastore: bool = False) -> Iterator[SparkSession]:
+    """A session that knows Hudi, the jar fetched at need; `conf` comes on top.
+
+    `metastore` says whether tables are known by name.
+    """
     # The executors have to be the Python that has hudi-rs.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     jar = fetch_bundle(Path(os.environ.get("CAUSEWAY_CACHE", ".causeway")) / "jars")
     hudi = {**SESSION_CONF, "spark.driver.extraClassPath": str(jar)}
-    spark = open_session(conf={**hudi, "spark.sql.catalogImplementation": "hive", **conf})
+    if metastore:
+        hudi["spark.sql.catalogImplementation"] = "hive"
+    spark = open_session(conf={**hudi, **conf})
     try:
         yield spark
     finally:

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.incremental.archive import open_for_changes
-from pipeline.incremental.errors import StorageFault
 from pipeline.incremental.listing import list_status
 from pipeline.incremental.plan import plan
 from pipeline.incremental.read import changed_rows
 from pipeline.incremental.storage import LocalStorage
 from pipeline.incremental.table import Table
-from pipeline.spark.hudi_target import fetch_bundle
 from tests.e2e.hudi_spark import HudiSpark
 
 pytestmark = pytest.mark.e2e
@@ -27,11 +25,7 @@ ZIPS = sorted(SHARED.glob("*.zip"))
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HudiSpark]:
-    try:
-        jar = fetch_bundle(ROOT / ".causeway" / "jars")
-    except StorageFault as fault:
-        pytest.skip(f"no Hudi bundle: {fault}")
-    running = HudiSpark(jar, tmp_path_factory.mktemp("hudi"))
+    running = HudiSpark.start(tmp_path_factory.mktemp("hudi"))
     yield running
     running.close()
 

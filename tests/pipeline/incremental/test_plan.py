@@ -201,6 +201,18 @@ def test_logs_lie_on_their_base_file_as_of_the_bookmark(fake_table):
     assert plan(client, "101").fallback is None
 
 
+def test_an_archived_log_that_outlasted_a_compaction_lies_on_its_base(fake_table):
+    table = fake_table(version=9, kind="MERGE_ON_READ")
+    table.commit("100", [("p", "a")], action="deltacommit", logs=True)
+    (table.timeline / "100_101.deltacommit").unlink()
+    table.commit("200", [("p", "a")], compacted=True, operation="COMPACT")
+    table.commit("300", [("p", "b")], action="deltacommit")
+    archive(table, ("100", "250"))
+    assert ".a_100.log.1_0-1-0" in names(snapshot(opened(table)))
+    table.timeline.joinpath("history", "_version_").unlink()
+    assert ".a_100.log.1_0-1-0" not in names(snapshot(opened(table)))
+
+
 def test_a_snapshot_is_every_row_and_the_newest_bookmark(fake_table):
     table = fake_table(version=9)
     table.commit("100", [("p", "a"), ("q", "b")])
