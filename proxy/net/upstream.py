@@ -15,11 +15,11 @@ from conf.topology import Endpoint
 from proxy.errors import ClusterLost, WireError
 from proxy.wire.framing import client_negotiation, negotiation_reply
 
-_SLAB = memoryview(bytearray(512 << 10))
+_SLAB = memoryview(bytearray(128 << 10))
 _PASSWORD = "causeway"  # any will do where authentication is NONE; see docs/design/proxy.md
 HEAD = 512
 MAX_WHOLE = 128 << 20
-_HIGH_WATER = 1 << 20
+_HIGH_WATER = 64 << 10  # below the slab: what comes in goes out within the same turn
 
 
 class Sink(Protocol):
