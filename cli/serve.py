@@ -14,6 +14,7 @@ from cli.errors import CannotListen, NoClusters
 from cli.target import add_target_arguments, load_settings
 from conf.settings import Settings
 from conf.topology import Endpoint
+from metastore.net.follow import follow
 from metastore.net.loader import Loader
 from metastore.snapshot import Snapshot
 from proxy.net.server import serve
@@ -42,11 +43,16 @@ async def _serve(settings: Settings, copier: Copier) -> None:
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
     with closing(Loader(settings, snapshot)) as loader:
         serving = asyncio.ensure_future(serve(settings, snapshot, loader, _announce, copier=copier))
+        following = asyncio.ensure_future(follow(settings, snapshot))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, serving.cancel)
-        with suppress(asyncio.CancelledError):
-            await serving
+        try:
+            with suppress(asyncio.CancelledError):
+                await serving
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
 
 
 def _announce(endpoint: Endpoint) -> None:

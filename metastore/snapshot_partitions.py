@@ -10,8 +10,9 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import unquote
 
-from conf.names import ClusterName, parse_partition_name, partition_name
+from conf.names import ClusterName, partition_name
 from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions
 from conf.placement import BadPlacement, Placement, read_placement
 
@@ -157,8 +158,10 @@ class PartitionSheet:
                 yield from set(columns[0]).intersection(*columns[1:])
 
 
-def _values(name: str) -> tuple[str, ...]:
-    return tuple(value for _, value in parse_partition_name(name))
+def _values(name: str) -> list[str]:
+    """The values in a partition's name; a million of them are read so."""
+    values = [part.partition("=")[2] for part in name.split("/")]
+    return [unquote(value) for value in values] if "%" in name else values
 
 
 def _group(parameters: Mapping[str, str]) -> _Group:

@@ -42,6 +42,7 @@ T = TypeVar("T")
 
 BATCH = 1000  # partitions a call
 TABLE_BATCH = 200
+NAMES_PATIENCE = 6  # times the timeout: the one call whose reply has no bound (a million names)
 CONNECT_TIMEOUT = 5.0
 # Without it the metastore lists the files of every altered object.
 NO_STATS = {"DO_NOT_UPDATE_STATS": "true"}
@@ -73,6 +74,7 @@ class HmsClient:
         self._user = user
         self._first = 0
         self._connection: Connection | None = None
+        self._aborted = False
 
     def __enter__(self) -> Self:
         return self
@@ -90,6 +92,13 @@ class HmsClient:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def abort(self) -> None:
+        """From another thread: the call under way fails soon, and so does every later one."""
+        self._aborted = True
+        connection = self._connection
+        if connection is not None:
+            connection.abort()
 
     # databases
 
@@ -149,7 +158,8 @@ class HmsClient:
         """Every partition's name, `k=v/k2=v2`: cheap, no objects are read."""
         arguments = _named(ref)
         arguments.set(3, I16, -1)
-        return list(self.call("get_partition_names", arguments))
+        patience = self._timeout * NAMES_PATIENCE
+        return list(self.call("get_partition_names", arguments, timeout=patience))
 
     def get_partition(self, ref: TableRef, name: str) -> Partition:
         arguments = _named(ref)
@@ -254,6 +264,8 @@ class HmsClient:
         tries = len(self._endpoints) if spec.reads else 1
         problem: Exception | None = None
         for left in range(tries, 0, -1):
+            if self._aborted:
+                break
             try:
                 connection = self._connected(deadline)
                 share = (deadline - monotonic()) / left

@@ -7,6 +7,7 @@ element while the bytes arrive; what was decoded is dropped from the buffer.
 import select
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import TypeVar
 
@@ -64,6 +65,11 @@ class Connection:
 
     def close(self) -> None:
         self._socket.close()
+
+    def abort(self) -> None:
+        """From another thread: whoever waits for a reply gets an error at once."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def idle(self) -> bool:
         """Whether the peer has neither closed nor said anything unasked."""

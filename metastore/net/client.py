@@ -29,6 +29,7 @@ class ClientPool:
         self._timeout = timeout
         self._threads = ThreadPoolExecutor(WORKERS, "metastore")
         self._idle: list[HmsClient] = []
+        self._busy: set[HmsClient] = set()
         self._asked = 0
         self._down_until = 0.0
         self._closed = False
@@ -55,9 +56,11 @@ class ClientPool:
         return await asyncio.shield(self.submit(work))
 
     def close(self) -> None:
-        """No more work; what runs ends by itself within its time."""
+        """No more work; what runs fails soon, so that nothing outlives its process."""
         self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
+        for client in tuple(self._busy):
+            client.abort()
         for client in self._idle:
             client.close()
         self._idle.clear()
@@ -68,6 +71,7 @@ class ClientPool:
         except IndexError:
             client = HmsClient(self._endpoints, self._timeout)
         started = monotonic()
+        self._busy.add(client)
         try:
             return work(client)
         except MetastoreDown:
@@ -75,6 +79,7 @@ class ClientPool:
                 self._down_until = monotonic() + REST
             raise
         finally:
+            self._busy.discard(client)
             if self._closed:
                 client.close()
             else:

@@ -32,7 +32,7 @@ Look = Callable[[HmsClient, int | None], News]
 
 async def follow(settings: Settings, snapshot: Snapshot) -> None:
     """Makes the snapshot forget what others change, until cancelled."""
-    sources = [(_log, settings.metastores, PAUSE)]
+    sources = [(_log, settings.metastores, PAUSE)] if settings.metastores else []
     sources += [(_feed, (view,), 0.0) for view in dict.fromkeys(settings.views.values())]
     pools = [ClientPool(where, settings.metastore_timeout) for _, where, _ in sources]
     try:

@@ -294,6 +294,32 @@ def test_a_silent_metastore_is_given_up_in_time() -> None:
         _run(Endpoint("127.0.0.1", listener.getsockname()[1]), scenario, timeout=0.1)
 
 
+def test_closing_ends_a_call_that_hangs() -> None:
+    accepted = threading.Event()
+
+    def accept(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1)
+            accepted.set()
+            while connection.recv(1 << 16):
+                pass
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        hanging = asyncio.ensure_future(loader.load([REF]))
+        await asyncio.to_thread(accepted.wait, 10)
+        loader.close()
+        with pytest.raises(MetastoreDown):
+            await hanging
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=accept, args=(listener,))
+        thread.start()
+        # Much longer than the test may take: only closing ends the call.
+        _run(Endpoint("127.0.0.1", listener.getsockname()[1]), scenario, timeout=3600)
+        thread.join()
+
+
 def test_unreadable_facts_are_an_error(metastore: FakeMetastore) -> None:
     broken = _table()
     broken.parameters = {"causeway.copy.C2": "?"}
