@@ -1,7 +1,6 @@
 """Table URIs, `catalog:db:table#key=value;key=value` (FA-U1), and the dates in their values."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -32,37 +31,10 @@ class TableUri:
         """The date variables in use: YEAR, MONTH, DAY, HOUR, MINUTE."""
         return frozenset(match for _, value in self.keys for match in _VARIABLE.findall(value))
 
-    @property
-    def date_pattern(self) -> tuple[tuple[str, str], ...]:
-        """The dated keys with their patterns; two storages of one feed must agree on it."""
-        return tuple((key, value) for key, value in self.keys if _VARIABLE.search(value))
-
     def partition(self, time: datetime) -> tuple[tuple[str, str], ...]:
         """The partition of the instance at `time`: (key, value) pairs, values in UTC."""
         utc = time.astimezone(UTC)
         return tuple((key, _substitute(value, utc)) for key, value in self.keys)
-
-    def time_of(self, spec: Mapping[str, str]) -> datetime | None:
-        """The instance's time in a partition's values; None when they do not fit the pattern.
-
-        Static keys must have their value: another region's partition is not this feed's.
-        """
-        found: dict[str, str] = {}
-        for key, pattern in self.keys:
-            if not _read(pattern, spec.get(key, ""), found):
-                return None
-        try:
-            numbers = {name: int(found.get(name, "1")) for name in ("YEAR", "MONTH", "DAY")}
-            return datetime(
-                numbers["YEAR"],
-                numbers["MONTH"],
-                numbers["DAY"],
-                int(found.get("HOUR", "0")),
-                int(found.get("MINUTE", "0")),
-                tzinfo=UTC,
-            )
-        except ValueError:
-            return None
 
     def template(self, registry: str) -> str:
         """The storage template, `<registry>/db/table/key=value;key=value`."""
@@ -135,21 +107,3 @@ def _substitute(pattern: str, utc: datetime) -> str:
 
 def _digits(variable: str, utc: datetime) -> str:
     return utc.strftime(_FORMATS[variable]).zfill(_WIDTHS[variable])
-
-
-def _read(pattern: str, value: str, found: dict[str, str]) -> bool:
-    """Match `value` with `pattern`, noting the date's digits; widths are fixed, so linear."""
-    at = last = 0
-    for match in _VARIABLE.finditer(pattern):
-        literal = pattern[last : match.start()]
-        if not value.startswith(literal, at):
-            return False
-        at += len(literal)
-        digits = value[at : at + _WIDTHS[match[1]]]
-        if len(digits) != _WIDTHS[match[1]] or not (digits.isascii() and digits.isdigit()):
-            return False
-        if found.setdefault(match[1], digits) != digits:
-            return False
-        at += len(digits)
-        last = match.end()
-    return value[at:] == pattern[last:]
