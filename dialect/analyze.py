@@ -15,7 +15,7 @@ from dialect.errors import NotUnderstood
 from dialect.language import tokenize
 from dialect.statement import Analysis, Known, Namespace, Needs, Unknown
 from dialect.statements import statement
-from dialect.variables import substitute
+from dialect.variables import check_language, substitute
 from dialect.words import Words
 
 _MODES = frozenset(
@@ -107,6 +107,7 @@ def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
     while the tables and session objects that it asked for are the same.
     """
     try:
+        check_language(sql, namespace.variables)
         text = substitute(sql, namespace.variables)
     except NotUnderstood as error:
         return Unknown(error.why)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from dialect.functions import FUNCTIONS
 from dialect.terms import Anything, Call, Column, Constant, Members, Term, Value
-from dialect.values import MAYBE, Guess, Maybe, compare, convert, is_number_like
+from dialect.values import MAYBE, Guess, Maybe, compare, convert
 
 T, F, N = 1, 2, 4
 ANY = T | F | N
@@ -113,14 +113,6 @@ def _comparison(accepts: Callable[[int], bool]) -> Callable[[Sequence[Term], Bin
     return outcomes
 
 
-def _loose_equal(args: Sequence[Term], bind: Bind) -> int:
-    """Equality between columns of types that are not known: by text, and by number."""
-    left, right = value(args[0], bind), value(args[1], bind)
-    if isinstance(left, str) and isinstance(right, str) and left != right:
-        return F if not (is_number_like(left) and is_number_like(right)) else ANY
-    return _CONDITIONS["="](args, bind)
-
-
 def _null_safe(args: Sequence[Term], bind: Bind) -> int:
     left, right = value(args[0], bind), value(args[1], bind)
     if left is None and right is None:
@@ -218,18 +210,6 @@ def _is_false(args: Sequence[Term], bind: Bind) -> int:
     return (T if outcome & F else 0) | (F if outcome & (T | N) else 0)
 
 
-def _case_truth(args: Sequence[Term], bind: Bind) -> int:
-    """CASE as a condition: (when, then)*, else."""
-    result = 0
-    for at in range(0, len(args) - 1, 2):
-        outcome = truth(args[at], bind)
-        if outcome & T:
-            result |= truth(args[at + 1], bind)
-        if outcome == T:
-            return result
-    return result | truth(args[-1], bind)
-
-
 _CONDITIONS: dict[str, Callable[[Sequence[Term], Bind], int]] = {
     "and": _and,
     "or": _or,
@@ -246,7 +226,6 @@ _CONDITIONS: dict[str, Callable[[Sequence[Term], Bind], int]] = {
     "tuple_in": _tuple_in,
     "is_true": _is_true,
     "is_false": _is_false,
-    "loose_equal": _loose_equal,
 }
 
 
@@ -303,5 +282,3 @@ _SPECIAL: dict[str, Callable[[Sequence[Term], Bind], Guess]] = {
     "cast": _cast,
     "current_date": _today,
 }
-
-_CONDITIONS["case_condition"] = _case_truth

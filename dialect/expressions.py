@@ -80,6 +80,21 @@ def _binary(name: str) -> Callable[[Translator, exp.Expr], Term]:
     return build
 
 
+def _unpadded(left: Term, right: Term) -> Term:
+    """A literal beside a CHAR column: trailing spaces do not count there."""
+    if isinstance(left, Column) and left.type.startswith("char") and isinstance(right, Constant):
+        return Constant(right.value.rstrip(" ")) if isinstance(right.value, str) else right
+    return right
+
+
+def _compared(name: str) -> Callable[[Translator, exp.Expr], Term]:
+    def build(self: Translator, tree: exp.Expr) -> Term:
+        left, right = self.term(tree.this), self.term(tree.args.get("expression"))
+        return call(name, _unpadded(right, left), _unpadded(left, right))
+
+    return build
+
+
 def _equal(self: Translator, tree: exp.Expr) -> Term:
     left, right = self.term(tree.this), self.term(tree.args.get("expression"))
     if isinstance(left, Call) and isinstance(right, Call) and left.name == right.name == "tuple":
@@ -87,7 +102,7 @@ def _equal(self: Translator, tree: exp.Expr) -> Term:
             return ANYTHING
         pairs = zip(left.args, right.args, strict=True)
         return call("and", *(call("=", one, other) for one, other in pairs))
-    return call("=", left, right)
+    return call("=", _unpadded(right, left), _unpadded(left, right))
 
 
 def _arithmetic(name: str) -> Callable[[Translator, exp.Expr], Term]:
@@ -129,6 +144,7 @@ def _between(self: Translator, tree: exp.Expr) -> Term:
         return ANYTHING
     this = self.term(tree.this)
     low, high = self.term(tree.args.get("low")), self.term(tree.args.get("high"))
+    low, high = _unpadded(this, low), _unpadded(this, high)
     return call("and", call(">=", this, low), call("<=", this, high))
 
 
@@ -136,7 +152,7 @@ def _in(self: Translator, tree: exp.Expr) -> Term:
     if tree.args.get("query") or tree.args.get("unnest") or tree.args.get("field"):
         return ANYTHING
     this = self.term(tree.this)
-    members = [self.term(each) for each in tree.expressions]
+    members = [_unpadded(this, self.term(each)) for each in tree.expressions]
     if isinstance(this, Call) and this.name == "tuple":
         return call("tuple_in", this, *members)
     if not members:
@@ -320,12 +336,12 @@ _HANDLERS: dict[type[exp.Expr] | type[None], Callable[[Translator, exp.Expr], Te
     exp.Not: _unary("not"),
     exp.Neg: _unary("negate"),
     exp.EQ: _equal,
-    exp.NEQ: _binary("<>"),
-    exp.LT: _binary("<"),
-    exp.LTE: _binary("<="),
-    exp.GT: _binary(">"),
-    exp.GTE: _binary(">="),
-    exp.NullSafeEQ: _binary("<=>"),
+    exp.NEQ: _compared("<>"),
+    exp.LT: _compared("<"),
+    exp.LTE: _compared("<="),
+    exp.GT: _compared(">"),
+    exp.GTE: _compared(">="),
+    exp.NullSafeEQ: _compared("<=>"),
     exp.NullSafeNEQ: _null_safe_not,
     exp.Between: _between,
     exp.In: _in,

@@ -44,6 +44,9 @@ def _carried(term: Term, rids: frozenset[int], equals: dict[Column, list[Column]
 
 def _same_meaning(column: Column, other: Column, term: Term) -> bool:
     """Whether equal values of the two columns satisfy the condition alike."""
+    padded = column.type.startswith("char") or other.type.startswith("char")
+    if padded and column.type != other.type:
+        return False
     kinds = {family(column.type), family(other.type)}
     if len(kinds) == 1 and kinds <= {"text", "integer", "date", "boolean", "decimal"}:
         return True

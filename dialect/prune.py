@@ -22,6 +22,7 @@ from dialect.terms import (
     call,
     columns_of,
     conjuncts,
+    kind_of,
     replace_columns,
     rids_of,
 )
@@ -145,7 +146,18 @@ class Pruner:
             terms = []
         if len(node.branches) == 1:
             return [(node.branches[0], terms)]
+        terms = [term for term in terms if not self._mixes_types(node, term)]
         return [(branch, self._for_branch(node.rid, branch, terms)) for branch in node.branches]
+
+    def _mixes_types(self, node: SetOp, term: Term) -> bool:
+        """Whether the branches' columns in the condition are converted to a common type."""
+        for column in columns_of(term):
+            if column.rid == node.rid:
+                at = int(column.name)
+                kinds = {kind_of(self._resolver.output_at(each, at)) for each in node.branches}
+                if len(kinds - {""}) > 1:
+                    return True
+        return False
 
     def _for_branch(self, rid: int, branch: Node, terms: list[Term]) -> list[Term]:
         def own(column: Column) -> Term:
@@ -254,6 +266,7 @@ class Pruner:
         choices = []
         for branch in node.branches[:1] if node.keeps_left_only else node.branches:
             terms = self._on_outputs(node.rid, branch)
+            terms = [term for term in terms if not self._mixes_types(node, term)]
             if not terms:
                 return []
             choices.append(call("and", *terms))

@@ -118,6 +118,8 @@ class Resolver:
         stars: list[exp.Expr] = []
         found: list[exp.Expr] = []
         for at, each in enumerate(block.select.expressions):
+            if _is_pattern(each):
+                return ANYTHING
             if _is_star(each):
                 stars.append(each)
             elif name in _names_of(each, at):
@@ -161,6 +163,8 @@ class Resolver:
     def _selected_at(self, block: Block, at: int) -> Term:
         here = 0
         for number, each in enumerate(block.select.expressions):
+            if _is_pattern(each):
+                return ANYTHING
             if not _is_star(each):
                 width = len(_names_of(each, number))
                 if here <= at < here + width:
@@ -209,6 +213,8 @@ class Resolver:
     def _block_columns(self, block: Block) -> tuple[str, ...] | None:
         names: list[str] = []
         for at, each in enumerate(block.select.expressions):
+            if _is_pattern(each):
+                return None
             if not _is_star(each):
                 names.extend(_names_of(each, at))
                 continue
@@ -241,6 +247,15 @@ def _is_star(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Star) or (
         isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)
     )
+
+
+def _is_pattern(tree: exp.Expr) -> bool:
+    """`(ds|hr)?+.+` in backquotes: to Hive, every column that matches; and a changed star."""
+    if isinstance(tree, exp.Star):
+        return any(tree.args.values())
+    if not isinstance(tree, exp.Column) or not isinstance(tree.this, exp.Identifier):
+        return False
+    return bool(tree.this.args.get("quoted")) and any(sign in tree.name for sign in "()*+?|[^$")
 
 
 def _starred(star: exp.Expr, scope: Scope) -> list[Entry]:

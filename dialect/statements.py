@@ -60,7 +60,10 @@ def _multi_insert(context: Context, prefix: list[Token], branches: list[list[Tok
         [*prefix, *_SELECT_ALL] if at is None else [*prefix[:at], *_SELECT_ALL, *prefix[at:]]
     )
     shared = parse(standard(shared_tokens), sql)
-    if not isinstance(shared, exp.Select):
+    beside = {"expressions", "from_", "joins", "laterals", "with_", "kind", "hint"}
+    if not isinstance(shared, exp.Select) or any(
+        value for name, value in shared.args.items() if name not in beside
+    ):
         raise NotUnderstood("FROM .. INSERT of something that is no list of tables")
     builder = context.builder
     writes: list[Write] = []

@@ -73,6 +73,22 @@ def call(name: str, *args: Term) -> Term:
     return ANYTHING if size > MAX_SIZE else Call(name, args, rids, size)
 
 
+def kind_of(term: Term) -> str:
+    """What kind of value a column or constant is: its type's name, cut short; or empty."""
+    if isinstance(term, Column):
+        kind = term.type.partition("(")[0]
+        return "string" if kind in ("varchar", "char") else _WHOLE.get(kind, kind)
+    if isinstance(term, Constant):
+        return _KINDS.get(type(term.value), "")
+    if isinstance(term, Call) and term.name == "cast" and isinstance(term.args[1], Constant):
+        return kind_of(Column(0, "", str(term.args[1].value)))
+    return ""
+
+
+_WHOLE = dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "int")
+_KINDS = {str: "string", int: "int", bool: "boolean", Decimal: "decimal", date: "date"}
+
+
 def rids_of(term: Term) -> frozenset[int]:
     """The scans that a term's columns belong to."""
     if isinstance(term, Call):

@@ -11,8 +11,26 @@ _MAX_DEPTH = 20
 _MAX_LENGTH = 4_000_000
 
 
+# Settings under which the engine reads a text otherwise than we do, and what the text then has.
+_OTHER_LANGUAGE = {
+    "spark.sql.ansi.doublequotedidentifiers": '"',
+    "spark.sql.parser.escapedstringliterals": "\\",
+    "spark.sql.parser.quotedregexcolumnnames": "`",
+}
+
+
+def check_language(sql: str, variables: Mapping[str, str]) -> None:
+    """Refuse what the session's settings give another meaning. Raises NotUnderstood."""
+    for key, value in variables.items():
+        sign = _OTHER_LANGUAGE.get(key.lower()) if key.startswith("spark.sql.") else None
+        if sign is not None and value.strip().lower() == "true" and sign in sql:
+            raise NotUnderstood(f"{key} is set")
+
+
 def substitute(sql: str, variables: Mapping[str, str]) -> str:
     """The text with its variables replaced. Raises NotUnderstood for one that is not known."""
+    if "${" not in sql or variables.get("spark.sql.variable.substitute", "").lower() == "false":
+        return sql
     for _ in range(_MAX_DEPTH):
         if "${" not in sql:
             return sql

@@ -603,3 +603,59 @@ SELECT * FROM a WHERE x = 'it\'s -- not a comment' AND y = "/* nor */"
 -- a name with odd signs
 SELECT * FROM `a` WHERE `x``y` = 1
 --> select; reads d.a
+
+-- a union that converts lets no condition on the column through
+SELECT * FROM (SELECT ds c FROM q UNION ALL SELECT hr FROM p) WHERE c <> '011'
+--> select; reads d.q@*, d.p@*
+
+-- a union of one type does
+SELECT * FROM (SELECT ds c FROM q UNION ALL SELECT ds FROM p) WHERE c = '2020-01-02'
+--> select; reads d.q@[ds=2020-01-02], d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11]
+
+-- columns by a pattern are not known by position
+SELECT * FROM (SELECT `(ds)?+.+` FROM p) WHERE hr = 11
+--> select; reads d.p@*
+
+-- every clause of a shared FROM must be understood
+FROM p WHERE ds = '2020-01-01' INSERT INTO a SELECT k, v
+--> unknown: FROM .. INSERT of something that is no list of tables
+
+-- a join of more than one column, inferred through a chain
+SELECT * FROM p JOIN q ON p.ds = q.ds JOIN (SELECT ds FROM q) r ON r.ds = q.ds WHERE r.ds = '2020-01-01'
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11], d.q@[ds=2020-01-01]
+
+-- a full join infers nothing
+SELECT * FROM p FULL JOIN q ON p.ds = q.ds AND q.ds = '2020-01-01'
+--> select; reads d.p@*, d.q@*
+
+-- not exists infers from the outer side
+SELECT * FROM q WHERE NOT EXISTS (SELECT 1 FROM p WHERE p.ds = q.ds) AND q.ds = '2020-01-02'
+--> select; reads d.q@[ds=2020-01-02], d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11]
+
+-- an IN sub-query under OR is read as a whole
+SELECT * FROM p WHERE ds IN (SELECT ds FROM q) OR hr = 0
+--> select; reads d.p@*, d.q@*
+
+-- a lateral view keeps the conditions on its source
+SELECT * FROM p LATERAL VIEW explode(split(v, ',')) t AS e WHERE ds = '2020-01-01' AND e = 'x'
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- a generated column is not a key of the same name
+SELECT * FROM a LATERAL VIEW explode(split(x, ',')) t AS ds JOIN q ON q.k = t.ds WHERE t.ds = '2020-01-01'
+--> select; reads d.a, d.q@*
+
+-- HAVING on an alias that hides the key
+SELECT upper(ds) AS ds FROM p GROUP BY upper(ds) HAVING ds = '2020-01-01'
+--> select; reads d.p@*
+
+-- create table as with clauses that hold AS
+CREATE TABLE n ROW FORMAT DELIMITED NULL DEFINED AS 'x' STORED AS TEXTFILE AS WITH c AS (SELECT * FROM a) SELECT * FROM c
+--> ctas; reads d.a; new create d.n
+
+-- insert by path
+INSERT OVERWRITE DIRECTORY USING csv OPTIONS (path '/out', sep ';') SELECT * FROM a
+--> insert; reads d.a; paths_written /out
+
+-- a global temporary view is not a table of that name
+SELECT * FROM global_temp.gone
+--> select; reads global_temp.gone
