@@ -1,6 +1,7 @@
 """From a statement's text to a decision, loading from the metastore what it takes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -128,13 +129,14 @@ class Decider:
             known = None
             if isinstance(statement, Known) and statement.cascade:
                 statement = await self._with_contents(statement)
-            tables = tables_needed(statement)
-            wanted = _wanted(statement)
-            if tables and await self.loader.load_facts(tables, wanted):
+            named, wanted = _named(statement), _wanted(statement)
+            if named and await self.loader.load_facts(named, wanted):
                 continue
-            facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
-            decision = route(self._request(statement, session), facts)
-            return Routed(statement, decision, facts, self._versions(statement))
+            with suppress(NotLoaded):  # forgotten again meanwhile
+                tables = tables_needed(statement)
+                facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
+                decision = route(self._request(statement, session), facts)
+                return Routed(statement, decision, facts, self._versions(statement))
         raise Unsettled("The tables of the statement keep changing.")
 
     def _versions(self, statement: Known | Unknown) -> dict[TableRef, object]:
@@ -197,6 +199,15 @@ class Decider:
         """Raises a CausewayError when the metastore cannot be asked."""
         await self.loader.load_database(name)
         return self.snapshot.database_exists(name)
+
+
+def _named(statement: Known | Unknown) -> frozenset[TableRef]:
+    """All that has to be as it was analysed: tables read, views read through, tables written,
+    the missing ones too, since somebody may have made them meanwhile."""
+    if isinstance(statement, Unknown):
+        return frozenset()
+    written = frozenset(write.table for write in statement.writes)
+    return tables_needed(statement) | written | frozenset(statement.views)
 
 
 def _wanted(statement: Known | Unknown) -> dict[TableRef, list[PartitionPredicate]]:
