@@ -243,7 +243,11 @@ def standalone(tmp_path: Path) -> Iterator[str]:
     worker = ["worker.Worker", "--cores", "1", "--memory", "600m", "--webui-port", "0"]
     commands += [[*worker, "--work-dir", str(tmp_path / f"w{n}"), url] for n in (1, 2)]
     running = []
-    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(spark_home())}
+    environment = os.environ | {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_SCALA_VERSION": "2.12",
+    }
     try:
         for number, (name, *rest) in enumerate(commands):
             with (tmp_path / f"{number}.log").open("wb") as log:

@@ -161,7 +161,9 @@ class FakeFiles:
         return any(p == location or p.startswith(inside) for p in (*self.made, *self.content))
 
     def listings(self, locations: Sequence[str]) -> list[Listing | None]:
-        return [self._listing(each) for each in locations]
+        found = [self._listing(each) for each in locations]
+        self.effects.happen("listed")  # what is known now may be wrong from here on
+        return found
 
     def _listing(self, location: str) -> Listing | None:
         if not self.exists(location):

@@ -239,6 +239,59 @@ def test_a_refresh_killed_at_every_point_leaves_no_rubbish_for_ever() -> None:
     assert kills > 15
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("again", [False, True])
+def test_a_write_at_any_point_of_a_copy_never_shows(again: bool) -> None:
+    """Wherever another client's whole write falls, readers see the primary's data or no copy."""
+    struck = []
+    for effect in range(1, 200):
+        world = three()
+        if again:
+            world.copy()
+            world.rewrite("ds=1", a="newer")
+            world.rewrite("ds=2", a="newer")
+        left = effect
+
+        def strike(name: str, world: World = world) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                world.effects.before = lambda name: None
+                # Clients of one process take turns at a table; the other has a test of its own.
+                if name not in ("alter_table", "altered_table", "alter_partitions"):
+                    struck.append(name)
+                    world.rewrite("ds=2", a="racing", c="new")
+
+        world.effects.before, world.effects.watch = strike, world.check
+        world.copy()
+        if left > 0:
+            break
+        world.copy()
+        assert len(world.fresh()) == 3
+    assert {"listed", "file", "noted", "altered_partitions"} <= set(struck)
+
+
+def test_a_write_id_that_a_publication_overwrote_is_made_good() -> None:
+    """Between our read and our alter of a partition: no copy anywhere stays fresh by mistake."""
+    world = three()
+    world.copy()
+    world.rewrite("ds=2", a="newer")
+    pending = iter([True])
+
+    def strike(name: str) -> None:
+        if name == "alter_partitions":
+            for _ in pending:
+                world.rewrite("ds=2", a="racing")
+
+    world.effects.before = strike
+    world.copy()
+    world.effects.before = lambda name: None
+    world.check()
+    world.copy()
+    assert len(world.fresh()) == 3
+    world.check()
+
+
 def test_readers_of_a_replaced_copy_keep_it_for_the_grace() -> None:
     world = three()
     world.copy()
