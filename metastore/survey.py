@@ -96,6 +96,9 @@ def _survey_partitions(
     done = 0
     for batch in batches(names, BATCH):
         for facts in client.get_partition_facts(table.ref, batch):
+            if len(facts.values) != len(keys):
+                found.problems.append(f"{table.ref}: a partition has {len(facts.values)} values")
+                continue
             name = partition_name(zip(keys, facts.values, strict=True))
             _note_partition(found, name, facts.parameters, placement)
         done += len(batch)
