@@ -50,7 +50,7 @@ lifecycle-demo: install ## feeds and processes on two metastores, shown on a ter
 	$(BIN)/python -m bench.lifecycle_demo
 
 oracle: install ## accuracy of the analysis against Hive's own record (shared data)
-	PYTHONPATH=. $(BIN)/python $${CAUSEWAY_SHARED:-../shared}/oracle/score.py bench.oracle:analyze
+	$(BIN)/python -m bench.oracle
 
 golden: install ## write the golden files anew; the diff is the review
 	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/cli/test_errors.py

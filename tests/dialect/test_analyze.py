@@ -1,6 +1,6 @@
 """Golden cases, namespaces, caching, and what must never happen.
 
-`GOLDEN=rewrite pytest tests/dialect/test_analyze.py` writes the answers anew; the diff is the
+`make golden` writes the answers anew; the diff is the
 review.
 """
 
@@ -44,7 +44,7 @@ def test_golden_is_not_empty() -> None:
     assert len({title for title, _, _ in _cases()}) == len(_cases())
 
 
-@pytest.mark.skipif(os.environ.get("GOLDEN") != "rewrite", reason="rewrites the golden file")
+@pytest.mark.skipif(os.environ.get("CAUSEWAY_GOLDEN") != "write", reason="rewrites the golden file")
 def test_rewrite() -> None:
     GOLDEN.write_text(
         "\n".join(
