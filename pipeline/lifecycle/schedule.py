@@ -117,7 +117,7 @@ def of_feed(feed: Feed, scheduled: datetime) -> tuple[Schedule, ...]:
     for source in feed.with_role(Role.SOURCE):
         found.extend(_replication(feed, source, each) for each in feed.with_role(Role.TARGET))
         if (source.sla or feed.sla) is not None:
-            found.append(_watch(feed, source))
+            found.append(_watch(feed, source, scheduled))
     found.extend(_eviction(feed, each, scheduled) for each in feed.clusters)
     return tuple(found)
 
@@ -164,13 +164,16 @@ def _need(feed: Feed, cluster: FeedCluster, name: str, time: datetime) -> Need:
     return Need(name, feed.name, cluster.name, storage, time, feed.availability_flag)
 
 
-def _watch(feed: Feed, source: FeedCluster) -> Schedule:
-    """Waits for the data of a feed that has an agreement, to tell when it is late."""
+def _watch(feed: Feed, source: FeedCluster, scheduled: datetime) -> Schedule:
+    """Waits for the data of a feed that has an agreement, to tell when it is late.
+
+    From when it was scheduled on: what was late before that is no news.
+    """
     sla = source.sla or feed.sla
     low, high = _limits(sla)
     return Schedule(
         key=ScheduleKey(feed.key, Action.WATCH, source.name),
-        calendar=feed.calendar_on(source),
+        calendar=feed.calendar_on(source).starting(scheduled),
         end=source.validity.end,
         parallel=100,
         timeout=_timeout(_feed_timeout(feed), feed.frequency) + (high or timedelta(0)),

@@ -63,7 +63,7 @@ def test_what_killed_servers_began_is_done_by_two_others(tmp_path: Path, seed: i
 
     instances = Store(url).instances(FEED_KEY)
     assert {each.state for each in instances} == {State.SUCCEEDED}
-    assert len(instances) == 6 + 12 + 2  # replications, watches, evictions
+    assert len(instances) == 6 + 6 + 2  # replications, watches, evictions
     ends = Counter(instance for word, instance, _ in lines(log) if word == "end")
     begun = Counter(instance for word, instance, _ in lines(log) if word == "begin")
     # Ended twice only where the report of a finished work died with its server.
