@@ -17,7 +17,7 @@ class Limits:
     idle_seconds: float = 60.0
     negotiation: float = 30.0
     connect: float = 5.0
-    call: float = 60.0
+    call: float = 120.0
     result: float = 3_600.0
     close: float = 5.0
     linger: float = 5.0
