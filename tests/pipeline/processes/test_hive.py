@@ -1,0 +1,106 @@
+"""Hive scripts over a connection that a test plays."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyhive import hive
+from TCLIService.ttypes import TOperationState
+
+from pipeline.lifecycle.errors import LeaseLost
+from pipeline.processes.errors import CannotRun, ScriptFailed
+from pipeline.processes.hive import run_sql
+from tests.pipeline.processes.test_program import Ticket
+
+
+class Session:
+    """A connection and its cursor. `states` are what a statement's polls answer, in turn."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.states: dict[str, list[int]] = {}
+        self.message = "Table or view not found: x"
+        self.cancelled = self.closed = 0
+        self.polled = lambda: None
+        self._left: list[int] = []
+
+    def cursor(self) -> "Session":
+        return self
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def execute(self, statement: str, async_: bool = False) -> None:
+        self.said.append(statement)
+        default = [TOperationState.RUNNING_STATE, TOperationState.FINISHED_STATE]
+        self._left = list(self.states.get(statement, default))
+
+    def poll(self) -> Any:
+        self.polled()
+        state = self._left.pop(0) if len(self._left) > 1 else self._left[0]
+        return SimpleNamespace(operationState=state, errorMessage=self.message)
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    made = Session()
+
+    def connect(host: str, port: int, username: str) -> Session:
+        assert (host, port, username) == ("server", 10000, "ann")
+        return made
+
+    monkeypatch.setattr(hive, "connect", connect)
+    monkeypatch.setattr("pipeline.processes.hive._POLL_SECONDS", 0.01)
+    return made
+
+
+def run(script: str, ticket: Ticket, **values: str) -> str:
+    return run_sql(script, values, "server:10000", "ann", ticket)
+
+
+def test_statements_run_in_one_session_in_order(session: Session) -> None:
+    ticket = Ticket()
+    done = run("SELECT ${a}; SELECT '${hivevar:b}';", ticket, a="1", b="x")
+    assert session.said == ["SET hivevar:a=1", "SET hivevar:b=x", "SELECT 1", "SELECT 'x'"]
+    assert done == "2 statements on server:10000"
+    assert session.closed == 1
+    assert len(ticket.lines) == 2
+
+
+def test_a_failing_statement_ends_the_script_with_the_servers_words(session: Session) -> None:
+    session.states["SELECT 2"] = [TOperationState.RUNNING_STATE, TOperationState.ERROR_STATE]
+    with pytest.raises(ScriptFailed, match="Table or view not found: x"):
+        run("SELECT 1; SELECT 2; SELECT 3", Ticket())
+    assert session.said == ["SELECT 1", "SELECT 2"]
+    assert session.closed == 1
+
+
+def test_an_error_of_the_client_is_told_without_its_wrappings(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status = SimpleNamespace(errorMessage="ParseException: no viable alternative")
+
+    def execute(statement: str, async_: bool = False) -> None:
+        raise hive.OperationalError(SimpleNamespace(status=status))
+
+    monkeypatch.setattr(session, "execute", execute)
+    with pytest.raises(ScriptFailed, match="server:10000: ParseException: no viable"):
+        run("SELEC", Ticket())
+
+
+def test_a_lost_ticket_cancels_what_runs(session: Session) -> None:
+    ticket = Ticket()
+    session.states["SELECT 1"] = [TOperationState.RUNNING_STATE]
+    session.polled = ticket.lose
+    with pytest.raises(LeaseLost):
+        run("SELECT 1; SELECT 2", ticket)
+    assert session.cancelled == 1
+    assert session.said == ["SELECT 1"]
+
+
+def test_an_endpoint_that_is_none() -> None:
+    with pytest.raises(CannotRun, match="is not host:port"):
+        run_sql("SELECT 1", {}, "server", "ann", Ticket())
