@@ -44,6 +44,8 @@ class Operation:
         self.began = asyncio.get_running_loop().time()
         self.result: Local | Remote | None = None
         self.cancelled = False
+        self.closed = False  # by its client; `working`: a statement's task still deals with it
+        self.working = False
         self.learning = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
 

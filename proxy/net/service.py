@@ -5,7 +5,6 @@ without being looked at.
 """
 
 import asyncio
-import logging
 from contextlib import suppress
 
 from conf.errors import CausewayError
@@ -15,7 +14,7 @@ from proxy.net.client import ClientConnection
 from proxy.net.hub import Hub, Owned
 from proxy.net.link import Link
 from proxy.net.operation import Operation, Remote
-from proxy.net.session import Session, cancel_remote
+from proxy.net.session import Session, cancel_remote, close_remote
 from proxy.net.statement import Statement
 from proxy.session import info
 from proxy.session.handles import new_handle, no_such_operation, no_such_session
@@ -52,8 +51,6 @@ from proxy.wire.types import (
     OperationState,
     OperationType,
 )
-
-_log = logging.getLogger(__name__)
 
 
 class Service:
@@ -218,6 +215,7 @@ class Service:
         statement = Statement(
             session, operation, request, hub.decider, hub.copier, hub.limits.linger
         )
+        operation.working = True
         operation.task = self._hub.group.create_task(statement.run())
         if not request.run_async:
             await _until_done(operation)
@@ -280,8 +278,9 @@ class Service:
         remote = operation.cancel()
         if remote is not None:
             await cancel_remote(remote)
-        if isinstance(operation.result, Remote) and operation.result.link.alive:
-            self._hub.group.create_task(_close_remote(operation.result))
+        operation.closed = True
+        if not operation.working:
+            self._hub.group.create_task(close_remote(operation))
 
     async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
         match operation.result:
@@ -353,16 +352,6 @@ async def _started(session: Session, name: str, request: MetadataCall) -> tuple[
     """A metadata call, begun where the session's metadata is."""
     link = await session.link(_metadata_cluster(session))
     return link, await link.call(name, metadata_call(name, link.session, request.arguments))
-
-
-async def _close_remote(remote: Remote) -> None:
-    """The client does not wait for it; what comes next on the session's connection does."""
-    try:
-        await remote.link.close_operation(remote.operation)
-    except (CausewayError, Rejected):
-        pass  # it is gone, which was wanted
-    except Exception:
-        _log.exception("closing an operation failed for a reason of ours")
 
 
 def _fetched_something(data: bytes) -> bytes:

@@ -28,7 +28,7 @@ from proxy.net.facts import Decider
 from proxy.net.limits import DEFAULT
 from proxy.net.link import Link
 from proxy.net.operation import Operation, Remote
-from proxy.net.session import Session, cancel_remote
+from proxy.net.session import Session, cancel_remote, close_remote
 from proxy.session import commands, settings
 from proxy.session.local import Local
 from proxy.session.states import ENDS
@@ -83,6 +83,9 @@ class Statement:
         """Never raises but on cancellation; the operation is at an end afterwards."""
         try:
             await self._run_or_fail()
+            self._operation.working = False
+            if self._operation.closed:
+                await close_remote(self._operation)
             if self._open:
                 await asyncio.sleep(self._linger)
         finally:

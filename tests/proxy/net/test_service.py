@@ -396,6 +396,21 @@ def test_closing() -> None:
     play(scenario)
 
 
+def test_closing_what_still_runs_leaves_nothing_there() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.east.sleeping.add("SELECT long")
+        for wait in (True, False):
+            operation = await client.operation("SELECT long", run_async=True)
+            if wait:
+                await until(lambda: bool(world.east.operations))
+            assert error_of(await client.on("CloseOperation", operation)) is None
+            await until(lambda: not world.east.operations)
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
 def test_a_dead_cluster_is_an_error_and_the_session_goes_on() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
