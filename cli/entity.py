@@ -199,7 +199,7 @@ def _entity(path: Path, data: bytes) -> Entity:
 def _run_update(args: argparse.Namespace) -> int:
     data = _read(args.file, args)
     _entity(args.file, data)
-    print(register.update(open_store(args), key_of(args), data, args.user, lenient))
+    print(register.update(open_store(args), key_of(args), data, args.user, now_of(args), lenient))
     return 0
 
 

@@ -111,8 +111,13 @@ def _refuse(problems: tuple[Problem, ...], source: str) -> None:
         raise BadDocument(problems, source)
 
 
-def update(store: Store, key: EntityKey, data: bytes, user: str, outside: Outside) -> str:
-    """A new definition, which everything that depends on the entity must still agree with."""
+def update(
+    store: Store, key: EntityKey, data: bytes, user: str, now: datetime, outside: Outside
+) -> str:
+    """A new definition, which everything that depends on the entity must still agree with.
+
+    Open instances of schedules that it no longer has are killed.
+    """
     entity = document.read(data)
     book = read_book(store)
     known = find(book, key)
@@ -126,6 +131,13 @@ def update(store: Store, key: EntityKey, data: bytes, user: str, outside: Outsid
     _refuse(tuple(outside(entity, after.world, user)), str(key))
     if not store.put(replace(known, document=data, version=known.version + 1)):
         raise WrongState(f"{key} was changed by someone else just now")
+    kept = {each.key for each in schedules_of(after, key, now)}
+    gone = [
+        each
+        for each in store.instances(key, states=[s for s in State if s.open])
+        if each.key.schedule not in kept
+    ]
+    change_instances(store, gone, Event.KILL, now, user)
     return f"{key} updated"
 
 

@@ -1,5 +1,6 @@
 """What users may do with entities, and what they are told otherwise."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from pipeline.entities.errors import BadDocument, Problem
 from pipeline.entities.model import EntityKey, Kind
 from pipeline.lifecycle import register
+from pipeline.lifecycle.clock import SetClock
 from pipeline.lifecycle.errors import (
     CannotSchedule,
     InUse,
@@ -14,6 +16,8 @@ from pipeline.lifecycle.errors import (
     UnknownEntity,
     WrongState,
 )
+from pipeline.lifecycle.instance import Action
+from pipeline.lifecycle.service import Limits, Service
 from pipeline.lifecycle.states import Event, State
 from pipeline.lifecycle.store import Store
 from tests.pipeline.entities.documents import CLUSTER, FEED, PROCESS
@@ -21,6 +25,7 @@ from tests.pipeline.lifecycle.worlds import (
     FEED_KEY,
     PROCESS_KEY,
     START,
+    FakeActions,
     any_engine,
     no_outside,
     schedule,
@@ -66,7 +71,7 @@ def test_others_are_refused(store: Store) -> None:
     for refused in (
         lambda: register.delete(store, PROCESS_KEY, "bob"),
         lambda: register.suspend(store, FEED_KEY, "bob"),
-        lambda: register.update(store, FEED_KEY, FEED.encode(), "bob", no_outside),
+        lambda: register.update(store, FEED_KEY, FEED.encode(), "bob", START, no_outside),
         lambda: schedule(store, PROCESS_KEY, user="bob"),
         lambda: submit(store, FEED, "bob"),
     ):
@@ -89,14 +94,32 @@ def test_deletion_goes_from_process_to_feed_to_cluster(store: Store) -> None:
 def test_an_update_must_agree_with_dependents(store: Store) -> None:
     shorter = FEED.replace('end="2013-10-26T00:00Z"', 'end="2013-09-24T09:00Z"')
     with pytest.raises(BadDocument, match=r"process summary:10: input: .* outside the validity"):
-        register.update(store, FEED_KEY, shorter.encode(), "ann", no_outside)
+        register.update(store, FEED_KEY, shorter.encode(), "ann", START, no_outside)
     longer = FEED.replace('limit="days(30)"', 'limit="days(60)"')
-    assert register.update(store, FEED_KEY, longer.encode(), "ann", no_outside)
+    assert register.update(store, FEED_KEY, longer.encode(), "ann", START, no_outside)
     stored = store.entity(FEED_KEY)
     assert stored is not None
     assert b"days(60)" in stored.document
     with pytest.raises(WrongState, match="is process summary, not feed clicks"):
-        register.update(store, FEED_KEY, PROCESS.encode(), "ann", no_outside)
+        register.update(store, FEED_KEY, PROCESS.encode(), "ann", START, no_outside)
+
+
+def test_an_update_kills_what_it_no_longer_has(store: Store) -> None:
+    register.delete(store, PROCESS_KEY, "ann")
+    schedule(store, FEED_KEY)
+    clock = SetClock(START + timedelta(hours=1))
+    actions = FakeActions()
+    actions.absent = {START, clock.time}
+    with Service(store, actions, clock, "one", Limits()) as service:
+        service.until_idle(30)
+    at = FEED.index('    <cluster name="c2"')
+    end = FEED.index("</cluster>", at) + len("</cluster>\n")
+    lone = FEED[:at] + FEED[end:]
+    register.update(store, FEED_KEY, lone.encode(), "ann", clock.time, no_outside)
+    states = {(e.key.schedule.action, e.state) for e in store.instances(FEED_KEY)}
+    assert (Action.REPLICATE, State.KILLED) in states
+    assert (Action.REPLICATE, State.WAITING) not in states
+    assert (Action.WATCH, State.WAITING) in states
 
 
 def test_the_life_of_an_entity(store: Store) -> None:
