@@ -67,10 +67,10 @@ class Placement:
     """Primary cluster and copies of one object. The primary's location is the object's own.
 
     `open` are the running writes that cover it; they and the copies are in order of their names,
-    so that equal facts are equal however they came about. A partition also has its table's write id in
-    `table_write`. `facts`, of tables alone, changes with the facts of any partition. `uniform`, of
-    tables alone, promises that every partition has the table's
-    primary and no copies; whoever gives a partition facts of its own drops it first.
+    so that equal facts are equal however they came about. A partition also has its table's write
+    id in `table_write`. `facts`, of tables alone, changes with the facts of any partition.
+    `uniform`, of tables alone, promises that every partition has the table's primary and no
+    copies; whoever gives a partition facts of its own drops it first.
     """
 
     primary: ClusterName
