@@ -1,0 +1,79 @@
+"""`causeway up` as a user has it: one command, sample data, an end that leaves nothing running."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyhive import hive
+
+from tests.e2e.conftest import rows
+
+pytestmark = pytest.mark.e2e
+
+CITIES = "SELECT city, count(*) FROM sample.customers GROUP BY city ORDER BY city"
+LIMIT = 300.0  # seconds
+
+
+@contextmanager
+def _up(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
+    """The process once it says how to connect, and what it said."""
+    words = [sys.executable, "-m", "cli.main", "up", "--clusters", "solo", "--port", "0"]
+    words += ["--dir", str(folder)]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            told: list[str] = []
+            for line in process.stdout:
+                told.append(line)
+                if line.startswith("Ctrl-C"):
+                    break
+            yield process, told
+        finally:
+            process.kill()
+
+
+def _query(folder: Path, *statements: str) -> list[tuple[Any, ...]]:
+    proxy = json.loads((folder / "endpoints.json").read_text())["proxy"]
+    with closing(hive.connect(proxy["host"], proxy["port"])) as connection:
+        return rows(connection.cursor(), *statements)
+
+
+def _left(folder: Path) -> list[str]:
+    """Processes that still have the folder in their command, once they had time to go."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+        left = [line for line in found.stdout.splitlines() if str(folder) in line]
+        if not left:
+            return []
+        time.sleep(0.2)
+    return left
+
+
+def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> None:
+    folder = tmp_path / "a folder"
+    with _up(folder) as (process, told):
+        assert any("beeline -u jdbc:hive2://127.0.0.1:" in line for line in told), told
+        assert sum("sample." in line for line in told) == 3
+        cities = _query(folder, CITIES)
+        assert len(cities) == 3
+        _query(folder, "CREATE TABLE sample.mine AS SELECT 7 AS seven")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 0
+    assert _left(folder) == []
+    assert not (folder / "endpoints.json").exists()
+    with _up(folder) as (process, told):
+        assert _query(folder, CITIES) == cities
+        assert _query(folder, "SELECT seven FROM sample.mine") == [(7,)]
+        os.kill(process.pid, signal.SIGKILL)
+    assert _left(folder) == []
