@@ -4,7 +4,8 @@ A condition on one key is tried once per distinct value; one on several is first
 key, the others left open, and then on the partitions that remain.
 """
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import product
@@ -12,7 +13,7 @@ from itertools import product
 from conf.partitions import PartitionKey, PartitionSet
 from dialect.evaluate import TODAY, Bind, T, truth
 from dialect.statement import ALL, PartitionPredicate
-from dialect.terms import Call, Column, Constant, Members, Term, columns_of
+from dialect.terms import Call, Column, Constant, Members, Term, columns_of, conjuncts
 from dialect.values import DEFAULT_PARTITION, INTEGERS, MAYBE, Guess, family, stored
 
 
@@ -32,7 +33,7 @@ class Conditions:
         return sorted(rows or ())
 
     def _select(self, partitions: PartitionSet, day: date | None) -> range | list[int]:
-        allowed: list[set[int] | None] = [None] * len(partitions.keys)
+        allowed: list[set[str] | None] = [None] * len(partitions.keys)
         several: list[Term] = []
         for term in self.terms:
             keys = _positions(term, partitions.keys)
@@ -43,9 +44,9 @@ class Conditions:
             if len(keys) > 1:
                 several.append(term)
         rows = _rows(partitions, allowed)
-        if not several:
-            return rows
-        return [row for row in rows if _row_passes(partitions, row, several, day)]
+        for term in several:
+            rows = _filtered(partitions, rows, term, day)
+        return rows
 
     def required(self, key: str) -> frozenset[str] | None:
         found: frozenset[str] | None = None
@@ -94,25 +95,58 @@ def _narrow(
     key: int,
     term: Term,
     day: date | None,
-    allowed: list[set[int] | None],
+    allowed: list[set[str] | None],
 ) -> None:
     """Leave out the values of one key that make the condition impossible."""
-    before = allowed[key]
     name, kind = partitions.keys[key].name.lower(), partitions.keys[key].type
+    candidates: Iterable[str] | None = allowed[key]
+    if candidates is None:
+        candidates = partitions.distinct(key)
+    texts = _required(term, name) if family(kind) == "text" else None
+    if texts is not None:
+        before = allowed[key]
+        candidates = [
+            text
+            for text in texts
+            if partitions.rows_with(key, text) and (before is None or text in before)
+        ]
+    plain = _plain_comparison(term, kind)
+    if plain is not None:
+        allowed[key] = {text for text in candidates if plain(text)}
+        return
     values: dict[str, Guess] = {}
     bind = _bound(values, day)
     kept = set()
-    for number, text in enumerate(partitions.distinct(key)):
-        if before is not None and number not in before:
-            continue
+    for text in candidates:
         for guess in _meanings(text, kind):
             values[name] = guess
             if truth(term, bind) & T:
-                kept.add(number)
+                kept.add(text)
     allowed[key] = kept
 
 
-def _rows(partitions: PartitionSet, allowed: list[set[int] | None]) -> range | list[int]:
+_COMPARISONS: dict[str, Callable[[str, str], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _plain_comparison(term: Term, kind: str) -> Callable[[str], bool] | None:
+    """`key < 'text'` of a text key, without the detour over terms: days are many."""
+    if kind != "string" or not isinstance(term, Call) or term.name not in _COMPARISONS:
+        return None
+    left, right = term.args
+    if not (isinstance(left, Column) and isinstance(right, Constant)):
+        return None
+    limit, compare = right.value, _COMPARISONS[term.name]
+    if not isinstance(limit, str):
+        return None
+    return lambda text: compare(text, limit)
+
+
+def _rows(partitions: PartitionSet, allowed: list[set[str] | None]) -> range | list[int]:
     rows: set[int] | None = None
     order = sorted(
         (len(kept), key)
@@ -120,13 +154,27 @@ def _rows(partitions: PartitionSet, allowed: list[set[int] | None]) -> range | l
         if kept is not None and len(kept) < len(partitions.distinct(key))
     )
     for _, key in order:
-        kept = allowed[key] or set()
-        distinct = partitions.distinct(key)
         found: set[int] = set()
-        for number in kept:
-            found.update(partitions.rows_with(key, distinct[number]))
+        for text in allowed[key] or ():
+            found.update(partitions.rows_with(key, text))
         rows = found if rows is None else rows & found
     return range(len(partitions)) if rows is None else sorted(rows)
+
+
+# Up to so many partitions are tried one by one; of more, a disjunction is taken apart.
+_FEW = 1_000
+
+
+def _filtered(
+    partitions: PartitionSet, rows: range | list[int], term: Term, day: date | None
+) -> list[int]:
+    """The rows that may satisfy a condition on several keys."""
+    if len(rows) > _FEW and isinstance(term, Call) and term.name == "or":
+        found: set[int] = set()
+        for arm in term.args:
+            found.update(Conditions(tuple(conjuncts(arm)))._select(partitions, day))
+        return [row for row in rows if row in found]
+    return [row for row in rows if _row_passes(partitions, row, [term], day)]
 
 
 def _row_passes(
