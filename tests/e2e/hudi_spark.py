@@ -53,9 +53,11 @@ class HudiSpark:
             pytest.skip(f"no Hudi bundle: {fault}")
 
     def close(self) -> None:
-        assert self._process.stdin
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(60)
+        self._process.stdout.close()
         os.close(self._log)
 
 
