@@ -53,7 +53,7 @@ class _Masked(dict[str, str]):
     """The test driver's own variables (its folders), which the data set does not keep."""
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or str(name).startswith(("system:", "hiveconf:"))
+        return super().__contains__(name) or str(name).startswith(("system:", "hive."))
 
     def __missing__(self, name: str) -> str:
         return f"/masked/{name}"

@@ -30,7 +30,7 @@ def _use(context: Context) -> Known:
     if len(names) != 1:
         raise NotUnderstood("USE of another catalog")
     if names[0] == "spark_catalog":
-        return context.known("use", effect=UseDatabase("default"))
+        return context.known("use")  # the catalog that it is in: the database stays
     return context.known("use", effect=UseDatabase(names[0]))
 
 

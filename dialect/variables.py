@@ -45,9 +45,7 @@ def substitute(sql: str, variables: Mapping[str, str]) -> str:
 
 def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
     prefix, name = found.group(1), found.group(2)
-    names = [name] if prefix is None else [f"{prefix}:{name}"]
-    if prefix in _PREFIXES:
-        names += [f"{prefix}.{name}", name]
+    names = [name] if prefix is None or prefix in _PREFIXES else [f"{prefix}:{name}"]
     for each in (*names, f"hivevar:{name}"):
         if each in variables:
             return variables[each]

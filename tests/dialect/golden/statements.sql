@@ -176,7 +176,7 @@ SELECT * FROM d.tv
 --> select; reads d.tv
 
 -- variables
-SELECT * FROM ${hivevar:table} WHERE ds = '${day}' AND hr = ${spark:x}
+SELECT * FROM ${hivevar:table} WHERE ds = '${day}' AND hr = ${spark.x}
 --> select; reads d.p@[]
 
 -- an unknown variable
@@ -659,3 +659,7 @@ INSERT OVERWRITE DIRECTORY USING csv OPTIONS (path '/out', sep ';') SELECT * FRO
 -- a global temporary view is not a table of that name
 SELECT * FROM global_temp.gone
 --> select; reads global_temp.gone
+
+-- use the catalog that it is in
+USE spark_catalog
+--> use
