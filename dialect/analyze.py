@@ -1,5 +1,6 @@
 """The way in: a statement's text to what it reads and writes."""
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -126,6 +127,9 @@ def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
     return answer
 
 
+FAILED = "the analysis failed on it"
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """An answer and what it depended on beside the text and the database."""
@@ -163,6 +167,10 @@ def _analyze(text: str, builder: Builder) -> Known | Unknown:
         return Unknown(error.why, _may_write(tokens))
     except RecursionError:
         return Unknown("it is nested too deep", _may_write(tokens))
+    except Exception:
+        # A fault of ours in one statement must not end a session; the log has it.
+        logging.getLogger(__name__).exception("the analysis failed")
+        return Unknown(FAILED, _may_write(tokens))
     return replace(known, explain=True, effect=None) if explain else known
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from conf.names import TableRef
 from conf.tables import TableInfo
-from dialect.analyze import analyze
+from dialect.analyze import FAILED, analyze
 from dialect.cluster_grammar import parse
 from dialect.statement import Known, Namespace, Unknown
 from tests.dialect.catalogs import TestCatalog
@@ -20,6 +20,7 @@ class _Nothing:
 def _analyze(sql: str) -> Known | Unknown:
     answer = analyze(sql, Namespace(), _Nothing())
     assert isinstance(answer, Known | Unknown)
+    assert not isinstance(answer, Unknown) or answer.why != FAILED
     return answer
 
 
@@ -160,7 +161,8 @@ WORDS = [
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
 def test_any_words_have_an_answer(sql: str) -> None:
-    analyze(sql, Namespace("d", {"x": "1"}), TestCatalog())
+    answer = analyze(sql, Namespace("d", {"x": "1"}), TestCatalog())
+    assert getattr(answer, "why", "") != FAILED
     parse(sql, in_use=True)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from conf.names import TableRef
 from conf.tables import TableInfo, ViewText
-from dialect.analyze import analyze
+from dialect.analyze import FAILED, analyze
 from dialect.statement import Known, Namespace, Needs, Unknown
 from tests.dialect.catalogs import TABLES, TestCatalog, written
 
@@ -109,3 +109,15 @@ def test_unknown_may_write_unless_no_word_can() -> None:
     assert isinstance(writing, Unknown)
     assert not harmless.writing
     assert writing.writing
+
+
+def test_a_fault_of_ours_is_unknown_and_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_context: object) -> Known:
+        raise KeyError("ours")
+
+    monkeypatch.setattr("dialect.analyze.statement", broken)
+    answer = analyze("SELECT 'a fault of ours'", NAMESPACE, TestCatalog())
+    assert answer == Unknown(FAILED, writing=False)
+    assert "ours" in caplog.text
