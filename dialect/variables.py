@@ -13,17 +13,16 @@ _MAX_LENGTH = 4_000_000
 
 # Settings under which the engine reads a text otherwise than we do, and what the text then has.
 _OTHER_LANGUAGE = {
-    "spark.sql.ansi.doublequotedidentifiers": '"',
-    "spark.sql.parser.escapedstringliterals": "\\",
-    "spark.sql.parser.quotedregexcolumnnames": "`",
+    "spark.sql.ansi.doubleQuotedIdentifiers": '"',
+    "spark.sql.parser.escapedStringLiterals": "\\",
+    "spark.sql.parser.quotedRegexColumnNames": "`",
 }
 
 
 def check_language(sql: str, variables: Mapping[str, str]) -> None:
     """Refuse what the session's settings give another meaning. Raises NotUnderstood."""
-    for key, value in variables.items():
-        sign = _OTHER_LANGUAGE.get(key.lower()) if key.startswith("spark.sql.") else None
-        if sign is not None and value.strip().lower() == "true" and sign in sql:
+    for key, sign in _OTHER_LANGUAGE.items():
+        if variables.get(key, "").strip().lower() == "true" and sign in sql:
             raise NotUnderstood(f"{key} is set")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dialect.errors import NotUnderstood
-from dialect.variables import substitute
+from dialect.variables import check_language, substitute
 
 VARIABLES = {"x": "1", "hivevar:y": "2", "spark.z": "3", "a": "${b}", "b": "4", "loop": "${loop}l"}
 
@@ -28,3 +28,15 @@ def test_put_in_place(text: str, result: str) -> None:
 def test_not_understood(text: str) -> None:
     with pytest.raises(NotUnderstood):
         substitute(text, VARIABLES)
+
+
+def test_settings_that_change_the_language() -> None:
+    settings = {"spark.sql.ansi.doubleQuotedIdentifiers": "TRUE"}
+    check_language("SELECT 'x'", settings)
+    check_language('SELECT "x"', {"spark.sql.ansi.doubleQuotedIdentifiers": "false"})
+    with pytest.raises(NotUnderstood):
+        check_language('SELECT "x"', settings)
+
+
+def test_substitution_may_be_off() -> None:
+    assert substitute("${x}", {"spark.sql.variable.substitute": "false", "x": "1"}) == "${x}"
