@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, default=1000)
     parser.add_argument("--rerun", type=int, default=10_000)
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="causeway-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="causeway-copy-bench-") as folder:
         if args.metadata:
             metadata(Path(folder), args.partitions, args.rerun)
         else:
