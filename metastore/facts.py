@@ -107,18 +107,37 @@ class Facts:
     ) -> int:
         """Applies the change to those of the named partitions that exist; how many it changed.
 
-        The table's promise to be uniform is dropped before, its `facts` id renewed after.
+        The table's promise to be uniform ends before, its `facts` id is renewed before and after.
+        Raises ChangedMeanwhile when someone else changed the same: their copies are stale then.
         """
-        table, placed = self.table(ref)
-        if placed.uniform:
-            placed = self._announce(ref)
-        changed = 0
+        table, _ = self.table(ref)
+        before = self._announce(ref)
+        changed: list[str] = []
         for batch in batches(names, BATCH):
-            changed += self._change_batch(table, placed, batch, change)
+            changed += self._change_batch(table, before, batch, change)
             progress(len(batch))
         if changed:
-            self._announce(ref)
-        return changed
+            self._settle(table, before, changed)
+        return len(changed)
+
+    def _settle(self, table: Table, before: Placement, changed: list[str]) -> None:
+        """What we wrote back may have taken away an id that a write gave to these partitions.
+
+        Such a write has left its mark or changed the table's ids. They get another id then, so
+        that no copy passes for fresh.
+        """
+        _, now = self.table(table.ref)
+        crossed = (now.write, now.facts) != (before.write, before.facts)
+        doubtful = [
+            name for name in changed if crossed or any(mark.covers(name) for mark in now.open)
+        ]
+        if doubtful:
+            self._rewrite(table, now, doubtful, new_id())
+        self._announce(table.ref)
+        if doubtful and (crossed or not set(now.open) <= set(before.open)):
+            raise ChangedMeanwhile(
+                f"{table.ref} changed meanwhile: copies of {len(doubtful)} partitions are stale."
+            )
 
     def _announce(self, ref: TableRef) -> Placement:
         """Partition facts are about to change or did."""
@@ -131,8 +150,10 @@ class Facts:
         placed: Placement,
         names: Collection[str],
         change: Callable[[str, Placement], Placement],
-    ) -> int:
-        altered = []
+    ) -> list[str]:
+        """The names of those that it changed."""
+        altered: list[Partition] = []
+        changed: list[str] = []
         for partition in self.client.get_partitions(table.ref, names):
             name = partition.name(table)
             placement = self.partition_placement(partition, name, table, placed)
@@ -140,9 +161,10 @@ class Facts:
             if wanted != placement:
                 partition.parameters = replace_placement(partition.parameters, wanted)
                 altered.append(partition)
+                changed.append(name)
         if altered:
             self.client.alter_partitions(table.ref, altered)
-        return len(altered)
+        return changed
 
     # writes
 
@@ -165,7 +187,10 @@ class Facts:
         ends any copy of a partition which has begun but is not published.
         """
         next_id = new_id()
-        rewritten = names is not None and self._rewrite(ref, names, next_id)
+        table, placed = self.table(ref)
+        rewritten = names is not None and not placed.uniform
+        if rewritten and names is not None:
+            self._rewrite(table, placed, names, next_id)
         ended = False
 
         def change(old: Placement) -> Placement:
@@ -180,14 +205,12 @@ class Facts:
 
         return self.change_table(ref, change)
 
-    def _rewrite(self, ref: TableRef, names: Collection[str], next_id: str) -> bool:
-        """Gives the partitions a new write id, unless none of the table's has facts of its own."""
-        table, placed = self.table(ref)
-        if placed.uniform:
-            return False
+    def _rewrite(
+        self, table: Table, placed: Placement, names: Collection[str], next_id: str
+    ) -> None:
+        """Gives the partitions a new write id: their copies are stale."""
         for batch in batches(names, BATCH):
             self._change_batch(table, placed, batch, lambda _, old: old.rewritten(next_id))
-        return True
 
     def claim(self, ref: TableRef, cluster: ClusterName) -> Placement:
         """A table just created belongs to `cluster` unless it names its primary (DC-R8)."""

@@ -5,7 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from conf.names import ClusterName, TableRef
-from conf.placement import Copy, Placement, read_placement, write_placement
+from conf.placement import (
+    Copy,
+    Placement,
+    read_partition_placement,
+    read_placement,
+    write_placement,
+)
 from metastore.errors import ChangedMeanwhile, UnreadableFacts
 from metastore.facts import ATTEMPTS, Facts, table_lock
 from metastore.hms.client import HmsClient
@@ -102,6 +108,32 @@ def test_facts_of_partitions_renew_the_tables_id(metastore: FakeMetastore, facts
         facts.change_partitions(REF, ["ds=1"], lambda _, old, of=of: old.with_copy(_copy(C2, of)))
         ids.append(_stored(metastore).facts)
     assert len(set(ids)) == 3
+
+
+def test_a_write_that_crosses_a_change_leaves_no_fresh_copy(
+    metastore: FakeMetastore, facts: Facts
+) -> None:
+    """Our alter sends back the id that the partition had before the write ended."""
+    own = write_placement(Placement(C1).with_copy(_copy(C2, "0/0")))
+    metastore.add(_table(parted=True), ("ds=1", own))
+    crossing = []
+
+    def write(method: str) -> None:
+        if method == "alter_partitions_with_environment_context" and not crossing:
+            crossing.append(method)
+            with HmsClient([metastore.endpoint], 10) as client:
+                other = Facts(client, C1)
+                other.open_write(REF, "w", ["ds=1"], 0, "other")
+                other.close_write(REF, "w", ["ds=1"])
+
+    metastore.before = write
+    with pytest.raises(ChangedMeanwhile):
+        facts.change_partitions(REF, ["ds=1"], lambda _, old: old.with_copy(_copy(C3, old.version)))
+    assert crossing
+    table = _stored(metastore)
+    parameters = Partition(metastore.partitions[REF]["ds=1"]).parameters
+    holders = read_partition_placement(parameters, table, "ds=1").holders()
+    assert holders.fresh == frozenset()
 
 
 def test_the_end_of_a_write_whose_mark_vanished(metastore: FakeMetastore, facts: Facts) -> None:
