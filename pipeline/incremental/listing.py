@@ -107,6 +107,8 @@ def _snapshot(table: Table, wanted: Sequence[str], flags: Flags) -> list[FileSta
     visible = table.timeline.committed()
     if not commits and not (flags.pending and pending):
         return []
+    if flags.as_of and not flags.pending and flags.as_of < table.earliest_retained():
+        raise BadRange(f"{table.base} as of {flags.as_of} was cleaned.")
     as_of = flags.as_of or max({i.requested for i in commits} | pending)
     gone = replaced_groups(table, commits, as_of)
 

@@ -64,6 +64,15 @@ def parse_commit(content: bytes, name: str) -> CommitMetadata:
         raise DamagedTimeline(f"cannot read the commit {name}: {fault!r}.") from fault
 
 
+def earliest_retained(content: bytes, name: str) -> str:
+    """Request time of the oldest commit whose files a completed clean left alone; empty when the
+    clean goes by versions of files. Raises DamagedTimeline."""
+    try:
+        return str(_record(content).get("earliestCommitToRetain") or "")
+    except (ValueError, TypeError, EOFError, StopIteration, IndexError) as fault:
+        raise DamagedTimeline(f"cannot read the clean {name}: {fault!r}.") from fault
+
+
 def _record(content: bytes) -> dict[str, Any]:
     if content[:4] == _AVRO:
         record = next(fastavro.reader(io.BytesIO(content)))

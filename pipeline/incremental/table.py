@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from pipeline.incremental.errors import MissingPath, NotAHudiTable, UnsupportedTable
-from pipeline.incremental.metadata import CommitMetadata, parse_commit
+from pipeline.incremental.metadata import CommitMetadata, earliest_retained, parse_commit
 from pipeline.incremental.storage import FileStatus, Storage
 from pipeline.incremental.timeline import Instant, Timeline, parse_timeline
 
@@ -79,6 +79,15 @@ class Table:
             path = f"{timeline_folder(self.base, self.properties)}/{instant.file}"
             self._commits[instant.file] = parse_commit(self.storage.read(path), instant.file)
         return self._commits[instant.file]
+
+    def earliest_retained(self) -> str:
+        """The oldest commit whose files the last clean left alone; empty when it does not say."""
+        cleans = [i for i in self.timeline.instants if i.action == "clean" and i.completed]
+        if not cleans:
+            return ""
+        file = cleans[-1].file
+        folder = timeline_folder(self.base, self.properties)
+        return earliest_retained(self.storage.read(f"{folder}/{file}"), file)
 
     def partitions(self, under: str = "") -> Iterator[str]:
         """Every partition at or below a folder relative to the table, by listing folders."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.incremental.archive import open_for_changes
+from pipeline.incremental.errors import BadRange
 from pipeline.incremental.listing import list_status
 from pipeline.incremental.plan import plan
 from pipeline.incremental.read import changed_rows
@@ -69,6 +70,13 @@ def check_listing(spark: HudiSpark, table: Table) -> int:
         cases += [(paths, consuming(table, start, most)) for most in ("1", "2", "-1")]
     cases += [(paths, {f"hoodie.{table.name}.consume.commit": r}) for r in requests]
     for where, conf in cases:
+        as_of = conf.get(f"hoodie.{table.name}.consume.commit", "9")
+        if as_of < table.earliest_retained():
+            with pytest.raises(BadRange):
+                list_status(where, conf)
+            with pytest.raises(RuntimeError, match="Cleaner cleaned up"):
+                spark("list_status", paths=where, conf=conf)
+            continue
         ours = sorted([f.path, f.length] for f in list_status(where, conf))
         assert ours == spark("list_status", paths=where, conf=conf), conf
     return len(cases)

@@ -153,6 +153,17 @@ def test_replaced_groups_are_left_out_from_their_replacement_on(fake_table):
     assert [f.name[0] for f in every] == ["c"]
 
 
+def test_a_past_state_that_was_cleaned_is_refused(fake_table):
+    table = fake_table("trips")
+    table.commit("100", [(DAY, "a")])
+    table.commit("200", [(DAY, "a")])
+    (table.timeline / "300.clean").write_text('{"earliestCommitToRetain": "200"}')
+    with pytest.raises(BadRange, match="cleaned"):
+        list_status([table.path], {"hoodie.trips.consume.commit": "100"})
+    kept = list_status([table.path], {"hoodie.trips.consume.commit": "200"})
+    assert by_commit(kept) == {"200": 1}
+
+
 def test_names_with_a_database(fake_table):
     table = fake_table("trips")
     table.commit("100", [(DAY, "a")])
