@@ -93,8 +93,13 @@ def commit(base: Path, instant: str, partitions: list[str], rows: int, changed: 
         ]  # fmt: skip
         columns = [pa.array(column) for column in zip(*data, strict=True)]
         pq.write_table(pa.Table.from_arrays(columns, schema=SCHEMA), folder / name)
-        stat = {"fileId": f"{partition[2:]}-0", "path": f"{partition}/{name}", "numWrites": rows,
-                "partitionPath": partition, "fileSizeInBytes": (folder / name).stat().st_size}  # fmt: skip
+        stat = {
+            "fileId": f"{partition[2:]}-0",
+            "path": f"{partition}/{name}",
+            "numWrites": rows,
+            "partitionPath": partition,
+            "fileSizeInBytes": (folder / name).stat().st_size,
+        }
         stats[partition] = [stat]
     fields = [{"name": name, "type": ["null", "string"], "default": None} for name in COLUMNS]
     schema = {"type": "record", "name": "row", "fields": fields}
