@@ -1,6 +1,6 @@
 """PrimaryCluster and SecondaryClusters of StorageDescriptor (DC-S1), to bytes and back.
 
-idl/causeway_metastore.thrift describes them. They are derived from an object's parameters
+metastore/idl/causeway_metastore.thrift describes them. They are derived from an object's parameters
 whenever a client asks by cluster, and taken apart again when it sends them.
 """
 

@@ -21,7 +21,7 @@ from tests.metastore.net.writable import C1, C2, WritableMetastore, views
 
 CASES = [(name, C2) for name in sorted(methods())]
 CASES += [(name, C1) for name in sorted(methods()) if methods()[name].act is not Act.RELAY]
-IDL = Path(__file__).parents[3] / "idl"
+IDL = Path(__file__).parents[3] / "metastore" / "idl"
 
 
 class Recording(WritableMetastore):
