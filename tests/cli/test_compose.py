@@ -16,7 +16,7 @@ SERVICES = set(
 
 
 def test_every_address_is_a_service() -> None:
-    settings = load(ROOT / "deploy" / "causeway.toml")
+    settings = load(ROOT / "conf" / "containers" / "causeway.toml")
     hosts = {each.host for each in settings.metastores}
     hosts |= {each.host for each in settings.views.values()}
     for cluster in settings.topology.clusters.values():
@@ -27,11 +27,11 @@ def test_every_address_is_a_service() -> None:
 
 
 def test_each_thrift_server_has_its_own_clusters_view() -> None:
-    settings = load(ROOT / "deploy" / "causeway.toml")
+    settings = load(ROOT / "conf" / "containers" / "causeway.toml")
     for name, view in settings.views.items():
-        site = properties(ROOT / "deploy" / name / "hive-site.xml")
+        site = properties(ROOT / "conf" / "containers" / name / "hive-site.xml")
         assert site["hive.metastore.uris"] == f"thrift://{view}"
-        text = (ROOT / "deploy" / name / "spark-defaults.conf").read_text()
+        text = (ROOT / "conf" / "containers" / name / "spark-defaults.conf").read_text()
         spark = dict(line.split(" ", 1) for line in text.splitlines())
         warehouse = settings.topology.clusters[name].filesystem
         assert spark["spark.sql.warehouse.dir"] == warehouse
@@ -40,13 +40,13 @@ def test_each_thrift_server_has_its_own_clusters_view() -> None:
 
 
 def test_what_is_mounted_exists() -> None:
-    mounted = re.findall(r"- \./(deploy[^:]*):", COMPOSE)
+    mounted = re.findall(r"- \./(conf/containers[^:]*):", COMPOSE)
     assert len(mounted) >= 4
     assert [path for path in mounted if not (ROOT / path).exists()] == []
 
 
 def test_the_metastore_uses_the_database_of_the_compose_file() -> None:
-    site = ElementTree.parse(ROOT / "deploy" / "metastore" / "hive-site.xml")
+    site = ElementTree.parse(ROOT / "conf" / "containers" / "metastore" / "hive-site.xml")
     told = {each.findtext("name"): each.findtext("value") for each in site.iter("property")}
     assert told["javax.jdo.option.ConnectionURL"] == "jdbc:postgresql://postgres:5432/metastore"
     assert f"POSTGRES_PASSWORD: {told['javax.jdo.option.ConnectionPassword']}" in COMPOSE
