@@ -43,8 +43,11 @@ slow: install ## tests that take seconds but no server
 e2e: install $(GUARD) ## tests on the real stack
 	$(BIN)/pytest -m e2e
 
-bench: install ## one table of measurements, all from one run
+bench: install ## measurements, each paired with the direct way: queries, copies, Hudi pulls
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.copy
+	$(BIN)/python -m bench.copy --metadata
+	$(BIN)/python -m bench.incremental
 
 lifecycle-demo: install ## feeds and processes on two metastores, shown on a terminal
 	$(BIN)/python -m bench.lifecycle_demo
