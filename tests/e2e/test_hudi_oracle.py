@@ -22,6 +22,8 @@ pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).parents[2]
 SHARED = Path(os.environ.get("CAUSEWAY_SHARED", ROOT.parent / "shared")) / "hudi"
 ZIPS = sorted(SHARED.glob("*.zip"))
+# Spark's own incremental query fails on the files of these two, so there is nothing to equal.
+UNREADABLE_TO_SPARK = ("timebasedkeygen_epochmillis", "timebasedkeygen_unixtimestamp")
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,15 @@ def check_listing(spark: HudiSpark, table: Table) -> int:
     return len(cases)
 
 
+def replaced_after(table: Table, until: str | None) -> bool:
+    """Whether a later commit replaced files: Spark then leaves out of a past range what was
+    replaced after its end, and a puller that stopped there would never see it; we return it.
+    """
+    timeline = table.timeline
+    later = (i for i in timeline.commits if until is not None and timeline.key(i) > until)
+    return any(each.action == "replacecommit" for each in later)
+
+
 def check_changes(spark: HudiSpark, table: Table, most: int) -> int:
     """Some ranges of the history: both our paths against Spark's incremental query."""
     keys = ["000", *(table.timeline.key(i) for i in table.timeline.commits)]
@@ -92,7 +103,11 @@ def check_changes(spark: HudiSpark, table: Table, most: int) -> int:
         if plan(table, since, until).fallback:
             continue
         theirs = spark("incremental", base=table.base, since=since, until=until)
-        assert as_text(table, since, until) == only_keys(theirs), (since, until)
+        ours = as_text(table, since, until)
+        if replaced_after(table, until):
+            assert all(row in ours for row in only_keys(theirs)), (since, until)
+        else:
+            assert ours == only_keys(theirs), (since, until)
         if since == "000":
             assert spark("changed", base=table.base, since="0", until=until) == theirs
     return len(chosen)
@@ -108,7 +123,8 @@ def test_the_real_tables_are_there() -> None:
 def test_real_table(spark: HudiSpark, archive: Path, tmp_path: Path) -> None:
     table = unpacked(archive, tmp_path)
     assert check_listing(spark, table) >= 3
-    if table.has_commit_times and table.timeline.commits:
+    readable = not archive.stem.endswith(UNREADABLE_TO_SPARK)
+    if readable and table.has_commit_times and table.timeline.commits:
         assert check_changes(spark, table, most=2) >= 2
 
 
