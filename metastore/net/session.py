@@ -32,6 +32,7 @@ log = logging.getLogger("causeway.view")
 MAX_REQUEST = 128 * 1024 * 1024  # bytes
 LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
 USE_CLUSTER, CHANGES, FORGET = "use_cluster", "causeway_changes", "causeway_forget"
+GOODBYE = "shutdown"  # fb303's, one way: a client says it before it closes, and nobody replies
 _OWN = {name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER,)}
 
 
@@ -57,6 +58,8 @@ class Session:
     async def serve(self) -> None:
         """Until the client goes."""
         while (message := await self._next_message()) is not None:
+            if read_message_header(message)[1] == GOODBYE:
+                return
             try:
                 await self._handle(message)
             except (MetastoreDown, WireError, TooLarge):

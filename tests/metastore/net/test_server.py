@@ -1,6 +1,7 @@
 """The view against a metastore in memory, through sockets."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -567,3 +568,12 @@ def test_one_slow_call_holds_up_nobody_else(hms, view) -> None:
     assert client(view[C1]).get_all_databases() == ["default"]
     go_on.set()
     slow.close()
+
+
+def test_a_client_that_says_goodbye_leaves_nothing_open(
+    hms: WritableMetastore, view: Mapping[str, Endpoint]
+) -> None:
+    """Hive's client ends with `shutdown`, to which there is no reply to wait for."""
+    with socket.create_connection((view[C1].host, view[C1].port), timeout=10.0) as peer:
+        peer.sendall(call_bytes("shutdown", 1, Struct({})))
+        assert peer.recv(1) == b""
