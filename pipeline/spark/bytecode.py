@@ -8,6 +8,7 @@ import atexit
 import shutil
 import tempfile
 import zipfile
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,16 +17,31 @@ from typing import Any
 from pyspark import SparkContext
 
 SOURCES = ("Stores.java", "Courier.java", "Yard.java")
-_loaded: dict[str, Any] = {}
+
+
+@dataclass(slots=True)
+class _Loaded:
+    """What one JVM has. py4j keeps methods by class name: a second loader would break its calls."""
+
+    gateway: Any
+    jar: str
+    loader: Any
+    application: str = ""  # the last whose executors were given the jar
+
+
+_loaded: list[_Loaded] = []  # at most one: a process has one JVM at a time
 
 
 def java_class(context: SparkContext, name: str) -> Any:
     """`causeway.<name>` as a java.lang.Class, known to the driver and to every executor."""
-    application = context.applicationId
-    if application not in _loaded:
-        _loaded.clear()
-        _loaded[application] = _load(context)
-    return _loaded[application].loadClass(f"causeway.{name}")
+    gateway = context._gateway
+    if not _loaded or _loaded[0].gateway is not gateway:
+        _loaded[:] = [_load(gateway)]
+    [loaded] = _loaded
+    if loaded.application != context.applicationId:
+        context._jsc.sc().addJar(loaded.jar)
+        loaded.application = context.applicationId
+    return loaded.loader.loadClass(f"causeway.{name}")
 
 
 def new(context: SparkContext, name: str, *arguments: Any) -> Any:
@@ -37,15 +53,13 @@ def new(context: SparkContext, name: str, *arguments: Any) -> Any:
     return java_class(context, name).getConstructors()[0].newInstance(array)
 
 
-def _load(context: SparkContext) -> Any:
-    gateway: Any = context._gateway
+def _load(gateway: Any) -> _Loaded:
     jvm = gateway.jvm
     jar = _write_jar(_compile(gateway))
-    context._jsc.sc().addJar(jar)
     parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     urls = gateway.new_array(jvm.java.net.URL, 1)
     urls[0] = jvm.java.io.File(jar).toURI().toURL()
-    return jvm.java.net.URLClassLoader(urls, parent)
+    return _Loaded(gateway, jar, jvm.java.net.URLClassLoader(urls, parent))
 
 
 def _compile(gateway: Any) -> dict[str, bytes]:

@@ -1,0 +1,28 @@
+"""Our Java classes in one JVM, whatever applications come and go in it."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.copy.files import Effort, Order, Verdict
+from pipeline.spark.carrier import SparkFiles
+from pipeline.spark.session import open_session
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_second_application_uses_the_classes_of_the_first(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.mkdir()
+    (source / "file").write_bytes(b"bytes")
+    for number in range(2):
+        session = open_session("local[1]")
+        try:
+            files = SparkFiles(session)
+            [listing] = files.listings([f"file://{source}"])
+            assert listing is not None
+            order = Order(f"file://{source}", f"file://{target}/{number}", listing.files[0])
+            [outcome] = files.carry([order], Effort(attempts=1, pause=0.01))
+            assert outcome.verdict is Verdict.SENT
+        finally:
+            session.stop()
