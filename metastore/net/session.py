@@ -25,7 +25,7 @@ from metastore.view.call import Call, ref_of
 from metastore.view.errors import FactsUnavailable, TooLarge, UnknownCluster, UnknownMethod
 from metastore.view.facts import Asking, T, table_now
 from metastore.view.locations import ClusterView
-from metastore.view.methods import ON_CLUSTER, Act, MethodSpec, Shape, methods
+from metastore.view.methods import Act, MethodSpec, Shape, spec_of
 from metastore.view.outbound import ReplyStream
 
 log = logging.getLogger("causeway.view")
@@ -66,7 +66,7 @@ class Session:
                 raise  # nothing sensible can follow on this connection: the client opens another
             except CausewayError as error:
                 _, name, sequence, _ = read_message_header(message)
-                spec = methods().get(name.removesuffix(ON_CLUSTER)) or _OWN.get(name)
+                spec = spec_of(name) or _OWN.get(name)
                 if spec is None:
                     await self._send(replies.unknown_method(name, sequence, str(error)))
                 else:
@@ -95,14 +95,14 @@ class Session:
             await self._own_method(message, name, sequence, body)
             return
         view = self._view
-        plain = name.removesuffix(ON_CLUSTER)
-        if plain not in methods():
+        spec = spec_of(name)
+        if spec is None:
             raise UnknownMethod(f"{name} is not a call that this view knows.")
-        if plain != name:
+        if spec.name != name:
             cluster, message = replies.taken_cluster(message)
             view = replace(self._known(cluster), aware=True)
             _, _, _, body = read_message_header(message)
-        call = Call(methods()[plain], sequence, message, body)
+        call = Call(spec, sequence, message, body)
         if call.spec.act is Act.RELAY:
             await self._relay(call, name, view)
         else:

@@ -69,32 +69,37 @@ class MethodSpec:
     outbound: Place | None = None
     meta_exception: int | None = None
     since: str = ""  # the first version of Hive that has it; empty for 2.3 and before
+    by_cluster: bool = False  # whether our IDL declares `<name>_on_cluster`
 
 
 ON_CLUSTER = "_on_cluster"
 CLUSTER_FIELD = 100  # of the arguments of every `<call>_on_cluster`
 
+# fb303's: calls of the service as such, which act in no cluster.
+_SERVICE = """
+aliveSince getCounter getCounters getCpuProfile getName getOption getOptions getStatus
+getStatusDetails getVersion reinitialize setOption shutdown
+"""
+
 _RELAYED = """
-abort_txn abort_txns add_dynamic_partitions add_master_key add_token aliveSince alter_function
+abort_txn abort_txns add_dynamic_partitions add_master_key add_token alter_function
 cache_file_metadata cancel_delegation_token check_lock clear_file_metadata commit_txn
-create_function create_role create_type drop_function drop_role drop_type flushCache getCounter
-getCounters getCpuProfile getMetaConf getName getOption getOptions getStatus getStatusDetails
-getVersion get_aggr_stats_for get_all_databases get_all_functions get_all_tables
-get_all_token_identifiers get_config_value get_current_notificationEventId get_databases
-get_delegation_token get_fields get_fields_with_environment_context get_file_metadata
-get_file_metadata_by_expr get_foreign_keys get_function get_functions get_index_by_name
-get_index_names get_indexes get_master_keys get_next_notification get_num_partitions_by_filter
-get_open_txns get_open_txns_info get_partition_column_statistics get_partition_names
-get_partition_names_ps get_partition_values get_partitions_statistics_req get_primary_keys
-get_principals_in_role get_privilege_set get_role_grants_for_principal get_role_names get_schema
-get_schema_with_environment_context get_table_column_statistics get_table_meta
-get_table_names_by_filter get_table_statistics_req get_tables get_tables_by_type get_token
-get_type get_type_all grant_privileges grant_revoke_privileges grant_revoke_role grant_role
-heartbeat heartbeat_txn_range isPartitionMarkedForEvent list_privileges list_roles lock open_txns
-partition_name_has_valid_characters partition_name_to_spec partition_name_to_vals
-put_file_metadata reinitialize remove_master_key remove_token renew_delegation_token
-revoke_privileges revoke_role setMetaConf setOption set_ugi show_compact show_locks shutdown
-unlock update_master_key
+create_function create_role create_type drop_function drop_role drop_type flushCache getMetaConf
+get_aggr_stats_for get_all_databases get_all_functions get_all_tables get_all_token_identifiers
+get_config_value get_current_notificationEventId get_databases get_delegation_token get_fields
+get_fields_with_environment_context get_file_metadata get_file_metadata_by_expr get_foreign_keys
+get_function get_functions get_index_by_name get_index_names get_indexes get_master_keys
+get_next_notification get_num_partitions_by_filter get_open_txns get_open_txns_info
+get_partition_column_statistics get_partition_names get_partition_names_ps get_partition_values
+get_partitions_statistics_req get_primary_keys get_principals_in_role get_privilege_set
+get_role_grants_for_principal get_role_names get_schema get_schema_with_environment_context
+get_table_column_statistics get_table_meta get_table_names_by_filter get_table_statistics_req
+get_tables get_tables_by_type get_token get_type get_type_all grant_privileges
+grant_revoke_privileges grant_revoke_role grant_role heartbeat heartbeat_txn_range
+isPartitionMarkedForEvent list_privileges list_roles lock open_txns
+partition_name_has_valid_characters partition_name_to_spec partition_name_to_vals put_file_metadata
+remove_master_key remove_token renew_delegation_token revoke_privileges revoke_role setMetaConf
+set_ugi show_compact show_locks unlock update_master_key
 """
 
 _ROWS = """
@@ -199,12 +204,21 @@ update_creation_metadata                  | touch    | t=2,3           |        
 @cache
 def methods() -> dict[str, MethodSpec]:
     """Every call by name."""
-    table: dict[str, MethodSpec] = {}
+    table = {name: MethodSpec(name, Act.RELAY) for name in _SERVICE.split()}
     for since, relayed, rows in (("", _RELAYED, _ROWS), ("3", _RELAYED_3, _ROWS_3)):
         specs = [MethodSpec(name, Act.RELAY) for name in relayed.split()]
         specs += [_read_row(line) for line in rows.strip().splitlines()]
-        table.update({spec.name: replace(spec, since=since) for spec in specs})
+        declared = not since
+        table.update({spec.name: replace(spec, since=since, by_cluster=declared) for spec in specs})
     return table
+
+
+def spec_of(name: str) -> MethodSpec | None:
+    """The row of a call by its own name or by cluster; None for one that the view lacks."""
+    spec = methods().get(name.removesuffix(ON_CLUSTER))
+    if spec is None or name == spec.name or spec.by_cluster:
+        return spec
+    return None
 
 
 def parse_path(text: str) -> Path:

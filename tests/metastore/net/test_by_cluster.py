@@ -19,9 +19,11 @@ from metastore.view.methods import Path as Place
 from tests.metastore.net.test_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.net.writable import C1, C2, WritableMetastore, views
 
-CASES = [(name, C2) for name in sorted(methods())]
-CASES += [(name, C1) for name in sorted(methods()) if methods()[name].act is not Act.RELAY]
 IDL = Path(__file__).parents[3] / "metastore" / "idl"
+_TEXT = (IDL / "causeway_by_cluster.thrift").read_text()
+DECLARED = sorted(re.findall(rf" (\w+){ON_CLUSTER}\(", _TEXT))
+CASES = [(name, C2) for name in DECLARED]
+CASES += [(name, C1) for name in DECLARED if methods()[name].act is not Act.RELAY]
 
 
 class Recording(WritableMetastore):
@@ -133,15 +135,22 @@ def test_equals_use_cluster_and_the_call(
 
 
 def test_the_idl_has_every_call_of_hive_s() -> None:
-    text = (IDL / "causeway_by_cluster.thrift").read_text()
-    declared = set(re.findall(r" (\w+)_on_cluster\(", text))
-    assert len(declared) > 150
-    fb303 = {
-        name for name in methods() if re.match(r"(get|set)[A-Z]|aliveSince|shutdown|rein", name)
-    }
-    fb303 -= {"getMetaConf", "setMetaConf"}
-    assert declared == {name for name, spec in methods().items() if not spec.since} - fb303
-    assert text.count(f"{CLUSTER_FIELD}: string cluster") == len(declared)
+    assert len(DECLARED) > 150
+    assert sorted(name for name, spec in methods().items() if spec.by_cluster) == DECLARED
+    assert _TEXT.count(f"{CLUSTER_FIELD}: string cluster") == len(DECLARED)
+
+
+@pytest.mark.parametrize("name", ["shutdown", "getStatus", "truncate_table", "nothing"])
+def test_what_the_idl_does_not_declare_is_refused_by_name(
+    hms: Recording, endpoint: Any, name: str
+) -> None:
+    connection = Connection(endpoint, 5.0)
+    hms.asked.clear()
+    sent = Struct({CLUSTER_FIELD: (STRING, C2)})
+    with pytest.raises(MetastoreRefused, match=f"CW351.*{name}{ON_CLUSTER}"):
+        connection.call(name + ON_CLUSTER, sent, {1: "MetaException"}, 5.0)
+    connection.close()
+    assert hms.asked == []
 
 
 def test_a_cluster_has_to_be_named(endpoint: Any) -> None:

@@ -10,13 +10,13 @@ from cli.stack.stack import spark_home
 from metastore.view.admission import _ACTS
 from metastore.view.methods import LIST, Act, methods, parse_path
 
-_SERVICE = "org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore"
+_SERVICE = "org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore$Iface"
+_FB303 = "com.facebook.fb303.FacebookService$Iface"
 _METHOD = re.compile(r"public abstract \S.* (\w+)\((.*)\) throws")
 
 
-@pytest.fixture(scope="module")
-def service() -> dict[str, str]:
-    """Every method of Hive 2.3.9's service, with its arguments' types, as its jar has it."""
+def _declared(name: str) -> dict[str, str]:
+    """The methods of one interface, with their arguments' types, as Spark's jars have it."""
     javap = shutil.which("javap")
     if javap is None:
         pytest.skip("no JDK: javap reads the service's methods")
@@ -24,10 +24,21 @@ def service() -> dict[str, str]:
     (jar,) = jars.glob("hive-metastore-*.jar")
     (thrift,) = jars.glob("libthrift-*.jar")
     (facebook,) = jars.glob("libfb303-*.jar")
-    words = [javap, "-cp", f"{jar}:{thrift}:{facebook}"]
-    names = [f"{_SERVICE}$Iface", "com.facebook.fb303.FacebookService$Iface"]
-    text = subprocess.run([*words, *names], capture_output=True, text=True, check=True).stdout
+    words = [javap, "-cp", f"{jar}:{thrift}:{facebook}", name]
+    text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     return dict(_METHOD.findall(text))
+
+
+@pytest.fixture(scope="module")
+def fb303() -> dict[str, str]:
+    """What the service inherits."""
+    return _declared(_FB303)
+
+
+@pytest.fixture(scope="module")
+def service(fb303: dict[str, str]) -> dict[str, str]:
+    """Every method of Hive 2.3.9's service."""
+    return _declared(_SERVICE) | fb303
 
 
 def test_every_method_of_the_service_has_a_row(service: dict[str, str]) -> None:
@@ -37,6 +48,14 @@ def test_every_method_of_the_service_has_a_row(service: dict[str, str]) -> None:
 
 def test_no_row_is_of_another_service(service: dict[str, str]) -> None:
     assert {name for name, spec in methods().items() if not spec.since} - set(service) == set()
+
+
+def test_all_but_what_the_service_inherits_can_be_called_by_cluster(
+    service: dict[str, str], fb303: dict[str, str]
+) -> None:
+    assert len(fb303) > 10
+    by_cluster = {name for name, spec in methods().items() if spec.by_cluster}
+    assert by_cluster == set(service) - set(fb303)
 
 
 def test_whatever_takes_a_table_or_partition_object_rewrites_it(service: dict[str, str]) -> None:
