@@ -142,8 +142,9 @@ def metastore_service(java: Path, spark_home: Path, layout: Layout, ports: Ports
     argv = (
         *jvm(java, "512m", layout.scratch(METASTORE)),
         "-XX:TieredStopAtLevel=1",  # its work is short: the quick compiler halves its start
-        *("-cp", classpath, "org.apache.hadoop.hive.metastore.HiveMetaStore"),
-        *("-p", str(ports.metastore.port)),
+        # Janino, which Spark carries, compiles the one file as it starts.
+        *("-cp", classpath, "org.codehaus.janino.SimpleCompiler"),
+        *(str(_LOCAL_METASTORE), "LocalMetastore", str(ports.metastore.port)),
     )
     return _service(METASTORE, argv, {}, layout, (ports.metastore,))
 
@@ -217,6 +218,7 @@ def hive_site(properties: Mapping[str, str]) -> str:
 
 
 _CAUSEWAY = (sys.executable, "-m", "cli.main")
+_LOCAL_METASTORE = Path(__file__).with_name("LocalMetastore.java")
 
 _LOG4J = """\
 rootLogger.level = warn

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from pyhive import hive
 
+from cli.stack.stack import Stack
 from tests.e2e.conftest import rows
 
 pytestmark = pytest.mark.e2e
@@ -58,6 +60,15 @@ def _left(folder: Path) -> list[str]:
             return []
         time.sleep(0.2)
     return left
+
+
+def test_no_other_address_of_the_machine_is_listened_on(stack: Stack) -> None:
+    assert stack.spec.proxy is not None
+    ports = stack.ports
+    for mine in (stack.spec.proxy, ports.metastore, *ports.hs2.values(), *ports.views.values()):
+        socket.create_connection((mine.host, mine.port), LIMIT).close()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", mine.port), LIMIT)
 
 
 def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ SPEC = StackSpec((ClusterName("east"), ClusterName("west")), views=False)
 # Listens where the service that it stands for would.
 FAKE = f"""#!{sys.executable}
 import os, re, socket, sys
-if "org.apache.hadoop.hive.metastore.HiveMetaStore" in sys.argv:
-    port = int(sys.argv[sys.argv.index("-p") + 1])
+if "LocalMetastore" in sys.argv:
+    port = int(sys.argv[sys.argv.index("LocalMetastore") + 1])
 else:
     site = open(os.environ["SPARK_CONF_DIR"] + "/hive-site.xml").read()
     port = int(re.search(r"thrift.port</name><value>(\\d+)", site)[1])

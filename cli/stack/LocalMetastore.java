@@ -1,0 +1,59 @@
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+
+import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hadoop.hive.metastore.HiveMetaStore;
+import org.apache.hadoop.hive.metastore.IHMSHandler;
+import org.apache.hadoop.hive.metastore.TServerSocketKeepAlive;
+import org.apache.hadoop.hive.metastore.TUGIBasedProcessor;
+import org.apache.hadoop.hive.thrift.TUGIContainingTransport;
+import org.apache.thrift.TException;
+import org.apache.thrift.protocol.TProtocol;
+import org.apache.thrift.server.ServerContext;
+import org.apache.thrift.server.TServerEventHandler;
+import org.apache.thrift.server.TThreadPoolServer;
+import org.apache.thrift.transport.TServerSocket;
+import org.apache.thrift.transport.TTransport;
+
+/**
+ * Hive's metastore on this machine's own address alone: Hive 2.3 has no setting for it, and its
+ * own main class listens on every address. Argument: the port.
+ */
+public final class LocalMetastore {
+    public static void main(String[] arguments) throws Exception {
+        HiveConf conf = new HiveConf(HiveMetaStore.class);
+        final IHMSHandler handler = HiveMetaStore.newRetryingHMSHandler(
+            new HiveMetaStore.HMSHandler("local metastore", conf, false), conf);
+        InetSocketAddress address = new InetSocketAddress(
+            InetAddress.getByName("127.0.0.1"), Integer.parseInt(arguments[0]));
+        TThreadPoolServer.Args args = new TThreadPoolServer.Args(
+            new TServerSocketKeepAlive(new TServerSocket(address)));
+        args.processor(new TUGIBasedProcessor(handler));
+        args.transportFactory(new TUGIContainingTransport.Factory());
+        args.minWorkerThreads(
+            conf.getIntVar(HiveConf.ConfVars.METASTORESERVERMINTHREADS));
+        args.maxWorkerThreads(
+            conf.getIntVar(HiveConf.ConfVars.METASTORESERVERMAXTHREADS));
+        TThreadPoolServer server = new TThreadPoolServer(args);
+        server.setServerEventHandler(new TServerEventHandler() {
+            public void preServe() {
+            }
+
+            public ServerContext createContext(TProtocol input, TProtocol output) {
+                return null;
+            }
+
+            public void deleteContext(ServerContext context, TProtocol input, TProtocol output) {
+                try {
+                    handler.shutdown(); // lets go of what this connection's thread has of Derby
+                } catch (TException error) {
+                    throw new IllegalStateException(error);
+                }
+            }
+
+            public void processContext(ServerContext context, TTransport in, TTransport out) {
+            }
+        });
+        server.serve();
+    }
+}
