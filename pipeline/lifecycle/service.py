@@ -113,15 +113,23 @@ class Service:
                 self._woken.wait(self._limits.poll)
 
     def until_idle(self, patience: float = 86400.0, stop: threading.Event | None = None) -> None:
-        """Until nothing can be done any more at the clock's present time."""
+        """Until nothing can be done any more at the clock's present time. What another server
+        runs is waited for: it may die, and its work is ours then.
+        """
         end = time.monotonic() + patience
         while time.monotonic() < end and not (stop and stop.is_set()):
             self._woken.clear()
-            working = bool(self._held())  # what ends during a round may have made others due
+            # Asked before the round: what ends during it may have made others due.
+            working = bool(self._held()) or self._claimed()
             if not self.tick():
                 if not working:
                     return
                 self._woken.wait(1.0)
+
+    def _claimed(self) -> bool:
+        """Some server runs an instance of the user's."""
+        owners = self._store.running_owners()
+        return bool(owners) if self._limits.user is None else self._limits.user in owners
 
     def tick(self) -> bool:
         """One round over everything; True if anything was done."""

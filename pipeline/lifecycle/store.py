@@ -263,6 +263,16 @@ class Store:
             )
         return tuple(_keyed(row) for row in rows)
 
+    def running_owners(self) -> frozenset[str]:
+        """Whose entities have RUNNING instances, whether their servers live or not."""
+        with self._transaction() as t:
+            rows = t.rows(
+                "SELECT DISTINCT owner FROM entity JOIN instance"
+                " ON entity.kind = instance.kind AND entity.name = instance.name"
+                " WHERE instance.state = 'RUNNING'"
+            )
+        return frozenset(row[0] for row in rows)
+
     def note(self, key: InstanceKey, now: datetime, what: str, message: str) -> None:
         """An entry of the instance's log; the oldest beyond MAX_LOG go."""
         with self._transaction() as t:

@@ -1,10 +1,12 @@
-"""A server with fake actions, as a process of its own: STORE LOG SECONDS.
+"""A server with fake actions, as a process of its own: STORE LOG SECONDS LEASE MOST.
 
 Each work appends `begin INSTANCE PID` and, after that many seconds, `end INSTANCE PID` to LOG.
+Once it has ended MOST works, those that it begins never end.
 """
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,9 +20,10 @@ from tests.pipeline.lifecycle.worlds import START
 
 
 class LoggedActions:
-    def __init__(self, log: Path, seconds: float) -> None:
+    def __init__(self, log: Path, seconds: float, most: int) -> None:
         self._log = log
         self._seconds = seconds
+        self._left = threading.Semaphore(most)
 
     def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
         return dict.fromkeys(needs, "v1")
@@ -28,6 +31,7 @@ class LoggedActions:
     def _work(self, task: Task, ticket: Ticket) -> str:
         self._write("begin", task)
         time.sleep(self._seconds)
+        self._left.acquire()
         ticket.check()
         self._write("end", task)
         return "done"
@@ -42,11 +46,11 @@ class LoggedActions:
 
 
 def main() -> None:
-    store, log, seconds = sys.argv[1:4]
-    actions = LoggedActions(Path(log), float(seconds))
+    store, log, seconds, lease, most = sys.argv[1:6]
+    actions = LoggedActions(Path(log), float(seconds), int(most))
     clock = SetClock(START)
     clock.time = START.replace(hour=11)
-    limits = Limits(workers=2, lease=2.0)
+    limits = Limits(workers=2, lease=float(lease))
     with Service(Store(store), actions, clock, f"server-{os.getpid()}", limits) as service:
         service.until_idle(120)
 

@@ -169,20 +169,21 @@ def test_a_killed_instance_stops_before_its_effect(store: Store) -> None:
 
 
 def test_a_dead_server_is_recovered_by_another(store: Store) -> None:
-    """The first stops renewing, as if its machine were gone; its late report is refused."""
+    """The first stops renewing, as if its machine were gone; its late report is refused. One
+    round of `serve --once` is enough: it does not end while the dead one's lease still holds.
+    """
     first = parse_time("2013-09-25T00:00Z")
     schedule(store, PROCESS_KEY, first)
     clock, stuck, healthy = SetClock(first), FakeActions(), FakeActions()
     stuck.gate = threading.Event()
-    dead = Service(store, stuck, clock, "dead", FAST)
+    dead = Service(store, stuck, clock, "dead", Limits(lease=2.0))
     dead._closed.set()  # its heart stops
     dead._heart.join()
     dead._closed.clear()
     begin(dead, stuck)
     with Service(store, healthy, clock, "healthy", FAST) as service:
-        service.until_idle(5)
+        service.tick()
         assert healthy.done == []  # the lease still holds
-        wait_for(lambda: store.orphans())
         service.until_idle(30)
     assert healthy.count("process") == 1
     stuck.gate.set()
@@ -190,6 +191,23 @@ def test_a_dead_server_is_recovered_by_another(store: Store) -> None:
     assert stuck.done == []  # check() stopped it
     (one,) = store.instances(PROCESS_KEY)
     assert (one.state, one.recoveries) == (State.SUCCEEDED, 1)
+
+
+def test_what_runs_for_another_user_is_not_waited_for(store: Store) -> None:
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    clock, actions = SetClock(first), FakeActions()
+    actions.gate = threading.Event()
+    with Service(store, actions, clock, "ann's", Limits(lease=3600, user="ann")) as busy:
+        begin(busy, actions)
+        assert store.running_owners() == {"ann"}
+        with Service(store, actions, clock, "bob's", Limits(user="bob")) as idle:
+            patience = threading.Thread(target=idle.until_idle, args=(600,), daemon=True)
+            patience.start()
+            patience.join(30)
+            assert not patience.is_alive()
+        actions.gate.set()
+    assert store.running_owners() == frozenset()
 
 
 def test_a_stopping_server_hands_its_work_back(store: Store) -> None:
