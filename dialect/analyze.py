@@ -16,7 +16,7 @@ from dialect.errors import NotUnderstood
 from dialect.language import tokenize
 from dialect.statement import Analysis, Known, Namespace, Needs, Unknown
 from dialect.statements import statement
-from dialect.variables import check_language, substitute
+from dialect.variables import Pruning, check_language, pruning, substitute
 from dialect.words import Words
 
 _MODES = frozenset(
@@ -112,7 +112,7 @@ def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
         text = substitute(sql, namespace.variables)
     except NotUnderstood as error:
         return Unknown(error.why)
-    key = (text, namespace.database.lower())
+    key = (text, namespace.database.lower(), pruning(namespace.variables))
     with _LOCK:
         kept = _ANSWERS.get(key)
     if kept is not None and _still_holds(kept, namespace, catalog):
@@ -142,7 +142,7 @@ class _Kept:
 
 # Characters of text whose answers are kept.
 _KEPT_TEXT = 8_000_000
-_ANSWERS: LRUCache[tuple[str, str], _Kept] = LRUCache(
+_ANSWERS: LRUCache[tuple[str, str, Pruning], _Kept] = LRUCache(
     _KEPT_TEXT, getsizeof=lambda kept: kept.length + 200
 )
 _LOCK = Lock()
@@ -171,7 +171,7 @@ def _analyze(text: str, builder: Builder) -> Known | Unknown:
         # A fault of ours in one statement must not end a session; the log has it.
         logging.getLogger(__name__).exception("the analysis failed")
         return Unknown(FAILED, _may_write(tokens))
-    return replace(known, explain=True, effect=None) if explain else known
+    return replace(known, explain=True) if explain else known
 
 
 def _explained(words: Words) -> bool:

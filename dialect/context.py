@@ -24,6 +24,7 @@ from dialect.statement import (
     Write,
 )
 from dialect.values import canonical
+from dialect.variables import Pruning, pruning
 from dialect.words import Spec, Words, table_ref
 
 
@@ -119,7 +120,8 @@ class Context:
         defines: bool = False,
     ) -> Known:
         """The answer, with all that the queries read."""
-        found = reads_of(self.roots, prune=not self.builder.shared)
+        settings = pruning(self.namespace.variables)
+        found = reads_of(self.roots, Pruning.NONE if self.builder.shared else settings)
         own = tuple(each for each in reads if each.table not in {read.table for read in found})
         return Known(
             kind,

@@ -35,7 +35,8 @@ MAX_CONDITIONS = 400
 class Pruner:
     """Finds, for every scan of a plan, conditions that its needed rows satisfy."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, infers: bool = True) -> None:
+        self._infers = infers
         self._resolver = Resolver()
         self._pulled: dict[int, list[Term]] = {}
         self._rids: dict[int, frozenset[int]] = {}
@@ -190,11 +191,12 @@ class Pruner:
         else:
             to_left = to_right = learnt_left = learnt_right = []
         constants = [term for term in terms if not rids_of(term)]
-        to_left = _some([*constants, *to_left, *inferred(learnt_left, left)])
-        to_right = _some([*constants, *to_right, *inferred(learnt_right, right)])
+        if self._infers:
+            to_left = [*to_left, *inferred(learnt_left, left)]
+            to_right = [*to_right, *inferred(learnt_right, right)]
         return [
-            (join.left, _touching(to_left, left)),
-            (join.right, _touching(to_right, right)),
+            (join.left, _touching(_some([*constants, *to_left]), left)),
+            (join.right, _touching(_some([*constants, *to_right]), right)),
         ]
 
     def _kind_under(self, join: Join, terms: Sequence[Term]) -> JoinKind:

@@ -8,16 +8,17 @@ from dialect.predicate import Conditions, any_of
 from dialect.prune import Pruner
 from dialect.statement import ALL, PartitionPredicate, Read
 from dialect.terms import ANYTHING, Column, Term, columns_of, replace_columns
+from dialect.variables import Pruning
 
 
-def reads_of(roots: Sequence[Node], *, prune: bool = True) -> tuple[Read, ...]:
+def reads_of(roots: Sequence[Node], pruning: Pruning = Pruning.INFERRED) -> tuple[Read, ...]:
     """The tables that the plans scan, each once, in the order of their first mention."""
     mentions = [(root, list(scans(root))) for root in roots]
     found: dict[TableRef, list[PartitionPredicate]] = {}
     for root, scanned in mentions:
         conditions: dict[int, list[Term]] = {}
-        if prune and any(_partitioned(scan) for scan in scanned):
-            pruner = Pruner()
+        if pruning is not Pruning.NONE and any(_partitioned(scan) for scan in scanned):
+            pruner = Pruner(infers=pruning is Pruning.INFERRED)
             pruner.conditions(root)
             conditions = pruner.found
         for scan in scanned:

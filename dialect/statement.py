@@ -165,7 +165,8 @@ class Known:
     `database_written` is a database created, altered or dropped; `cascade` says that it is
     dropped with all that is in it. `temps` are the session's
     temporary objects that it uses. `defined` is what the query of a view that is made here
-    reads: nothing now, all of it when the view is used.
+    reads: nothing now, all of it when the view is used. Of an EXPLAIN all of this is what the
+    statement that it explains would do.
     """
 
     kind: str
@@ -180,6 +181,11 @@ class Known:
     effect: SessionEffect | None = None
     explain: bool = False
     defined: tuple[Read, ...] = ()
+
+    @property
+    def changes(self) -> SessionEffect | None:
+        """What it does to the session when it runs: an EXPLAIN does nothing."""
+        return None if self.explain else self.effect
 
 
 @dataclass(frozen=True, slots=True)

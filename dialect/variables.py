@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from enum import Enum
 
 from dialect.errors import NotUnderstood
 
@@ -17,6 +18,34 @@ _OTHER_LANGUAGE = {
     "spark.sql.parser.escapedStringLiterals": "\\",
     "spark.sql.parser.quotedRegexColumnNames": "`",
 }
+
+
+class Pruning(Enum):
+    """How much a session lets its engine's optimizer do; partitions are left out no further."""
+
+    INFERRED = "conditions are pushed down, and inferred over equal columns"
+    PUSHED = "conditions are pushed down"
+    NONE = "every partition is read"
+
+
+# Hive's and Spark's switches, each with the value that turns it off.
+_NO_INFERENCE = ("hive.cbo.enable", "spark.sql.constraintPropagation.enabled")
+_NO_PUSH_DOWN = ("hive.optimize.ppd",)
+
+
+def pruning(variables: Mapping[str, str]) -> Pruning:
+    """What the session's settings leave of its engine's pruning."""
+    if any(_is_off(variables, key) for key in _NO_PUSH_DOWN) or variables.get(
+        "spark.sql.optimizer.excludedRules", ""
+    ):
+        return Pruning.NONE
+    if any(_is_off(variables, key) for key in _NO_INFERENCE):
+        return Pruning.PUSHED
+    return Pruning.INFERRED
+
+
+def _is_off(variables: Mapping[str, str], key: str) -> bool:
+    return variables.get(key, "").strip().lower() == "false"
 
 
 def check_language(sql: str, variables: Mapping[str, str]) -> None:

@@ -119,8 +119,8 @@ class Statement:
             self._answer(await self._command(command))
             return
         statement = await self._decider.analyse(sql, state.namespace())
-        if isinstance(statement, Known) and statement.effect is not None:
-            state.check(statement.effect, sql)
+        if isinstance(statement, Known) and statement.changes is not None:
+            state.check(statement.changes, sql)
             answer = await self._session_statement(statement)
             if answer is not None:
                 self._answer(answer)
@@ -171,7 +171,7 @@ class Statement:
     async def _session_statement(self, statement: Known) -> Table | None:
         """The answer to what changes the session and needs no cluster; None: ask one."""
         state = self._session.state
-        match statement.effect:
+        match statement.changes:
             case UseDatabase(database):
                 if not await self._decider.database_exists(database):
                     raise Rejected(settings.no_such_database(database))
@@ -181,7 +181,7 @@ class Statement:
             case _:
                 return None
         sql = self._request.statement
-        state.took(statement.effect, sql, None, state.journal.reserve())
+        state.took(statement.changes, sql, None, state.journal.reserve())
         return table
 
     async def _run_in(
@@ -284,12 +284,12 @@ class Statement:
         self, link: Link, statement: Known | Unknown, number: int, state: OperationState | None
     ) -> None:
         """What the statement did to the session, when it ended in `state`; None: not known."""
-        if not isinstance(statement, Known) or statement.effect is None:
+        if not isinstance(statement, Known) or statement.changes is None:
             return
         if state is OperationState.FINISHED:
             session, sql = self._session.state, self._request.statement
-            link.did(number, statement.effect)
-            session.took(statement.effect, sql, link.cluster, number)
+            link.did(number, statement.changes)
+            session.took(statement.changes, sql, link.cluster, number)
         elif state is not OperationState.ERROR:
             link.drop()  # it may or may not have happened there
 

@@ -121,3 +121,29 @@ def test_a_fault_of_ours_is_unknown_and_logged(
     answer = analyze("SELECT 'a fault of ours'", NAMESPACE, TestCatalog())
     assert answer == Unknown(FAILED, writing=False)
     assert "ours" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        ({}, "reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11], d.q@[ds=2020-01-01]"),
+        ({"hive.cbo.enable": "false"}, "reads d.p@*, d.q@[ds=2020-01-01]"),
+        ({"hive.optimize.ppd": "false"}, "reads d.p@*, d.q@*"),
+    ],
+)
+def test_no_sharper_than_the_session_lets_its_engine_be(
+    settings: dict[str, str], left: str
+) -> None:
+    sql = "SELECT * FROM p JOIN q ON p.ds = q.ds WHERE q.ds = '2020-01-01'"
+    answer = analyze(sql, Namespace("d", settings), TestCatalog())
+    assert written(answer) == f"select; {left}"
+
+
+def test_explain_changes_nothing_in_the_session() -> None:
+    made = analyze("CREATE TEMPORARY VIEW n AS SELECT 1", NAMESPACE, TestCatalog())
+    told = analyze("EXPLAIN CREATE TEMPORARY VIEW n AS SELECT 1", NAMESPACE, TestCatalog())
+    assert isinstance(made, Known)
+    assert isinstance(told, Known)
+    assert made.changes is not None
+    assert told.changes is None
+    assert told.effect == made.effect

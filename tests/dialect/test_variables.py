@@ -3,7 +3,7 @@
 import pytest
 
 from dialect.errors import NotUnderstood
-from dialect.variables import check_language, substitute
+from dialect.variables import Pruning, check_language, pruning, substitute
 
 VARIABLES = {"x": "1", "hivevar:y": "2", "spark.z": "3", "a": "${b}", "b": "4", "loop": "${loop}l"}
 
@@ -40,3 +40,18 @@ def test_settings_that_change_the_language() -> None:
 
 def test_substitution_may_be_off() -> None:
     assert substitute("${x}", {"spark.sql.variable.substitute": "false", "x": "1"}) == "${x}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        ({}, Pruning.INFERRED),
+        ({"hive.cbo.enable": "true", "spark.sql.optimizer.excludedRules": ""}, Pruning.INFERRED),
+        ({"hive.cbo.enable": "false"}, Pruning.PUSHED),
+        ({"spark.sql.constraintPropagation.enabled": " FALSE"}, Pruning.PUSHED),
+        ({"hive.optimize.ppd": "false", "hive.cbo.enable": "false"}, Pruning.NONE),
+        ({"spark.sql.optimizer.excludedRules": "a.Rule"}, Pruning.NONE),
+    ],
+)
+def test_settings_that_switch_pruning_off(settings: dict[str, str], left: Pruning) -> None:
+    assert pruning(settings) is left

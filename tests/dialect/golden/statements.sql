@@ -505,7 +505,7 @@ EXPLAIN EXTENDED INSERT INTO a SELECT * FROM b
 
 -- explain a statement that changes the session
 EXPLAIN CREATE TEMPORARY VIEW n AS SELECT 1
---> explain create_view
+--> explain create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=()), is_global=False)
 
 -- explain analyze of a table's statistics
 EXPLAIN ANALYZE TABLE a COMPUTE STATISTICS
