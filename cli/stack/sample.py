@@ -22,14 +22,11 @@ CUSTOMERS, ORDERS, VISITS = (f"{DATABASE}.{name}" for name in ("customers", "ord
 def tables_of_home(home: ClusterName) -> tuple[str, ...]:
     """Customers and orders."""
     return (
-        f"CREATE DATABASE IF NOT EXISTS {DATABASE}",
         f"USE CLUSTER {home}",
-        f"DROP TABLE IF EXISTS {CUSTOMERS}",
         f"CREATE TABLE {CUSTOMERS} USING parquet AS"
         " SELECT id AS customer, concat('customer ', id) AS name,"
         " element_at(array('Lisbon', 'Oslo', 'Quito'), cast(id % 3 + 1 AS int)) AS city"
         " FROM range(100)",
-        f"DROP TABLE IF EXISTS {ORDERS}",
         f"CREATE TABLE {ORDERS} USING parquet AS"
         " SELECT id AS order_id, id * 7 % 100 AS customer,"
         " cast(id * 31 % 500 + 1 AS decimal(10, 2)) AS amount FROM range(2000)",
@@ -40,7 +37,6 @@ def tables_of_away(away: ClusterName) -> tuple[str, ...]:
     """Visits, by day."""
     return (
         f"USE CLUSTER {away}",
-        f"DROP TABLE IF EXISTS {VISITS}",
         f"CREATE TABLE {VISITS} USING parquet PARTITIONED BY (day) AS"
         " SELECT id AS visit, id * 13 % 100 AS customer,"
         " date_add(DATE '2026-01-01', cast(id % 7 AS int)) AS day FROM range(5000)",
@@ -63,17 +59,26 @@ def make(stack: Stack, proxy: Endpoint) -> None:
     """Make the sample unless an earlier run did."""
     home, away = stack.spec.clusters[0], stack.spec.clusters[-1]
     connection = hive.connect(proxy.host, proxy.port)
-    try:
-        cursor = connection.cursor()
-        if not _made(cursor):
-            for statement in tables_of_home(home):
-                cursor.execute(statement)
-            if home != away:
-                _copy_customers(stack, away)
-            for statement in tables_of_away(away):
-                cursor.execute(statement)
-    finally:
-        connection.close()
+    cursor = connection.cursor()
+    if not _made(cursor):
+        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
+        _clear(cursor, stack)
+        for statement in tables_of_home(home):
+            cursor.execute(statement)
+        if home != away:
+            _copy_customers(stack, away)
+        for statement in tables_of_away(away):
+            cursor.execute(statement)
+    connection.close()  # not after an interrupt: the next reply would be the last call's
+
+
+def _clear(cursor: Any, stack: Stack) -> None:
+    """What an interrupted run left: its tables, and files of tables that came to nothing."""
+    for table in (CUSTOMERS, ORDERS, VISITS):
+        cursor.execute(f"DROP TABLE IF EXISTS {table}")
+        for cluster in stack.spec.clusters:
+            folder = f"{DATABASE}.db/{table.partition('.')[2]}"
+            shutil.rmtree(stack.layout.warehouse(cluster) / folder, ignore_errors=True)
 
 
 def _copy_customers(stack: Stack, away: ClusterName) -> None:
