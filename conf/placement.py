@@ -12,6 +12,10 @@ changes: of each named partition, or of the table, which is part of its partitio
 
 A table's `facts` id changes with the facts of any of its partitions, so that whoever remembers
 partitions need look at the table alone. `metastore.facts` keeps these rules; use it to change any.
+
+A partitioned table that is copied as a whole (a Hudi table, whose readers find the partitions
+themselves) has the copy among its own parameters. It counts while the table is `uniform`: then
+every write changes the table's own id.
 """
 
 import json
@@ -70,7 +74,8 @@ class Placement:
     so that equal facts are equal however they came about. A partition also has its table's write
     id in `table_write`. `facts`, of tables alone, changes with the facts of any partition.
     `uniform`, of tables alone, promises that every partition has the table's primary and no
-    copies; whoever gives a partition facts of its own drops it first.
+    copies but the table's; whoever gives a partition facts of its own drops it first, and the
+    table's copies with it.
     """
 
     primary: ClusterName
@@ -135,7 +140,8 @@ class Placement:
 
     def with_partition_facts(self, facts_id: str, *, uniform: bool = False) -> "Placement":
         """Facts of this table's partitions are about to change or did; `facts_id` is fresh."""
-        return replace(self, facts=facts_id, uniform=uniform)
+        copies = () if self.uniform and not uniform else self.copies
+        return replace(self, facts=facts_id, uniform=uniform, copies=copies)
 
     def with_copy(self, copy: Copy) -> "Placement":
         copies = {each.cluster: each for each in self.copies}

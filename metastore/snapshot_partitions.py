@@ -1,4 +1,4 @@
-"""What is remembered of one table's partitions: all of their names, facts of those asked for.
+"""What is remembered of one table's partitions: names and facts of those asked for.
 
 A partition's facts are a small number, its group: the primary and, for each copy, the table's
 write id that it was made under, or none if the partition was rewritten since. So a change of the
@@ -9,21 +9,15 @@ few columns of numbers.
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 from urllib.parse import unquote
 
 from conf.names import ClusterName, partition_name
 from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions
 from conf.placement import BadPlacement, Placement, read_placement
+from metastore.slices import Selector, Slice, slices
 
 # Holders of a partition that nobody asked for: of no use in any cluster.
 _NOWHERE = Holders(ClusterName(""), frozenset())
-
-
-class Selector(Protocol):
-    """Which partitions a statement needs; every `dialect` predicate is one."""
-
-    def select(self, partitions: PartitionSet) -> range | list[int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +28,8 @@ class _Group:
     copies: tuple[tuple[ClusterName, str | None], ...] = ()
 
     def holders(self, table: Placement, covered: bool) -> Holders:
+        if table.uniform and self == _PLAIN:
+            return table.holders()  # copied as a whole, if at all
         fresh = frozenset(
             cluster
             for cluster, under in self.copies
@@ -49,11 +45,21 @@ _LAST_GROUP = 0xFFFF
 
 
 class PartitionSheet:
-    """The partitions of one table: a row for each, with its group once that is known."""
+    """Partitions of one table: a row for each, with its group once that is known."""
 
-    def __init__(self, keys: Sequence[PartitionKey], names: Iterable[str], uniform: bool) -> None:
-        """`uniform`: every partition has the table's primary and no copies."""
+    def __init__(
+        self,
+        keys: Sequence[PartitionKey],
+        names: Iterable[str],
+        uniform: bool,
+        covered: frozenset[Slice] | None = None,
+    ) -> None:
+        """`uniform`: every partition has the table's primary and no copies.
+
+        `covered` are the slices whose partitions are all here, None when the table's all are.
+        """
         self.partitions = PartitionSet(keys, (_values(name) for name in names))
+        self.covered = covered
         count = len(self.partitions)
         self._groups = [_PLAIN, _PLAIN]  # the first stands for those that are not known
         self._numbers = {_PLAIN: 1}
@@ -63,6 +69,29 @@ class PartitionSheet:
 
     def __len__(self) -> int:
         return len(self.partitions)
+
+    def with_slices(
+        self, names: Iterable[str], uniform: bool, added: frozenset[Slice]
+    ) -> "PartitionSheet":
+        """One with these partitions too, all that are in the added slices."""
+        assert self.covered is not None  # else there is nothing to add
+        own = {self.partitions.row(row) for row in range(len(self))}
+        new = [row for name in names if (row := tuple(_values(name))) not in own]
+        wider = PartitionSheet(self.partitions.keys, (), uniform, self.covered | added)
+        rows = (self.partitions.row(row) for row in range(len(self)))
+        wider.partitions = PartitionSet(self.partitions.keys, [*rows, *new])
+        wider._groups, wider._numbers = list(self._groups), dict(self._numbers)
+        wider._counts = list(self._counts)
+        wider._counts[int(uniform)] += len(new)
+        wider._of = self._of + array("H", [int(uniform)]) * len(new)
+        return wider
+
+    def missing(self, selectors: Iterable[Selector] | None) -> frozenset[Slice] | None:
+        """The slices that have to be read for these selectors; None when it is all names."""
+        if self.covered is None:
+            return frozenset()
+        wanted = slices(self.partitions.keys, selectors)
+        return None if wanted is None else wanted - self.covered
 
     def unknown(self, selectors: Iterable[Selector] | None) -> Collection[int]:
         """Rows that are selected (None: all) and not known yet."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from conf.names import TableRef, parse_partition_name
 from conf.placement import PARTITIONS, PRIMARY, UNIFORM, WRITE
-from metastore.hms.binary import MAP, read_list_header, read_value
+from metastore.hms.binary import MAP, read_value
 from metastore.view.bumps import (
     After,
     Context,
@@ -33,7 +33,16 @@ from metastore.view.facts import (
 from metastore.view.inbound import locations_back, with_facts, with_location
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, Shape
-from metastore.view.objects import Edit, Found, encoded, places, spliced, string_list, text
+from metastore.view.objects import (
+    Edit,
+    Found,
+    encoded,
+    is_partitioned,
+    places,
+    spliced,
+    string_list,
+    text,
+)
 from metastore.view.ownership import (
     Leftover,
     left_by,
@@ -48,7 +57,7 @@ from metastore.view.ownership import (
 )
 
 ALL_TABLES = "*"
-_TABLE_NAME, _TABLE_DATABASE, _TABLE_KEYS, _TABLE_TYPE = 1, 2, 8, 12
+_TABLE_NAME, _TABLE_DATABASE, _TABLE_TYPE = 1, 2, 12
 _PARTITION_VALUES = 1
 
 
@@ -275,7 +284,7 @@ def _new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
             edits += with_facts(call.data, found, Shape.TABLE, {})
             continue
         facts = {PRIMARY: str(view.cluster)}
-        if _is_partitioned(call.data, found):
+        if is_partitioned(call.data, found):
             facts[PARTITIONS] = UNIFORM
         edits += with_facts(call.data, found, Shape.TABLE, facts)
         if found.location is None or not text(call.data, found.location[0]):
@@ -297,9 +306,11 @@ def _new_location(call: Call, found: Found, view: ClusterView) -> Asking[str]:
 
 
 def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
-    """The facts of an altered table: of an unpartitioned one the data may have changed (D10)."""
+    """The facts of an altered table: of one that is copied as a whole the data may have changed
+    (D10)."""
     facts = dict(table.found.ours)
-    if not (table.is_view or table.keys or table.placement.open):
+    in_parts = table.keys and not (table.placement.uniform and table.placement.copies)
+    if not (table.is_view or in_parts or table.placement.open):
         facts[WRITE] = context.new_id()
     return facts
 
@@ -311,11 +322,6 @@ def _partition_edits(
     if now is not None:
         edits += locations_back(call.data, found, now.placement, now.location)
     return edits
-
-
-def _is_partitioned(data: bytes, found: Found) -> bool:
-    span = found.fields.get(_TABLE_KEYS)
-    return span is not None and read_list_header(data, span[0])[1] > 0
 
 
 def _values(call: Call, found: Found) -> list[str]:

@@ -7,7 +7,7 @@ call goes on. Where a write is marked as open its owner does so when it ends.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from conf.placement import FACTS, PARTITIONS, WRITE
+from conf.placement import COPY_PREFIX, FACTS, PARTITIONS, WRITE
 from metastore.hms.binary import (
     I16,
     LIST,
@@ -93,9 +93,16 @@ def write_partitions(
 
 
 def no_longer_uniform(table: TableNow, database: str, new_id: NewId) -> Asking[None]:
-    """Before partitions with facts of their own come into a table that promised to have none."""
+    """Before partitions with facts of their own come into a table that promised to have none.
+
+    Copies of the table as a whole end with that promise.
+    """
     if table.placement.uniform:
-        facts = {key: value for key, value in table.found.ours.items() if key != PARTITIONS}
+        facts = {
+            key: value
+            for key, value in table.found.ours.items()
+            if key != PARTITIONS and not key.startswith(COPY_PREFIX)
+        }
         yield from _set_table(table, database, {**facts, FACTS: new_id()})
 
 

@@ -30,6 +30,7 @@ _U32 = Format(">I").unpack_from
 _RESERVED = RESERVED_PREFIX.encode()
 _SD_LOCATION, _SD_SERDE, _SERDE_PARAMETERS = 2, 7, 3
 _MAP_HEADER = 6
+_PARTITION_KEYS = 8
 _NO_FIELD = -1
 
 
@@ -112,6 +113,12 @@ def places(data: bytes | bytearray, at: int, path: Path, kind: int = STRUCT) -> 
         if number == step:
             yield from places(data, value, rest, inner)
         at = skip_value(data, value, inner)
+
+
+def is_partitioned(data: bytes | bytearray, table: Found) -> bool:
+    """Whether a table that was found has partition keys."""
+    keys = table.fields.get(_PARTITION_KEYS)
+    return keys is not None and read_list_header(data, keys[0])[1] > 0
 
 
 def strings_at(data: bytes | bytearray, at: int, path: Path) -> list[str]:

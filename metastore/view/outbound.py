@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from conf.names import ClusterName, partition_name
 from conf.placement import (
     COPY_PREFIX,
+    PARTITIONS,
     RESERVED_PREFIX,
+    UNIFORM,
     BadPlacement,
     Placement,
     read_partition_placement,
@@ -36,6 +38,7 @@ from metastore.view.objects import (
     Edit,
     Found,
     encoded,
+    is_partitioned,
     places,
     scan,
     spliced,
@@ -192,7 +195,7 @@ def outbound_edits(
     if not view.aware and COPY_PREFIX + view.cluster not in found.ours:
         return []
     placed = _placed(data, found, shape, table)
-    local = view.local_copy(found.ours, placed)
+    local = None if _in_parts(data, found, shape) else view.local_copy(found.ours, placed)
     edits: list[Edit] = []
     if local is not None:
         replacement = encoded(local)
@@ -204,6 +207,14 @@ def outbound_edits(
         facts = _facts(data, found, placed, view.owner)
         edits.append((found.descriptor_end, found.descriptor_end, facts))
     return edits
+
+
+def _in_parts(data: bytes | bytearray, found: Found, shape: Shape) -> bool:
+    """Whether it is a table whose partitions have copies of their own, not the table as a whole:
+    its own write id does not tell of every write then."""
+    if shape is not Shape.TABLE or found.ours.get(PARTITIONS) == UNIFORM:
+        return False
+    return is_partitioned(data, found)
 
 
 def _placed(

@@ -166,12 +166,16 @@ class Objects:
     def _publish_table(
         self, ref: TableRef, cluster: ClusterName, new: Publication
     ) -> frozenset[str]:
-        if data_location(self._metastore.get_table(ref)) != new.source:
+        table = self._metastore.get_table(ref)
+        if data_location(table) != new.source:
             return frozenset()
-        copy = Copy(cluster, new.location, new.of)
-        after = self._facts.change_table(
-            ref, lambda old: old.with_copy(copy) if _at(old, new.of) else old
-        )
+        copy, in_parts = Copy(cluster, new.location, new.of), bool(table.partition_keys)
+
+        def change(old: Placement) -> Placement:
+            counts = old.uniform or not in_parts  # else its id does not tell of every write
+            return old.with_copy(copy) if counts and _at(old, new.of) else old
+
+        after = self._facts.change_table(ref, change)
         return frozenset({new.name} if after.copy_in(cluster) == copy else ())
 
     def _publish_partitions(

@@ -10,7 +10,15 @@ first time only the latest files come, and the properties last: before them ther
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.copy.files import Effort, FileEntry, Files, Order, Verdict
+from pipeline.copy.files import (
+    Effort,
+    FileEntry,
+    Files,
+    Order,
+    Progress,
+    Verdict,
+    no_progress,
+)
 from pipeline.incremental.archive import archived_commits, has_archive
 from pipeline.incremental.errors import MissingPath, NotAHudiTable, OutOfStep, StorageFault
 from pipeline.incremental.plan import snapshot
@@ -26,24 +34,28 @@ from pipeline.incremental.table import (
 from pipeline.incremental.timeline import COMPACTION, LOG_COMPACTION, Instant
 
 _PROPERTIES = f"{HOODIE}/hoodie.properties"
+# Says of what table a directory is the replica: nothing is ever changed in any other.
+_ORIGIN = f"{HOODIE}/causeway.replica-of"
 # The metadata table is not carried: readers list instead. It is rebuilt by the next writer.
 _NOT_CARRIED = ("hoodie.table.metadata.partitions",)
 
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """What brings a replica up to date, in this order."""
+    """What brings a replica up to date, in this order. `whole` says that there is none yet."""
 
     source: str
     target: str
+    whole: bool
     data: tuple[FileEntry, ...]
     prepared: tuple[FileEntry, ...]
     completed: tuple[FileEntry, ...]
     properties: str
 
     @property
-    def bytes(self) -> int:
-        return sum(entry.length for entry in (*self.data, *self.prepared, *self.completed))
+    def empty(self) -> bool:
+        """Whether the replica has all commits. Its properties may still have to follow."""
+        return not self.whole and not self.completed
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,7 @@ class Replicated:
 
 def plan_replication(source: Table, target: str, storage: Storage) -> Replication:
     """What the replica at `target` lacks; `storage` reads it. Raises OutOfStep, StorageFault."""
-    replica = _replica(target, storage)
+    replica = _replica(source.base, target.rstrip("/"), storage)
     if replica is None:
         commits = source.timeline.commits
         files = snapshot(source).files
@@ -72,6 +84,7 @@ def plan_replication(source: Table, target: str, storage: Storage) -> Replicatio
     return Replication(
         source.base,
         target.rstrip("/"),
+        replica is None,
         (*data, *_marks(source, files)),
         tuple(e for n, e in timeline.items() if n not in done and _prepares(source, n, names)),
         tuple(timeline[commit.file] for commit in commits),
@@ -79,13 +92,23 @@ def plan_replication(source: Table, target: str, storage: Storage) -> Replicatio
     )
 
 
-def run_replication(planned: Replication, files: Files, effort: Effort) -> Replicated:
+def run_replication(
+    planned: Replication, files: Files, effort: Effort, progress: Progress = no_progress
+) -> Replicated:
     """Carries it; raises StorageFault at the first file that could not be, and what is done
     stays for the next run."""
-    sent = [_carry(planned, planned.data, files, effort)]
-    sent.append(_carry(planned, planned.prepared, files, effort))
-    # One at a time: a reader must never see a commit without those before it.
-    sent += [_carry(planned, [entry], files, effort) for entry in planned.completed]
+    origin = f"{planned.target}/{_ORIGIN}"
+    if planned.whole and files.note(origin) is None:
+        files.leave_note(origin, planned.source)
+    # One at a time: a reader must never see a commit without those before it. Where there is
+    # no table yet nobody reads.
+    last = [planned.completed] if planned.whole else [(entry,) for entry in planned.completed]
+    sent = [
+        _carry(planned, entries, files, effort, progress)
+        for entries in (planned.data, planned.prepared, *last)
+    ]
+    if planned.whole:
+        _drop_strays(planned, files)
     properties = f"{planned.target}/{_PROPERTIES}"
     if files.note(properties) != planned.properties:
         files.leave_note(properties, planned.properties)
@@ -94,12 +117,27 @@ def run_replication(planned: Replication, files: Files, effort: Effort) -> Repli
     )
 
 
+def _drop_strays(planned: Replication, files: Files) -> None:
+    """What a run left that died before there was a table, and the source has not any more: a
+    commit undone since would be taken for one of the table's."""
+    wanted = {entry.path for entry in (*planned.data, *planned.prepared, *planned.completed)}
+    wanted.add(_ORIGIN)
+    there = files.listings([planned.target])[0]
+    strays = {entry.path for entry in there.files} - wanted if there else ()
+    files.delete([f"{planned.target}/{path}" for path in sorted(strays)])
+
+
 def _carry(
-    planned: Replication, entries: Sequence[FileEntry], files: Files, effort: Effort
+    planned: Replication,
+    entries: Sequence[FileEntry],
+    files: Files,
+    effort: Effort,
+    progress: Progress,
 ) -> tuple[int, int]:
     if not entries:
         return 0, 0
-    outcomes = files.carry([Order(planned.source, planned.target, e) for e in entries], effort)
+    orders = [Order(planned.source, planned.target, entry) for entry in entries]
+    outcomes = files.carry(orders, effort, progress)
     for outcome in outcomes:
         if outcome.verdict not in (Verdict.SENT, Verdict.KEPT):
             path, why = outcome.order.entry.path, outcome.message or outcome.verdict.value
@@ -108,11 +146,28 @@ def _carry(
     return len(sent), sum(outcome.sent for outcome in sent)
 
 
-def _replica(target: str, storage: Storage) -> Table | None:
+def _replica(source: str, target: str, storage: Storage) -> Table | None:
+    """The replica as it is; None where none is finished. Raises OutOfStep for what is no replica
+    of this table."""
+    try:
+        origin = storage.read(f"{target}/{_ORIGIN}").decode()
+    except MissingPath:
+        if _is_free(target, storage):
+            return None
+        raise OutOfStep(f"{target} is not empty, and no replica.") from None
+    if origin != source:
+        raise OutOfStep(f"{target} is a replica of {origin}.")
     try:
         return open_table(target, storage)
     except NotAHudiTable:
         return None
+
+
+def _is_free(target: str, storage: Storage) -> bool:
+    try:
+        return not storage.list(target)
+    except MissingPath:
+        return True
 
 
 def _written(table: Table, commits: Sequence[Instant]) -> tuple[FileStatus, ...]:

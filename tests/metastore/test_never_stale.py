@@ -34,6 +34,7 @@ tables = st.sampled_from([*PLAIN, PARTED])
 pins = st.one_of(st.none(), st.none(), st.none(), clusters)
 seldom = st.sampled_from([False] * 5 + [True])
 objects = st.sampled_from([(table, None) for table in PLAIN] + [(PARTED, day) for day in DAYS])
+copied = objects | st.just((PARTED, None))  # a Hudi table is copied as a whole
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Copying:
     day: str | None
     cluster: ClusterName
     of: str
-    bytes: int | None = None
+    bytes: dict[str, int] | None = None
 
 
 class Lives(RuleBasedStateMachine):
@@ -260,7 +261,7 @@ class Lives(RuleBasedStateMachine):
 
     # copies
 
-    @rule(which=objects, cluster=clusters, steps=st.integers(1, 3))
+    @rule(which=copied, cluster=clusters, steps=st.integers(1, 3))
     def begin_copy(
         self, which: tuple[TableRef, str | None], cluster: ClusterName, steps: int
     ) -> None:
@@ -287,8 +288,13 @@ class Lives(RuleBasedStateMachine):
             self.publish(copying)
 
     def take_bytes(self, copying: Copying) -> None:
-        if self.exists(copying.table, copying.day):
-            copying.bytes = self.files[self.placement(copying.table, copying.day)[1]]
+        if not self.exists(copying.table, copying.day):
+            return
+        if (copying.table, copying.day) == (PARTED, None):
+            found = self.memory.partitions[PARTED]
+            copying.bytes = {f"/{name}": self.files[p.location] for name, p in found.items()}
+        else:
+            copying.bytes = {"": self.files[self.placement(copying.table, copying.day)[1]]}
 
     def publish(self, copying: Copying) -> None:
         self.copies.remove(copying)
@@ -298,10 +304,11 @@ class Lives(RuleBasedStateMachine):
         if copying.cluster == placement.primary:
             return
         location = f"{copying.cluster}/copy/{new_id()}"
-        self.files[location] = copying.bytes
+        self.files |= {location + name: body for name, body in copying.bytes.items()}
         copy = Copy(copying.cluster, location, copying.of)
         if copying.day is None:
-            self.facts.change_table(copying.table, lambda old: old.with_copy(copy))
+            if copying.table != PARTED or placement.uniform:
+                self.facts.change_table(copying.table, lambda old: old.with_copy(copy))
         else:
             name = f"ds={copying.day}"
             self.facts.change_partitions(PARTED, [name], lambda _, old: old.with_copy(copy))
@@ -356,9 +363,19 @@ class Lives(RuleBasedStateMachine):
         truth = self.files[own]
         if cluster == placement.primary:
             return
-        copy = placement.copy_in(cluster)
+        copy, name = placement.copy_in(cluster), ""
+        if copy is None and table == PARTED:
+            copy, name = self.placement(table, None)[0].copy_in(cluster), f"/ds={day}"
         assert copy is not None, f"{table} {day} is not in {cluster}"
-        assert self.files[copy.location] == truth, f"{table} {day} in {cluster} is stale"
+        assert self.files[copy.location + name] == truth, f"{table} {day} in {cluster} is stale"
+
+    @invariant()
+    def a_whole_copy_is_fresh_for_every_partition(self) -> None:
+        if PARTED in self.memory.tables:
+            placed, _ = self.placement(PARTED, None)
+            for day in DAYS if placed.uniform else ():
+                for cluster in placed.holders().fresh if self.exists(PARTED, day) else ():
+                    self.check_read(PARTED, day, cluster)
 
     @invariant()
     def nothing_is_fresh_that_differs(self) -> None:

@@ -102,6 +102,17 @@ def test_a_uniform_table_needs_no_facts() -> None:
     assert set(sheet.placed(Placement(CLUSTERS[1])).holders) == {Holders(CLUSTERS[1], frozenset())}
 
 
+def test_a_uniform_table_is_held_where_the_whole_of_it_was_copied() -> None:
+    sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"], uniform=True)
+    table = Placement(CLUSTERS[0], "w", (Copy(CLUSTERS[1], "file:/x", "w"),), uniform=True)
+    holders = [frozenset(h.fresh for h in sheet.placed(t).holders) for t in (
+        table, table.opened("m", ["ds=1/hr=1"]), table.rewritten("w2"),
+    )]  # fmt: skip
+    assert holders == [{frozenset({CLUSTERS[1]})}, {frozenset()}, {frozenset()}]
+    assert table.with_partition_facts("f").copies == ()
+    assert table.with_partition_facts("f", uniform=True).copies == table.copies
+
+
 def test_names_come_back_escaped() -> None:
     name = partition_name([("ds", "a/b"), ("hr", "1")])
     assert _sheet([name]).name(0) == name

@@ -256,6 +256,16 @@ class TestAlter:
         assert now.write != "0"
         assert Partition(hms.partitions[REF]["ds=1"]).parameters == {}
 
+    def test_a_table_copied_as_a_whole_has_its_copy_while_it_is_uniform(self, hms, view) -> None:
+        copy = Copy(C2, AWAY, "0")
+        hms.add(table(placed(copy, uniform=True), KEYS), ("ds=1", {}))
+        assert client(view[C2]).get_table(REF).location == AWAY
+        client(view[C1]).alter_table(REF, table({"last_commit_time_sync": "1"}, KEYS))
+        assert read_placement(Table(hms.tables[REF]).parameters, C1).holders().stale == {C2}
+        assert client(view[C2]).get_table(REF).location == HOME
+        hms.add(table(placed(copy), KEYS))
+        assert client(view[C2]).get_table(REF).location == HOME
+
     def test_a_renamed_table_keeps_facts_and_folder(self, hms, view) -> None:
         away = "hdfs://c2:8020/warehouse/t"
         made = table(placed(primary=C2))
@@ -335,7 +345,7 @@ class TestRefusals:
 
     def test_of_partitions_that_would_move(self, hms, view) -> None:
         other = TableRef("default", "u")
-        target = table(placed(uniform=True), KEYS)
+        target = table(placed(Copy(C3, AWAY, "0"), uniform=True), KEYS)
         target.set_text(1, "u")
         hms.add(table(placed(), KEYS), ("ds=1", placed(primary=C2)), ("ds=2", {}))
         hms.add(target)
@@ -348,7 +358,8 @@ class TestRefusals:
         spec = (MAP, string_map({"ds": "2"}))
         call(view[C1], "exchange_partitions", dict(enumerate([spec, *names], 1)))
         assert list(hms.partitions[other]) == ["ds=2"]
-        assert not read_placement(Table(hms.tables[other]).parameters, C1).uniform
+        now = read_placement(Table(hms.tables[other]).parameters, C1)
+        assert (now.uniform, now.copies) == (False, ())
 
     def test_a_call_without_metaexception_is_refused_too(self, hms, view) -> None:
         hms.add(table(placed()))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.copy.files import Effort, Order, Outcome, Verdict
+from pipeline.copy.files import Effort, FileEntry, Listing, Order, Outcome, Verdict
 from pipeline.incremental.archive import open_for_changes
 from pipeline.incremental.errors import NotAHudiTable, OutOfStep, StorageFault
 from pipeline.incremental.listing import list_status
@@ -37,12 +37,24 @@ class LocalFiles:
         self.sent.append(order.entry.path)
         return Outcome(order, Verdict.SENT, order.entry.length)
 
+    def listings(self, locations):
+        return [Listing(tuple(entries(Path(each)))) for each in locations]
+
+    def delete(self, locations):
+        for each in locations:
+            Path(each).unlink()
+
     def note(self, location):
         return Path(location).read_text() if Path(location).exists() else None
 
     def leave_note(self, location, text):
         Path(location).parent.mkdir(parents=True, exist_ok=True)
         Path(location).write_text(text)
+
+
+def entries(folder):
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        yield FileEntry(str(path.relative_to(folder)), path.stat().st_size, 0)
 
 
 def opened(path):
@@ -103,6 +115,41 @@ def test_killed_the_first_time_there_is_no_table_yet(row_table, tmp_path, left):
     replicate(row_table, target, files)
     assert values(target) == row_table.state
     assert len(files.sent) == len(set(files.sent))
+
+
+def test_what_was_undone_since_a_first_run_died_is_not_left_behind(row_table, tmp_path):
+    """Archived by now, its file would be taken for one of a complete commit."""
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"a": 2})
+    target, files = tmp_path / "replica", LocalFiles(2)
+    with pytest.raises(StorageFault, match="killed"):
+        replicate(row_table, target, files)
+    assert (target / "p" / "f_1-0-1_200.parquet").exists()
+    (row_table.timeline / "200_201.commit").unlink()
+    (row_table.base / "p" / "f_1-0-1_200.parquet").unlink()
+    row_table.write(300, {"a": 3})
+    files.left = 100
+    replicate(row_table, target, files)
+    assert {p.name for p in (target / "p").glob("*.parquet")} == {"f_1-0-1_300.parquet"}
+    assert values(target) == {"a": 3}
+
+
+@pytest.mark.parametrize("name", ["notes.txt", ".hoodie/hoodie.properties"])
+def test_a_directory_of_something_else_is_left_alone(row_table, tmp_path, name):
+    row_table.write(100, {"a": 1})
+    other = tmp_path / "replica" / name
+    other.parent.mkdir(parents=True)
+    other.write_text("hoodie.table.name=other\n")
+    with pytest.raises(OutOfStep, match="not empty"):
+        replicate(row_table, tmp_path / "replica", LocalFiles())
+    assert list(entries(tmp_path / "replica"))[0].path == name
+
+
+def test_a_replica_of_another_table_is_left_alone(row_table, fake_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    replicate(row_table, tmp_path / "replica", LocalFiles())
+    with pytest.raises(OutOfStep, match="replica of .*source"):
+        replicate(fake_table(version=9), tmp_path / "replica", LocalFiles())
 
 
 def test_a_cleaned_file_of_a_missing_commit_is_out_of_step(row_table, tmp_path):
