@@ -33,8 +33,8 @@ class Translator:
 
     def term(self, tree: exp.Expr | None) -> Term:
         """The term of an expression."""
-        handler = _HANDLERS.get(type(tree))
-        if handler is None or tree is None:
+        handler = None if tree is None else _HANDLERS.get(type(tree))
+        if handler is None or tree is None or not _is_read(tree):
             return ANYTHING
         self._depth += 1
         try:
@@ -81,10 +81,17 @@ def _binary(name: str) -> Callable[[Translator, exp.Expr], Term]:
 
 
 def _unpadded(left: Term, right: Term) -> Term:
-    """A literal beside a CHAR column: trailing spaces do not count there."""
-    if isinstance(left, Column) and left.type.startswith("char") and isinstance(right, Constant):
+    """A literal beside a CHAR: trailing spaces do not count there."""
+    if isinstance(right, Constant) and _is_char(left):
         return Constant(right.value.rstrip(" ")) if isinstance(right.value, str) else right
     return right
+
+
+def _is_char(term: Term) -> bool:
+    if isinstance(term, Call) and term.name == "cast":
+        kind = term.args[1]
+        return isinstance(kind, Constant) and str(kind.value).startswith("char")
+    return isinstance(term, Column) and term.type.startswith("char")
 
 
 def _compared(name: str) -> Callable[[Translator, exp.Expr], Term]:
@@ -206,7 +213,7 @@ def _nullif(self: Translator, tree: exp.Expr) -> Term:
 
 def _cast(self: Translator, tree: exp.Expr) -> Term:
     kind = tree.args.get("to")
-    if not isinstance(kind, exp.DataType) or tree.args.get("format"):
+    if not isinstance(kind, exp.DataType):
         return ANYTHING
     name = _TYPES.get(kind.this.value, "")
     if not name:
@@ -258,24 +265,10 @@ def _date_diff(self: Translator, tree: exp.Expr) -> Term:
     return call("datediff", self.term(tree.this), self.term(tree.args.get("expression")))
 
 
-def _date_format(self: Translator, tree: exp.Expr) -> Term:
-    """TimeToStr's format is strftime's by now: only what came from yyyy, MM and dd is kept."""
-    wanted = tree.args.get("format")
-    if not isinstance(wanted, exp.Literal):
-        return ANYTHING
-    text = str(wanted.this)
-    for ours, theirs in (("yyyy", "%Y"), ("MM", "%mstrict"), ("dd", "%dstrict")):
-        text = text.replace(theirs, ours)
-    if "%" in text:
-        return ANYTHING
-    return call("date_format", self.term(tree.this), Constant(text))
-
-
 def _like(name: str) -> Callable[[Translator, exp.Expr], Term]:
     def build(self: Translator, tree: exp.Expr) -> Term:
-        if isinstance(tree.args.get("expression"), exp.Any | exp.All | exp.Tuple):
-            return ANYTHING
-        return call(name, self.term(tree.this), self.term(tree.args.get("expression")))
+        found = call(name, self.term(tree.this), self.term(tree.args.get("expression")))
+        return call("not", found) if tree.args.get("negate") else found
 
     return build
 
@@ -297,8 +290,24 @@ def _boolean(_self: Translator, tree: exp.Expr) -> Term:
     return Constant(bool(tree.this))
 
 
-def _current_date(_self: Translator, _tree: exp.Expr) -> Term:
-    return call("current_date")
+def _current_date(_self: Translator, tree: exp.Expr) -> Term:
+    return call("current_date") if tree.this is None else ANYTHING  # one of another zone
+
+
+def _named(self: Translator, tree: exp.Expr) -> Term:
+    """A function that the parser knows by its name only."""
+    name = str(tree.this).lower()
+    arguments = [self.term(each) for each in tree.expressions]
+    if len(arguments) != NAMED.get(name):
+        return ANYTHING
+    if name in ("isnull", "isnotnull"):
+        found = call("is_null", *arguments)
+        return found if name == "isnull" else call("not", found)
+    return call(name.rstrip("_"), *arguments)
+
+
+# Functions known by name, with the number of their arguments.
+NAMED = {"date_format_": 2, "isnull": 1, "isnotnull": 1}
 
 
 def _and(self: Translator, tree: exp.Expr) -> Term:
@@ -317,7 +326,8 @@ _TYPES = {
     "DOUBLE": "double",
     "DECIMAL": "decimal",
     "TEXT": "string",
-    "VARCHAR": "varchar",
+    "NVARCHAR": "varchar",
+    "NCHAR": "char",
     "DATE": "date",
     "TIMESTAMP": "timestamp",
     "TIMESTAMPTZ": "timestamp",
@@ -325,7 +335,7 @@ _TYPES = {
     "BOOLEAN": "boolean",
 }
 
-_HANDLERS: dict[type[exp.Expr] | type[None], Callable[[Translator, exp.Expr], Term]] = {
+_HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
     exp.Column: Translator.column,
     exp.Literal: _literal,
     exp.Null: _null,
@@ -376,9 +386,46 @@ _HANDLERS: dict[type[exp.Expr] | type[None], Callable[[Translator, exp.Expr], Te
     exp.TsOrDsToDate: _unary("to_date"),
     exp.TsOrDsAdd: _date_add,
     exp.DateDiff: _date_diff,
-    exp.TimeToStr: _date_format,
-    exp.TimeStrToTime: _inner,
     exp.CurrentDate: _current_date,
+    exp.Anonymous: _named,
     exp.Tuple: _tuple,
     exp.Struct: _tuple,
 }
+
+# The parts of each expression that its handler reads, or that mean nothing here. One with any
+# other part is ANYTHING: the parser may learn to say more than we know of.
+_PARTS: dict[type[exp.Expr], str] = {
+    exp.Column: "table db",
+    exp.Literal: "is_string",
+    exp.Between: "low high symmetric",
+    exp.In: "query unnest field",
+    exp.Like: "negate",
+    exp.Case: "ifs default",
+    exp.If: "true false",
+    exp.Coalesce: "is_nvl is_null",
+    exp.Cast: "to safe",
+    exp.TryCast: "to safe",
+    exp.Concat: "safe",
+    exp.DPipe: "safe",
+    exp.ConcatWs: "safe coalesce flatten",
+    exp.Substring: "start length",
+    exp.Trim: "position",
+    exp.Pad: "fill_pattern is_left",
+    exp.Div: "typed safe",
+    exp.TsOrDsToDate: "safe",
+    exp.TsOrDsAdd: "unit",
+    exp.DateDiff: "unit",
+}
+_UNREAD = {
+    kind: tuple(
+        kind.arg_types.keys()
+        - {"this", "expression", "expressions"}
+        - set(_PARTS.get(kind, "").split())
+    )
+    for kind in _HANDLERS
+}
+
+
+def _is_read(tree: exp.Expr) -> bool:
+    unread = _UNREAD[type(tree)]
+    return not unread or not any(tree.args.get(name) for name in unread)

@@ -6,6 +6,8 @@
 - `TABLE t` as a query becomes `SELECT * FROM t`;
 - `MAP a USING ..` and `REDUCE a USING ..` become `SELECT TRANSFORM(a) USING ..`;
 - `a JOIN b` without a condition becomes a CROSS JOIN;
+- `CAST(x AS VARCHAR(3))` becomes NVARCHAR(3), whose length the parser does not forget, and
+  `date_format` a function that it does not know, so that the format stays as it was written;
 - `USING 's' AS a, b` has brackets put around its columns, `TABLESAMPLE (1M)` is a percentage;
 - `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN.
 """
@@ -25,7 +27,11 @@ _WINDOW = {
 _WINDOW_OPENERS = frozenset({TokenType.OVER, TokenType.WINDOW})
 _HINTS = frozenset(
     {"TABLE", "TABLESAMPLE", "USING", "MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW", "JOIN"}
-)
+) | {"CHAR", "VARCHAR", "DATE_FORMAT"}
+_SIZED = {
+    TokenType.CHAR: (TokenType.NCHAR, "NCHAR"),
+    TokenType.VARCHAR: (TokenType.NVARCHAR, "NVARCHAR"),
+}
 _SIDES = frozenset(
     {
         TokenType.LEFT,
@@ -69,6 +75,8 @@ def standard(tokens: list[Token]) -> list[Token]:
     present = _HINTS & {token.text.upper() for token in tokens}
     if not present:
         return tokens
+    if {"CHAR", "VARCHAR", "DATE_FORMAT"} & present:
+        tokens = _unforgotten(tokens)
     if "TABLE" in present:
         tokens = _table_queries(tokens)
     if {"OVER", "WINDOW"} & present:
@@ -95,6 +103,21 @@ def closing(tokens: list[Token], at: int) -> int:
         if not depth:
             return here
     return len(tokens)
+
+
+def _unforgotten(tokens: list[Token]) -> list[Token]:
+    """Casts to a length, and `date_format`, in forms of which the parser drops nothing."""
+    result = list(tokens)
+    for at in range(1, len(tokens) - 1):
+        token = tokens[at]
+        if tokens[at + 1].token_type != _OPEN:
+            continue
+        if token.token_type in _SIZED:
+            if tokens[at - 1].token_type in (TokenType.ALIAS, TokenType.DCOLON):
+                result[at] = _like(token, *_SIZED[token.token_type])
+        elif token.token_type == TokenType.VAR and token.text.upper() == "DATE_FORMAT":
+            result[at] = _like(token, TokenType.VAR, "date_format_")
+    return result
 
 
 def _table_queries(tokens: list[Token]) -> list[Token]:

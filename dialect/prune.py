@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from dialect.evaluate import T, truth
+from dialect.expressions import NAMED
 from dialect.infer import inferred
 from dialect.plan import Block, Join, JoinKind, Lateral, Leaf, Node, Renamed, Scan, SetOp
 from dialect.resolve import Resolver
@@ -361,7 +362,7 @@ def _aggregates(tree: exp.Expr) -> bool:
     for node in tree.walk(prune=lambda each: isinstance(each, exp.Query | exp.Window)):
         if isinstance(node, exp.AggFunc):
             return True
-        if isinstance(node, exp.Anonymous):
+        if isinstance(node, exp.Anonymous) and str(node.this).lower() not in NAMED:
             # A function that is not known may be an aggregate of the user's own.
             return True
     return False

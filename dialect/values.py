@@ -120,7 +120,9 @@ def _to_text(value: Value, type_name: str) -> Guess:
         return MAYBE
     text = value if isinstance(value, str) else str(value)
     length = re.search(r"\((\d+)\)", type_name)
-    return MAYBE if length and len(text) > int(length.group(1)) else text
+    if length and len(text) > int(length.group(1)):
+        return MAYBE  # Hive cuts it, Spark does not
+    return MAYBE if type_name.startswith("char") and text.endswith(" ") else text
 
 
 def _to_integer(value: Value, type_name: str) -> Guess:

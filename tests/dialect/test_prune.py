@@ -191,6 +191,11 @@ class _Writer:
                 f"CASE WHEN {dot}hr = {hour} THEN {dot}ds {sign} '{day}' ELSE {dot}k < 9 END",
                 f"upper({dot}ds) = '{day.upper()}'",
                 f"{dot}hr + 1 = {hour}",
+                f"{dot}ds {pick(['LIKE', 'NOT LIKE'])} '{pick(['%', ''])}{day}%'",
+                f"{dot}ds NOT IN ('{day}', '{pick(['a', 'b'])}')",
+                f"{dot}hr NOT BETWEEN {hour} AND 3",
+                f"({dot}hr > {hour}) IS NOT TRUE",
+                f"nullif({dot}ds, '{day}') IS NULL",
             ]
         )
 

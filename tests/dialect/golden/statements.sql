@@ -663,3 +663,35 @@ SELECT * FROM global_temp.gone
 -- use the catalog that it is in
 USE spark_catalog
 --> use
+
+-- a negated LIKE
+SELECT * FROM p WHERE ds NOT LIKE '%-01'
+--> select; reads d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11]
+
+-- a doubly negated LIKE
+SELECT * FROM p WHERE NOT ds NOT LIKE '%-01'
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- a format that is not the default
+SELECT * FROM p WHERE to_date(ds, 'dd-MM-yyyy') = '2020-01-01'
+--> select; reads d.p@*
+
+-- Hive cuts what Spark does not
+SELECT * FROM p WHERE cast(hr AS VARCHAR(1)) = '1'
+--> select; reads d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]
+
+-- a cast that keeps everything
+SELECT * FROM p WHERE cast(hr AS VARCHAR(2)) = '11' AND ds::char(10) = '2020-01-01  '
+--> select; reads d.p@[ds=2020-01-01/hr=11]
+
+-- a year of weeks is another
+SELECT * FROM p WHERE date_format(ds, 'YYYY-MM-dd') = '2019-01-01'
+--> select; reads d.p@*
+
+-- a format of days
+SELECT date_format(ds, 'yyyy') FROM p WHERE date_format(ds, 'yyyyMMdd') = '20200102'
+--> select; reads d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11]
+
+-- the functions isnull and isnotnull
+SELECT * FROM q WHERE isnull(ds) OR NOT isnotnull(ds)
+--> select; reads d.q@[ds=__HIVE_DEFAULT_PARTITION__]
