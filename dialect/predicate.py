@@ -48,7 +48,12 @@ class Conditions:
             rows = _filtered(partitions, rows, term, day)
         return rows
 
-    def required(self, key: str) -> frozenset[str] | None:
+    def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
+        return tuple(
+            self._texts_of(key.name.lower()) if key.type == "string" else None for key in keys
+        )
+
+    def _texts_of(self, key: str) -> frozenset[str] | None:
         found: frozenset[str] | None = None
         for term in self.terms:
             own = _required(term, key)
@@ -254,6 +259,13 @@ class Matching:
             rows = found if rows is None else rows & found
         return range(len(partitions)) if rows is None else sorted(rows)
 
+    def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
+        written = dict(self.spec)
+        if not written.keys() <= {key.name.lower() for key in keys}:
+            return (None,) * len(keys)  # as `select` sees it: the statement will fail
+        names = (key.name.lower() if key.type == "string" else "" for key in keys)
+        return tuple(frozenset({written[name]}) if name in written else None for name in names)
+
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
@@ -269,6 +281,15 @@ class AnyOf:
                 return range(len(partitions))
         return sorted(rows)
 
+    def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
+        each = [choice.required(keys) for choice in self.choices]
+        return tuple(_union(texts) for texts in zip(*each, strict=True))
+
+
+def _union(choices: Sequence[frozenset[str] | None]) -> frozenset[str] | None:
+    known = [texts for texts in choices if texts is not None]
+    return frozenset().union(*known) if len(known) == len(choices) else None
+
 
 def any_of(predicates: Sequence[PartitionPredicate]) -> PartitionPredicate:
     """One predicate for all mentions of a table."""
@@ -276,21 +297,6 @@ def any_of(predicates: Sequence[PartitionPredicate]) -> PartitionPredicate:
     if not choices or ALL in choices:
         return ALL
     return choices[0] if len(choices) == 1 else AnyOf(choices)
-
-
-def required_values(predicate: PartitionPredicate, key: str) -> frozenset[str] | None:
-    """The texts that a string key must be among, so that only those partitions are fetched.
-
-    None when they are not known, or the key's values may be spelt in other ways.
-    """
-    name = key.lower()
-    if isinstance(predicate, Conditions):
-        return predicate.required(name)
-    if isinstance(predicate, AnyOf):
-        choices = [required_values(choice, name) for choice in predicate.choices]
-        known = [choice for choice in choices if choice is not None]
-        return frozenset().union(*known) if len(known) == len(choices) else None
-    return None
 
 
 def same_value(key: PartitionKey, text: str, written: str) -> bool:

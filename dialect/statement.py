@@ -1,12 +1,12 @@
 """What a statement is: the nouns that leave this package."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
 from conf.names import TableRef
-from conf.partitions import PartitionSet
+from conf.partitions import PartitionKey, PartitionSet
 from conf.tables import ViewText
 
 
@@ -17,6 +17,13 @@ class PartitionPredicate(Protocol):
         """Row numbers of the partitions that may satisfy it (certain misses left out)."""
         ...
 
+    def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
+        """For each key the texts that it must be among, None when they are not known.
+
+        `select` gives no row with another text, so nothing else need be fetched.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class AllPartitions:
@@ -24,6 +31,9 @@ class AllPartitions:
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
         return range(len(partitions))
+
+    def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
+        return (None,) * len(keys)
 
     def __reduce__(self) -> str:
         return "ALL"  # pickled by name: it is compared by identity
@@ -38,6 +48,9 @@ class NoPartitions:
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
         return range(0)
+
+    def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
+        return (frozenset(),) * len(keys)
 
 
 NONE = NoPartitions()

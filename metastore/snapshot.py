@@ -4,7 +4,7 @@
 are bounded in number, by weight, and in age; what it does not know it says with NotLoaded.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -14,7 +14,8 @@ from conf.names import TableRef
 from conf.partitions import TableFacts
 from conf.placement import Placement
 from conf.tables import NotLoaded, TableInfo
-from metastore.snapshot_partitions import PartitionSheet, Selector
+from metastore.slices import Selector
+from metastore.snapshot_partitions import PartitionSheet
 
 ROWS_A_UNIT = 1000  # partitions that weigh as much as one table
 
@@ -99,7 +100,7 @@ class Snapshot:
         return None if record is None else record.placement
 
     def facts(
-        self, ref: TableRef, selectors: Iterable[Selector] | None = None
+        self, ref: TableRef, selectors: Sequence[Selector] | None = None
     ) -> TableFacts | None:
         """Holders of the table and of the partitions that the selectors choose (None: all).
 
@@ -110,7 +111,7 @@ class Snapshot:
             return None
         if record.info.partition_keys:
             sheet = record.partitions
-            if sheet is None or sheet.unknown(selectors):
+            if sheet is None or sheet.missing(selectors) != frozenset() or sheet.unknown(selectors):
                 raise NotLoaded(ref)
         return record.facts()
 

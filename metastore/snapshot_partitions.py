@@ -60,6 +60,7 @@ class PartitionSheet:
         """
         self.partitions = PartitionSet(keys, (_values(name) for name in names))
         self.covered = covered
+        self._uniform = uniform
         count = len(self.partitions)
         self._groups = [_PLAIN, _PLAIN]  # the first stands for those that are not known
         self._numbers = {_PLAIN: 1}
@@ -70,21 +71,23 @@ class PartitionSheet:
     def __len__(self) -> int:
         return len(self.partitions)
 
-    def with_slices(
-        self, names: Iterable[str], uniform: bool, added: frozenset[Slice]
-    ) -> "PartitionSheet":
-        """One with these partitions too, all that are in the added slices."""
-        assert self.covered is not None  # else there is nothing to add
-        own = {self.partitions.row(row) for row in range(len(self))}
-        new = [row for name in names if (row := tuple(_values(name))) not in own]
-        wider = PartitionSheet(self.partitions.keys, (), uniform, self.covered | added)
-        rows = (self.partitions.row(row) for row in range(len(self)))
-        wider.partitions = PartitionSet(self.partitions.keys, [*rows, *new])
-        wider._groups, wider._numbers = list(self._groups), dict(self._numbers)
-        wider._counts = list(self._counts)
-        wider._counts[int(uniform)] += len(new)
-        wider._of = self._of + array("H", [int(uniform)]) * len(new)
+    def with_slices(self, names: Iterable[str], added: frozenset[Slice]) -> "PartitionSheet":
+        """One that has these partitions too, which are all that are in the added slices."""
+        assert self.covered is not None  # else nothing can be added
+        own = {self.partitions.row(row): self.name(row) for row in range(len(self))}
+        new = {tuple(_values(name)): name for name in names}
+        every = [*own.values(), *(name for row, name in new.items() if row not in own)]
+        wider = PartitionSheet(self.partitions.keys, every, self._uniform, self.covered | added)
+        wider._adopt(self)
         return wider
+
+    def _adopt(self, older: "PartitionSheet") -> None:
+        """What is known of the rows that it begins with."""
+        added = len(self) - len(older)
+        self._groups, self._numbers = list(older._groups), dict(older._numbers)
+        self._counts = list(older._counts)
+        self._counts[int(self._uniform)] += added
+        self._of[: len(older)] = older._of
 
     def missing(self, selectors: Iterable[Selector] | None) -> frozenset[Slice] | None:
         """The slices that have to be read for these selectors; None when it is all names."""

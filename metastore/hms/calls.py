@@ -37,6 +37,7 @@ CALLS = {
     "alter_table_with_environment_context": _write(_OPERATION, _META),
     "drop_table_with_environment_context": _write(_NONE, _META),
     "get_partition_names": _read(_META),
+    "get_partition_names_ps": _read(_META, _NONE),
     "get_partition_by_name": _read(_META, _NONE),
     "get_partitions_by_names": _read(_META, _NONE),
     "get_partitions_by_filter": _read(_META, _NONE),

@@ -161,6 +161,16 @@ class HmsClient:
         patience = self._timeout * NAMES_PATIENCE
         return list(self.call("get_partition_names", arguments, timeout=patience))
 
+    def get_partition_names_ps(self, ref: TableRef, values: Sequence[str]) -> list[str]:
+        """Names of the partitions that begin with these values; an empty one stands for any.
+
+        The metastore makes a pattern of them: it may give others too.
+        """
+        arguments = _named(ref)
+        arguments.set(3, LIST, strings(values))
+        arguments.set(4, I16, -1)
+        return list(self.call("get_partition_names_ps", arguments))
+
     def get_partition(self, ref: TableRef, name: str) -> Partition:
         arguments = _named(ref)
         arguments.set(3, STRING, name)

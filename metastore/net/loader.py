@@ -27,8 +27,8 @@ from metastore.hms.client import HmsClient
 from metastore.net.client import ClientPool
 from metastore.net.flights import Flights
 from metastore.net.partitions import PartitionLoader
+from metastore.slices import Selector
 from metastore.snapshot import Snapshot, TableRecord, Ticket
-from metastore.snapshot_partitions import Selector
 from metastore.writes import WriteTarget, WriteToken, ending, write_targets
 
 K = TypeVar("K", bound=Hashable)

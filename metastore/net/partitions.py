@@ -1,7 +1,7 @@
-"""Loading of a table's partitions: all names, then the facts of those that are asked for."""
+"""Loading of a table's partitions: names as far as needed, then facts of those asked for."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 from conf.names import TableRef
@@ -10,8 +10,11 @@ from conf.tables import NotLoaded
 from metastore.errors import UnreadableFacts
 from metastore.hms.client import HmsClient
 from metastore.net.client import ClientPool
+from metastore.slices import Selector, Slice
 from metastore.snapshot import Snapshot, TableRecord
-from metastore.snapshot_partitions import PartitionSheet, Selector
+from metastore.snapshot_partitions import PartitionSheet
+
+MERGED = 20_000  # partitions that slices may bring together before they are read anew
 
 Parameters = Mapping[tuple[str, ...], Mapping[str, str]]
 
@@ -48,11 +51,12 @@ class PartitionLoader:
         if record is None or not record.info.partition_keys:
             return True
         age = self._age(record)
-        if record.partitions is None or age > self._snapshot.ttl:
+        sheet = record.partitions
+        if sheet is None or age > self._snapshot.ttl:
             return False
-        if age > self._snapshot.ttl / 2:
+        if age > self._snapshot.ttl / 2 and sheet.covered is None:
             self._renew(ref, record)
-        return not record.partitions.unknown(selectors)
+        return sheet.missing(selectors) == frozenset() and not sheet.unknown(selectors)
 
     def _age(self, record: TableRecord) -> float:
         return self._snapshot.clock() - record.listed
@@ -61,11 +65,7 @@ class PartitionLoader:
         record = self._snapshot.record(ref)
         if record is None:
             return
-        sheet = record.partitions
-        if sheet is None or self._age(record) > self._snapshot.ttl:
-            listed = self._snapshot.clock()
-            sheet = await self._pool.run(_listing(ref, record))
-            self._keep(ref, record, sheet, listed)
+        sheet = await self._listed(ref, record, selectors)
         rows = sheet.unknown(selectors)
         if rows:
             names = [sheet.name(row) for row in rows]
@@ -74,6 +74,25 @@ class PartitionLoader:
                 sheet.learn(rows, facts)
             except BadPlacement as error:
                 raise UnreadableFacts(f"a partition of {ref}: {error}") from error
+
+    async def _listed(
+        self, ref: TableRef, record: TableRecord, selectors: Sequence[Selector] | None
+    ) -> PartitionSheet:
+        """The sheet remembered, with what these selectors may choose besides."""
+        sheet, listed = record.partitions, record.listed
+        if sheet is None or self._age(record) > self._snapshot.ttl:
+            sheet, listed = _empty(record), self._snapshot.clock()
+        missing = sheet.missing(selectors)
+        if missing and len(sheet) > MERGED:
+            sheet, listed = _empty(record), self._snapshot.clock()
+            missing = sheet.missing(selectors)
+        if missing is None:
+            listed = self._snapshot.clock()
+            sheet = await self._pool.run(_listing(ref, record))
+        elif missing:
+            sheet = sheet.with_slices(await self._pool.run(_names(ref, missing)), missing)
+        self._keep(ref, record, sheet, listed)
+        return sheet
 
     def _keep(
         self, ref: TableRef, record: TableRecord, sheet: PartitionSheet, listed: float
@@ -106,6 +125,17 @@ class PartitionLoader:
 def _listing(ref: TableRef, record: TableRecord) -> Callable[[HmsClient], PartitionSheet]:
     keys, uniform = record.info.partition_keys, record.placement.uniform
     return lambda client: PartitionSheet(keys, client.get_partition_names(ref), uniform)
+
+
+def _names(ref: TableRef, some: Iterable[Slice]) -> Callable[[HmsClient], list[str]]:
+    return lambda client: [
+        name for each in sorted(some) for name in client.get_partition_names_ps(ref, each)
+    ]
+
+
+def _empty(record: TableRecord) -> PartitionSheet:
+    keys, uniform = record.info.partition_keys, record.placement.uniform
+    return PartitionSheet(keys, (), uniform, frozenset())
 
 
 def _facts(ref: TableRef, names: Sequence[str]) -> Callable[[HmsClient], Parameters]:

@@ -7,10 +7,20 @@ from typing import Any, Protocol
 
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
-from conf.settings import Settings
+from conf.settings import Coverage, Settings
 from conf.tables import Catalog, NotLoaded, TableInfo, TableKind
 from dialect.analyze import analyze
-from dialect.statement import Action, Known, Namespace, Needs, PartitionPredicate, Unknown, Write
+from dialect.statement import (
+    ALL,
+    NONE,
+    Action,
+    Known,
+    Namespace,
+    Needs,
+    PartitionPredicate,
+    Unknown,
+    Write,
+)
 from proxy.errors import Unsettled
 from proxy.net.worker import Worker
 from proxy.session.session import SessionState
@@ -26,7 +36,7 @@ class Snapshot(Catalog, Protocol):
     """What the proxy asks of the metastore's copy in memory (`metastore.snapshot`)."""
 
     def facts(
-        self, ref: TableRef, selectors: Iterable[PartitionPredicate] | None = None
+        self, ref: TableRef, selectors: Sequence[PartitionPredicate] | None = None
     ) -> TableFacts | None:
         """None when there is no such table. Raises NotLoaded."""
         ...
@@ -129,7 +139,7 @@ class Decider:
             known = None
             if isinstance(statement, Known) and statement.cascade:
                 statement = await self._with_contents(statement)
-            named, wanted = _named(statement), _wanted(statement)
+            named, wanted = _named(statement), _wanted(statement, self.settings.coverage)
             if named and await self.loader.load_facts(named, wanted):
                 continue
             with suppress(NotLoaded):  # forgotten again meanwhile
@@ -210,12 +220,15 @@ def _named(statement: Known | Unknown) -> frozenset[TableRef]:
     return tables_needed(statement) | written | frozenset(statement.views)
 
 
-def _wanted(statement: Known | Unknown) -> dict[TableRef, list[PartitionPredicate]]:
-    """The partitions whose facts the router will look at."""
+def _wanted(
+    statement: Known | Unknown, coverage: Coverage
+) -> dict[TableRef, list[PartitionPredicate]]:
+    """The partitions whose facts the router will look at (D1)."""
     wanted: dict[TableRef, list[PartitionPredicate]] = {}
     if isinstance(statement, Known):
         for read in statement.reads:
-            wanted.setdefault(read.table, []).append(read.partitions)
+            every = coverage is Coverage.TABLE and read.partitions is not NONE
+            wanted.setdefault(read.table, []).append(ALL if every else read.partitions)
         for write in statement.writes:
             if write.exists and write.action is not Action.VIEW:
                 wanted.setdefault(write.table, []).append(write.partitions)

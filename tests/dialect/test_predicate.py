@@ -11,8 +11,8 @@ from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
 from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import analyze
-from dialect.predicate import required_values
-from dialect.statement import Known, Namespace
+from dialect.predicate import AnyOf, Matching
+from dialect.statement import ALL, NONE, Known, Namespace, PartitionPredicate
 
 DAYS = ["2020-01-01", "2020-01-02", "2020-02-01", None]
 HOURS = [0, 1, 11, None]
@@ -107,7 +107,10 @@ def _selected(sql: str) -> set[int]:
     answer = analyze(sql, Namespace("d"), _Catalog())
     assert isinstance(answer, Known), answer
     (read,) = answer.reads
-    return set(read.partitions.select(PARTITIONS))
+    rows = set(read.partitions.select(PARTITIONS))
+    for at, texts in enumerate(read.partitions.required(KEYS)):
+        assert texts is None or {PARTITIONS.row(row)[at] for row in rows} <= texts
+    return rows
 
 
 def _needed(meaning: object) -> set[int]:
@@ -190,8 +193,32 @@ def test_a_million_partitions_are_decided_by_their_distinct_values(
 def test_required_values(condition: str, values: set[str] | None) -> None:
     answer = analyze(f"SELECT * FROM t WHERE {condition}", Namespace("d"), _Catalog())
     assert isinstance(answer, Known)
-    required = required_values(answer.reads[0].partitions, "DS")
-    assert required == (None if values is None else frozenset(values))
+    required = answer.reads[0].partitions.required((PartitionKey("DS", "string"),))
+    assert list(required) == [None if values is None else frozenset(values)]
+
+
+@pytest.mark.parametrize(
+    ("predicate", "texts"),
+    [
+        (ALL, [None, None]),
+        (NONE, [set(), set()]),
+        (Matching((("ds", "a"), ("hr", "1"))), [{"a"}, None]),
+        (Matching((("ds", "a"), ("gone", "1"))), [None, None]),
+        (AnyOf((Matching((("ds", "a"),)), Matching((("ds", "b"),)))), [{"a", "b"}, None]),
+        (AnyOf((Matching((("ds", "a"),)), Matching((("hr", "1"),)))), [None, None]),
+    ],
+)
+def test_what_a_predicate_requires_of_each_key(
+    predicate: PartitionPredicate, texts: list[set[str] | None]
+) -> None:
+    keys = (PartitionKey("ds", "string"), PartitionKey("hr", "int"))
+    rows = [("a", "1"), ("a", "2"), ("b", "1"), ("c", "01")]
+    required = predicate.required(keys)
+    assert list(required) == texts
+    partitions = PartitionSet(keys, rows)
+    for row in predicate.select(partitions):
+        for value, among in zip(partitions.row(row), required, strict=True):
+            assert among is None or value in among
 
 
 @pytest.mark.parametrize("seed", range(20))

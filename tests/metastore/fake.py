@@ -1,5 +1,6 @@
 """A metastore in memory behind a real socket, for tests of clients and loaders."""
 
+import re
 import socket
 import socketserver
 import threading
@@ -105,6 +106,16 @@ class FakeMetastore:
 
     def _get_partition_names(self, arguments: Struct) -> tuple[int, Any]:
         return binary.LIST, binary.strings(self.partitions[self._ref(arguments)])
+
+    def _get_partition_names_ps(self, arguments: Struct) -> tuple[int, Any]:
+        """A text between two keys may hold a slash, as the metastore's own pattern has it."""
+        ref = self._ref(arguments)
+        keys = [key for key, _ in Table(self.tables[ref]).partition_keys]
+        wanted = list(zip(keys, arguments.get(3), strict=False))
+        pattern = "/".join(f"{key}={value or '.*'}" for key, value in wanted)
+        pattern += ".*" if len(wanted) < len(keys) else ""
+        names = [name for name in self.partitions[ref] if re.fullmatch(pattern, name)]
+        return binary.LIST, binary.strings(names)
 
     def _get_partitions_by_names(self, arguments: Struct) -> tuple[int, Any]:
         assert len(arguments.get(3)) <= 1000

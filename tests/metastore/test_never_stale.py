@@ -5,6 +5,7 @@ The facts are changed by the real code over a metastore in memory, routed by the
 real partition sheets; the bytes are numbers in a dictionary, which is the model.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -43,6 +44,9 @@ class Days:
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
         return [n for n in range(len(partitions)) if partitions.row(n)[0] in self.days]
+
+    def required(self, keys: Sequence[PartitionKey]) -> list[frozenset[str] | None]:
+        return [self.days, *(None for _ in keys[1:])]
 
 
 class Memory:

@@ -31,6 +31,9 @@ class Days:
     def select(self, partitions: PartitionSet) -> range | list[int]:
         return [row for row in range(len(partitions)) if partitions.row(row)[0] in self.days]
 
+    def required(self, keys: Sequence[PartitionKey]) -> list[frozenset[str] | None]:
+        return [self.days, *(None for _ in keys[1:])]
+
 
 def _sheet(names: Sequence[str], uniform: bool = False) -> PartitionSheet:
     return PartitionSheet(KEYS, names, uniform)
@@ -121,3 +124,34 @@ def test_names_come_back_escaped() -> None:
 def test_unreadable_facts_are_an_error() -> None:
     with pytest.raises(BadPlacement):
         _sheet(["ds=1/hr=1"]).learn([0], {("1", "1"): {"causeway.copy.C2": "?"}})
+
+
+def test_slices_come_together_and_what_is_known_stays_known() -> None:
+    first, second = frozenset({("1",)}), frozenset({("2",)})
+    empty = PartitionSheet(KEYS, (), False, frozenset())
+    one = empty.with_slices(["ds=1/hr=1", "ds=1/hr=%2F"], first)
+    assert one.missing([Days(frozenset({"1"}))]) == frozenset()
+    assert one.missing([Days(frozenset({"1", "2"}))]) == second
+    assert one.missing(None) is None
+    copied = write_placement(Placement(CLUSTERS[0]).with_copy(Copy(CLUSTERS[1], "file:/x", "0/0")))
+    one.learn(range(2), {("1", "/"): copied})
+    both = one.with_slices(["ds=2/hr=1", "ds=1/hr=%2F"], second)
+    assert [both.partitions.row(row) for row in range(len(both))] == [
+        ("1", "1"),
+        ("1", "/"),
+        ("2", "1"),
+    ]
+    assert list(both.unknown(None)) == [2]
+    assert list(one.unknown(None)) == []
+    both.learn([2], {})
+    placed = both.placed(Placement(CLUSTERS[0]))
+    fresh = [placed.holders[group].fresh for group in placed.groups]
+    assert fresh == [frozenset(), {CLUSTERS[1]}, frozenset()]
+
+
+def test_slices_of_a_uniform_table_are_known() -> None:
+    sheet = PartitionSheet(KEYS, (), True, frozenset()).with_slices(
+        ["ds=1/hr=1"], frozenset({("1",)})
+    )
+    assert not sheet.unknown(None)
+    assert len(sheet.placed(Placement(CLUSTERS[0])).groups) == 1

@@ -1,6 +1,6 @@
 """Every DC-R and DC-U rule, and the specification's 13 examples, as tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -144,6 +144,9 @@ class Where:
 
     def select(self, partitions: PartitionSet) -> list[int]:
         return [row for value in self.values for row in partitions.rows_with(0, value)]
+
+    def required(self, keys: Sequence[PartitionKey]) -> list[frozenset[str] | None]:
+        return [frozenset(self.values), *(None for _ in keys[1:])]
 
 
 def partitioned(*days: tuple[str, Holders], primary: ClusterName = C1) -> TableFacts:

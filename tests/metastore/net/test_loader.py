@@ -3,15 +3,16 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
 
 from conf.names import ClusterName, PartitionRef, TableRef
-from conf.partitions import PartitionSet
+from conf.partitions import PartitionKey, PartitionSet
 from conf.placement import Copy, Placement, read_placement, write_placement
 from conf.settings import Settings
+from conf.tables import NotLoaded
 from conf.topology import Endpoint, Topology
 from metastore.errors import MetastoreDown, UnreadableFacts
 from metastore.hms.nouns import Partition, Table
@@ -32,6 +33,16 @@ class Day:
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
         return list(partitions.rows_with(0, self.day))
+
+    def required(self, keys: Sequence[PartitionKey]) -> list[frozenset[str] | None]:
+        return [frozenset({self.day}), *(None for _ in keys[1:])]
+
+
+class Late(Day):
+    """The same, for a condition that names no texts."""
+
+    def required(self, keys: Sequence[PartitionKey]) -> list[frozenset[str] | None]:
+        return [None for _ in keys]
 
 
 def _run(metastore: FakeMetastore | Endpoint, scenario: Scenario, timeout: float = 10) -> None:
@@ -128,7 +139,63 @@ def test_only_selected_partitions_are_fetched(metastore: FakeMetastore) -> None:
         assert asked == [2]
         assert snapshot.facts(PARTED, [Day("7")]) is not None
         await loader.load_facts([PARTED])
-        assert sum(asked) == 2500
+        assert asked == [2, 1000, 1000, 500]
+
+    _run(metastore, scenario)
+
+
+def test_other_days_names_are_not_even_read(metastore: FakeMetastore) -> None:
+    metastore.add(_table(ref=PARTED), *((f"ds={number}", {}) for number in range(2500)))
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        for days in (["7", "8"], ["8"], ["8", "9"], ["7", "9"]):
+            await loader.load_facts([PARTED], {PARTED: [Day(day) for day in days]})
+            placed = snapshot.facts(PARTED, [Day(day) for day in days])
+            assert placed is not None
+            assert placed.partitions is not None
+        assert len(placed.partitions.partitions) == 3
+        assert metastore.calls["get_partition_names_ps"] == 3  # a day each
+        assert metastore.calls["get_partitions_by_names"] == 2  # of 7 and 8, then of 9
+        assert metastore.calls["get_partition_names"] == 0
+        with pytest.raises(NotLoaded):
+            snapshot.facts(PARTED, [Late("7")])
+        await loader.load_facts([PARTED], {PARTED: [Late("7")]})
+        assert snapshot.facts(PARTED, [Late("7")]) is not None
+        assert metastore.calls["get_partition_names"] == 1
+
+    _run(metastore, scenario)
+
+
+def test_what_slices_brought_together_is_bounded(
+    metastore: FakeMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metastore.net.partitions.MERGED", 3)
+    metastore.add(_table(ref=PARTED), *((f"ds={number}", {}) for number in range(100)))
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        for number in range(20):
+            await loader.load_facts([PARTED], {PARTED: [Day(str(number))]})
+            facts = snapshot.facts(PARTED, [Day(str(number))])
+            assert facts is not None
+            assert facts.partitions is not None
+            assert len(facts.partitions.partitions) <= 4
+
+    _run(metastore, scenario)
+
+
+def test_slices_are_read_anew_when_the_table_changed(metastore: FakeMetastore) -> None:
+    metastore.add(_table(ref=PARTED), ("ds=1", {}))
+    day = {PARTED: [Day("1"), Day("2")]}
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        await loader.load_facts([PARTED], day)
+        changed = _table(Placement(C1, facts="another"), PARTED)
+        metastore.add(changed, ("ds=1", write_placement(_copied())), ("ds=2", {}))
+        await loader.load_facts([PARTED], day)
+        facts = snapshot.facts(PARTED, day[PARTED])
+        assert facts is not None
+        assert facts.partitions is not None
+        assert len(facts.partitions.partitions) == 2
 
     _run(metastore, scenario)
 
