@@ -27,12 +27,15 @@ class Column:
 class ViewText:
     """A stored view: its query, and the namespace that its unqualified names belong to.
 
-    `columns` renames the query's columns by position; empty when the view names none.
+    `columns` renames the query's columns; empty when the view names none. `produced` are the
+    names that the query gave its columns when the view was made, where that is known: Spark
+    finds them by these, for a `*` may give more by now. Without them it is by position.
     """
 
     sql: str
     db: str
     columns: tuple[str, ...] = ()
+    produced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from dialect.clauses import (
 )
 from dialect.errors import NotUnderstood
 from dialect.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
+from dialect.shapes import check
 from dialect.statement import Namespace
 from dialect.texts import query_of
 from dialect.words import is_path, table_ref
@@ -118,6 +119,7 @@ class Builder:
         parent: Scope | None = None,
     ) -> Node:
         """The plan of a query expression. Raises NotUnderstood."""
+        check(tree)
         ctes = self._with(tree, ctes or {})
         if isinstance(tree, exp.Select):
             return self._select(tree, ctes, parent)
@@ -135,12 +137,14 @@ class Builder:
         clause = tree.args.get("with_")
         if clause is None:
             return ctes
+        check(clause)
         if clause.args.get("recursive"):
             raise NotUnderstood("recursive WITH")
         known = dict(ctes)
         for each in clause.expressions:
             if not isinstance(each, exp.CTE):
                 raise NotUnderstood("WITH holds something that is no query")
+            check(each)
             alias = each.args["alias"]
             names = tuple(column.name.lower() for column in alias.args.get("columns") or ())
             known[alias.name.lower()] = _Cte(each.this, dict(known), names)
@@ -186,8 +190,8 @@ class Builder:
     def _select(self, tree: exp.Select, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
         scope = Scope(parent=parent)
         source = self._sources(tree, scope, ctes)
-        if tree.args.get("into") or tree.args.get("connect") or tree.args.get("match"):
-            raise NotUnderstood("a clause of another SQL")
+        if tree.args.get("distinct") is not None:
+            check(tree.args["distinct"])
         joined: set[int] = set()
         if source is not None:
             for semi in semi_joins(tree):
@@ -220,6 +224,7 @@ class Builder:
         return left
 
     def _join(self, left: Node, join: exp.Join, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
+        check(join)
         lateral = isinstance(join.this, exp.Lateral)
         right = self._relation(join.this, scope, ctes, left if lateral else None)
         kind = join_kind(join)
@@ -237,6 +242,7 @@ class Builder:
         return node
 
     def _lateral(self, source: Node, each: exp.Lateral, scope: Scope) -> Node:
+        check(each)
         if not each.args.get("view"):
             raise NotUnderstood("LATERAL that is no view")
         node = plan.Lateral(self.rid(), source)
@@ -253,6 +259,7 @@ class Builder:
         beside: Node | None = None,
     ) -> Node:
         """One item of FROM, entered in `scope`, with what is joined to it in brackets."""
+        check(tree)
         if isinstance(tree, exp.Table):
             entries, paren = self._table(tree, ctes, scope.parent), False
         elif isinstance(tree, exp.Subquery):
@@ -386,7 +393,8 @@ class Builder:
             self._database, self._sees_temps = before
         if view.columns:
             names = tuple(column.lower() for column in view.columns)
-            return plan.Renamed(self.rid(), node, names)
+            originals = tuple(column.lower() for column in view.produced)
+            return plan.Renamed(self.rid(), node, names, originals)
         return node
 
     def _cte(self, cte: _Cte) -> Node:

@@ -7,6 +7,7 @@ from conf.tables import ViewText
 from dialect.alter import DATABASE, OTHER_OBJECTS, alter
 from dialect.context import Context
 from dialect.errors import NotUnderstood
+from dialect.resolve import Resolver
 from dialect.statement import (
     Action,
     CreateTempFunction,
@@ -153,9 +154,10 @@ def _create_view(context: Context, temporary: bool, replace: bool, modifiers: se
     start = words.tokens[words.at].start
     text = words.sql[start : words.tokens[-1].end + 1]
     if temporary:
-        context.rest_is_query()
+        query = context.rest_is_query()
+        produced = Resolver().columns(query) if columns else ()
         name = parts[-1]
-        view = ViewText(text, context.database, columns)
+        view = ViewText(text, context.database, columns, produced or ())
         effect = CreateTempView(name, view, "GLOBAL" in modifiers)
         return context.known("create_view", effect=effect, defines=True)
     ref = table_ref(parts, context.database)

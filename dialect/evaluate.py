@@ -169,13 +169,8 @@ def _equal_values(left: Guess, right: Guess) -> int:
         return N
     if isinstance(left, Maybe) or isinstance(right, Maybe):
         return ANY
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        if len(left) != len(right):
-            return ANY
-        result = T
-        for one, other in zip(left, right, strict=True):
-            result = _AND[result][_equal_values(one, other)]
-        return result
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        return ANY
     order = compare(left, right)
     if isinstance(order, Maybe):
         return ANY
@@ -191,13 +186,22 @@ def _tuple_in(args: Sequence[Term], bind: Bind) -> int:
             return ANY
         outcome = T
         for left, right in zip(needle, arg.args, strict=True):
-            outcome = _AND[outcome][_equal_values(value(left, bind), value(right, bind))]
+            outcome = _AND[outcome][_equal_members(value(left, bind), value(right, bind))]
             if outcome == F:
                 break
         if outcome == T:
             return T
         result = _NOT[_AND[_NOT[result]][_NOT[outcome]]]
     return result
+
+
+def _equal_members(left: Guess, right: Guess) -> int:
+    """To Spark NULL equals NULL inside a tuple, and nothing else; to Hive neither is known."""
+    if isinstance(left, Maybe) or isinstance(right, Maybe):
+        return ANY
+    if left is None or right is None:
+        return N | (T if left is right else F)
+    return _equal_values(left, right)
 
 
 def _is_true(args: Sequence[Term], bind: Bind) -> int:

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from dialect.terms import (
     ANYTHING,
+    MAX_DEPTH,
     Call,
     Column,
     Constant,
@@ -17,7 +18,6 @@ from dialect.terms import (
 
 Names = Callable[[exp.Column], Term]
 
-MAX_DEPTH = 200
 _SMALL_TYPES = frozenset({"tinyint", "smallint"})
 _LONG_LIST = 16
 
@@ -104,11 +104,8 @@ def _compared(name: str) -> Callable[[Translator, exp.Expr], Term]:
 
 def _equal(self: Translator, tree: exp.Expr) -> Term:
     left, right = self.term(tree.this), self.term(tree.args.get("expression"))
-    if isinstance(left, Call) and isinstance(right, Call) and left.name == right.name == "tuple":
-        if len(left.args) != len(right.args):
-            return ANYTHING
-        pairs = zip(left.args, right.args, strict=True)
-        return call("and", *(call("=", one, other) for one, other in pairs))
+    if isinstance(left, Call) and left.name == "tuple":
+        return call("tuple_in", left, right)
     return call("=", _unpadded(right, left), _unpadded(left, right))
 
 

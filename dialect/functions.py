@@ -13,7 +13,12 @@ from dialect.values import MAYBE, Guess, convert
 
 Arguments = Sequence[Value]
 _SAFE_RANGE = 1 << 31
-_PLAIN_PATTERN = re.compile(r"[\w\s.*+?^$|()/:,-]*\Z", re.ASCII)
+# Patterns that Java and Python read alike.
+_PLAIN_PATTERN = re.compile(
+    r"(?:[\w .*+?^$|/:,-]|\((?!\?)|\)|\\[dws.\-/]|\[\^?[\w.:/-]+\]|\{\d{1,2}\})*\Z", re.ASCII
+)
+_REPEATS = re.compile(r"[*+?{]")
+_MAX_MATCHED = 200
 
 
 def _strict(function: Callable[..., Guess]) -> Callable[[Arguments], Guess]:
@@ -115,29 +120,64 @@ def _absolute(value: Value) -> Guess:
 
 
 def _like(text: Value, pattern: Value) -> Guess:
-    source, wanted = _text(text), _text(pattern)
-    parts = []
-    at = 0
-    while at < len(wanted):
-        char = wanted[at]
-        if char == "\\":
-            if at + 1 >= len(wanted) or wanted[at + 1] not in "%_\\":
-                return MAYBE
+    """Between its `%` a pattern has pieces of fixed length: each is looked for once."""
+    source, pieces = _text(text), _pieces(_text(pattern))
+    if pieces is None:
+        return MAYBE
+    first, *others = pieces
+    if not others:
+        return len(source) == len(first) and _stands_at(source, 0, first)
+    if not _stands_at(source, 0, first):
+        return False
+    at, last = len(first), others.pop()
+    for piece in others:
+        while not _stands_at(source, at, piece):
             at += 1
-            parts.append(re.escape(wanted[at]))
+            if at + len(piece) > len(source):
+                return False
+        at += len(piece)
+    end = len(source) - len(last)
+    return end >= at and _stands_at(source, end, last)
+
+
+def _pieces(pattern: str) -> list[list[str]] | None:
+    """What stands between the `%`, an empty string for `_`; None for an escape of anything else."""
+    pieces: list[list[str]] = [[]]
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "%":
+            pieces.append([])
+        elif char == "\\":
+            at += 1
+            if pattern[at : at + 1] not in ("%", "_", "\\"):
+                return None
+            pieces[-1].append(pattern[at])
         else:
-            parts.append({"%": ".*", "_": "."}.get(char) or re.escape(char))
+            pieces[-1].append("" if char == "_" else char)
         at += 1
-    return re.fullmatch("".join(parts), source, re.DOTALL) is not None
+    return pieces
+
+
+def _stands_at(source: str, at: int, piece: list[str]) -> bool:
+    if at + len(piece) > len(source):
+        return False
+    return all(char in ("", source[at + shift]) for shift, char in enumerate(piece))
 
 
 def _rlike(text: Value, pattern: Value) -> Guess:
-    wanted = _text(pattern)
-    if not _PLAIN_PATTERN.match(wanted) or wanted.count("(") > 3 or len(wanted) > 200:
+    source, wanted = _text(text), _text(pattern)
+    if max(len(source), len(wanted)) > _MAX_MATCHED or not source.isprintable():
         return MAYBE
-    if len(re.findall(r"[*+?]", wanted)) > 4:
-        return MAYBE  # no room for patterns that backtrack without end
-    return re.search(wanted, _text(text), re.ASCII) is not None
+    # No room for patterns that backtrack without end.
+    if len(_REPEATS.findall(wanted)) > 3 or re.search(r"\)[*+?{]", wanted):
+        return MAYBE
+    if not _PLAIN_PATTERN.match(wanted):
+        return MAYBE
+    try:
+        return re.search(wanted, source, re.ASCII) is not None
+    except re.error:
+        return MAYBE
 
 
 def _date_add(day: Value, count: Value) -> Guess:

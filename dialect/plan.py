@@ -88,11 +88,15 @@ class SetOp:
 
 @dataclass(slots=True, eq=False)
 class Renamed:
-    """A source whose columns have new names by position: a view's, or an alias's list."""
+    """A source whose columns have new names: a view's, or those of an alias's list.
+
+    The source's columns are found by their names in `originals`; without these by position.
+    """
 
     rid: int
     source: "Node"
     names: tuple[str, ...]
+    originals: tuple[str, ...] = ()
 
 
 Node = Scan | Leaf | Lateral | Join | Block | SetOp | Renamed

@@ -84,9 +84,7 @@ class Resolver:
         if isinstance(node, Lateral):
             return self.output(node.source, name)
         if isinstance(node, Renamed):
-            return (
-                self.output_at(node.source, node.names.index(name)) if name in node.names else None
-            )
+            return self.output_at(node, node.names.index(name)) if name in node.names else None
         if isinstance(node, SetOp):
             return self._of_set(node, name)
         if isinstance(node, Join):
@@ -151,6 +149,10 @@ class Resolver:
             return Column(node.rid, str(at), first.type if isinstance(first, Column) else "")
         if isinstance(node, SetOp):
             return self.output_at(node.branches[0], at)
+        if isinstance(node, Renamed) and node.originals:
+            names = node.originals
+            known = at < len(names) and names.count(names[at]) == 1
+            return self.output(node.source, names[at]) or ANYTHING if known else ANYTHING
         if isinstance(node, Renamed):
             return self.output_at(node.source, at)
         if isinstance(node, Block):

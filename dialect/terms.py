@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
-# Bigger terms are not worth their price: they become ANYTHING.
+# Bigger terms are not worth their price: they become ANYTHING. So do deeper ones, which walks
+# over terms could not follow.
 MAX_SIZE = 25_000
+MAX_DEPTH = 200
 
 Value = None | bool | int | float | Decimal | str | date | datetime | tuple["Value", ...]
 
@@ -42,6 +44,7 @@ class Call:
     args: "tuple[Term, ...]"
     rids: frozenset[int] = field(compare=False, default=frozenset())
     size: int = field(compare=False, default=1)
+    depth: int = field(compare=False, default=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,18 +62,21 @@ _NONE: frozenset[int] = frozenset()
 
 
 def call(name: str, *args: Term) -> Term:
-    """The operation, or ANYTHING when it would be too big."""
-    size = 1
+    """The operation, or ANYTHING when it would be too big or too deep."""
+    size, depth = 1, 0
     rids = _NONE
     for arg in args:
         if isinstance(arg, Call):
             size += arg.size
+            depth = max(depth, arg.depth)
             rids = rids | arg.rids if rids else arg.rids
         else:
             size += 1
             if isinstance(arg, Column):
                 rids = rids | {arg.rid}
-    return ANYTHING if size > MAX_SIZE else Call(name, args, rids, size)
+    if size > MAX_SIZE or depth >= MAX_DEPTH:
+        return ANYTHING
+    return Call(name, args, rids, size, depth + 1)
 
 
 def kind_of(term: Term) -> str:

@@ -25,15 +25,21 @@ _RANGES = {
 }
 _INTEGER = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?\d{1,18}\.\d{1,18}\Z", re.ASCII)
+# What the engines trim before they convert: blanks and control characters.
+_BLANK = r"[\x00-\x20\x7f]*"
 # What some engine may read as a number.
 _NUMBER_LIKE = re.compile(
-    r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?(bd|[dfl])?\s*\Z|\s*[+-]?(nan|inf|infinity)\s*\Z",
+    rf"{_BLANK}[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?(bd|[dfl])?|nan|inf|infinity){_BLANK}\Z",
     re.ASCII | re.IGNORECASE,
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?\Z", re.ASCII)
-# What some engine may read as a date.
-_DATE_LIKE = re.compile(r"\s*[+-]?\d{1,7}(-\d{1,2}(-\d{1,2}([T ].*)?)?)?\s*\Z", re.ASCII)
+# What some engine may read as a date; Spark knows some by name, with a zone or without.
+_DATE_LIKE = re.compile(
+    rf"{_BLANK}([+-]?\d{{1,7}}(-\d{{1,2}}(-\d{{1,2}}([T ].*)?)?)?{_BLANK}\Z"
+    r"|epoch|now|today|tomorrow|yesterday)",
+    re.ASCII | re.IGNORECASE | re.DOTALL,
+)
 _SAFE_INT = 1 << 31
 
 

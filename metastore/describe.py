@@ -82,8 +82,10 @@ def _view(table: Table, parameters: Mapping[str, str], columns: tuple[Column, ..
     parts = _listed(parameters, f"{_NAMESPACE}.numParts", f"{_NAMESPACE}.part.")
     produced = _listed(parameters, f"{_QUERY_COLUMNS}.numCols", f"{_QUERY_COLUMNS}.col.")
     names = tuple(column.name for column in columns)
-    renamed = bool(produced) and produced != names
-    return ViewText(table.view_text, parts[-1] if parts else table.ref.db, names if renamed else ())
+    database = parts[-1] if parts else table.ref.db
+    if not produced or produced == names:
+        return ViewText(table.view_text, database)
+    return ViewText(table.view_text, database, names, produced)
 
 
 def _listed(parameters: Mapping[str, str], count: str, prefix: str) -> tuple[str, ...]:

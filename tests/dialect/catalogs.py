@@ -41,6 +41,12 @@ TABLES = {
         _view("e.w", "SELECT key, day FROM d.v2", "e", "key", "day"),
         _view("d.v2", "SELECT * FROM v", "d", "key", "day"),
         _view("d.loop", "SELECT * FROM loop", "d"),
+        # Made when p had the columns v, ds and hr; `*` gives k too by now.
+        TableInfo(
+            TableRef("d", "grown"),
+            TableKind.VIEW,
+            view=ViewText("SELECT * FROM p", "d", ("w", "day", "hour"), ("v", "ds", "hr")),
+        ),
     )
 }
 

@@ -93,6 +93,7 @@ def test_a_view_of_spark_remembers_its_namespace_and_names() -> None:
         "view.query.out.numCols": "1",
         "view.query.out.col.0": "x",
     }
-    assert describe(_view(parameters)).view == ViewText("select x from t", "other", ("a",))
+    renamed = ViewText("select x from t", "other", ("a",), ("x",))
+    assert describe(_view(parameters)).view == renamed
     parameters["view.query.out.col.0"] = "a"
     assert describe(_view(parameters)).view == ViewText("select x from t", "other")

@@ -369,11 +369,11 @@ CREATE OR REPLACE VIEW n (one COMMENT 'x', two) AS SELECT * FROM p WHERE ds = '2
 
 -- create temporary view
 CREATE OR REPLACE TEMPORARY VIEW n AS SELECT * FROM a
---> create_view; defines d.a; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM a', db='d', columns=()), is_global=False)
+--> create_view; defines d.a; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM a', db='d', columns=(), produced=()), is_global=False)
 
 -- create global temporary view
 CREATE GLOBAL TEMPORARY VIEW n AS SELECT 1
---> create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=()), is_global=True)
+--> create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=()), is_global=True)
 
 -- create temporary view over files
 CREATE TEMPORARY VIEW n USING csv OPTIONS (path '/data/x.csv', header 'true')
@@ -505,7 +505,7 @@ EXPLAIN EXTENDED INSERT INTO a SELECT * FROM b
 
 -- explain a statement that changes the session
 EXPLAIN CREATE TEMPORARY VIEW n AS SELECT 1
---> explain create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=()), is_global=False)
+--> explain create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=()), is_global=False)
 
 -- explain analyze of a table's statistics
 EXPLAIN ANALYZE TABLE a COMPUTE STATISTICS
@@ -695,3 +695,47 @@ SELECT date_format(ds, 'yyyy') FROM p WHERE date_format(ds, 'yyyyMMdd') = '20200
 -- the functions isnull and isnotnull
 SELECT * FROM q WHERE isnull(ds) OR NOT isnotnull(ds)
 --> select; reads d.q@[ds=__HIVE_DEFAULT_PARTITION__]
+
+-- a view of Spark finds its columns by name
+SELECT * FROM grown WHERE day = '2020-01-02' AND hour = 11
+--> select; reads d.p@[ds=2020-01-02/hr=11]; views d.grown
+
+-- a temporary view remembers the names too
+CREATE TEMPORARY VIEW n (a, b, day, hour) AS SELECT *, 1 FROM q
+--> create_view; defines d.q@*; effect CreateTempView(name='n', view=ViewText(sql='SELECT *, 1 FROM q', db='d', columns=('a', 'b', 'day', 'hour'), produced=('k', 'v', 'ds', '1')), is_global=False)
+
+-- NULL equals NULL inside a tuple for Spark
+SELECT * FROM q WHERE (ds, 1) = (NULL, 1)
+--> select; reads d.q@[ds=__HIVE_DEFAULT_PARTITION__]
+
+-- NULL differs from a value inside a tuple for Spark
+SELECT * FROM q WHERE NOT (ds, 1) IN (('2020-01-01', 1))
+--> select; reads d.q@[ds=2020-01-02 ds=__HIVE_DEFAULT_PARTITION__]
+
+-- a date that Spark knows by name
+SELECT * FROM p WHERE ds < DATE 'tomorrow'
+--> select; reads d.p@*
+
+-- a pattern that is none
+SELECT * FROM p WHERE ds RLIKE '*a' OR ds RLIKE '(a'
+--> select; reads d.p@*
+
+-- a pattern with classes of characters
+SELECT * FROM p WHERE ds RLIKE '^[0-9]{4}-\\d+-0[13]$'
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- a pattern that would backtrack
+SELECT * FROM p WHERE ds RLIKE '(0+)+$'
+--> select; reads d.p@*
+
+-- a LIKE of many pieces
+SELECT * FROM p WHERE ds LIKE '2%0%-_1%2'
+--> select; reads d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11]
+
+-- a UNION by name is not one by position
+SELECT ds, hr FROM p UNION ALL BY NAME SELECT hr, ds FROM p
+--> unknown (reads only): by_name of a union
+
+-- DISTINCT ON keeps one row of many
+SELECT * FROM (SELECT DISTINCT ON (k) k, ds FROM p) WHERE ds = '2020-01-01'
+--> unknown (reads only): on of a distinct
