@@ -150,9 +150,10 @@ class Resolver:
         if isinstance(node, SetOp):
             return self.output_at(node.branches[0], at)
         if isinstance(node, Renamed) and node.originals:
-            names = node.originals
-            known = at < len(names) and names.count(names[at]) == 1
-            return self.output(node.source, names[at]) or ANYTHING if known else ANYTHING
+            originals = node.originals
+            if at >= len(originals) or originals.count(originals[at]) > 1:
+                return ANYTHING
+            return self.output(node.source, originals[at]) or ANYTHING
         if isinstance(node, Renamed):
             return self.output_at(node.source, at)
         if isinstance(node, Block):
