@@ -22,6 +22,7 @@ from cli.progress import Bar
 from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef
 from conf.settings import Settings
+from metastore.hms.barrier import ViewBarrier
 from metastore.hms.client import HmsClient
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import Effort
@@ -75,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
         return 2
     ref = TableRef.parse(names[0]) if names else None
     with HmsClient(settings.metastores, _METASTORE_TIMEOUT) as client:
-        command = _Command(args, settings, Objects(client, settings.topology.default))
+        objects = Objects(client, settings.topology.default, ViewBarrier.of(settings))
+        command = _Command(args, settings, objects)
         if action == "sweep":
             return command.sweep(ref)
         assert ref is not None

@@ -13,6 +13,7 @@ from conf.settings import Settings
 from metastore.assign import Assignment, assign
 from metastore.errors import UnreadableFacts
 from metastore.facts import Facts
+from metastore.hms.barrier import ViewBarrier
 from metastore.hms.client import HmsClient
 from metastore.hms.nouns import Table
 
@@ -56,7 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     settings = load_settings(args)
     with HmsClient(settings.metastores, settings.metastore_timeout) as client:
-        facts = Facts(client, settings.topology.default or ClusterName(""))
+        owner = settings.topology.default or ClusterName("")
+        facts = Facts(client, owner, ViewBarrier.of(settings))
         return {"assign": _assign, "show": _show}[args.action](args, settings, facts)
 
 

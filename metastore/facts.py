@@ -6,7 +6,7 @@ is a function from placement to placement that leaves alone what it already made
 """
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from uuid import uuid4
 from weakref import WeakValueDictionary
@@ -25,6 +25,7 @@ from metastore.hms.client import HmsClient, batches
 from metastore.hms.nouns import Partition, Table
 
 Change = Callable[[Placement], Placement]
+Barrier = Callable[[TableRef], None]
 ATTEMPTS = 5
 BATCH = 500  # partitions read and written at once
 
@@ -59,12 +60,21 @@ def new_id() -> str:
     return uuid4().hex[:16]
 
 
+def nobody_else(ref: TableRef) -> None:
+    """The barrier where there are no views."""
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Cluster facts of the objects in one metastore; `default` owns what names no primary."""
+    """Cluster facts of the objects in one metastore; `default` owns what names no primary.
+
+    `barrier` returns when the changes of a table that others had begun are over: they may have
+    read facts before ours were written, and write them back (`metastore.hms.barrier`).
+    """
 
     client: HmsClient
     default: ClusterName
+    barrier: Barrier = nobody_else
 
     def table(self, ref: TableRef) -> tuple[Table, Placement]:
         """Raises NoSuchObject, UnreadableFacts."""
@@ -96,6 +106,7 @@ class Facts:
                     return placement
                 table.parameters = replace_placement(table.parameters, wanted)
                 self.client.alter_table(ref, table)
+                self.barrier(ref)
         raise ChangedMeanwhile(f"{ref}: its facts changed {ATTEMPTS} times while they were written")
 
     def change_partitions(
@@ -126,6 +137,7 @@ class Facts:
         Such a write has left its mark or changed the table's ids. They get another id then, so
         that no copy passes for fresh.
         """
+        self.barrier(table.ref)
         _, now = self.table(table.ref)
         crossed = (now.write, now.facts) != (before.write, before.facts)
         doubtful = [
@@ -191,6 +203,8 @@ class Facts:
         rewritten = names is not None and not placed.uniform
         if rewritten and names is not None:
             self._rewrite(table, placed, names, next_id)
+            self.barrier(ref)
+            self._rewrite(table, placed, names, next_id)  # those that were written back
         ended = False
 
         def change(old: Placement) -> Placement:
@@ -218,4 +232,4 @@ class Facts:
         if PRIMARY in table.parameters:
             return placement
         first = new_id()
-        return Facts(self.client, cluster).change_table(ref, lambda old: old.rewritten(first))
+        return replace(self, default=cluster).change_table(ref, lambda old: old.rewritten(first))

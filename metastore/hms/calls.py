@@ -47,5 +47,7 @@ CALLS = {
     "drop_partitions_req": _write(_NONE, _META),
     "get_current_notificationEventId": _read(),
     "get_next_notification": _read(),
-    "causeway_changes": _read(),  # of our own views alone
+    # of our own views alone
+    "causeway_changes": _read(),
+    "causeway_settle": _read(),
 }

@@ -63,6 +63,12 @@ service CausewayMetastore {
   Changes causeway_changes(1: i64 since, 2: i32 wait_ms),
 
   /** Something else than a view changed the table: caches and followers forget it. */
-  void causeway_forget(1: string db_name, 2: string tbl_name)
+  void causeway_forget(1: string db_name, 2: string tbl_name),
+
+  /**
+   * Returns when the changes of the table that other clients have begun through this process are
+   * over. Facts written to the metastore itself before the call are seen by all that begin later.
+   */
+  void causeway_settle(1: string db_name, 2: string tbl_name)
   // causeway_by_cluster.thrift has a variant of each of Hive's calls that takes the cluster.
 }

@@ -23,6 +23,7 @@ from conf.tables import NotLoaded
 from metastore.describe import describe
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
 from metastore.facts import Facts, new_id
+from metastore.hms.barrier import ViewBarrier
 from metastore.hms.client import HmsClient
 from metastore.net.client import ClientPool
 from metastore.net.flights import Flights
@@ -49,6 +50,7 @@ class Loader:
         self._default = settings.topology.default or ClusterName("")
         self._writer = str(settings.listen)
         self._pool = ClientPool(settings.metastores, settings.metastore_timeout)
+        self._barrier = ViewBarrier.of(settings)
         self._tables: Flights[TableRef, bool] = Flights(self._read_table)
         self._databases: Flights[str, bool] = Flights(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
@@ -56,6 +58,7 @@ class Loader:
     def close(self) -> None:
         """Ends the threads once what they do is done."""
         self._pool.close()
+        self._barrier.close()
 
     # facts
 
@@ -240,7 +243,7 @@ class Loader:
 
         def run(client: HmsClient) -> Placement | None:
             try:
-                return change(Facts(client, self._default))
+                return change(Facts(client, self._default, self._barrier))
             except NoSuchObject:
                 return None
 

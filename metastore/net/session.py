@@ -31,7 +31,9 @@ from metastore.view.outbound import ReplyStream
 log = logging.getLogger("causeway.view")
 MAX_REQUEST = 128 * 1024 * 1024  # bytes
 LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
-USE_CLUSTER, CHANGES, FORGET = "use_cluster", "causeway_changes", "causeway_forget"
+USE_CLUSTER, CHANGES = "use_cluster", "causeway_changes"
+FORGET, SETTLE = "causeway_forget", "causeway_settle"
+_OWN_METHODS = (USE_CLUSTER, CHANGES, FORGET, SETTLE)
 GOODBYE = "shutdown"  # fb303's, one way: a client says it before it closes, and nobody replies
 _OWN = {name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER,)}
 
@@ -91,7 +93,7 @@ class Session:
 
     async def _handle(self, message: bytes) -> None:
         _, name, sequence, body = read_message_header(message)
-        if name in (USE_CLUSTER, CHANGES, FORGET):
+        if name in _OWN_METHODS:
             await self._own_method(message, name, sequence, body)
             return
         view = self._view
@@ -182,8 +184,12 @@ class Session:
             home = replace(self._home, aware=False)
             self._view = replace(self._known(cluster), aware=True) if cluster else home
             await self._send(replies.nothing(name, sequence))
-        elif name == FORGET:
-            self._shared.changed((ref_of(str(arguments.get(1, "")), str(arguments.get(2, ""))),))
+        elif name in (FORGET, SETTLE):
+            table = ref_of(str(arguments.get(1, "")), str(arguments.get(2, "")))
+            if name == FORGET:
+                self._shared.changed((table,))
+            else:
+                await self._shared.settled(table)
             await self._send(replies.nothing(name, sequence))
         else:
             wait = min(max(int(arguments.get(2, 0)) / 1000, 0.0), LONGEST_WAIT)

@@ -25,6 +25,11 @@ class Shared:
         """One a table, in an order that cannot deadlock: facts are read, then written back."""
         return [self._lock(table) for table in sorted(set(tables))]
 
+    async def settled(self, table: TableRef) -> None:
+        """Returns when the changes of the table that have begun here are over."""
+        async with self._lock(table):
+            return
+
     def changed(self, tables: tuple[TableRef, ...]) -> None:
         """Forgets them, and tells whoever follows the feed."""
         self.cache.forget(tables)

@@ -19,7 +19,7 @@ from conf.placement import (
     replace_placement,
 )
 from metastore.errors import UnreadableFacts
-from metastore.facts import Facts, new_id
+from metastore.facts import Barrier, Facts, new_id, nobody_else
 from metastore.hms.client import HmsClient, batches
 from metastore.hms.nouns import Partition, Table
 from pipeline.errors import NotCopyable
@@ -70,9 +70,11 @@ class Publication:
 class Objects:
     """The objects of tables in one metastore; `default` is hive.default.cluster.name."""
 
-    def __init__(self, metastore: HmsClient, default: ClusterName) -> None:
+    def __init__(
+        self, metastore: HmsClient, default: ClusterName, barrier: Barrier = nobody_else
+    ) -> None:
         self._metastore = metastore
-        self._facts = Facts(metastore, default)
+        self._facts = Facts(metastore, default, barrier)
 
     def table(self, ref: TableRef) -> TableState:
         """Raises NoSuchObject, NotCopyable for a view, UnreadableFacts."""

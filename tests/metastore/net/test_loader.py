@@ -227,6 +227,23 @@ def test_a_write_is_marked_before_and_ended_after(metastore: FakeMetastore) -> N
     _run(metastore, scenario)
 
 
+def test_a_write_waits_for_what_the_views_have_begun(metastore: FakeMetastore) -> None:
+    metastore.add(_table(_copied()))
+    view = {C1: metastore.endpoint, C2: metastore.endpoint}
+    settings = Settings(Topology({}, C1), (metastore.endpoint,), views=view)
+
+    async def run() -> None:
+        loader = Loader(settings, Snapshot())
+        token = await loader.open_write([REF])
+        assert metastore.calls["causeway_settle"] == 1  # one address
+        await loader.close_write(token)
+        assert metastore.calls["causeway_settle"] == 2
+        loader.close()
+
+    asyncio.run(run())
+    assert _stored(metastore).open == ()
+
+
 def test_a_write_of_one_partition_leaves_other_copies_fresh(metastore: FakeMetastore) -> None:
     own = write_placement(Placement(C1).with_copy(Copy(C2, "file:/c2", "0/0")))
     metastore.add(_table(ref=PARTED), ("ds=1", own), ("ds=2", own))
