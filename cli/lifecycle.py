@@ -34,8 +34,9 @@ from conf.names import ClusterName
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import Effort
 from pipeline.entities.calendar import format_time
+from pipeline.incremental.storage import LocalStorage
 from pipeline.lifecycle import plan as planning
-from pipeline.lifecycle import register
+from pipeline.lifecycle import register, tables
 from pipeline.lifecycle.clock import Clock, RunningClock, SetClock, SystemClock
 from pipeline.lifecycle.engine import ClusterActions
 from pipeline.lifecycle.instance import Action, Instance
@@ -46,7 +47,10 @@ from pipeline.lifecycle.work import Task
 from pipeline.processes.commands import Programs, find_spark_submit
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from pipeline.copy.files import Files
+    from pipeline.incremental.storage import Storage
 
 _STOP = (signal.SIGTERM, signal.SIGINT)
 
@@ -107,8 +111,10 @@ def _clock(args: argparse.Namespace) -> Clock:
 
 
 def _actions(args: argparse.Namespace) -> ClusterActions:
+    files = _Files(args)
     return ClusterActions(
-        files=_Files(args),
+        files=files,
+        storage=files.storage,
         programs=Programs(args.spark_submit, args.pig),
         effort=Effort(checksum=args.checksum, bandwidth=args.bandwidth),
         default=ClusterName(args.default_cluster) if args.default_cluster else None,
@@ -122,18 +128,35 @@ class _Files:
         self._args = args
         self._lock = threading.Lock()
         self._files: Files | None = None
+        self._storage: Storage | None = None
 
     def __call__(self) -> "Files":
         with self._lock:
             if self._files is None:
                 from pipeline.spark.carrier import SparkFiles
-                from pipeline.spark.session import open_session
 
-                conf = dict(each.partition("=")[::2] for each in self._args.spark_conf)
-                endpoints = read_endpoints(self._args.hadoop_conf, Path.cwd())
-                session = open_session(self._args.master, conf, "causeway lifecycle")
-                self._files = SparkFiles(session, endpoints)
+                self._files = SparkFiles(self._session(), self._endpoints())
             return self._files
+
+    def storage(self, uri: str) -> "Storage":
+        """What reads the timelines of Hudi tables there."""
+        if tables.is_local(uri):
+            return LocalStorage()
+        with self._lock:
+            if self._storage is None:
+                from pipeline.spark.hudi import HadoopStorage
+
+                self._storage = HadoopStorage(self._session(), self._endpoints())
+            return self._storage
+
+    def _session(self) -> "SparkSession":
+        from pipeline.spark.session import open_session
+
+        conf = dict(each.partition("=")[::2] for each in self._args.spark_conf)
+        return open_session(self._args.master, conf, "causeway lifecycle")
+
+    def _endpoints(self) -> Mapping[str, Mapping[str, str]]:
+        return read_endpoints(self._args.hadoop_conf, Path.cwd())
 
 
 class _Logged(logging.Handler):

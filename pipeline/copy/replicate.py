@@ -239,7 +239,7 @@ class ReplicaLedger:
             if self.plan.change is not None:
                 table.storage.columns = self.plan.change.columns
                 table.parameters = {**table.parameters, **self.plan.change.parameters}
-            _move(table, work.target)
+            move_table(table, work.target)
             table.parameters = {**table.parameters, **marks}
             self.target.alter_table(request.target, table)
 
@@ -283,18 +283,8 @@ class ReplicaLedger:
             facts.close_write(self.plan.request.target, write_id, names)
 
     def _made(self, table: Table, origin: Partition, work: Work) -> Partition:
-        """The target's partition, from the source's."""
-        request = self.plan.request
-        made = Partition(deepcopy(origin.struct))
-        values = [value for _, value in parse_partition_name(work.item.name)]
-        made.struct.set(1, LIST, Items(STRING, values))
-        made.set_text(2, request.target.db)
-        made.set_text(3, request.target.name)
-        made.location = work.target
-        name = origin.name(table)
-        marks = {OF: fingerprint(work.before), FROM: f"{request.source} {name}"}
-        made.parameters = _kept(origin.parameters) | marks
-        return made
+        marks = {OF: fingerprint(work.before)}
+        return made_partition(table, origin, self.plan.request, work.item.name, work.target, marks)
 
     def _export(self, table: Table, partitions: Sequence[Partition]) -> None:
         text = json.dumps(exported(table, partitions))
@@ -319,7 +309,26 @@ def made_table(
     kinds = (kind for _, kind in source.partition_keys)
     made.struct.set(8, LIST, write_columns(tuple(zip(keys, kinds, strict=True))))
     made.parameters = _kept(source.parameters) | dict(parameters)
-    _move(made, location)
+    move_table(made, location)
+    return made
+
+
+def made_partition(
+    source: Table,
+    origin: Partition,
+    request: Replication,
+    name: str,
+    location: str,
+    parameters: Mapping[str, str],
+) -> Partition:
+    """The target's partition `name`, from the source's."""
+    made = Partition(deepcopy(origin.struct))
+    made.struct.set(1, LIST, Items(STRING, [value for _, value in parse_partition_name(name)]))
+    made.set_text(2, request.target.db)
+    made.set_text(3, request.target.name)
+    made.location = location
+    marks = {**parameters, FROM: f"{request.source} {origin.name(source)}"}
+    made.parameters = _kept(origin.parameters) | marks
     return made
 
 
@@ -353,11 +362,12 @@ def _table_or_none(client: HmsClient, request: Replication) -> Table | None:
         return None
 
 
-def _move(table: Table, location: str) -> None:
+def move_table(table: Table, location: str) -> None:
+    """Sets its location, wherever it is said: Spark and Hudi keep it as a `path` too."""
     table.location = location
-    serde = table.storage.serde
-    if "path" in serde.parameters:
-        serde.parameters = {**serde.parameters, "path": location}
+    for noted in (table, table.storage.serde):
+        if "path" in noted.parameters:
+            noted.parameters = {**noted.parameters, "path": location}
 
 
 def _kept(parameters: Mapping[str, str]) -> dict[str, str]:

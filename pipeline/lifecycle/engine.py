@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef, partition_name
 from metastore.errors import NoSuchObject
+from metastore.hms import nouns as metastore
 from metastore.hms.client import HmsClient
 from pipeline.copy.files import Effort, Files, Listing
 from pipeline.copy.placing import Objects
@@ -24,8 +25,13 @@ from pipeline.copy.workshop import Limits, Report, Tools
 from pipeline.copy.yard import default_root, yard_of
 from pipeline.entities.model import Cluster, Feed, FeedCluster, Paths, Role, Storage, Table
 from pipeline.errors import AnotherCopyRuns, NotCopyable, UnsafeSchemaChange
+from pipeline.incremental.errors import UnsupportedTable
+from pipeline.incremental.replicate import Replicated
+from pipeline.incremental.storage import LocalStorage
 from pipeline.lifecycle import tables
 from pipeline.lifecycle.errors import ActionFailed, WrongOwner
+from pipeline.lifecycle.hudi import Replicator, Storages, is_hudi
+from pipeline.lifecycle.hudi_ends import SharedTable, TwoTables
 from pipeline.lifecycle.paths import PathCopy, PathHome, evict_paths, replicate_path
 from pipeline.lifecycle.schedule import Need
 from pipeline.lifecycle.work import Task, Ticket, World
@@ -42,14 +48,15 @@ _TURN_POLL = 2.0
 
 @dataclass(slots=True)
 class ClusterActions:
-    """`files` opens Spark's file systems, when they are first needed. `default` is
-    hive.default.cluster.name of clusters that share a metastore."""
+    """`files` opens Spark's file systems, when they are first needed, `storage` reads Hudi's
+    timelines by URI. `default` is hive.default.cluster.name of clusters that share a metastore."""
 
     files: Callable[[], Files]
     programs: Programs
     effort: Effort = field(default_factory=Effort)
     limits: Limits = field(default_factory=Limits)
     default: ClusterName | None = None
+    storage: Storages = field(default=lambda uri: LocalStorage())
     _turns: defaultdict[str, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
@@ -72,23 +79,10 @@ class ClusterActions:
         if isinstance(copy, PathCopy):
             return replicate_path(self.files(), copy, self.effort, ticket)
         with tables.metastore(copy.source, task.owner, _COPY_TIMEOUT) as source:
-            _require_owner(source, copy.source_table, task.owner)
+            table = _require_owner(source, copy.source_table, task.owner)
+        way = self._replicate_hudi if is_hudi(table) else self._replicate
         with self._turns[f"{copy.target.endpoint('registry')} {copy.target_table}"]:
-            return self._in_turn(copy, task.owner, ticket)
-
-    def _in_turn(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
-        """Copies into one table take turns, those of other servers too."""
-        end = time.monotonic() + _TURN
-        while True:
-            ticket.check()
-            try:
-                return self._replicate(copy, owner, ticket)
-            except AnotherCopyRuns:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(_TURN_POLL)
-            except (NotCopyable, UnsafeSchemaChange) as error:
-                raise ActionFailed(str(error), final=True) from error
+            return _in_turn(lambda: way(copy, task.owner, ticket), ticket)
 
     def _replicate(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
         if copy.shares_table:
@@ -108,19 +102,40 @@ class ClusterActions:
 
     def _secondary(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
         with tables.metastore(copy.source, owner, _COPY_TIMEOUT) as client:
-            objects = Objects(client, self.default or copy.source.name)
+            objects = self._objects(client, copy)
             state = objects.table(copy.source_table)
             spec = copy.source_spec
             names = [name for name in objects.names(state) if matches(spec, name)]
             chosen = objects.objects(state, names)
             if not chosen:
                 raise ActionFailed(f"{copy.what} is not there any more")
-            root = default_root(copy.target.endpoint("write") or "file:///")
-            yard = yard_of(root, state.ref)
+            yard = yard_of(copy.root, state.ref)
             checksum = self.effort.checksum
             plan = plan_copy(state, chosen, copy.target.name, yard, checksum=checksum, again=False)
             report = run_copy(plan, objects, self._tools(ticket), self.effort, self.limits)
         return _told(report, copy)
+
+    def _replicate_hudi(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+        """The table's new commits, whichever partition the instance is about."""
+        tools = self._tools(ticket)
+        replicator = Replicator(self.storage, tools, self.effort, self.limits)
+        with (
+            tables.metastore(copy.source, owner, _COPY_TIMEOUT) as source,
+            tables.metastore(copy.target, owner, _COPY_TIMEOUT) as target,
+        ):
+            if copy.shares_table:
+                objects = self._objects(source, copy)
+                name, root = copy.target.name, copy.root
+                shared = SharedTable.of(objects, copy.source_table, name, root, tools.clock())
+                return _told_commits(replicator.run(shared), copy)
+            request = copy.request(self.effort.checksum)
+            two = TwoTables.of(source, target, request, tools.clock())
+            done = replicator.run(two)
+            two.settle(changed=done is not None)
+            return _told_commits(done, copy)
+
+    def _objects(self, client: HmsClient, copy: "_Copy") -> Objects:
+        return Objects(client, self.default or copy.source.name)
 
     def evict(self, task: Task, ticket: Ticket) -> str:
         """What is too old on one cluster, by partition date (FA-V1..V5)."""
@@ -159,9 +174,12 @@ class ClusterActions:
         self, home: "_Home", client: HmsClient, objects: Objects, task: Task
     ) -> RetentionPlan | None:
         try:
-            _require_owner(client, home.policy.table, task.owner)
+            table = _require_owner(client, home.policy.table, task.owner)
         except ActionFailed:
             return None
+        if is_hudi(table):
+            reason = "a Hudi table is broken by deleting its partitions' directories"
+            raise ActionFailed(f"{table.ref}: {reason}: drop them by SQL", final=True)
         return plan_retention(home.policy, candidates(objects, home.policy), task.now)
 
     def _tools(self, ticket: Ticket) -> Tools:
@@ -192,6 +210,11 @@ class _Copy:
         """One metastore, one table: then the target gets a secondary copy of it."""
         same_metastore = self.source.endpoint("registry") == self.target.endpoint("registry")
         return same_metastore and self.source_table == self.target_table
+
+    @property
+    def root(self) -> str:
+        """Where secondary copies lie in the target cluster."""
+        return default_root(self.target.endpoint("write") or "file:///")
 
     @property
     def what(self) -> str:
@@ -279,6 +302,27 @@ def _copy_of(task: Task) -> _Copy | PathCopy:
     )
 
 
+def _in_turn(work: Callable[[], str], ticket: Ticket) -> str:
+    """Copies into one table take turns, those of other servers too."""
+    end = time.monotonic() + _TURN
+    while True:
+        ticket.check()
+        try:
+            return work()
+        except AnotherCopyRuns:
+            if time.monotonic() > end:
+                raise
+            time.sleep(_TURN_POLL)
+        except (NotCopyable, UnsafeSchemaChange, UnsupportedTable) as error:
+            raise ActionFailed(str(error), final=True) from error
+
+
+def _told_commits(done: Replicated | None, copy: _Copy) -> str:
+    if done is None:
+        return f"{copy.target_table} was up to date"
+    return f"{copy.target_table}: {done.commits} commits, {done.files} files, {done.bytes} bytes"
+
+
 def _told(report: Report, copy: _Copy) -> str:
     if report.failed:
         name, error = next(iter(report.failed.items()))
@@ -291,11 +335,12 @@ def _told(report: Report, copy: _Copy) -> str:
     )
 
 
-def _require_owner(client: HmsClient, ref: TableRef, user: str) -> None:
-    """FA-S1, FA-S2: the submitter owns the data."""
+def _require_owner(client: HmsClient, ref: TableRef, user: str) -> metastore.Table:
+    """The table. FA-S1, FA-S2: the submitter owns the data."""
     try:
-        owner = client.get_table(ref).owner
+        table = client.get_table(ref)
     except NoSuchObject as error:
         raise ActionFailed(f"table {ref} is not there any more") from error
-    if owner and owner != user:
-        raise WrongOwner(f"{ref} belongs to {owner}, the feed to {user}.")
+    if table.owner and table.owner != user:
+        raise WrongOwner(f"{ref} belongs to {table.owner}, the feed to {user}.")
+    return table

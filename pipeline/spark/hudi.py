@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 from pyspark.sql.udf import UserDefinedFunction
 
+from pipeline.copy.endpoints import ANY
 from pipeline.incremental.errors import (
     IncrementalError,
     MissingPath,
@@ -116,11 +117,18 @@ def storage_for(spark: SparkSession, path: str) -> Storage:
 
 
 class HadoopStorage:
-    """Any file system that the session's Hadoop knows, asked through its driver JVM."""
+    """Any file system that the session's Hadoop knows, asked through its driver JVM.
 
-    def __init__(self, spark: SparkSession) -> None:
+    `endpoints` are settings by authority, as `read_endpoints` gives them.
+    """
+
+    def __init__(
+        self, spark: SparkSession, endpoints: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
         self._jvm: Any = spark._jvm
         self._conf = spark._jsc.hadoopConfiguration()
+        self._endpoints = endpoints or {}
+        self._systems: dict[str, Any] = {}
 
     def list(self, path: str) -> list[FileStatus]:
         system, where = self._locate(path)
@@ -150,10 +158,23 @@ class HadoopStorage:
 
     def _locate(self, path: str) -> tuple[Any, Any]:
         where = self._jvm.org.apache.hadoop.fs.Path(path)
+        authority = str(where.toUri().getAuthority() or "")
         try:
-            return where.getFileSystem(self._conf), where
+            if authority not in self._systems:
+                self._systems[authority] = self._opened(where, authority)
+            return self._systems[authority], where
         except Py4JJavaError as error:
             raise _fault(path, error) from error
+
+    def _opened(self, where: Any, authority: str) -> Any:
+        settings = self._endpoints.get(authority, self._endpoints.get(ANY))
+        if settings is None:
+            return where.getFileSystem(self._conf)
+        conf = self._jvm.org.apache.hadoop.conf.Configuration(self._conf)
+        for key, value in settings.items():
+            conf.set(key, value)
+        # Hadoop would give whatever it has opened there with any settings.
+        return self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(where.toUri(), conf)
 
 
 def _status(path: str, status: Any, itself: Any) -> FileStatus:

@@ -92,6 +92,9 @@ class FakeMetastore:
         found = [deepcopy(self.parts[ref][n]) for n in names if n in self.parts[ref]]
         return iter(found)
 
+    def get_all_partitions(self, ref: TableRef) -> Iterator[Partition]:
+        return self.get_partitions(ref, self.get_partition_names(ref))
+
     def get_partition_facts(self, ref: TableRef, names: Iterable[str]) -> Iterator[PartitionFacts]:
         for each in self.get_partitions(ref, names):
             yield PartitionFacts(each.values, each.location, each.parameters)

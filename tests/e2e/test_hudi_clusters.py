@@ -1,0 +1,176 @@
+"""After `up --hudi` the clusters serve Hudi tables through the proxy like any other, and feeds of
+them are replicated commit by commit."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyhive import hive
+
+from bench.lifecycle_demo import EXAMPLES
+from cli.main import main
+from cli.stack.plan import StackSpec
+from cli.stack.stack import Stack, guard_jar
+from cli.up import with_hudi
+from conf.names import ClusterName, TableRef
+from conf.topology import Endpoint
+from metastore.hms.nouns import Database
+from pipeline.incremental.errors import StorageFault
+from tests.e2e.conftest import rows, run_sql
+from tests.e2e.hudi_spark import BUNDLES
+from tests.e2e.metastores import MetastoreAlone
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def hudi_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        proxy = Endpoint("127.0.0.1", probe.getsockname()[1])
+    spec = StackSpec((ClusterName("c1"), ClusterName("c2")), proxy, guard=guard_jar())
+    try:
+        spec = with_hudi(spec, BUNDLES.parent)
+    except StorageFault as fault:
+        pytest.skip(f"no Hudi bundle: {fault}")
+    with Stack(spec, tmp_path_factory.mktemp("hudi")) as running:
+        yield running
+
+
+def test_create_merge_select_and_changes(hudi_stack: Stack) -> None:
+    proxy = hudi_stack.spec.proxy
+    assert proxy is not None
+    connection = hive.connect(proxy.host, proxy.port)
+    cursor = connection.cursor()
+    rows(
+        cursor,
+        "CREATE DATABASE lake",
+        "CREATE TABLE lake.trips (id INT, v STRING, ts BIGINT) USING hudi "
+        "TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts')",
+        "INSERT INTO lake.trips VALUES (1, 'a', 1), (2, 'b', 1)",
+        "MERGE INTO lake.trips t USING (SELECT 2 id, 'new' v, 2L ts) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+    )
+    assert rows(cursor, "SELECT id, v FROM lake.trips ORDER BY id") == [(1, "a"), (2, "new")]
+    first = rows(cursor, "SELECT min(_hoodie_commit_time) FROM lake.trips")[0][0]
+    changes = rows(
+        cursor,
+        f"SELECT id FROM hudi_table_changes('lake.trips', 'latest_state', '{int(first) + 1}') "
+        "WHERE v = 'new'",
+    )
+    assert changes == [(2,)]
+    connection.close()
+
+
+C1, C2 = ClusterName("c1"), ClusterName("c2")
+HITS = TableRef("feeds", "hits")
+FEED = """<?xml version="1.0"?>
+<feed name="hits" xmlns="uri:falcon:feed:0.1">
+  <frequency>hours(1)</frequency>
+  <clusters>
+    <cluster name="c1" type="source">
+      <validity start="2024-01-01T00:00Z" end="2024-01-01T12:00Z"/>
+      <retention limit="days(9999)" action="delete"/>
+    </cluster>
+    {targets}
+  </clusters>
+  <table uri="catalog:feeds:hits#ds=${{YEAR}}-${{MONTH}}-${{DAY}}-${{HOUR}}"/>
+  <ACL owner="x"/>
+  <schema location="" provider="hcatalog"/>
+</feed>
+"""
+TARGET = """<cluster name="{name}" type="target">
+      <validity start="2024-01-01T00:00Z" end="2024-01-01T12:00Z"/>
+      <retention limit="days(9999)" action="delete"/>
+    </cluster>"""
+
+
+class Feeds:
+    """The lifecycle with a feed of `feeds.hits` from c1 to c2, and to c3 in a metastore of its
+    own."""
+
+    def __init__(self, stack: Stack, other: MetastoreAlone, folder: Path) -> None:
+        self.stack, self.other, self.store = stack, other, ["--store", str(folder / "l.db")]
+        metastores = {
+            "c1": stack.ports.metastore, "c2": stack.ports.metastore, "c3": other.ports.metastore,
+        }  # fmt: skip
+        for name, metastore in metastores.items():
+            local = other if name == "c3" else stack
+            values = {
+                "name": name,
+                "colo": name,
+                "filesystem": local.layout.filesystem(ClusterName(name)),
+                "hiveserver": str(stack.ports.hs2.get(ClusterName(name), "none:1")),
+                "metastore": f"thrift://{metastore}",
+            }
+            sets = [word for key, value in values.items() for word in ("--set", f"{key}={value}")]
+            self.run("entity", "submit", str(EXAMPLES / "cluster.xml"), *sets)
+        targets = "".join(TARGET.format(name=name) for name in ("c2", "c3"))
+        (folder / "feed.xml").write_text(FEED.format(targets=targets))
+        self.run("entity", "submit", str(folder / "feed.xml"))
+        self.run("entity", "schedule", "feed", "hits", "--at", "2024-01-01T00:00Z")
+
+    def run(self, *words: str) -> None:
+        assert main([*words, *self.store]) == 0
+
+    def serve(self, hour: int) -> None:
+        words = ["--once", "--default-cluster", "c1", "--master", "local[2]"]
+        self.run("lifecycle", "serve", *words, "--at", f"2024-01-01T{hour:02}:00Z")
+
+
+@pytest.fixture
+def feeds(hudi_stack: Stack, tmp_path: Path) -> Iterator[Feeds]:
+    run_sql(
+        hudi_stack,
+        "CREATE DATABASE feeds",
+        "USE CLUSTER c1",
+        "CREATE TABLE feeds.hits (id INT, v STRING, ts BIGINT, ds STRING) USING hudi "
+        "PARTITIONED BY (ds) TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts')",
+        "INSERT INTO feeds.hits VALUES (1, 'a', 1, '2024-01-01-00'), (2, 'b', 1, '2024-01-01-01')",
+    )
+    with MetastoreAlone(tmp_path / "other") as other:
+        with other.client() as client:
+            client.create_database(Database.make("feeds", f"file://{tmp_path}/other/feeds.db"))
+        yield Feeds(hudi_stack, other, tmp_path)
+
+
+def test_a_hudi_feed_is_replicated_commit_by_commit(
+    feeds: Feeds, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stack = feeds.stack
+    select = "SELECT id, v, ds FROM feeds.hits ORDER BY id"
+    where = "SELECT DISTINCT substr(input_file_name(), 1, 400) FROM feeds.hits"
+
+    feeds.serve(0)
+    rows_now = [(1, "a", "2024-01-01-00"), (2, "b", "2024-01-01-01")]
+    assert run_sql(stack, "USE CLUSTER c2", select) == rows_now
+    found = run_sql(stack, "USE CLUSTER c2", where)
+    assert found
+    assert all("causeway-copies/feeds.db/hits" in row[0] for row in found), found
+    with feeds.other.client() as client:
+        table = client.get_table(HITS)
+        assert client.get_partition_names(HITS) == ["ds=2024-01-01-00", "ds=2024-01-01-01"]
+        assert {p.location for p in client.get_all_partitions(HITS)} == {
+            f"{table.location}/ds=2024-01-01-0{hour}" for hour in (0, 1)
+        }
+
+    run_sql(stack, "UPDATE feeds.hits SET v = 'new' WHERE id = 2")
+    changed = [(1, "a", "2024-01-01-00"), (2, "new", "2024-01-01-01")]
+    with pytest.raises(Exception, match="stale"):
+        run_sql(stack, "USE CLUSTER c2", select)
+    assert run_sql(stack, select) == changed
+    assert run_sql(stack, select, cluster=C2) == changed, "past the proxy: the primary's"
+    capfd.readouterr()
+    feeds.serve(1)
+    events = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    told = [e["message"] for e in events if e["event"] == "succeeded" and "commits" in str(e)]
+    assert all(": 1 commits, 4 files" in line for line in told), events
+    assert len(told) == 2, "to c2 and to c3"
+    assert run_sql(stack, "USE CLUSTER c2", select) == changed
+    assert all("causeway-copies" in row[0] for row in run_sql(stack, "USE CLUSTER c2", where))
+    with feeds.other.client() as client:
+        location = client.get_table(HITS).location
+    by_path = f"CREATE TABLE feeds.replica USING hudi LOCATION '{location}'"
+    assert run_sql(stack, by_path, select.replace("hits", "replica"), cluster=C1) == changed
