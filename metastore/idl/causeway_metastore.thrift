@@ -45,7 +45,7 @@ exception MetaException {
 /** What changed through the view since a position. */
 struct Changes {
   /** Where to go on. */
-  1: i64 next,
+  1: i64 position,
   /** `db.table`, or `db.*` for a whole database. */
   2: list<string> tables,
   /** Anything may have changed: the asker is new, too late, or knew another process. */
