@@ -5,9 +5,10 @@ where TRUE is not among them.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import date
 
 from dialect.functions import FUNCTIONS
-from dialect.terms import Anything, Call, Column, Constant, Members, Term, Value
+from dialect.terms import Anything, Call, Column, Constant, Members, Term, Value, kind_of
 from dialect.values import MAYBE, Guess, Maybe, compare, convert
 
 T, F, N = 1, 2, 4
@@ -120,7 +121,10 @@ def _null_safe(args: Sequence[Term], bind: Bind) -> int:
     if isinstance(left, Maybe) or isinstance(right, Maybe):
         return T | F
     if left is None or right is None:
-        return F
+        # A string beside a NULL of another type is converted, to NULL it may be.
+        other = args[0] if left is None else args[1]
+        mixed = isinstance(left, str) or isinstance(right, str)
+        return T | F if mixed and kind_of(other) not in ("string", "null") else F
     order = compare(left, right)
     if isinstance(order, Maybe):
         return T | F
@@ -174,7 +178,14 @@ def _equal_values(left: Guess, right: Guess) -> int:
     order = compare(left, right)
     if isinstance(order, Maybe):
         return ANY
-    return N if order is None else (T if order == 0 else F)
+    outcome = N if order is None else (T if order == 0 else F)
+    if isinstance(left, str) == isinstance(right, str):
+        return outcome
+    # In a list Spark compares a string and a value of another kind as strings.
+    text, other = (left, right) if isinstance(left, str) else (right, left)
+    if type(other) not in (int, date):
+        return ANY
+    return outcome | (T if text == str(other) else F)
 
 
 def _tuple_in(args: Sequence[Term], bind: Bind) -> int:

@@ -1,6 +1,6 @@
 """From parsed expressions to terms. What is not listed is ANYTHING."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from sqlglot import exp
@@ -14,6 +14,7 @@ from dialect.terms import (
     Members,
     Term,
     call,
+    kind_of,
 )
 
 Names = Callable[[exp.Column], Term]
@@ -96,6 +97,8 @@ def _is_char(term: Term) -> bool:
 
 def _compared(name: str) -> Callable[[Translator, exp.Expr], Term]:
     def build(self: Translator, tree: exp.Expr) -> Term:
+        if _binds_otherwise(tree, _CONDITIONS):
+            return ANYTHING
         left, right = self.term(tree.this), self.term(tree.args.get("expression"))
         return call(name, _unpadded(right, left), _unpadded(left, right))
 
@@ -103,6 +106,8 @@ def _compared(name: str) -> Callable[[Translator, exp.Expr], Term]:
 
 
 def _equal(self: Translator, tree: exp.Expr) -> Term:
+    if _binds_otherwise(tree, _CONDITIONS):
+        return ANYTHING
     left, right = self.term(tree.this), self.term(tree.args.get("expression"))
     if isinstance(left, Call) and left.name == "tuple":
         return call("tuple_in", left, right)
@@ -111,6 +116,8 @@ def _equal(self: Translator, tree: exp.Expr) -> Term:
 
 def _arithmetic(name: str) -> Callable[[Translator, exp.Expr], Term]:
     def build(self: Translator, tree: exp.Expr) -> Term:
+        if _binds_otherwise(tree, exp.DPipe):
+            return ANYTHING
         left, right = self.term(tree.this), self.term(tree.args.get("expression"))
         # Small integers may overflow among themselves; with an INT beside them they do not.
         for one, other in ((left, right), (right, left)):
@@ -121,6 +128,21 @@ def _arithmetic(name: str) -> Callable[[Translator, exp.Expr], Term]:
         return call(name, left, right)
 
     return build
+
+
+# To the engines `a = b < c` is `(a = b) < c`, `a = b IS NULL` is `(a = b) IS NULL`, and || is as
+# tight as +; the parser sees it otherwise. Brackets leave no doubt.
+_CONDITIONS = (exp.Predicate, exp.Not, exp.Escape)
+
+
+def _binds_otherwise(tree: exp.Expr, kinds: type[exp.Expr] | tuple[type[exp.Expr], ...]) -> bool:
+    return isinstance(tree.this, kinds) or isinstance(tree.args.get("expression"), kinds)
+
+
+def _piped(self: Translator, tree: exp.Expr) -> Term:
+    if _binds_otherwise(tree, (exp.Add, exp.Sub)):
+        return ANYTHING
+    return call("concat", self.term(tree.this), self.term(tree.args.get("expression")))
 
 
 def _is_small(term: Term) -> bool:
@@ -179,6 +201,8 @@ def _is(self: Translator, tree: exp.Expr) -> Term:
 
 
 def _null_safe_not(self: Translator, tree: exp.Expr) -> Term:
+    if _binds_otherwise(tree, _CONDITIONS):
+        return ANYTHING
     return call("not", call("<=>", self.term(tree.this), self.term(tree.args.get("expression"))))
 
 
@@ -190,17 +214,28 @@ def _case(self: Translator, tree: exp.Expr) -> Term:
         parts.append(when if subject is None else call("=", subject, when))
         parts.append(self.term(each.args.get("true")))
     default = tree.args.get("default")
-    return call("case", *parts, Constant(None) if default is None else self.term(default))
+    return _choice(*parts, Constant(None) if default is None else self.term(default))
 
 
 def _if(self: Translator, tree: exp.Expr) -> Term:
     default = tree.args.get("false")
     otherwise = Constant(None) if default is None else self.term(default)
-    return call("case", self.term(tree.this), self.term(tree.args.get("true")), otherwise)
+    return _choice(self.term(tree.this), self.term(tree.args.get("true")), otherwise)
 
 
 def _coalesce(self: Translator, tree: exp.Expr) -> Term:
-    return call("coalesce", self.term(tree.this), *map(self.term, tree.expressions))
+    terms = [self.term(tree.this), *map(self.term, tree.expressions)]
+    return call("coalesce", *terms) if _are_alike(terms) else ANYTHING
+
+
+def _choice(*parts: Term) -> Term:
+    """CASE: conditions and values in turn, and the value where no condition holds."""
+    return call("case", *parts) if _are_alike([*parts[1:-1:2], parts[-1]]) else ANYTHING
+
+
+def _are_alike(terms: Sequence[Term]) -> bool:
+    """Whether the values need no conversion to a common type."""
+    return len({kind_of(term) for term in terms} - {"null"}) <= 1
 
 
 def _nullif(self: Translator, tree: exp.Expr) -> Term:
@@ -362,7 +397,7 @@ _HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Concat: _concat,
-    exp.DPipe: _binary("concat"),
+    exp.DPipe: _piped,
     exp.ConcatWs: _concat_ws,
     exp.Substring: _substring,
     exp.Upper: _unary("upper"),

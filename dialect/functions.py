@@ -110,13 +110,18 @@ def _divide(left: Value, right: Value) -> Guess:
     return quotient if quotient.is_integer() else MAYBE
 
 
+# The least numbers of each size: they have no opposite there.
+_LEAST = frozenset(-(1 << bits) for bits in (7, 15, 31, 63))
+
+
 def _negate(value: Value) -> Guess:
-    return -_number(value)
+    number = _number(value)
+    return MAYBE if number in _LEAST else -number
 
 
 def _absolute(value: Value) -> Guess:
     number = _number(value)
-    return -number if number < 0 else number
+    return _negate(number) if number < 0 else number
 
 
 def _like(text: Value, pattern: Value) -> Guess:

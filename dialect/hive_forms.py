@@ -27,7 +27,7 @@ _WINDOW = {
 _WINDOW_OPENERS = frozenset({TokenType.OVER, TokenType.WINDOW})
 _HINTS = frozenset(
     {"TABLE", "TABLESAMPLE", "USING", "MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW", "JOIN"}
-) | {"CHAR", "VARCHAR", "DATE_FORMAT"}
+) | {"CHAR", "VARCHAR", "DATE_FORMAT", "+"}
 _SIZED = {
     TokenType.CHAR: (TokenType.NCHAR, "NCHAR"),
     TokenType.VARCHAR: (TokenType.NVARCHAR, "NVARCHAR"),
@@ -42,6 +42,14 @@ _SIDES = frozenset(
         TokenType.ANTI,
     }
 )
+_BEFORE_SIGNS = {
+    *(TokenType.L_PAREN, TokenType.COMMA, TokenType.EQ, TokenType.NEQ, TokenType.NULLSAFE_EQ),
+    *(TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.AND, TokenType.OR),
+    *(TokenType.NOT, TokenType.WHERE, TokenType.ON, TokenType.SELECT, TokenType.WHEN),
+    *(TokenType.THEN, TokenType.ELSE, TokenType.CASE, TokenType.BETWEEN, TokenType.IN),
+    *(TokenType.LIKE, TokenType.RLIKE, TokenType.PLUS, TokenType.DASH, TokenType.STAR),
+    *(TokenType.SLASH, TokenType.MOD, TokenType.DPIPE, TokenType.HAVING, TokenType.DISTINCT),
+}
 _USING_SCRIPT_AS = [TokenType.USING, TokenType.STRING, TokenType.ALIAS]
 _SIZE = re.compile(r"\d+[bkmg]", re.IGNORECASE)
 _AFTER_OUTPUTS = frozenset(
@@ -77,6 +85,8 @@ def standard(tokens: list[Token]) -> list[Token]:
         return tokens
     if {"CHAR", "VARCHAR", "DATE_FORMAT"} & present:
         tokens = _unforgotten(tokens)
+    if "+" in present:
+        tokens = _signed(tokens)
     if "TABLE" in present:
         tokens = _table_queries(tokens)
     if {"OVER", "WINDOW"} & present:
@@ -117,6 +127,20 @@ def _unforgotten(tokens: list[Token]) -> list[Token]:
                 result[at] = _like(token, *_SIZED[token.token_type])
         elif token.token_type == TokenType.VAR and token.text.upper() == "DATE_FORMAT":
             result[at] = _like(token, TokenType.VAR, "date_format_")
+    return result
+
+
+def _signed(tokens: list[Token]) -> list[Token]:
+    """`+x`, which makes a number of a string, as `- -x`: the parser drops the sign."""
+    result: list[Token] = []
+    for at, token in enumerate(tokens):
+        signs = (
+            token.token_type == TokenType.PLUS
+            and at + 1 < len(tokens)
+            and tokens[at + 1].token_type != TokenType.NUMBER
+            and (not at or tokens[at - 1].token_type in _BEFORE_SIGNS)
+        )
+        result += [_like(token, TokenType.DASH, "-")] * 2 if signs else [token]
     return result
 
 

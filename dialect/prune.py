@@ -157,7 +157,7 @@ class Pruner:
             if column.rid == node.rid:
                 at = int(column.name)
                 kinds = {kind_of(self._resolver.output_at(each, at)) for each in node.branches}
-                if len(kinds - {""}) > 1:
+                if len(kinds - {"", "null"}) > 1:
                     return True
         return False
 

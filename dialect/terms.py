@@ -80,7 +80,7 @@ def call(name: str, *args: Term) -> Term:
 
 
 def kind_of(term: Term) -> str:
-    """What kind of value a column or constant is: its type's name, cut short; or empty."""
+    """What kind of value a term has: its type's name, cut short; empty when not known."""
     if isinstance(term, Column):
         kind = term.type.partition("(")[0]
         return "string" if kind in ("varchar", "char") else _WHOLE.get(kind, kind)
@@ -88,11 +88,26 @@ def kind_of(term: Term) -> str:
         return _KINDS.get(type(term.value), "")
     if isinstance(term, Call) and term.name == "cast" and isinstance(term.args[1], Constant):
         return kind_of(Column(0, "", str(term.args[1].value)))
-    return ""
+    return _RESULTS.get(term.name, "") if isinstance(term, Call) else ""
 
 
 _WHOLE = dict.fromkeys(("tinyint", "smallint", "integer", "bigint"), "int")
-_KINDS = {str: "string", int: "int", bool: "boolean", Decimal: "decimal", date: "date"}
+_KINDS = {
+    str: "string",
+    int: "int",
+    float: "double",
+    bool: "boolean",
+    Decimal: "decimal",
+    date: "date",
+    type(None): "null",
+}
+_TEXTS = "upper lower trim ltrim rtrim concat concat_ws substring replace lpad rpad date_format"
+_TRUTHS = "and or not = <> < <= > >= <=> is_null in tuple_in is_true is_false like rlike"
+_RESULTS = {
+    **dict.fromkeys(_TEXTS.split(), "string"),
+    **dict.fromkeys(_TRUTHS.split(), "boolean"),
+    **dict.fromkeys(("year", "month", "day", "length", "datediff"), "int"),
+}
 
 
 def rids_of(term: Term) -> frozenset[int]:

@@ -29,7 +29,7 @@ _DECIMAL = re.compile(r"[+-]?\d{1,18}\.\d{1,18}\Z", re.ASCII)
 _BLANK = r"[\x00-\x20\x7f]*"
 # What some engine may read as a number.
 _NUMBER_LIKE = re.compile(
-    rf"{_BLANK}[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?(bd|[dfl])?|nan|inf|infinity){_BLANK}\Z",
+    rf"{_BLANK}[+-]?((\d+\.?\d*|\.\d*)(e[+-]?\d+)?(bd|[dfl])?|nan|inf|infinity){_BLANK}\Z",
     re.ASCII | re.IGNORECASE,
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from dialect.evaluate import ANY, F, N, T, truth
-from dialect.terms import ANYTHING, Constant, Members, Term, call
+from dialect.terms import ANYTHING, Column, Constant, Members, Term, call
 from dialect.values import MAYBE, Guess
 
 ATOMS = {T: Constant(True), F: Constant(False), N: Constant(None)}
@@ -49,7 +49,13 @@ def test_and_or(name: str, left: int, right: int) -> None:
         (call("=", Constant(None), ANYTHING), N),
         (call("in", Constant("a"), Members(frozenset({"a", "b"}))), T),
         (call("in", Constant("c"), Members(frozenset({"a", "b"}))), F),
-        (call("in", Constant("01"), Members(frozenset({1, 2}))), T),
+        (call("in", Constant("01"), Members(frozenset({1, 2}))), T | F),  # Spark: as strings
+        (call("in", Constant("1"), Members(frozenset({1, 2}))), T),
+        (call("not", call("in", Constant("x"), Constant(1))), T | N),
+        (call("<=>", Column(1, "k", "int"), Constant("x")), ANY & ~N),
+        (call("negate", Constant(-(2**31))), ANY),
+        (call("tuple_in", *[call("tuple", Constant(None))] * 2), T | N),
+        (call("tuple_in", call("tuple", Constant(None)), call("tuple", Constant(1))), F | N),
         (call("in", Constant(3), Constant(1), Constant(None)), N),
         (call("like", Constant("a%c"), Constant("a\\%_")), T),
         (call("rlike", Constant("abc"), Constant("^a.c$")), T),

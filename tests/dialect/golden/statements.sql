@@ -739,3 +739,35 @@ SELECT ds, hr FROM p UNION ALL BY NAME SELECT hr, ds FROM p
 -- DISTINCT ON keeps one row of many
 SELECT * FROM (SELECT DISTINCT ON (k) k, ds FROM p) WHERE ds = '2020-01-01'
 --> unknown (reads only): on of a distinct
+
+-- in a list Spark compares a number and a string as strings
+SELECT * FROM p WHERE hr NOT IN ('011') AND ds NOT IN (1)
+--> select; reads d.p@*
+
+-- values of two kinds are converted before they are compared
+SELECT * FROM p WHERE nvl(hr, '011') <> '011' OR if(hr > 0, ds, hr) = '0'
+--> select; reads d.p@*
+
+-- comparisons bind alike for the engines
+SELECT * FROM p WHERE ds = '2020-01-01' < 'x'
+--> select; reads d.p@*
+
+-- a comparison before IS NULL
+SELECT * FROM p WHERE ds = '2020-01-01' IS NULL
+--> select; reads d.p@[]
+
+-- brackets leave no doubt
+SELECT * FROM p WHERE (ds = '2020-01-01') = true
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- a sign makes a number of a string
+SELECT * FROM p WHERE +ds = 1 OR ds = 1
+--> select; reads d.p@*
+
+-- a sum is no sign
+SELECT * FROM p WHERE hr +1 = 12
+--> select; reads d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]
+
+-- || binds as + does
+SELECT * FROM p WHERE ds || hr + 1 = 'x'
+--> select; reads d.p@*
