@@ -2,13 +2,15 @@
 
 JSON, one a line. `{"id", "at", "left": [{"what", "cluster", "location"}]}` is written before the
 call goes to the metastore, `{"id", "dropped": bool}` after its reply. An id without the second
-line was cut short: look whether the object is still there.
+line was cut short: look whether the object is still there. A cleaning adds `{"id", "deleted":
+[location]}`.
 """
 
 import json
 import os
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 from metastore.view.ownership import Leftover
@@ -36,6 +38,10 @@ class LeftoverLog:
         """After the reply: whether the objects are gone."""
         if ticket is not None:
             self._append({"id": ticket, "dropped": dropped})
+
+    def deleted(self, ticket: str, locations: Sequence[str]) -> None:
+        """By a cleaning: these are gone now."""
+        self._append({"id": ticket, "deleted": list(locations)})
 
     def _append(self, line: dict[str, object]) -> None:
         assert self._path is not None

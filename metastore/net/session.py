@@ -24,6 +24,7 @@ from metastore.view.bumps import Context
 from metastore.view.call import Call, ref_of
 from metastore.view.errors import FactsUnavailable, TooLarge, UnknownCluster, UnknownMethod
 from metastore.view.facts import Asking, T, table_now
+from metastore.view.listed import SpecStream, is_spec_call, plain_call
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, MethodSpec, Shape, spec_of
 from metastore.view.outbound import ReplyStream
@@ -111,7 +112,7 @@ class Session:
             await self._mutate(call, name, view)
 
     async def _relay(self, call: Call, name: str, view: ClusterView) -> None:
-        place, partitions = call.spec.outbound, None
+        place, partitions, now = call.spec.outbound, None, None
         if call.spec.name == "get_table" and self._shared.cache.on and len(call.tables()) == 1:
             await self._send(await self._kept_table(call, name, view))
             return
@@ -119,7 +120,10 @@ class Session:
             for database, table in call.named():
                 now = await self._answered(table_now(view, database, table), view)
                 partitions = None if now is None else now.partitions
-        await self._forward(call, name, ReplyStream(place, view, partitions))
+        if is_spec_call(call) and now is not None and (view.aware or not now.placement.uniform):
+            await self._forward(plain_call(call), call, name, SpecStream(call, view, now))
+        else:
+            await self._forward(call.data, call, name, ReplyStream(place, view, partitions))
 
     async def _kept_table(self, call: Call, name: str, view: ClusterView) -> bytes:
         cache = self._shared.cache
@@ -153,9 +157,9 @@ class Session:
         reply = b"".join(pieces)
         await self._send(reply if name == call.spec.name else replies.renamed(reply, name))
 
-    async def _forward(self, call: Call, name: str, stream: ReplyStream) -> None:
-        await self._upstream.send(call.data)
-        first = name != call.spec.name
+    async def _forward(self, request: bytes, call: Call, name: str, stream: ReplyStream) -> None:
+        await self._upstream.send(request)
+        first = name != call.spec.name or request is not call.data
         async for piece in self._upstream.replies(stream):
             await self._send(replies.renamed(piece, name) if first else piece)
             first = False

@@ -164,6 +164,12 @@ def test_copies_are_handed_out_and_kept(
         assert two.get_partition(db, "p", ["1"]).sd.location == away
         assert two.get_partitions_by_filter(db, "p", "ds = '1'", -1)[0].sd.location == away
         assert two.get_partition_by_name(db, "p", "ds=1").sd.location == away
+        for specs in (
+            two.get_partitions_pspec(db, "p", -1),
+            two.get_part_specs_by_filter(db, "p", "ds > '0'", -1),
+        ):
+            listed = [part.sd.location for each in specs for part in each.partitionList.partitions]
+            assert listed == places
         assert away not in [each.sd.location for each in one.get_partitions(db, "p", -1)]
         with pytest.raises(types.MetaException, match="CW350"):
             two.drop_partition(db, "p", ["1"], True)

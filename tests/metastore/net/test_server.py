@@ -15,6 +15,7 @@ from conf.topology import Endpoint, Topology
 from metastore.errors import MetastoreRefused, WireError
 from metastore.hms.binary import (
     BOOL,
+    I32,
     LIST,
     MAP,
     SET,
@@ -137,6 +138,27 @@ class TestOut:
         got = call(view[C2], method, named())
         places = [Partition(each).location for each in got]
         assert places == [AWAY + "/1", HOME + "/ds=2", HOME + "/ds=3", HOME + "/ds=4"]
+
+    @pytest.mark.parametrize("method", ["get_partitions_pspec", "get_part_specs_by_filter"])
+    def test_partition_specs_come_as_lists_where_there_are_copies(
+        self, hms, view, method: str
+    ) -> None:
+        """The shared form has one storage descriptor for all."""
+        copied = placed(Copy(C2, AWAY + "/1", "0/0"))
+        hms.add(table(placed(), KEYS), ("ds=1", copied), ("ds=2", {}))
+        fields = named((STRING, "ds > 0"), (I32, -1)) if "filter" in method else named((I32, 70000))
+        (spec,) = call(view[C2], method, fields)
+        assert [spec.get(number) for number in (1, 2, 3, 4)] == ["default", "t", HOME, None]
+        places = [Partition(each).location for each in spec.get(5).get(1)]
+        assert places == [AWAY + "/1", HOME + "/ds=2"]
+        with pytest.raises(MetastoreRefused):
+            call(view[C2], method, {1: (STRING, "default"), 2: (STRING, "gone")})
+
+    def test_partition_specs_of_a_uniform_table_pass_as_they_are(self, hms, view) -> None:
+        hms.add(table(placed(uniform=True), KEYS), ("ds=1", {}))
+        shared = Struct({4: (STRUCT, Struct({9: (STRING, "whatever")}))})
+        hms._get_partitions_pspec = lambda _: (LIST, Items(STRUCT, [shared]))
+        assert list(call(view[C2], "get_partitions_pspec", named((I32, -1)))) == [shared]
 
     def test_a_table_s_write_covers_the_partitions_that_it_names(self, hms, view) -> None:
         placement = Placement(C1).opened("w", ["ds=1"])

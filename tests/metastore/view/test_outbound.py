@@ -28,8 +28,12 @@ from metastore.hms.binary import (
     strings,
 )
 from metastore.hms.nouns import Partition, Table
+from metastore.view.call import Call
+from metastore.view.facts import TableNow
+from metastore.view.listed import SpecStream
 from metastore.view.locations import ClusterView
-from metastore.view.methods import methods
+from metastore.view.methods import Shape, methods
+from metastore.view.objects import scan
 from metastore.view.outbound import PartitionsOf, ReplyStream
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
@@ -120,6 +124,26 @@ def test_byte_by_byte() -> None:
     pieces = stream("get_partitions")
     sent = b"".join(pieces.feed(message[at : at + 1]) for at in range(len(message)))
     assert sent == stream("get_partitions").feed(message)
+
+
+@pytest.mark.parametrize("count", [0, 4])
+def test_a_list_of_partitions_becomes_one_spec_byte_by_byte(count: int) -> None:
+    sent = call_bytes("get_partitions_pspec", 7, Struct({1: (STRING, "D"), 2: (STRING, "T")}))
+    asked = Call(methods()["get_partitions_pspec"], 7, sent, read_message_header(sent)[3])
+    made = Table.make(REF, [("a", "int")], location="hdfs://c1/t", partition_keys=KEYS)
+    data = reply("get_table", Struct({0: (STRUCT, made.struct)}))
+    at = read_message_header(data)[3] + 3
+    found = scan(data, at, Shape.TABLE)
+    now = TableNow(REF, Placement(C1), "", ("ds",), "hdfs://c1/t", data, found)
+    message = reply("get_partitions", Struct({0: (LIST, partitions(count))}))
+    pieces = SpecStream(asked, ClusterView(C2, TOPOLOGY), now)
+    got = b"".join(pieces.feed(message[at : at + 1]) for at in range(len(message)))
+    result, end = read_struct(got, read_message_header(got)[3])
+    assert end == len(got)
+    (spec,) = result.get(0)
+    assert [spec.get(number) for number in (1, 2, 3)] == ["D", "T", "hdfs://c1/t"]
+    listed = read_struct(stream("get_partitions").feed(message), read_message_header(message)[3])[0]
+    assert spec.get(5).get(1) == listed.get(0)
 
 
 def test_every_third_has_its_copy_and_nothing_else_changed() -> None:
