@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from conf.errors import BadSetting, UnreadableSettings
 from conf.names import ClusterName
-from conf.settings import Auth, Coverage, Settings
+from conf.settings import Auth, Coverage, Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
 
 CLUSTERS = "hive.cluster.properties"
@@ -33,6 +33,7 @@ COVERAGE = "router.coverage"
 UPSTREAM = "proxy.upstream"
 SNAPSHOT_TTL = "snapshot.ttl"
 SNAPSHOT_LIMIT = "snapshot.limit"
+SNAPSHOT_WRITERS = "snapshot.writers"
 METASTORE_TIMEOUT = "metastore.timeout"
 
 NAMES = (
@@ -47,6 +48,7 @@ NAMES = (
     UPSTREAM,
     SNAPSHOT_TTL,
     SNAPSHOT_LIMIT,
+    SNAPSHOT_WRITERS,
     METASTORE_TIMEOUT,
 )
 
@@ -112,6 +114,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         snapshot_ttl=read(SNAPSHOT_TTL, _seconds, 60.0),
         snapshot_limit=read(SNAPSHOT_LIMIT, _positive, 10_000),
         metastore_timeout=read(METASTORE_TIMEOUT, _seconds, 20.0),
+        writers=read(SNAPSHOT_WRITERS, _choice(Writers), Writers.ANY),
     )
 
 

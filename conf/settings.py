@@ -14,6 +14,13 @@ class Coverage(Enum):
     TABLE = "table"
 
 
+class Writers(Enum):
+    """`snapshot.writers`: who changes the metastore, past Causeway's views or not."""
+
+    ANY = "any"
+    VIEWS = "views"
+
+
 class Auth(Enum):
     """`hive.server2.authentication` of the proxy's own listener."""
 
@@ -28,7 +35,8 @@ class Settings:
     `metastores` are the real Hive Metastore's addresses in order of preference; `views` the
     addresses of the per-cluster view endpoints; `upstream` the Thrift Servers that everything
     goes to, unlooked at, while no cluster is configured (DC-N1); `snapshot_ttl` bounds the age
-    of a cached fact and `snapshot_limit` the number of tables kept.
+    of a cached fact and `snapshot_limit` the number of tables kept, `writers` tells whom to ask
+    whether one is still true.
     """
 
     topology: Topology
@@ -41,3 +49,4 @@ class Settings:
     snapshot_ttl: float = 60.0
     snapshot_limit: int = 10_000
     metastore_timeout: float = 20.0
+    writers: Writers = Writers.ANY

@@ -49,5 +49,6 @@ CALLS = {
     "get_next_notification": _read(),
     # of our own views alone
     "causeway_changes": _read(),
+    "causeway_touched": _read(),
     "causeway_settle": _read(),
 }

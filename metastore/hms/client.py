@@ -254,6 +254,11 @@ class HmsClient:
         reply: Struct = self.call("causeway_changes", arguments, timeout=self._timeout + wait)
         return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
 
+    def touched(self, after: int) -> Changes:
+        """What changed since position `after`, through a view or by those who settled; at once."""
+        reply: Struct = self.call("causeway_touched", Struct({1: (I64, after)}))
+        return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
+
     def settle(self, ref: TableRef) -> None:
         """Waits until a view has ended the changes of the table that it had begun."""
         self.call("causeway_settle", _named(ref))

@@ -62,12 +62,16 @@ service CausewayMetastore {
   /** Changes since `since`, waiting up to `wait_ms` (at most 30 s) for the first. Begin with 0. */
   Changes causeway_changes(1: i64 since, 2: i32 wait_ms),
 
+  /** At once: those changes, and the tables that were settled (below). Its positions are its own. */
+  Changes causeway_touched(1: i64 since),
+
   /** Something else than a view changed the table: caches and followers forget it. */
   void causeway_forget(1: string db_name, 2: string tbl_name),
 
   /**
    * Returns when the changes of the table that other clients have begun through this process are
-   * over. Facts written to the metastore itself before the call are seen by all that begin later.
+   * over. Facts written to the metastore itself before the call are seen by all that begin later,
+   * and causeway_touched tells of the table.
    */
   void causeway_settle(1: string db_name, 2: string tbl_name)
   // causeway_by_cluster.thrift has a variant of each of Hive's calls that takes the cluster.

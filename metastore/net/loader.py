@@ -28,6 +28,7 @@ from metastore.hms.client import HmsClient
 from metastore.net.client import ClientPool
 from metastore.net.flights import Flights
 from metastore.net.partitions import PartitionLoader
+from metastore.net.watch import Watch
 from metastore.slices import Selector
 from metastore.snapshot import Snapshot, TableRecord, Ticket
 from metastore.writes import WriteTarget, WriteToken, ending, write_targets
@@ -51,6 +52,7 @@ class Loader:
         self._writer = str(settings.listen)
         self._pool = ClientPool(settings.metastores, settings.metastore_timeout)
         self._barrier = ViewBarrier.of(settings)
+        self._watch = Watch(settings)
         self._tables: Flights[TableRef, bool] = Flights(self._read_table)
         self._databases: Flights[str, bool] = Flights(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
@@ -59,6 +61,7 @@ class Loader:
         """Ends the threads once what they do is done."""
         self._pool.close()
         self._barrier.close()
+        self._watch.close()
 
     # facts
 
@@ -103,12 +106,13 @@ class Loader:
     async def _load_facts(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
         known = self._knows(ref)
         before = self._snapshot.table(ref) if known else None
-        try:
-            await _until_kept(self._tables, ref)
-        except MetastoreDown:
-            if not known:
-                raise
-            self._distrust(ref)
+        if not (known and await self._watch.unchanged(ref)):
+            try:
+                await _until_kept(self._tables, ref)
+            except MetastoreDown:
+                if not known:
+                    raise
+                self._distrust(ref)
         for _ in range(ATTEMPTS):
             if await self._partitions.ensure(ref, selectors):
                 return not known or self._snapshot.table(ref) != before
@@ -137,9 +141,15 @@ class Loader:
                 return None
             return TableRecord(describe(table), placement)
 
-        return self._fly(
-            ref, read, lambda record, ticket: self._snapshot.put_table(ref, record, ticket)
-        )
+        began = self._watch.reading()
+
+        def keep(record: TableRecord | None, ticket: Ticket) -> bool:
+            kept = self._snapshot.put_table(ref, record, ticket)
+            if kept:
+                self._watch.was_read(ref, began)
+            return kept
+
+        return self._fly(ref, read, keep)
 
     def _read_database(self, name: str) -> "asyncio.Future[bool]":
         def read(client: HmsClient) -> bool:

@@ -19,7 +19,7 @@ from metastore.hms.binary import (
 from metastore.net.shared import Shared
 from metastore.net.upstream import CHUNK, Upstream
 from metastore.view import replies
-from metastore.view.admission import admit
+from metastore.view.admission import Admitted, admit
 from metastore.view.bumps import Context
 from metastore.view.call import Call, ref_of
 from metastore.view.errors import FactsUnavailable, TooLarge, UnknownCluster, UnknownMethod
@@ -33,8 +33,8 @@ log = logging.getLogger("causeway.view")
 MAX_REQUEST = 128 * 1024 * 1024  # bytes
 LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
 USE_CLUSTER, CHANGES = "use_cluster", "causeway_changes"
-FORGET, SETTLE = "causeway_forget", "causeway_settle"
-_OWN_METHODS = (USE_CLUSTER, CHANGES, FORGET, SETTLE)
+TOUCHED, FORGET, SETTLE = "causeway_touched", "causeway_forget", "causeway_settle"
+_OWN_METHODS = (USE_CLUSTER, CHANGES, TOUCHED, FORGET, SETTLE)
 GOODBYE = "shutdown"  # fb303's, one way: a client says it before it closes, and nobody replies
 _OWN = {name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER,)}
 
@@ -141,7 +141,7 @@ class Session:
         async with AsyncExitStack() as stack:
             for lock in self._shared.locks(call.tables()):
                 await stack.enter_async_context(lock)
-            admitted = await self._answered(admit(call, context), view)
+            admitted = await self._admitted(call, context)
             ticket = self._shared.leftovers.intend(admitted.leftovers)
             table = admitted.table
             partitions = None if table is None else table.partitions
@@ -156,6 +156,13 @@ class Session:
             self._shared.leftovers.settle(ticket, dropped=not stream.failed)
         reply = b"".join(pieces)
         await self._send(reply if name == call.spec.name else replies.renamed(reply, name))
+
+    async def _admitted(self, call: Call, context: Context) -> Admitted:
+        try:
+            return await self._answered(admit(call, context), context.view)
+        except BaseException:
+            self._shared.changed(call.tables())  # some of what it asked for may be done
+            raise
 
     async def _forward(self, request: bytes, call: Call, name: str, stream: ReplyStream) -> None:
         await self._upstream.send(request)
@@ -195,6 +202,9 @@ class Session:
             else:
                 await self._shared.settled(table)
             await self._send(replies.nothing(name, sequence))
+        elif name == TOUCHED:
+            news = self._shared.touched(int(arguments.get(1, 0)))
+            await self._send(replies.changes(name, sequence, news))
         else:
             wait = min(max(int(arguments.get(2, 0)) / 1000, 0.0), LONGEST_WAIT)
             news = await self._shared.news(int(arguments.get(1, 0)), wait)

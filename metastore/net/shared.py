@@ -18,6 +18,7 @@ class Shared:
         self.leftovers = leftovers
         self.cache = cache
         self._feed = ChangeFeed()
+        self._touched = ChangeFeed()  # that, and the tables whose facts others have written
         self._more = asyncio.Event()
         self._locks: WeakValueDictionary[TableRef, asyncio.Lock] = WeakValueDictionary()
 
@@ -26,14 +27,23 @@ class Shared:
         return [self._lock(table) for table in sorted(set(tables))]
 
     async def settled(self, table: TableRef) -> None:
-        """Returns when the changes of the table that have begun here are over."""
+        """Returns when the changes of the table that have begun here are over.
+
+        Whoever asks has written facts of it to the metastore himself.
+        """
         async with self._lock(table):
-            return
+            self.cache.forget((table,))
+            self._touched.add((table,))
+
+    def touched(self, since: int) -> News:
+        """What changed since then, here or by those who settled."""
+        return self._touched.since(since)
 
     def changed(self, tables: tuple[TableRef, ...]) -> None:
         """Forgets them, and tells whoever follows the feed."""
         self.cache.forget(tables)
         self._feed.add(tables)
+        self._touched.add(tables)
         self._more.set()
         self._more = asyncio.Event()
 

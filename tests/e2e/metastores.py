@@ -1,11 +1,15 @@
 """A metastore alone, for work that needs no Thrift Server; two of them for replication."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from cli.stack.plan import Service, StackSpec, metastore_service
 from cli.stack.stack import Stack, find_java, spark_home
 from conf.names import ClusterName
+from conf.topology import Endpoint
 from metastore.hms.client import HmsClient
 
 C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
@@ -17,8 +21,30 @@ class MetastoreAlone(Stack):
     def __init__(self, folder: Path) -> None:
         super().__init__(StackSpec((C1, C2, C3), views=True), folder)
 
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.ports.metastore
+
     def _plan(self) -> list[Service]:
         return [metastore_service(find_java(), spark_home(), self.layout, self.ports)]
 
     def client(self, **options: Any) -> HmsClient:
-        return HmsClient((self.ports.metastore,), timeout=600.0, **options)
+        return HmsClient((self.endpoint,), timeout=600.0, **options)
+
+
+class MetastoreElsewhere(MetastoreAlone):
+    """One of another version, that runs already on this machine and is left running."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return Endpoint.parse(os.environ["CAUSEWAY_TEST_METASTORE"])
+
+
+@contextmanager
+def any_metastore(folder: Path) -> Iterator[MetastoreAlone]:
+    """The embedded one, or that at CAUSEWAY_TEST_METASTORE (HOST:PORT)."""
+    if "CAUSEWAY_TEST_METASTORE" in os.environ:
+        yield MetastoreElsewhere(folder)
+        return
+    with MetastoreAlone(folder) as alone:
+        yield alone

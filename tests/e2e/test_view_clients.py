@@ -16,7 +16,7 @@ from conf.names import TableRef
 from conf.placement import Copy, read_placement
 from conf.topology import Cluster, Endpoint, Topology
 from metastore.facts import Facts
-from tests.e2e.metastores import C1, C2, C3, MetastoreAlone
+from tests.e2e.metastores import C1, C2, C3, MetastoreAlone, any_metastore
 from tests.metastore.net.writable import views
 
 pytestmark = pytest.mark.e2e
@@ -25,7 +25,7 @@ _numbers = count(1)
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreAlone]:
-    with MetastoreAlone(tmp_path_factory.mktemp("metastore")) as alone:
+    with any_metastore(tmp_path_factory.mktemp("metastore")) as alone:
         yield alone
 
 
@@ -37,15 +37,8 @@ def topology(real: MetastoreAlone) -> Topology:
 
 @pytest.fixture(scope="module")
 def view(real: MetastoreAlone, topology: Topology) -> Iterator[Mapping[str, Endpoint]]:
-    with views(_At(real.ports.metastore), topology=topology) as listening:
+    with views(real, topology=topology) as listening:
         yield listening
-
-
-class _At:
-    """What `views` needs of a metastore."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
 
 
 @pytest.fixture(params=["hmsclient.genthrift.hive_metastore", "pymetastore.hive_metastore"])
