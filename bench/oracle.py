@@ -34,6 +34,9 @@ class OracleCatalog:
         entry = self._entries.get(str(ref))
         return None if entry is None else table_info(ref, entry)
 
+    def is_partitioned(self, ref: TableRef) -> bool:
+        return bool(self._entries.get(str(ref), {}).get("partition_keys"))
+
     def partitions(self, ref: TableRef) -> PartitionSet:
         entry = self._entries.get(str(ref), {})
         names = entry.get("partition_keys") or []
@@ -120,6 +123,8 @@ def _written(catalog: OracleCatalog, write: Write, changing: bool) -> Iterable[s
 
 
 def _names(catalog: OracleCatalog, table: TableRef, predicate: PartitionPredicate) -> Iterable[str]:
+    if not catalog.is_partitioned(table):
+        return
     partitions = catalog.partitions(table)
     for row in predicate.select(partitions):
         yield f"{table}@{partition_name(partitions.spec(row))}"

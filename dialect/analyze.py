@@ -10,9 +10,10 @@ from sqlglot.tokenizer_core import Token
 
 from conf.names import TableRef
 from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
-from dialect.build import Builder, session_object
+from dialect.build import Builder
 from dialect.context import Context
 from dialect.errors import NotUnderstood
+from dialect.findings import Findings, session_object
 from dialect.language import tokenize
 from dialect.statement import Analysis, Known, Namespace, Needs, Unknown
 from dialect.statements import statement
@@ -117,11 +118,11 @@ def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
         kept = _ANSWERS.get(key)
     if kept is not None and _still_holds(kept, namespace, catalog):
         return kept.answer
-    builder = Builder(namespace, catalog)
-    answer = _analyze(text, builder)
-    if builder.missing:
-        return Needs(frozenset(builder.missing))
-    asked, session = tuple(builder.asked.items()), tuple(builder.asked_session.items())
+    found = Findings(namespace, catalog)
+    answer = _analyze(text, found)
+    if found.missing:
+        return Needs(frozenset(found.missing))
+    asked, session = tuple(found.asked.items()), tuple(found.asked_session.items())
     with _LOCK, suppress(ValueError):  # one that is too long is not kept
         _ANSWERS[key] = _Kept(answer, asked, session, len(text))
     return answer
@@ -156,13 +157,13 @@ def _still_holds(kept: _Kept, namespace: Namespace, catalog: Catalog) -> bool:
     return tables and all(session_object(namespace, name) == found for name, found in kept.session)
 
 
-def _analyze(text: str, builder: Builder) -> Known | Unknown:
+def _analyze(text: str, found: Findings) -> Known | Unknown:
     tokens: list[Token] = []
     try:
         tokens = tokenize(text)
         words = Words(tokens, text)
         explain = _explained(words)
-        known = statement(Context(words, builder.namespace, builder.catalog, builder))
+        known = statement(Context(words, found, Builder(found)))
     except NotUnderstood as error:
         return Unknown(error.why, _may_write(tokens))
     except RecursionError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from conf.names import TableRef
-from conf.tables import Catalog, NotLoaded, TableInfo, TableKind, ViewText
+from conf.tables import TableInfo, TableKind, ViewText
 from dialect import plan
 from dialect.clauses import (
     alias_columns,
@@ -20,9 +20,10 @@ from dialect.clauses import (
     semi_joins,
 )
 from dialect.errors import NotUnderstood
+from dialect.findings import Findings
 from dialect.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
 from dialect.shapes import check
-from dialect.statement import Namespace
+from dialect.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
 from dialect.texts import query_of
 from dialect.words import is_path, table_ref
 
@@ -30,29 +31,6 @@ MAX_VIEW_DEPTH = 80
 # A chain of CTEs, each using the one before twice, doubles at every step; beyond this many
 # nodes they share one plan, and nothing is pruned.
 MAX_NODES = 4_000
-
-# Table functions whose first argument names a table.
-_READING = frozenset({"hudi_table_changes", "hudi_query_timeline", "hudi_metadata"})
-_READING_PATH = frozenset({"hudi_filesystem_view"})
-_GENERATORS = frozenset(
-    [
-        "range",
-        "explode",
-        "explode_outer",
-        "posexplode",
-        "posexplode_outer",
-        "inline",
-        "inline_outer",
-        "stack",
-        "json_tuple",
-        "parse_url_tuple",
-        "sequence",
-        "sql_keywords",
-        "collations",
-        "unnest",
-    ]
-)
-_CLAUSES = ("where", "having", "group", "order", "sort", "cluster", "distribute", "qualify")
 
 
 @dataclass(slots=True)
@@ -66,16 +44,9 @@ class _Cte:
 
 @dataclass(slots=True)
 class Builder:
-    """Builds plans in one namespace and keeps what the statement met on its way."""
+    """Builds plans in one namespace; what it meets on its way goes to `found`."""
 
-    namespace: Namespace
-    catalog: Catalog
-    views: dict[TableRef, None] = field(default_factory=dict)
-    temps: dict[str, None] = field(default_factory=dict)
-    paths: list[str] = field(default_factory=list)
-    missing: set[TableRef] = field(default_factory=set)
-    asked: dict[TableRef, TableInfo | None] = field(default_factory=dict)
-    asked_session: dict[str, ViewText | bool] = field(default_factory=dict)
+    found: Findings
     shared: bool = False
     _nodes: int = 0
     _depth: int = 0
@@ -84,25 +55,7 @@ class Builder:
     _later: dict[str, _Cte] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._database = self.namespace.database.lower()
-
-    # Names
-
-    def look_up(self, ref: TableRef) -> TableInfo | None:
-        """The table; None when there is none, or while the catalog still has to load it."""
-        if ref not in self.asked:
-            try:
-                self.asked[ref] = self.catalog.table(ref)
-            except NotLoaded:
-                self.missing.add(ref)
-                return None
-        return self.asked[ref]
-
-    def session_object(self, name: str) -> ViewText | bool:
-        """The session's view of that name; True for another object of its own, else False."""
-        found = session_object(self.namespace, name)
-        self.asked_session[name] = found
-        return found
+        self._database = self.found.namespace.database.lower()
 
     def rid(self) -> int:
         self._nodes += 1
@@ -335,10 +288,10 @@ class Builder:
         self, tree: exp.Table, ctes: Mapping[str, _Cte], parent: Scope | None
     ) -> tuple[Node, str, str | None]:
         if isinstance(tree.this, exp.Func):
-            return self._function(tree.this, ctes), tree.this.name.lower(), None
+            return self._function(tree.this), tree.this.name.lower(), None
         parts = _parts(tree)
         if is_path(parts):
-            self.paths.append(tree.this.name)
+            self.found.paths.append(tree.this.name)
             return Leaf(self.rid()), parts[1], None
         if len(parts) == 1 and parts[0] in ctes:
             return self._cte(ctes[parts[0]]), parts[0], None
@@ -346,7 +299,7 @@ class Builder:
         if temporary is not None:
             return temporary, parts[-1], None
         ref = table_ref(parts, self._database)
-        if len(parts) == 1 and parts[0] in self._later and self.look_up(ref) is None:
+        if len(parts) == 1 and parts[0] in self._later and self.found.look_up(ref) is None:
             return self._cte(self._later[parts[0]]), parts[0], None
         return self.table(ref), ref.name, ref.db
 
@@ -356,11 +309,11 @@ class Builder:
 
     def table(self, ref: TableRef) -> Node:
         """A scan of the table, or the plan of the view."""
-        info = self.look_up(ref)
+        info = self.found.look_up(ref)
         if info is not None and info.kind is TableKind.VIEW:
             if info.view is None:
                 raise NotUnderstood(f"the view {ref} has no text")
-            self.views[ref] = None
+            self.found.views[ref] = None
             return self._view(str(ref), _full(info.view, info), sees_temps=False)
         return Scan(self.rid(), ref, info)
 
@@ -371,9 +324,9 @@ class Builder:
             return None
         names = [parts[-1]] if len(parts) == 1 else [".".join(parts), parts[-1]]
         for name in names:
-            found = self.session_object(name)
+            found = self.found.session_object(name)
             if found is not False:
-                self.temps[name] = None
+                self.found.temps[name] = None
             if isinstance(found, ViewText):
                 return self._view(name, found, sees_temps=True)
             if found:
@@ -412,31 +365,19 @@ class Builder:
         cte.node = node
         return node
 
-    def _function(self, call: exp.Func, ctes: Mapping[str, _Cte]) -> Node:
-        name = call.name.lower() if isinstance(call, exp.Anonymous) else call.sql_name().lower()
-        arguments = call.expressions
-        first = arguments[0] if arguments else None
-        literal = first.this if isinstance(first, exp.Literal) and first.is_string else None
-        if name in _READING and literal:
-            if "/" in literal:
-                self.paths.append(literal)
+    def _function(self, call: exp.Func) -> Node:
+        """The rows of a table function."""
+        match named_by(call):
+            case OfTable(parts):
+                scan = self.table(table_ref(parts, self._database))
+                return plan.SetOp(self.rid(), [scan], barrier=True)
+            case OfPath(path):
+                self.found.paths.append(path)
                 return Leaf(self.rid())
-            scan = self.table(table_ref(literal.lower().split("."), self._database))
-            return plan.SetOp(self.rid(), [scan], barrier=True)
-        if name in _GENERATORS:
-            if any(True for _ in outermost_queries(call)):
-                raise NotUnderstood(f"a query inside the table function {name}")
-            return Leaf(self.rid())
-        if isinstance(call, exp.Anonymous) and arguments and all(map(_is_property, arguments)):
-            # Hive's `t('property'='value')`: a table with hints.
-            return self.table(TableRef(self._database, name))
-        raise NotUnderstood(f"the table function {name}")
-
-
-def session_object(namespace: Namespace, name: str) -> ViewText | bool:
-    """The session's view of that name; True for another object of its own, else False."""
-    view = namespace.temp_views.get(name)
-    return (name in namespace.temp_tables) if view is None else view
+            case Hinted(name):
+                return self.table(TableRef(self._database, name))
+            case OfNothing():
+                return Leaf(self.rid())
 
 
 def _let_see_later(known: dict[str, _Cte], names: list[str]) -> None:
@@ -458,7 +399,3 @@ def _parts(tree: exp.Table) -> list[str]:
             raise NotUnderstood(f"{part.key} in a table's name")
         parts.append(part.name.lower())
     return parts
-
-
-def _is_property(argument: exp.Expr) -> bool:
-    return isinstance(argument, exp.EQ) and isinstance(argument.this, exp.Literal)

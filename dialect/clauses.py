@@ -86,14 +86,17 @@ def semi_joins(tree: exp.Select) -> Iterator[SemiJoin]:
 def expression_queries(tree: exp.Select) -> Iterator[exp.Expr]:
     """The outermost sub-queries of a SELECT's expressions, those of FROM left out."""
     for name, value in tree.args.items():
-        if name in ("with_", "from_", "hint") or not value:
+        if not value or name in ("with_", "from_", "hint"):
             continue
-        parts = value if isinstance(value, list) else [value]
-        for part in parts:
+        for part in value if isinstance(value, list) else (value,):
             if name == "joins":
                 yield from outermost_queries(part.args.get("on"))
-            elif isinstance(part, exp.Expr):
+            elif isinstance(part, exp.Expr) and type(part) not in _LEAVES:
                 yield from outermost_queries(part)
+
+
+# Most of a statement: these have no query inside.
+_LEAVES = frozenset({exp.Column, exp.Identifier, exp.Literal, exp.DataType, exp.Var, exp.Null})
 
 
 def outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
@@ -105,5 +108,7 @@ def outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
             continue
         if isinstance(node, exp.Table):
             raise NotUnderstood(f"the table {node.name} in an unexpected place")
-        for child in node.iter_expressions():
-            waiting.append(child)
+        for value in node.args.values():
+            for child in value if type(value) is list else (value,):
+                if isinstance(child, exp.Expr) and type(child) not in _LEAVES:
+                    waiting.append(child)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from sqlglot.tokenizer_core import Token
 
 from conf.names import TableRef
-from conf.tables import Catalog, TableInfo, TableKind
+from conf.tables import TableInfo, TableKind
 from dialect.build import Builder
+from dialect.findings import Findings
 from dialect.hive_forms import standard
 from dialect.language import parse
 from dialect.plan import Node
@@ -17,7 +18,6 @@ from dialect.statement import (
     ALL,
     Action,
     Known,
-    Namespace,
     PartitionPredicate,
     Read,
     SessionEffect,
@@ -33,20 +33,19 @@ class Context:
     """One statement under analysis."""
 
     words: Words
-    namespace: Namespace
-    catalog: Catalog
+    found: Findings
     builder: Builder
     roots: list[Node] = field(default_factory=list)
 
     @property
     def database(self) -> str:
-        return self.namespace.database.lower()
+        return self.found.namespace.database.lower()
 
     def table_name(self) -> TableRef:
         return table_ref(self.words.names(), self.database)
 
     def look_up(self, ref: TableRef) -> TableInfo | None:
-        return self.builder.look_up(ref)
+        return self.found.look_up(ref)
 
     def query(self, tokens: Sequence[Token]) -> Node:
         """The plan of a query; its tables count as read."""
@@ -73,7 +72,7 @@ class Context:
         if len(parts) > 1 and parts[0] != "global_temp":
             return None
         names = [parts[-1]] if len(parts) == 1 else [".".join(parts), parts[-1]]
-        return next((name for name in names if self.builder.session_object(name)), None)
+        return next((name for name in names if self.found.session_object(name)), None)
 
     def write(
         self,
@@ -120,19 +119,19 @@ class Context:
         defines: bool = False,
     ) -> Known:
         """The answer, with all that the queries read."""
-        settings = pruning(self.namespace.variables)
+        settings = pruning(self.found.namespace.variables)
         found = reads_of(self.roots, Pruning.NONE if self.builder.shared else settings)
         own = tuple(each for each in reads if each.table not in {read.table for read in found})
         return Known(
             kind,
             reads=own if defines else (*found, *own),
             writes=tuple(writes),
-            views=tuple(self.builder.views),
-            paths_read=(*self.builder.paths, *paths_read),
+            views=tuple(self.found.views),
+            paths_read=(*self.found.paths, *paths_read),
             paths_written=tuple(paths_written),
             database_written=database_written,
             cascade=cascade,
-            temps=tuple(self.builder.temps),
+            temps=tuple(self.found.temps),
             effect=effect,
             defined=found if defines else (),
         )

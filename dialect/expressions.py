@@ -1,10 +1,11 @@
 """From parsed expressions to terms. What is not listed is ANYTHING."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 
 from sqlglot import exp
 
+from dialect import calls
 from dialect.terms import (
     ANYTHING,
     MAX_DEPTH,
@@ -14,7 +15,6 @@ from dialect.terms import (
     Members,
     Term,
     call,
-    kind_of,
 )
 
 Names = Callable[[exp.Column], Term]
@@ -206,112 +206,12 @@ def _null_safe_not(self: Translator, tree: exp.Expr) -> Term:
     return call("not", call("<=>", self.term(tree.this), self.term(tree.args.get("expression"))))
 
 
-def _case(self: Translator, tree: exp.Expr) -> Term:
-    subject = None if tree.this is None else self.term(tree.this)
-    parts: list[Term] = []
-    for each in tree.args.get("ifs") or ():
-        when = self.term(each.this)
-        parts.append(when if subject is None else call("=", subject, when))
-        parts.append(self.term(each.args.get("true")))
-    default = tree.args.get("default")
-    return _choice(*parts, Constant(None) if default is None else self.term(default))
-
-
-def _if(self: Translator, tree: exp.Expr) -> Term:
-    default = tree.args.get("false")
-    otherwise = Constant(None) if default is None else self.term(default)
-    return _choice(self.term(tree.this), self.term(tree.args.get("true")), otherwise)
-
-
-def _coalesce(self: Translator, tree: exp.Expr) -> Term:
-    terms = [self.term(tree.this), *map(self.term, tree.expressions)]
-    return call("coalesce", *terms) if _are_alike(terms) else ANYTHING
-
-
-def _choice(*parts: Term) -> Term:
-    """CASE: conditions and values in turn, and the value where no condition holds."""
-    return call("case", *parts) if _are_alike([*parts[1:-1:2], parts[-1]]) else ANYTHING
-
-
-def _are_alike(terms: Sequence[Term]) -> bool:
-    """Whether the values need no conversion to a common type."""
-    return len({kind_of(term) for term in terms} - {"null"}) <= 1
-
-
-def _nullif(self: Translator, tree: exp.Expr) -> Term:
-    this, other = self.term(tree.this), self.term(tree.args.get("expression"))
-    return call("case", call("=", this, other), Constant(None), this)
-
-
-def _cast(self: Translator, tree: exp.Expr) -> Term:
-    kind = tree.args.get("to")
-    if not isinstance(kind, exp.DataType):
-        return ANYTHING
-    name = _TYPES.get(kind.this.value, "")
-    if not name:
-        return ANYTHING
-    sizes = ",".join(str(each.name) for each in kind.expressions)
-    return call("cast", self.term(tree.this), Constant(f"{name}({sizes})" if sizes else name))
-
-
-def _concat(self: Translator, tree: exp.Expr) -> Term:
-    return call("concat", *map(self.term, tree.expressions))
-
-
-def _concat_ws(self: Translator, tree: exp.Expr) -> Term:
-    return call("concat_ws", *map(self.term, tree.expressions))
-
-
-def _substring(self: Translator, tree: exp.Expr) -> Term:
-    parts = [tree.this, tree.args.get("start"), tree.args.get("length")]
-    return call("substring", *(self.term(part) for part in parts if part is not None))
-
-
-def _trim(self: Translator, tree: exp.Expr) -> Term:
-    if tree.args.get("expression") is not None:
-        return ANYTHING
-    name = {"": "trim", "LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "trim"}.get(
-        str(tree.args.get("position") or "").upper(), ""
-    )
-    return call(name, self.term(tree.this)) if name else ANYTHING
-
-
-def _pad(self: Translator, tree: exp.Expr) -> Term:
-    fill = tree.args.get("fill_pattern")
-    if fill is None:
-        return ANYTHING
-    name = "lpad" if tree.args.get("is_left") else "rpad"
-    return call(name, self.term(tree.this), self.term(tree.args.get("expression")), self.term(fill))
-
-
-def _date_add(self: Translator, tree: exp.Expr) -> Term:
-    unit = tree.args.get("unit")
-    if unit is not None and unit.name.upper() != "DAY":
-        return ANYTHING
-    return call("date_add", self.term(tree.this), self.term(tree.args.get("expression")))
-
-
-def _date_diff(self: Translator, tree: exp.Expr) -> Term:
-    if tree.args.get("unit") is not None:
-        return ANYTHING
-    return call("datediff", self.term(tree.this), self.term(tree.args.get("expression")))
-
-
 def _like(name: str) -> Callable[[Translator, exp.Expr], Term]:
     def build(self: Translator, tree: exp.Expr) -> Term:
         found = call(name, self.term(tree.this), self.term(tree.args.get("expression")))
         return call("not", found) if tree.args.get("negate") else found
 
     return build
-
-
-def _tuple(self: Translator, tree: exp.Expr) -> Term:
-    members = [
-        each.args["expression"] if isinstance(each, exp.PropertyEQ) else each
-        for each in tree.expressions
-    ]
-    terms = tuple(map(self.term, members))
-    return call("tuple", *terms)
 
 
 def _null(_self: Translator, _tree: exp.Expr) -> Term:
@@ -322,26 +222,6 @@ def _boolean(_self: Translator, tree: exp.Expr) -> Term:
     return Constant(bool(tree.this))
 
 
-def _current_date(_self: Translator, tree: exp.Expr) -> Term:
-    return call("current_date") if tree.this is None else ANYTHING  # one of another zone
-
-
-def _named(self: Translator, tree: exp.Expr) -> Term:
-    """A function that the parser knows by its name only."""
-    name = str(tree.this).lower()
-    arguments = [self.term(each) for each in tree.expressions]
-    if len(arguments) != NAMED.get(name):
-        return ANYTHING
-    if name in ("isnull", "isnotnull"):
-        found = call("is_null", *arguments)
-        return found if name == "isnull" else call("not", found)
-    return call(name.rstrip("_"), *arguments)
-
-
-# Functions known by name, with the number of their arguments.
-NAMED = {"date_format_": 2, "isnull": 1, "isnotnull": 1}
-
-
 def _and(self: Translator, tree: exp.Expr) -> Term:
     return self.connected(tree, exp.And, "and")
 
@@ -349,23 +229,6 @@ def _and(self: Translator, tree: exp.Expr) -> Term:
 def _or(self: Translator, tree: exp.Expr) -> Term:
     return self.connected(tree, exp.Or, "or")
 
-
-_TYPES = {
-    "TINYINT": "tinyint",
-    "SMALLINT": "smallint",
-    "INT": "int",
-    "BIGINT": "bigint",
-    "DOUBLE": "double",
-    "DECIMAL": "decimal",
-    "TEXT": "string",
-    "NVARCHAR": "varchar",
-    "NCHAR": "char",
-    "DATE": "date",
-    "TIMESTAMP": "timestamp",
-    "TIMESTAMPTZ": "timestamp",
-    "TIMESTAMPLTZ": "timestamp",
-    "BOOLEAN": "boolean",
-}
 
 _HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
     exp.Column: Translator.column,
@@ -390,21 +253,21 @@ _HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
     exp.Is: _is,
     exp.Like: _like("like"),
     exp.RegexpLike: _like("rlike"),
-    exp.Case: _case,
-    exp.If: _if,
-    exp.Coalesce: _coalesce,
-    exp.Nullif: _nullif,
-    exp.Cast: _cast,
-    exp.TryCast: _cast,
-    exp.Concat: _concat,
+    exp.Case: calls.case,
+    exp.If: calls.if_else,
+    exp.Coalesce: calls.coalesce,
+    exp.Nullif: calls.nullif,
+    exp.Cast: calls.cast,
+    exp.TryCast: calls.cast,
+    exp.Concat: calls.concat,
     exp.DPipe: _piped,
-    exp.ConcatWs: _concat_ws,
-    exp.Substring: _substring,
+    exp.ConcatWs: calls.concat_ws,
+    exp.Substring: calls.substring,
     exp.Upper: _unary("upper"),
     exp.Lower: _unary("lower"),
     exp.Length: _unary("length"),
-    exp.Trim: _trim,
-    exp.Pad: _pad,
+    exp.Trim: calls.trim,
+    exp.Pad: calls.pad,
     exp.Abs: _unary("abs"),
     exp.Add: _arithmetic("+"),
     exp.Sub: _arithmetic("-"),
@@ -416,12 +279,12 @@ _HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
     exp.Day: _unary("day"),
     exp.DayOfMonth: _unary("day"),
     exp.TsOrDsToDate: _unary("to_date"),
-    exp.TsOrDsAdd: _date_add,
-    exp.DateDiff: _date_diff,
-    exp.CurrentDate: _current_date,
-    exp.Anonymous: _named,
-    exp.Tuple: _tuple,
-    exp.Struct: _tuple,
+    exp.TsOrDsAdd: calls.date_add,
+    exp.DateDiff: calls.date_diff,
+    exp.CurrentDate: calls.current_date,
+    exp.Anonymous: calls.named,
+    exp.Tuple: calls.tuple_of,
+    exp.Struct: calls.tuple_of,
 }
 
 # The parts of each expression that its handler reads, or that mean nothing here. One with any

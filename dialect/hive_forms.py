@@ -16,7 +16,8 @@ import re
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dialect.errors import NotUnderstood
+from dialect.hive_joins import cross_joins, unique_joins
+from dialect.tokens import closing, like
 
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
 _WINDOW = {
@@ -32,16 +33,6 @@ _SIZED = {
     TokenType.CHAR: (TokenType.NCHAR, "NCHAR"),
     TokenType.VARCHAR: (TokenType.NVARCHAR, "NVARCHAR"),
 }
-_SIDES = frozenset(
-    {
-        TokenType.LEFT,
-        TokenType.RIGHT,
-        TokenType.FULL,
-        TokenType.OUTER,
-        TokenType.SEMI,
-        TokenType.ANTI,
-    }
-)
 _BEFORE_SIGNS = {
     *(TokenType.L_PAREN, TokenType.COMMA, TokenType.EQ, TokenType.NEQ, TokenType.NULLSAFE_EQ),
     *(TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.AND, TokenType.OR),
@@ -73,9 +64,6 @@ _AFTER_OUTPUTS = frozenset(
 _QUERY_BEGINS = frozenset(
     TokenType[name] for name in ("UNION", "ALL", "DISTINCT", "INTERSECT", "EXCEPT", "L_PAREN")
 )
-_CONDITIONS = frozenset({TokenType.ON, TokenType.USING})
-# The parser tries every way to nest joins without conditions: 2 to the power of their number.
-MAX_BARE_OUTER_JOINS = 8
 
 
 def standard(tokens: list[Token]) -> list[Token]:
@@ -100,19 +88,8 @@ def standard(tokens: list[Token]) -> list[Token]:
     if "TABLESAMPLE" in present:
         tokens = _sample_sizes(tokens)
     if "UNIQUEJOIN" in present:
-        tokens = _unique_joins(tokens)
-    return _cross_joins(tokens) if "JOIN" in present else tokens
-
-
-def closing(tokens: list[Token], at: int) -> int:
-    """The position of the bracket that closes the one at `at`; the end when none does."""
-    depth = 0
-    for here in range(at, len(tokens)):
-        kind = tokens[here].token_type
-        depth += (kind == _OPEN) - (kind == _CLOSE)
-        if not depth:
-            return here
-    return len(tokens)
+        tokens = unique_joins(tokens)
+    return cross_joins(tokens) if "JOIN" in present else tokens
 
 
 def _unforgotten(tokens: list[Token]) -> list[Token]:
@@ -124,9 +101,9 @@ def _unforgotten(tokens: list[Token]) -> list[Token]:
             continue
         if token.token_type in _SIZED:
             if tokens[at - 1].token_type in (TokenType.ALIAS, TokenType.DCOLON):
-                result[at] = _like(token, *_SIZED[token.token_type])
+                result[at] = like(token, *_SIZED[token.token_type])
         elif token.token_type == TokenType.VAR and token.text.upper() == "DATE_FORMAT":
-            result[at] = _like(token, TokenType.VAR, "date_format_")
+            result[at] = like(token, TokenType.VAR, "date_format_")
     return result
 
 
@@ -140,7 +117,7 @@ def _signed(tokens: list[Token]) -> list[Token]:
             and tokens[at + 1].token_type != TokenType.NUMBER
             and (not at or tokens[at - 1].token_type in _BEFORE_SIGNS)
         )
-        result += [_like(token, TokenType.DASH, "-")] * 2 if signs else [token]
+        result += [like(token, TokenType.DASH, "-")] * 2 if signs else [token]
     return result
 
 
@@ -154,60 +131,11 @@ def _table_queries(tokens: list[Token]) -> list[Token]:
         if token.token_type == TokenType.TABLE and of_values:
             continue
         if token.token_type == TokenType.TABLE and begins and named:
-            result += [_like(token, TokenType.SELECT, "SELECT"), _like(token, TokenType.STAR, "*")]
-            result.append(_like(token, TokenType.FROM, "FROM"))
+            result += [like(token, TokenType.SELECT, "SELECT"), like(token, TokenType.STAR, "*")]
+            result.append(like(token, TokenType.FROM, "FROM"))
         else:
             result.append(token)
     return result
-
-
-def _cross_joins(tokens: list[Token]) -> list[Token]:
-    """Joins without a condition as CROSS joins. Neither engine nests joins without brackets."""
-    bare = _bare_joins(tokens)
-    if not bare:
-        return tokens
-    result: list[Token] = []
-    outer = 0
-    for at, token in enumerate(tokens):
-        if at in bare:
-            before = result[-1].token_type if result else TokenType.JOIN
-            cross = _like(token, TokenType.CROSS, "CROSS")
-            if before == TokenType.INNER:
-                result[-1] = cross
-            elif before in _SIDES:
-                outer += 1
-            elif before not in (TokenType.CROSS, TokenType.NATURAL):
-                result.append(cross)
-        result.append(token)
-    if outer > MAX_BARE_OUTER_JOINS:
-        raise NotUnderstood(f"more than {MAX_BARE_OUTER_JOINS} outer joins without a condition")
-    return result
-
-
-def _bare_joins(tokens: list[Token]) -> set[int]:
-    """Positions of the JOINs that no ON or USING follows before the next one."""
-    open_joins: list[int | None] = [None]
-    bare: set[int] = set()
-    for at, token in enumerate(tokens):
-        kind = token.token_type
-        if kind == TokenType.JOIN:
-            if open_joins[-1] is not None:
-                bare.add(open_joins[-1])
-            open_joins[-1] = at
-        elif kind in _CONDITIONS:
-            open_joins[-1] = None
-        elif kind == _OPEN:
-            open_joins.append(None)
-        elif kind == _CLOSE and len(open_joins) > 1:
-            last = open_joins.pop()
-            if last is not None:
-                bare.add(last)
-    bare.update(last for last in open_joins if last is not None)
-    return bare
-
-
-def _like(token: Token, kind: TokenType, text: str) -> Token:
-    return Token(kind, text, token.line, token.col, token.start, token.end)
 
 
 def _windows(tokens: list[Token]) -> list[Token]:
@@ -224,7 +152,7 @@ def _windows(tokens: list[Token]) -> list[Token]:
             inside = 0 if depth == inside else inside
             depth -= 1
         elif inside and kind in _WINDOW:
-            result[at] = _like(token, _WINDOW[kind], token.text)
+            result[at] = like(token, _WINDOW[kind], token.text)
     return result
 
 
@@ -256,11 +184,11 @@ def _table_functions(tokens: list[Token]) -> list[Token]:
         name, opened = tokens[at - 1], tokens[at]
         star = [
             opened,
-            _like(name, TokenType.SELECT, "SELECT"),
-            _like(name, TokenType.STAR, "*"),
-            _like(name, TokenType.FROM, "FROM"),
+            like(name, TokenType.SELECT, "SELECT"),
+            like(name, TokenType.STAR, "*"),
+            like(name, TokenType.FROM, "FROM"),
         ]
-        limit = [_like(name, TokenType.LIMIT, "LIMIT"), _like(name, TokenType.NUMBER, "1")]
+        limit = [like(name, TokenType.LIMIT, "LIMIT"), like(name, TokenType.NUMBER, "1")]
         tokens = [*tokens[: at - 1], *star, *tokens[at + 2 : source], *limit, *tokens[end:]]
     return tokens
 
@@ -298,11 +226,11 @@ def _transforms(tokens: list[Token]) -> list[Token]:
             at += 1
             continue
         result += [
-            _like(token, TokenType.SELECT, "SELECT"),
-            _like(token, TokenType.VAR, "TRANSFORM"),
-            _like(token, _OPEN, "("),
+            like(token, TokenType.SELECT, "SELECT"),
+            like(token, TokenType.VAR, "TRANSFORM"),
+            like(token, _OPEN, "("),
             *tokens[at + 1 : using],
-            _like(token, _CLOSE, ")"),
+            like(token, _CLOSE, ")"),
         ]
         at = using
     return result
@@ -325,8 +253,8 @@ def _transform_outputs(tokens: list[Token]) -> list[Token]:
         while end < len(tokens) and not (depth == 0 and _ends_outputs(tokens[end])):
             depth += (tokens[end].token_type == _OPEN) - (tokens[end].token_type == _CLOSE)
             end += 1
-        like = tokens[at]
-        columns = [_like(like, _OPEN, "("), *tokens[at + 2 : end], _like(like, _CLOSE, ")")]
+        first = tokens[at]
+        columns = [like(first, _OPEN, "("), *tokens[at + 2 : end], like(first, _CLOSE, ")")]
         result += [*tokens[at : at + 2], *columns]
         at = end
     return result
@@ -350,8 +278,8 @@ def _sample_sizes(tokens: list[Token]) -> list[Token]:
         size = "".join(each.text for each in tokens[at + 1 : end])
         if _SIZE.fullmatch(size):
             percent = [
-                _like(token, TokenType.NUMBER, "1"),
-                _like(token, TokenType.PERCENT, "PERCENT"),
+                like(token, TokenType.NUMBER, "1"),
+                like(token, TokenType.PERCENT, "PERCENT"),
             ]
             result += [tokens[at], *percent]
             at = end
@@ -378,39 +306,3 @@ def _using_after(tokens: list[Token], at: int) -> int | None:
             return None
         here += 1
     return None
-
-
-def _unique_joins(tokens: list[Token]) -> list[Token]:
-    """Each `[PRESERVE] t [a] (keys)` of a UNIQUEJOIN as an item of a FULL OUTER JOIN."""
-    result: list[Token] = []
-    at = 0
-    while at < len(tokens):
-        if tokens[at].text.upper() != "UNIQUEJOIN":
-            result.append(tokens[at])
-            at += 1
-            continue
-        at = _unique_join(tokens, at + 1, result)
-    return result
-
-
-def _unique_join(tokens: list[Token], at: int, result: list[Token]) -> int:
-    first = True
-    while at < len(tokens):
-        if tokens[at].text.upper() == "PRESERVE":
-            at += 1
-        if not first:
-            like = tokens[at - 1]
-            result += [
-                _like(like, TokenType.FULL, "FULL"),
-                _like(like, TokenType.OUTER, "OUTER"),
-                _like(like, TokenType.JOIN, "JOIN"),
-            ]
-        first = False
-        while at < len(tokens) and tokens[at].token_type != _OPEN:
-            result.append(tokens[at])
-            at += 1
-        at = closing(tokens, at) + 1
-        if at >= len(tokens) or tokens[at].token_type != TokenType.COMMA:
-            return at
-        at += 1
-    return at

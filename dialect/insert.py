@@ -98,7 +98,7 @@ def constant(tokens: Sequence[Token]) -> str | None:
 
 def split_multi(tokens: Sequence[Token]) -> tuple[list[Token], list[list[Token]]] | None:
     """`FROM .. INSERT .. INSERT ..`: the shared FROM, and each INSERT. None when it is not one."""
-    starts = [at for at in _outside(tokens) if tokens[at].token_type == TokenType.INSERT]
+    starts = _outer_inserts(tokens)
     if not starts or starts[0] == 0:
         return None
     ends = [*starts[1:], len(tokens)]
@@ -106,15 +106,16 @@ def split_multi(tokens: Sequence[Token]) -> tuple[list[Token], list[list[Token]]
     return list(tokens[: starts[0]]), branches
 
 
-def _outside(tokens: Sequence[Token]) -> list[int]:
-    """Positions outside all brackets."""
+def _outer_inserts(tokens: Sequence[Token]) -> list[int]:
+    """Positions of INSERT outside all brackets."""
     depth, found = 0, []
     for at, token in enumerate(tokens):
-        if token.token_type == TokenType.L_PAREN:
+        kind = token.token_type
+        if kind == TokenType.L_PAREN:
             depth += 1
-        elif token.token_type == TokenType.R_PAREN:
+        elif kind == TokenType.R_PAREN:
             depth -= 1
-        elif depth == 0:
+        elif kind == TokenType.INSERT and depth == 0:
             found.append(at)
     return found
 

@@ -5,6 +5,7 @@ before it sees them (`hive_forms`), never as text. Nothing of sqlglot's is patch
 """
 
 import logging
+import threading
 from typing import ClassVar
 
 from sqlglot import exp
@@ -51,7 +52,16 @@ class Tongue(Spark):
     Parser = SparkParser
 
 
-_TONGUE = Tongue()
+class _Own(threading.local):
+    """One tokenizer and parser a thread: making them takes as long as a short statement."""
+
+    def __init__(self) -> None:
+        tongue = Tongue()
+        self.tokenizer = tongue.tokenizer()
+        self.parser = tongue.parser()
+
+
+_OWN = _Own()
 
 
 def tokenize(sql: str) -> list[Token]:
@@ -59,7 +69,7 @@ def tokenize(sql: str) -> list[Token]:
     if len(sql) > MAX_LENGTH:
         raise NotUnderstood(f"the statement is longer than {MAX_LENGTH} characters")
     try:
-        tokens = _TONGUE.tokenize(sql)
+        tokens = _OWN.tokenizer.tokenize(sql)
     except SqlglotError as error:
         raise NotUnderstood(f"its words cannot be told apart: {_first_line(error)}") from None
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
@@ -87,7 +97,7 @@ def parse(tokens: list[Token], sql: str) -> exp.Expr:
     """The tree of one statement. Raises NotUnderstood."""
     _check_depth(tokens)
     try:
-        trees = _TONGUE.parser().parse(tokens, sql)
+        trees = _OWN.parser.parse(tokens, sql)
     except _FAILURES as error:
         # A function may have more arguments here than the parser knows of; as a function of
         # an unknown name it has any.
@@ -95,7 +105,7 @@ def parse(tokens: list[Token], sql: str) -> exp.Expr:
         if renamed is None:
             raise NotUnderstood(f"it cannot be parsed: {_first_line(error)}") from None
         try:
-            trees = _TONGUE.parser().parse(renamed, sql)
+            trees = _OWN.parser.parse(renamed, sql)
         except _FAILURES:
             raise NotUnderstood(f"it cannot be parsed: {_first_line(error)}") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Expr):

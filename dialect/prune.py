@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
+from dialect.calls import NAMED
 from dialect.evaluate import T, truth
-from dialect.expressions import NAMED
 from dialect.infer import inferred
 from dialect.plan import Block, Join, JoinKind, Lateral, Leaf, Node, Renamed, Scan, SetOp
 from dialect.resolve import Resolver

@@ -28,24 +28,27 @@ class Pruning(Enum):
     NONE = "every partition is read"
 
 
-# Hive's and Spark's switches, each with the value that turns it off.
-_NO_INFERENCE = ("hive.cbo.enable", "spark.sql.constraintPropagation.enabled")
-_NO_PUSH_DOWN = ("hive.optimize.ppd",)
+# Hive's and Spark's switches, each with what is left when it is off.
+_SWITCHES = {
+    "hive.optimize.ppd": Pruning.NONE,
+    "hive.cbo.enable": Pruning.PUSHED,
+    "spark.sql.constraintPropagation.enabled": Pruning.PUSHED,
+}
+_EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 
 
 def pruning(variables: Mapping[str, str]) -> Pruning:
     """What the session's settings leave of its engine's pruning."""
-    if any(_is_off(variables, key) for key in _NO_PUSH_DOWN) or variables.get(
-        "spark.sql.optimizer.excludedRules", ""
-    ):
+    if variables.get(_EXCLUDED_RULES):
         return Pruning.NONE
-    if any(_is_off(variables, key) for key in _NO_INFERENCE):
-        return Pruning.PUSHED
-    return Pruning.INFERRED
-
-
-def _is_off(variables: Mapping[str, str], key: str) -> bool:
-    return variables.get(key, "").strip().lower() == "false"
+    off = [
+        left
+        for key, left in _SWITCHES.items()
+        if key in variables and variables[key].strip().lower() == "false"
+    ]
+    if not off:
+        return Pruning.INFERRED
+    return Pruning.NONE if Pruning.NONE in off else Pruning.PUSHED
 
 
 def check_language(sql: str, variables: Mapping[str, str]) -> None:

@@ -40,7 +40,9 @@ class Words:
 
     def sees(self, *words: str) -> bool:
         """Whether these words come next."""
-        return all(self.word(ahead) == word for ahead, word in enumerate(words))
+        return self.word() == words[0] and all(
+            self.word(ahead) == words[ahead] for ahead in range(1, len(words))
+        )
 
     def take(self, *words: str) -> bool:
         """Step over these words if they come next."""

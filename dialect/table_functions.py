@@ -1,0 +1,65 @@
+"""Table functions: what each reads."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dialect.clauses import outermost_queries
+from dialect.errors import NotUnderstood
+
+
+@dataclass(frozen=True, slots=True)
+class OfTable:
+    """The function reads the table that its first argument names."""
+
+    parts: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OfPath:
+    """It reads files."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hinted:
+    """Hive's `t('property'='value')`: a table of the current database with hints."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfNothing:
+    """It makes rows of its arguments."""
+
+
+_READING = frozenset({"hudi_table_changes", "hudi_query_timeline", "hudi_metadata"})
+_GENERATORS = frozenset(
+    {
+        *("range", "sequence", "stack", "unnest", "sql_keywords", "collations"),
+        *("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer"),
+        *("json_tuple", "parse_url_tuple"),
+    }
+)
+
+
+def named_by(call: exp.Func) -> OfTable | OfPath | Hinted | OfNothing:
+    """What a table function reads. Raises NotUnderstood for one that is not known."""
+    name = call.name.lower() if isinstance(call, exp.Anonymous) else call.sql_name().lower()
+    arguments = call.expressions
+    first = arguments[0] if arguments else None
+    literal = first.this if isinstance(first, exp.Literal) and first.is_string else None
+    if name in _READING and literal:
+        return OfPath(literal) if "/" in literal else OfTable(literal.lower().split("."))
+    if name in _GENERATORS:
+        if any(True for _ in outermost_queries(call)):
+            raise NotUnderstood(f"a query inside the table function {name}")
+        return OfNothing()
+    if isinstance(call, exp.Anonymous) and arguments and all(map(_is_property, arguments)):
+        return Hinted(name)
+    raise NotUnderstood(f"the table function {name}")
+
+
+def _is_property(argument: exp.Expr) -> bool:
+    return isinstance(argument, exp.EQ) and isinstance(argument.this, exp.Literal)
