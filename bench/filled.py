@@ -24,7 +24,6 @@ HOURS = 100  # partitions of one day
 FIRST_DAY = "d100000"
 WHOLE = 10_000  # partitions with values, storage and parameters; of the others there are just names
 SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
-_POWER = 20  # 2 ** 20 numbers are enough for a million
 
 
 class Alone(Stack):
@@ -82,7 +81,7 @@ def _sql(counts: Sequence[int]) -> Iterator[str]:
     """Copies each table's first partition as often as is wanted, set by set."""
     yield "CREATE TABLE NUMBERS (N INT PRIMARY KEY);"
     yield "INSERT INTO NUMBERS VALUES (0);"
-    for power in range(_POWER):
+    for power in range(max(counts).bit_length()):
         yield f"INSERT INTO NUMBERS SELECT N + {1 << power} FROM NUMBERS;"
     base = 1000
     for count in counts:

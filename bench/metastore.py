@@ -22,10 +22,8 @@ from pathlib import Path
 from time import perf_counter
 from uuid import uuid4
 
-from cli.stack.java import find_java
-from cli.stack.plan import Service, StackSpec, metastore_service
-from cli.stack.stack import Stack, spark_home
-from conf.names import ClusterName, TableRef
+from bench.filled import COLUMNS, EAST, FIRST_DAY, WEST, WHOLE, filled, table_of
+from conf.names import TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.topology import Cluster, Endpoint, Topology
 from metastore.hms.binary import I16, STRING, Struct, call_bytes
@@ -34,11 +32,9 @@ from metastore.hms.nouns import Database, Partition, Table
 from metastore.view.locations import ClusterView
 from metastore.view.outbound import ReplyStream
 
-EAST, WEST = ClusterName("east"), ClusterName("west")
 _ROOT = Path(tempfile.gettempdir(), "causeway-bench")
 TOPOLOGY = {name: Cluster(name, f"{_ROOT.as_uri()}/{name}", ()) for name in (EAST, WEST)}
 _CHUNK = 1 << 20
-COLUMNS = [(f"column_{number}", "string") for number in range(10)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +47,25 @@ class Row:
     ratio: float
 
 
-def run(metastore: Endpoint, partitions: int = 10_000, rounds: int = 9) -> list[Row]:
-    """Measures against a running metastore; leaves nothing behind in it."""
+def run(
+    metastore: Endpoint, partitions: int = 10_000, rounds: int = 9, many: TableRef | None = None
+) -> list[Row]:
+    """Measures against a running metastore; leaves nothing behind in it.
+
+    `many` is a table of `filled` that has so many partitions; without it one is made.
+    """
     database = f"bench_{uuid4().hex[:8]}"
     with HmsClient((metastore,), timeout=1800.0) as client:
         client.create_database(Database.make(database, f"{_ROOT.as_uri()}/{database}"))
         try:
-            ref = _many_partitions(client, database, partitions)
-            with _views(metastore, 0.0) as plain, _views(metastore, 60.0) as cached:
+            client.create_table(_table(TableRef(database, "plain"), keys=False))
+            ref = many or _many_partitions(client, database, partitions)
+            condition = f'ds = "{FIRST_DAY}"' if many else 'ds < "00100"'
+            with views(metastore, 0.0) as plain, views(metastore, 60.0) as cached:
                 return [
-                    *_reads(metastore, plain[WEST], cached[WEST], ref, rounds),
+                    *_reads(
+                        metastore, plain[WEST], cached[WEST], (ref, condition), database, rounds
+                    ),
                     _adds(metastore, plain[EAST], client, database, max(2, rounds // 3)),
                 ]
         finally:
@@ -69,13 +74,20 @@ def run(metastore: Endpoint, partitions: int = 10_000, rounds: int = 9) -> list[
 
 
 def _reads(
-    metastore: Endpoint, view: Endpoint, cached: Endpoint, ref: TableRef, rounds: int
+    metastore: Endpoint,
+    view: Endpoint,
+    cached: Endpoint,
+    many: tuple[TableRef, str],
+    database: str,
+    rounds: int,
 ) -> Iterator[Row]:
+    """`many` is a table and a condition that 100 of its partitions satisfy."""
+    ref, hundred = many
     named = {1: (STRING, ref.db), 2: (STRING, ref.name)}
-    unpartitioned = {1: (STRING, ref.db), 2: (STRING, "plain")}
+    unpartitioned = {1: (STRING, database), 2: (STRING, "plain")}
     get_table = call_bytes("get_table", 1, Struct(unpartitioned))
     every = call_bytes("get_partitions", 1, Struct(named | {3: (I16, -1)}))
-    condition = Struct(named | {3: (STRING, 'ds < "00100"'), 4: (I16, -1)})
+    condition = Struct(named | {3: (STRING, hundred), 4: (I16, -1)})
     some = call_bytes("get_partitions_by_filter", 1, condition)
     yield _paired("get_table", metastore, view, get_table, rounds * 20)
     yield _paired("get_table, cached", metastore, cached, get_table, rounds * 20)
@@ -151,8 +163,6 @@ def _connected(endpoint: Endpoint) -> Iterator[socket.socket]:
 
 
 def _many_partitions(client: HmsClient, database: str, count: int) -> TableRef:
-    plain = _table(TableRef(database, "plain"), keys=False)
-    client.create_table(plain)
     table = _table(TableRef(database, "many"))
     client.create_table(table)
     client.add_partitions(
@@ -181,7 +191,7 @@ def _partition(table: Table, number: int, copied: bool) -> Partition:
 
 
 @contextmanager
-def _views(metastore: Endpoint, cache: float) -> Iterator[dict[str, Endpoint]]:
+def views(metastore: Endpoint, cache: float) -> Iterator[dict[str, Endpoint]]:
     """`causeway metastore serve` as a process of its own; addresses by cluster."""
     clusters = {
         name: {"FileSystem": each.filesystem, "JobTracker": "127.0.0.1:1"}
@@ -218,18 +228,9 @@ def main() -> None:
     if args.metastore:
         _print(run(args.metastore, args.partitions, args.rounds))
         return
-    with tempfile.TemporaryDirectory() as folder, _Alone(Path(folder)) as alone:
-        _print(run(alone.ports.metastore, args.partitions, args.rounds))
-
-
-class _Alone(Stack):
-    """The embedded metastore without the rest of the stack."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(StackSpec((EAST, WEST)), folder)
-
-    def _plan(self) -> list[Service]:
-        return [metastore_service(find_java(), spark_home(), self.layout, self.ports)]
+    partitions = min(args.partitions, WHOLE)
+    with tempfile.TemporaryDirectory() as folder, filled(Path(folder), [partitions]) as metastore:
+        _print(run(metastore, partitions, args.rounds, table_of(partitions)))
 
 
 def _print(rows: list[Row]) -> None:

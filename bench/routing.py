@@ -15,13 +15,14 @@ import tempfile
 import tracemalloc
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter, process_time
 
 from bench.filled import EAST, FIRST_DAY, HOURS, WEST, filled, table_of
+from bench.metastore import views
 from conf.names import TableRef
-from conf.settings import Settings
+from conf.settings import Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
 from metastore.net.loader import Loader
 from metastore.snapshot import Snapshot
@@ -45,15 +46,20 @@ class Row:
 
 def run(metastore: Endpoint, counts: Sequence[int] = COUNTS, rounds: int = 200) -> list[Row]:
     """Measures against a metastore that `filled` made."""
-    return [row for count in counts for row in asyncio.run(_rows(metastore, count, rounds))]
+    rows = []
+    with views(metastore, 0.0) as listening:
+        settings = Settings(_TOPOLOGY, (metastore,), views=listening, metastore_timeout=60.0)
+        for count in counts:
+            rows += asyncio.run(_rows(settings, count, rounds))
+    return rows
 
 
-async def _rows(metastore: Endpoint, count: int, rounds: int) -> list[Row]:
+async def _rows(settings: Settings, count: int, rounds: int) -> list[Row]:
     table = table_of(count)
     day = f"SELECT count(*) FROM {table} WHERE ds = '{FIRST_DAY}'"
     days = f"SELECT count(*) FROM {table} WHERE ds <= '{FIRST_DAY}'"
     rows = []
-    async with aclosing(_Routing(metastore)) as routing:
+    async with aclosing(_Routing(settings)) as routing:
         await routing.decide(f"SELECT count(*) FROM {table} WHERE ds = 'none'")  # connects
         for what, sql in (("ds = '..'", day), ("ds <= '..'", days)):
             first = await _elapsed(lambda: routing.decide(sql))  # noqa: B023
@@ -61,7 +67,11 @@ async def _rows(metastore: Endpoint, count: int, rounds: int) -> list[Row]:
             rows += await _warm(f"{count:,} partitions, {what}, warm", routing, sql, rounds)
         asking = [await _elapsed(lambda: routing.ask(table)) for _ in range(rounds)]
         rows.append(Row("  of it the question to the metastore", statistics.median(asking)))
-    async with aclosing(_Routing(metastore)) as routing:
+    async with aclosing(_Routing(replace(settings, writers=Writers.VIEWS))) as routing:
+        await routing.decide(day)
+        what = f"{count:,} partitions, snapshot.writers = views, warm"
+        rows += await _warm(what, routing, day, rounds)
+    async with aclosing(_Routing(settings)) as routing:
         rows.append(Row(f"{count:,} partitions, memory", await _memory(routing, days), "MB"))
     return rows
 
@@ -69,11 +79,10 @@ async def _rows(metastore: Endpoint, count: int, rounds: int) -> list[Row]:
 class _Routing:
     """What `causeway serve` puts together, without the sockets of clients."""
 
-    def __init__(self, metastore: Endpoint) -> None:
-        self.settings = Settings(_TOPOLOGY, (metastore,), metastore_timeout=60.0)
-        self.snapshot = Snapshot(ttl=600.0)
-        self.loader = Loader(self.settings, self.snapshot)
-        self._decider = Decider(self.settings, self.snapshot, self.loader)
+    def __init__(self, settings: Settings) -> None:
+        snapshot = Snapshot(ttl=600.0)
+        self._loader = Loader(settings, snapshot)
+        self._decider = Decider(settings, snapshot, self._loader)
         self._session = SessionState.opened("bench", NEWEST_PROTOCOL, {}, _TOPOLOGY)
 
     async def decide(self, sql: str) -> None:
@@ -82,10 +91,10 @@ class _Routing:
 
     async def ask(self, table: TableRef) -> None:
         """Whether the table is as it was, and nothing of its partitions."""
-        await self.loader.load_facts([table], {table: ()})
+        await self._loader.load_facts([table], {table: ()})
 
     async def aclose(self) -> None:
-        self.loader.close()
+        self._loader.close()
         await self._decider.close()
 
 
@@ -122,7 +131,7 @@ async def _memory(routing: _Routing, sql: str) -> float:
 
 def show(rows: list[Row]) -> None:
     for row in rows:
-        print(f"{row.what:<45} {row.value:>12.2f} {row.unit}", flush=True)
+        print(f"{row.what:<58} {row.value:>12.2f} {row.unit}", flush=True)
 
 
 def main() -> None:

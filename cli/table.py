@@ -56,9 +56,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     settings = load_settings(args)
-    with HmsClient(settings.metastores, settings.metastore_timeout) as client:
-        owner = settings.topology.default or ClusterName("")
-        facts = Facts(client, owner, ViewBarrier.of(settings))
+    owner = settings.topology.default or ClusterName("")
+    with (
+        HmsClient(settings.metastores, settings.metastore_timeout) as client,
+        ViewBarrier.of(settings) as barrier,
+    ):
+        facts = Facts(client, owner, barrier)
         return {"assign": _assign, "show": _show}[args.action](args, settings, facts)
 
 

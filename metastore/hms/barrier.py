@@ -33,6 +33,12 @@ class ViewBarrier:
         """For every view that the settings name."""
         return cls(settings.views.values(), settings.metastore_timeout)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def __call__(self, ref: TableRef) -> None:
         """Returns when each change of the table that a view had begun is over."""
         for view, idle in self._idle.items():

@@ -70,10 +70,8 @@ def crossing(
 def _changed(
     hms: WritableMetastore, view: Mapping[str, Endpoint], change: Callable[[Facts], object]
 ) -> None:
-    barrier = ViewBarrier(view.values(), 5.0)
-    with HmsClient((hms.endpoint,), 5.0) as client:
+    with HmsClient((hms.endpoint,), 5.0) as client, ViewBarrier(view.values(), 5.0) as barrier:
         change(Facts(client, C1, barrier))
-    barrier.close()
 
 
 def stored(hms: WritableMetastore) -> Placement:
