@@ -75,8 +75,11 @@ def run(args: argparse.Namespace) -> int:
         print("causeway copy: name one table", file=sys.stderr)
         return 2
     ref = TableRef.parse(names[0]) if names else None
-    with HmsClient(settings.metastores, _METASTORE_TIMEOUT) as client:
-        objects = Objects(client, settings.topology.default, ViewBarrier.of(settings))
+    with (
+        HmsClient(settings.metastores, _METASTORE_TIMEOUT) as client,
+        ViewBarrier.of(settings) as barrier,
+    ):
+        objects = Objects(client, settings.topology.default, barrier)
         command = _Command(args, settings, objects)
         if action == "sweep":
             return command.sweep(ref)
