@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -151,15 +151,26 @@ def folder() -> Path:
     return Path(shared) / "oracle"
 
 
-def measure(data: Path) -> Measured:
-    """Score every statement of the data set that is to be scored."""
+def scorer(data: Path) -> Any:
+    """The data set's own module that reads it."""
     spec = importlib.util.spec_from_file_location("score", data / "score.py")
     if spec is None or spec.loader is None:
         raise FileNotFoundError(data / "score.py")
     score: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(score)
+    return score
+
+
+def entries_of(data: Path) -> Iterator[tuple[Entry, Entry]]:
+    """Every row of the data set with the catalog that it is analysed in."""
+    yield from scorer(data).iter_rows(str(data / "statements.jsonl.gz"))
+
+
+def measure(data: Path) -> Measured:
+    """Score every statement of the data set that is to be scored."""
+    score = scorer(data)
     measured = Measured()
-    for row, catalog in score.iter_rows(str(data / "statements.jsonl.gz")):
+    for row, catalog in entries_of(data):
         if not row["scored"]:
             continue
         start = time.perf_counter()
