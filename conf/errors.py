@@ -15,7 +15,10 @@ class CausewayError(Exception):
 
     def __str__(self) -> str:
         text = super().__str__()
-        return f"[{self.code}] {text}" + (f" {self.hint}" if self.hint else "")
+        if not self.hint:
+            return f"[{self.code}] {text}"
+        stop = "" if text.endswith((".", "!", "?")) else "."
+        return f"[{self.code}] {text}{stop} {self.hint}"
 
 
 class UnreadableSettings(CausewayError):

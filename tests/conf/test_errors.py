@@ -1,0 +1,21 @@
+"""What an error says: its code, what happened, and what to do next."""
+
+import pytest
+
+from conf.errors import BadSetting, UnreadableSettings
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x: no such key.", "[CW502] x: no such key. docs/settings.md describes every setting."),
+        ("x: no such key", "[CW502] x: no such key. docs/settings.md describes every setting."),
+        ("really?", "[CW502] really? docs/settings.md describes every setting."),
+    ],
+)
+def test_a_hint_is_a_sentence_of_its_own(text: str, said: str) -> None:
+    assert str(BadSetting(text)) == said
+
+
+def test_without_a_hint_the_text_is_as_it_is() -> None:
+    assert str(UnreadableSettings("gone")) == "[CW501] gone"
