@@ -2,7 +2,7 @@
 
     causeway copy sales.orders --partition "ds >= '2024-01-01'" --to C2 [--plan]
     causeway copy verify sales.orders [--to C2]
-    causeway copy sweep [sales.orders] [--to C2]
+    causeway copy sweep [sales.orders] [--to C2] [--leftovers FILE]
 
 Exit status: 0 done, 1 something could not be copied or differs, 2 wrong usage.
 """
@@ -24,9 +24,11 @@ from conf.names import ClusterName, TableRef
 from conf.settings import Settings
 from metastore.hms.barrier import ViewBarrier
 from metastore.hms.client import HmsClient
+from metastore.net.leftovers import LeftoverLog
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import Effort
 from pipeline.copy.filter import parse_filter
+from pipeline.copy.leftovers import clean_leftovers, read_leftovers
 from pipeline.copy.placing import Object, Objects, TableState, spec_of
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
@@ -60,6 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--attempts", type=int, default=3, metavar="N", help="for a file, and for an object")
     add("--wait", type=float, default=60.0, metavar="SECONDS", help="for an open write to end")
     add("--grace", type=float, default=3600.0, metavar="SECONDS", help="replaced copies stay")
+    add("--leftovers", type=Path, metavar="FILE", help="sweep: what the view saw drops leave")
     add("--master", default="local[*]", help="Spark master (%(default)s)")
     add("--spark-conf", action="append", default=[], metavar="KEY=VALUE")
     add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="per endpoint, * the rest")
@@ -188,7 +191,21 @@ class _Command:
                 swept += sweep_yard(self.files, used, yard, time.time, self.args.grace)
         words = f"{swept.deleted} deleted, {swept.condemned} newly unused, {swept.kept} left"
         self._tell(dataclasses.asdict(swept), words)
+        if self.args.leftovers is not None:
+            self._clean(self.args.leftovers)
         return 0
+
+    def _clean(self, record: Path) -> None:
+        """What drops left (docs/metastore-view.md); the file need not be there yet."""
+        text = record.read_text(encoding="utf-8") if record.exists() else ""
+        clusters = self._clusters()
+        left = [each for each in read_leftovers(text) if each.cluster in clusters]
+        before = time.time() - self.args.grace
+        topology, log = self.settings.topology, LeftoverLog(record)
+        cleaned = clean_leftovers(self.files, self.objects, topology, left, log, before)
+        words = f"{len(cleaned.deleted)} that drops left deleted, {len(cleaned.kept)} kept"
+        lines = [words, *(f"  {where}: {why}" for where, why in cleaned.kept.items())]
+        self._tell(dataclasses.asdict(cleaned), "\n".join(lines))
 
     def _clusters(self) -> list[ClusterName]:
         clusters = self.settings.topology.clusters

@@ -5,7 +5,7 @@ reads, checks what it relies on, alters at once and reads again, in small batche
 time lies between; docs/design/copy.md says which race is left and why it is harmless or rare.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
@@ -93,14 +93,24 @@ class Objects:
             found = [
                 self._state(table)
                 for database in group
-                for table in self._metastore.get_tables(
-                    database, self._metastore.get_all_tables(database)
-                )
+                for table in self._tables(database)
                 if int(table.struct.get(_CREATED) or 0) == created and table.kind not in _VIEWS
             ]
             if found:
                 return found
         return []
+
+    def databases(self) -> Iterator[tuple[str, str]]:
+        """The name and location of each."""
+        for name in self._metastore.get_all_databases():
+            yield name, self._metastore.get_database(name).location
+
+    def tables(self, database: str) -> Iterator[TableState]:
+        """All that has data: materialized views and indexes too. Raises UnreadableFacts."""
+        return (self._state(table) for table in self._tables(database) if data_location(table))
+
+    def _tables(self, database: str) -> Iterator[Table]:
+        return self._metastore.get_tables(database, self._metastore.get_all_tables(database))
 
     def copy_locations(self, state: TableState, cluster: ClusterName) -> frozenset[str]:
         """Every location that a copy of the table in that cluster refers to."""
