@@ -46,7 +46,7 @@ e2e: install $(GUARD) ## tests on the real stack
 bench: install ## measurements, each paired with the direct way: queries, copies, Hudi pulls
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.copy
-	$(BIN)/python -m bench.copy --metadata
+	$(BIN)/python -m bench.copy_metadata
 	$(BIN)/python -m bench.incremental
 
 lifecycle-demo: install ## feeds and processes on two metastores, shown on a terminal

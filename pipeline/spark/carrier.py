@@ -26,6 +26,7 @@ _BATCH_BYTES = 128 << 20
 _BATCHES_A_CORE = 4
 _MOST_BATCHES = 10_000
 _POLL = 0.05
+_TOLD = 0.5  # seconds from one sign of progress to the next: each asks the driver a dozen times
 _DRIVER_THREADS = 16
 
 
@@ -102,10 +103,13 @@ class SparkFiles:
             future = self._context._jsc.parallelize(items, len(loads)).mapPartitions(courier)
             future = future.collectAsync()
             try:
+                told = time.monotonic()
                 while not future.isDone():
                     time.sleep(_POLL)
-                    progress(total * self._tasks_done(group) // len(loads), total)
-                lines = [str(line) for line in future.get()]
+                    if time.monotonic() - told >= _TOLD:
+                        progress(total * self._tasks_done(group) // len(loads), total)
+                        told = time.monotonic()
+                lines = [line for batch in future.get() for line in str(batch).splitlines()]
             except BaseException:
                 future.cancel(True)
                 raise

@@ -8,11 +8,9 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
-import java.util.List;
 import java.util.Map;
 import java.util.zip.CRC32C;
 import org.apache.hadoop.fs.Path;
@@ -24,7 +22,8 @@ import org.apache.spark.api.java.function.FlatMapFunction;
  *
  * <p>An item of the RDD is a batch of orders, one a line: index, source, target, length and
  * modification time of the source as listed; tab separated, paths URL-encoded. One outcome line
- * comes back for each: index, verdict, bytes sent, checksum, message.
+ * comes back for each: index, verdict, bytes sent, checksum, message; all of a task as one string,
+ * since whoever collects them pays for each item.
  *
  * <p>A file gets its final name only when it is complete (and, with checksums, was read back),
  * together with its source's modification time; so what has the source's length and time under
@@ -65,15 +64,15 @@ public final class Courier implements FlatMapFunction, Serializable {
 
     public Iterator call(Object batches) throws Exception {
         Round round = new Round(endpoints, bytesPerSecond);
-        List outcomes = new ArrayList();
+        StringBuilder outcomes = new StringBuilder();
         Iterator each = (Iterator) batches;
         while (each.hasNext()) {
             String[] lines = ((String) each.next()).split("\n", -1);
             for (int i = 0; i < lines.length; i++) {
-                outcomes.add(deliver(new Order(lines[i]), round));
+                outcomes.append(deliver(new Order(lines[i]), round)).append('\n');
             }
         }
-        return outcomes.iterator();
+        return java.util.Collections.singletonList(outcomes.toString()).iterator();
     }
 
     private String deliver(Order order, Round round) throws Exception {
