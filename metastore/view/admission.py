@@ -54,6 +54,7 @@ from metastore.view.ownership import (
     own_tables,
     refuse_foreign_partition,
     refuse_foreign_table,
+    table_of_partitions,
 )
 
 ALL_TABLES = "*"
@@ -132,7 +133,7 @@ def _add_partitions(call: Call, context: Context) -> Admission:
 
 def _alter_partitions(call: Call, context: Context) -> Admission:
     """Also rename_partition, whose old values stand beside the one new partition."""
-    table = yield from own_table(call, context.view)
+    table = yield from table_of_partitions(call, context.view)
     if table is None:
         return _admitted(call, [])
     database = call.named()[0][0]
@@ -160,17 +161,20 @@ def _alter_partitions(call: Call, context: Context) -> Admission:
 
 
 def _drop_partitions(call: Call, context: Context) -> Admission:
-    table = yield from own_table(call, context.view)
+    table = yield from table_of_partitions(call, context.view)
     if table is None:
         return _admitted(call, [])
     database = call.named()[0][0]
     names = named_partitions(call, table)
-    now = yield from own_partitions(table, database, names, context.view)
+    now: list[PartitionNow] = []
+    more: list[PartitionNow] = []
     if call.spec.name == "drop_partitions_req":
         more = yield from by_expression(call, table, database)
         for partition in more:
             refuse_foreign_partition(table, partition, context.view)
-        now += more
+    if names or not more:
+        now = yield from own_partitions(table, database, names, context.view)
+    now += more
     left = [each for one in now for each in left_by(f"{table.ref}@{one.name}", one.placement)]
     after = announced(table, database, context)
     return _admitted(call, [], leftovers=left, after=after, table=table)

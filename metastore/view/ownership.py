@@ -45,13 +45,28 @@ def own_table(call: Call, view: ClusterView) -> Asking[TableNow | None]:
     return tables[0] if tables else None
 
 
+def table_of_partitions(call: Call, view: ClusterView) -> Asking[TableNow | None]:
+    """The table of partitions that the call changes: they may have primaries of their own.
+
+    Whoever asks has `own_partitions` say whose they are.
+    """
+    found = yield from table_now(view, *call.named()[0])
+    return found
+
+
 def own_partitions(
     table: TableNow, database: str, names: Iterable[str], view: ClusterView
 ) -> Asking[list[PartitionNow]]:
-    """Those of the named partitions that exist. Raises OutsidePrimary."""
-    partitions = yield from partitions_named(table, database, names)
+    """Those of the named partitions that exist. Raises OutsidePrimary.
+
+    One that does not exist is its table's (DC-R10), and so is a call that names none.
+    """
+    wanted = list(dict.fromkeys(names))
+    partitions = yield from partitions_named(table, database, wanted)
     for partition in partitions:
         refuse_foreign_partition(table, partition, view)
+    if not wanted or len(partitions) < len(wanted):
+        refuse_foreign_table(table, view)
     return partitions
 
 

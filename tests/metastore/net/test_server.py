@@ -354,6 +354,23 @@ class TestRefusals:
         assert (repr(hms.tables), repr(hms.partitions)) == before
         assert hms.calls[method] == 0
 
+    def test_a_partition_is_its_own_primary_s_alone(self, hms, view) -> None:
+        """DC-R10: in a table of another cluster."""
+        hms.add(table(placed(), KEYS), ("ds=1", placed(primary=C2)), ("ds=2", {}))
+        client(view[C2]).alter_partitions(REF, [Partition(self.PART)])
+        with pytest.raises(MetastoreRefused, match=r"CW350.*partition ds=1 .* is c2"):
+            client(view[C1]).alter_partitions(REF, [Partition(self.PART)])
+        for name in ("ds=2", "ds=9"):  # the table's, there or not
+            other = Partition.make(table({}, KEYS), [name[3:]], HOME, {})
+            with pytest.raises(MetastoreRefused, match="CW350"):
+                client(view[C2]).alter_partitions(REF, [Partition(self.PART), other])
+            with pytest.raises(MetastoreRefused, match="CW350"):
+                client(view[C2]).add_partitions(REF, [other])
+            with pytest.raises(MetastoreRefused, match="CW350"):
+                client(view[C2]).drop_partition(REF, name)
+        client(view[C2]).drop_partition(REF, "ds=1")
+        assert list(hms.partitions[REF]) == ["ds=2"]
+
     @pytest.mark.parametrize(
         "method",
         [name for name in CALLS if "partition" in name and not name.startswith(("a", "delete"))]

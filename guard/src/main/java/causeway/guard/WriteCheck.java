@@ -100,14 +100,16 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         Option<String> named = table.properties().get(PRIMARY);
         String primary = named.isDefined() ? named.get() : defaultCluster;
         String what = "table " + table.database() + "." + table.identifier().table();
-        refuseForeign(what, primary);
         boolean uniform = table.properties().get(PARTITIONS).contains("uniform");
         if (table.partitionColumnNames().isEmpty()) {
+            refuseForeign(what, primary);
             if (hasCopies(table.properties()) && !isMarked(table)) {
                 ExternalCatalog metastore = session.sharedState().externalCatalog();
                 metastore.alterTable(metastore.getTable(table.database(), table.identifier().table()));
             }
-        } else if (!uniform) {
+        } else if (uniform) {
+            refuseForeign(what, primary);
+        } else {
             checkPartitions(table, spec, what, primary);
         }
     }
@@ -124,7 +126,10 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         return facts.keysIterator().exists(key -> key.startsWith("causeway.copy."));
     }
 
-    /** Those that the static part of the partition specification selects. */
+    /**
+     * Those that the static part of the partition specification selects. One that is named in full
+     * and there is its own primary's alone; any other write may make partitions, the table's.
+     */
     private void checkPartitions(
             CatalogTable table, Map<String, String> spec, String what, String primary) {
         scala.collection.immutable.Map<String, String> chosen =
@@ -137,6 +142,9 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         Option<scala.collection.immutable.Map<String, String>> filter =
                 chosen.isEmpty() ? Option.empty() : Option.apply(chosen);
         Seq<CatalogTablePartition> found = catalog().listPartitions(table.identifier(), filter);
+        if (chosen.size() < table.partitionColumnNames().size() || found.isEmpty()) {
+            refuseForeign(what, primary);
+        }
         for (Iterator<CatalogTablePartition> each = found.iterator(); each.hasNext(); ) {
             CatalogTablePartition partition = each.next();
             Option<String> named = partition.parameters().get(PRIMARY);
