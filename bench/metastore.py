@@ -25,6 +25,7 @@ from uuid import uuid4
 from bench.filled import COLUMNS, EAST, FIRST_DAY, WEST, WHOLE, filled, table_of
 from conf.names import TableRef
 from conf.placement import Copy, Placement, write_placement
+from conf.settings import Writers
 from conf.topology import Cluster, Endpoint, Topology
 from metastore.hms.binary import I16, STRING, Struct, call_bytes
 from metastore.hms.client import HmsClient
@@ -61,10 +62,20 @@ def run(
             client.create_table(_table(TableRef(database, "plain"), keys=False))
             ref = many or _many_partitions(client, database, partitions)
             condition = f'ds = "{FIRST_DAY}"' if many else 'ds < "00100"'
-            with views(metastore, 0.0) as plain, views(metastore, 60.0) as cached:
+            with (
+                views(metastore, 0.0) as plain,
+                views(metastore, 60.0) as cached,
+                views(metastore, 60.0, Writers.VIEWS) as trusting,
+            ):
                 return [
                     *_reads(
-                        metastore, plain[WEST], cached[WEST], (ref, condition), database, rounds
+                        metastore,
+                        plain[WEST],
+                        cached[WEST],
+                        trusting[WEST],
+                        (ref, condition),
+                        database,
+                        rounds,
                     ),
                     _adds(metastore, plain[EAST], client, database, max(2, rounds // 3)),
                 ]
@@ -77,6 +88,7 @@ def _reads(
     metastore: Endpoint,
     view: Endpoint,
     cached: Endpoint,
+    trusting: Endpoint,
     many: tuple[TableRef, str],
     database: str,
     rounds: int,
@@ -91,8 +103,9 @@ def _reads(
     some = call_bytes("get_partitions_by_filter", 1, condition)
     yield _paired("get_table", metastore, view, get_table, rounds * 20)
     yield _paired("get_table, cached", metastore, cached, get_table, rounds * 20)
-    yield _paired("get_partitions", metastore, view, every, rounds)
-    yield _paired("get_partitions_by_filter, 100 of them", metastore, view, some, rounds * 5)
+    for where, how in ((view, ""), (trusting, ", writers = views")):
+        yield _paired(f"get_partitions{how}", metastore, where, every, rounds)
+        yield _paired(f"get_partitions_by_filter{how}", metastore, where, some, rounds * 5)
 
 
 def _paired(what: str, direct: Endpoint, view: Endpoint, request: bytes, rounds: int) -> Row:
@@ -191,7 +204,9 @@ def _partition(table: Table, number: int, copied: bool) -> Partition:
 
 
 @contextmanager
-def views(metastore: Endpoint, cache: float) -> Iterator[dict[str, Endpoint]]:
+def views(
+    metastore: Endpoint, cache: float, writers: Writers = Writers.ANY
+) -> Iterator[dict[str, Endpoint]]:
     """`causeway metastore serve` as a process of its own; addresses by cluster."""
     clusters = {
         name: {"FileSystem": each.filesystem, "JobTracker": "127.0.0.1:1"}
@@ -200,6 +215,7 @@ def views(metastore: Endpoint, cache: float) -> Iterator[dict[str, Endpoint]]:
     settings = {
         "hive.metastore.uris": f"thrift://{metastore}",
         "hive.default.cluster.name": EAST,
+        "snapshot.writers": writers.value,
         "hive.cluster.properties": json.dumps(clusters),
     }
     with tempfile.TemporaryDirectory() as folder:

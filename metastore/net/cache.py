@@ -1,8 +1,9 @@
 """Replies to get_table, kept for a few seconds (off unless asked for).
 
-Kept are only tables without copies and without a running write: whatever the cache says of those,
-the location that it gives is the primary's. Every change through a view of this process forgets
-the table at once; what others write to the metastore past the views is seen when the time is up.
+Every change through a view of this process forgets the table at once, and so does whoever settles.
+Where others may write to the metastore past the views, only tables without copies and without a
+running write are kept: whatever the cache says of those, the location that it gives is the
+primary's. Where all writers use the views (`snapshot.writers`) any table is kept.
 """
 
 from time import monotonic
@@ -19,11 +20,12 @@ LIMIT = 10_000  # tables
 
 
 class TableCache:
-    """Whole replies by table. `seconds` of 0 keeps nothing."""
+    """Whole replies by table. `seconds` of 0 keeps nothing; `trusting`: all writers are known."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, trusting: bool = False) -> None:
         self._replies: TTLCache[TableRef, bytes] = TTLCache(LIMIT, seconds, monotonic)
         self.on = seconds > 0
+        self.trusting = trusting and self.on
         self.changes = 0
 
     def get(self, table: TableRef) -> bytes | None:
@@ -31,7 +33,7 @@ class TableCache:
 
     def put(self, table: TableRef, reply: bytes, changes: int) -> None:
         """Keeps it, unless something changed since the question was asked."""
-        if changes == self.changes and _may_be_kept(reply):
+        if changes == self.changes and _may_be_kept(reply, self.trusting):
             self._replies[table] = reply
 
     def forget(self, tables: tuple[TableRef, ...]) -> None:
@@ -47,7 +49,7 @@ class TableCache:
             self._replies.pop(kept, None)
 
 
-def _may_be_kept(reply: bytes) -> bool:
+def _may_be_kept(reply: bytes, trusting: bool) -> bool:
     try:
         kind, _, _, at = read_message_header(reply)
         _, number, value = read_field_header(reply, at)
@@ -56,4 +58,4 @@ def _may_be_kept(reply: bytes) -> bool:
         ours = scan(reply, value, Shape.TABLE).ours
     except Incomplete:
         return False
-    return not any(key.startswith((COPY_PREFIX, OPEN_PREFIX)) for key in ours)
+    return trusting or not any(key.startswith((COPY_PREFIX, OPEN_PREFIX)) for key in ours)

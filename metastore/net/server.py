@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
-from conf.settings import Settings
+from conf.settings import Settings, Writers
 from conf.topology import Endpoint
 from metastore.errors import MetastoreDown
 from metastore.hms.binary import Malformed
@@ -34,7 +34,9 @@ class ViewServer:
         self, settings: Settings, leftovers: Path | None = None, cache: float = 0.0
     ) -> None:
         self._settings = settings
-        self._shared = Shared(LeftoverLog(leftovers), TableCache(cache))
+        self._shared = Shared(
+            LeftoverLog(leftovers), TableCache(cache, settings.writers is Writers.VIEWS)
+        )
         self._clients: set[asyncio.Task[None]] = set()
 
     async def run(

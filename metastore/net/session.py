@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from conf.errors import CausewayError
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from metastore.errors import MetastoreDown, WireError
 from metastore.hms.binary import (
     STRUCT,
@@ -23,7 +23,7 @@ from metastore.view.admission import Admitted, admit
 from metastore.view.bumps import Context
 from metastore.view.call import Call, ref_of
 from metastore.view.errors import FactsUnavailable, TooLarge, UnknownCluster, UnknownMethod
-from metastore.view.facts import Asking, T, table_now
+from metastore.view.facts import Asking, T, TableNow, table_in, table_question
 from metastore.view.listed import SpecStream, is_spec_call, plain_call
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, MethodSpec, Shape, spec_of
@@ -118,7 +118,7 @@ class Session:
             return
         if place is not None and place.shape is Shape.PARTITION:
             for database, table in call.named():
-                now = await self._answered(table_now(view, database, table), view)
+                now = await self._table_read(database, table, view)
                 partitions = None if now is None else now.partitions
         if is_spec_call(call) and now is not None and (view.aware or not now.placement.uniform):
             await self._forward(plain_call(call), call, name, SpecStream(call, view, now))
@@ -126,15 +126,28 @@ class Session:
             await self._forward(call.data, call, name, ReplyStream(place, view, partitions))
 
     async def _kept_table(self, call: Call, name: str, view: ClusterView) -> bytes:
-        cache = self._shared.cache
         (table,) = call.tables()
+        reply = await self._table_reply(table, call.data, view)
+        own = ReplyStream(call.spec.outbound, view).feed(reply)
+        return replies.renamed(own, name, call.sequence)
+
+    async def _table_read(self, database: str, name: str, view: ClusterView) -> TableNow | None:
+        """The table whose partitions are asked for, as it is before they are read."""
+        question = table_question(database, name)
+        if self._shared.cache.trusting:
+            reply = await self._table_reply(ref_of(database, name), question, view)
+        else:
+            reply = await self._upstream.ask(question, view)
+        return table_in(view, database, reply)
+
+    async def _table_reply(self, table: TableRef, question: bytes, view: ClusterView) -> bytes:
+        cache = self._shared.cache
         reply = cache.get(table)
         if reply is None:
             changes = cache.changes
-            reply = await self._upstream.ask(call.data, view)
+            reply = await self._upstream.ask(question, view)
             cache.put(table, reply, changes)
-        own = ReplyStream(call.spec.outbound, view).feed(reply)
-        return replies.renamed(own, name, call.sequence)
+        return reply
 
     async def _mutate(self, call: Call, name: str, view: ClusterView) -> None:
         context = Context(view, lambda: uuid.uuid4().hex)

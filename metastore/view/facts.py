@@ -77,11 +77,18 @@ class PartitionNow:
 
 def table_now(view: ClusterView, database: str, name: str) -> Asking[TableNow | None]:
     """The table, or None when there is none."""
-    reply = yield _call("get_table", database, name)
+    reply = yield table_question(database, name)
+    return table_in(view, database, reply)
+
+
+def table_question(database: str, name: str) -> bytes:
+    return _call("get_table", database, name)
+
+
+def table_in(view: ClusterView, database: str, reply: bytes) -> TableNow | None:
+    """The table in the reply to `table_question`."""
     at = _success(reply, "get_table")
-    if at is None:
-        return None
-    return _table(view, database, reply, at)
+    return None if at is None else _table(view, database, reply, at)
 
 
 def tables_now(view: ClusterView, database: str) -> Generator[bytes, bytes, list[TableNow]]:

@@ -15,11 +15,11 @@ import pytest
 
 from conf.names import TableRef
 from conf.placement import Copy
+from conf.settings import Writers
 from metastore.errors import MetastoreRefused
 from metastore.facts import Facts
-from metastore.hms.binary import STRING, Struct
+from metastore.hms.barrier import ViewBarrier
 from metastore.hms.client import HmsClient
-from metastore.hms.connection import Connection
 from metastore.hms.nouns import Partition, Table
 from tests.metastore.net.writable import C1, C2, C3, WritableMetastore, views
 
@@ -41,20 +41,20 @@ class Thing:
 class History:
     """One history; `steps` says what was done, for the message of a failure."""
 
-    def __init__(self, cache: float) -> None:
-        self.cached = cache > 0
+    def __init__(self, cache: float, writers: Writers) -> None:
         self.steps: list[str] = []
         self._exits = ExitStack()
         self.hms = WritableMetastore()
         self._exits.callback(self.hms.stop)
-        self.listening = self._exits.enter_context(views(self.hms, cache=cache))
+        self.listening = self._exits.enter_context(views(self.hms, cache=cache, writers=writers))
         opened = {
             name: self._exits.enter_context(HmsClient((self.listening[name],), 5.0))
             for name in (C1, C2, C3)
         }
         self.by = opened
         own = self._exits.enter_context(HmsClient((self.hms.endpoint,), 5.0))
-        self.facts = Facts(own, C1)
+        barrier = self._exits.enter_context(ViewBarrier(self.listening.values(), 5.0))
+        self.facts = Facts(own, C1, barrier)
         self.things: dict[tuple[str, str], Thing] = {}
         self.primaries: dict[tuple[str, bool], str] = {}
         self.open: dict[tuple[str, str], str] = {}
@@ -189,8 +189,6 @@ class History:
             self.facts.change_table(
                 ref, lambda old: old.with_copy(Copy(cluster, place, old.version))
             )
-        if self.cached:
-            self._forget(ref)
 
     # what has to hold
 
@@ -226,13 +224,6 @@ class History:
     def _cluster(thing: Thing, at_home: bool) -> str:
         return thing.primary if at_home else {C1: C2, C2: C3, C3: C1}[thing.primary]
 
-    def _forget(self, ref: TableRef) -> None:
-        """What tools tell a view that keeps tables, so that a first copy is used at once."""
-        connection = Connection(self.listening[C1], 5.0)
-        names = Struct({1: (STRING, ref.db), 2: (STRING, ref.name)})
-        connection.call("causeway_forget", names, {}, 5.0)
-        connection.close()
-
     def _born(self, name: str, day: str, location: str) -> None:
         data = uuid4().hex
         primary = self.primaries[name, bool(day)]
@@ -249,10 +240,14 @@ class History:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("cache", [0.0, 60.0])
-def test_no_history_reads_stale_data_or_writes_outside_the_primary(cache: float, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("cache", "writers"), [(0.0, Writers.ANY), (60.0, Writers.ANY), (60.0, Writers.VIEWS)]
+)
+def test_no_history_reads_stale_data_or_writes_outside_the_primary(
+    cache: float, writers: Writers, seed: int
+) -> None:
     random = Random(seed)
-    with History(cache) as history:
+    with History(cache, writers) as history:
         history.begin(random.choice(CLUSTERS), random.choice(CLUSTERS))
         for _ in range(80):
             history.step(random)

@@ -11,8 +11,11 @@ import pytest
 
 from conf.names import TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
+from conf.settings import Writers
 from conf.topology import Endpoint, Topology
 from metastore.errors import MetastoreRefused, WireError
+from metastore.facts import Facts
+from metastore.hms.barrier import ViewBarrier
 from metastore.hms.binary import (
     BOOL,
     I32,
@@ -582,6 +585,21 @@ class TestCache:
             # Written past the views:
             Table(hms.tables[REF]).parameters = placed(Copy(C2, AWAY, "0"), write="1")
             assert two.get_table(REF).location == HOME
+
+    def test_where_all_use_the_views_they_are_kept_until_somebody_settles(self, hms) -> None:
+        hms.add(table(placed(), KEYS), ("ds=1", placed(Copy(C2, AWAY, "0/0"))))
+        how = {"cache": 60.0, "writers": Writers.VIEWS}
+        with views(hms, **how) as view, client(view[C2]) as two:
+            for _ in range(3):
+                assert [Partition(each).location for each in self._read(view[C2])] == [AWAY]
+            assert hms.calls["get_table"] == 1
+            with ViewBarrier(view.values(), 5.0) as barrier, client(hms.endpoint) as direct:
+                Facts(direct, C1, barrier).open_write(REF, "w", None, 0, "proxy")
+            assert [Partition(each).location for each in self._read(view[C2])] != [AWAY]
+            assert two.get_table(REF).parameters.keys() & {"causeway.open.w"}
+
+    def _read(self, endpoint: Endpoint) -> Any:
+        return call(endpoint, "get_partitions", named())
 
 
 def test_garbage_ends_the_connection_alone(hms, view) -> None:

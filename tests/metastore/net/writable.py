@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conf.names import ClusterName, TableRef
-from conf.settings import Settings
+from conf.settings import Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
 from metastore.hms import binary
 from metastore.hms.binary import Items, Struct
@@ -146,6 +146,7 @@ def views(
     leftovers: Path | None = None,
     topology: Topology = TOPOLOGY,
     cache: float = 0.0,
+    writers: Writers = Writers.ANY,
 ) -> Iterator[Mapping[str, Endpoint]]:
     """The addresses of a view per cluster and of `default`, served by a thread of their own."""
     listening: dict[str, Endpoint] = {}
@@ -161,7 +162,7 @@ def views(
     async def serve() -> None:
         stop = asyncio.Event()
         stops.append((asyncio.get_running_loop(), stop))
-        settings = Settings(topology, (metastore.endpoint,))
+        settings = Settings(topology, (metastore.endpoint,), writers=writers)
         listen = {name: Endpoint("127.0.0.1", 0) for name in names}
         await ViewServer(settings, leftovers, cache).run(listen, announce, stop)
 
