@@ -7,7 +7,7 @@ location: no reader sees a gap, and a rerun replaces what is there (FA-R4, FA-R8
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,7 +21,7 @@ from metastore.hms.client import HmsClient, batches
 from metastore.hms.nouns import Partition, Table, write_columns
 from pipeline.copy.files import Effort, Files
 from pipeline.copy.placing import data_location
-from pipeline.copy.plan import Item
+from pipeline.copy.plan import Item, Why
 from pipeline.copy.replica_plan import (
     FROM,
     OF,
@@ -147,8 +147,9 @@ class ReplicaLedger:
         self._export(table, [parts[name] for name in ready])
         made = [self._made(table, parts[name], work) for name, work in ready.items()]
         self._insist(partial(self._settle_table, table))
+        new = all(work.item.why is Why.ABSENT for work in ready.values())
         for batch in batches(made, REGISTER_BATCH):
-            self._insist(partial(self._register, batch))
+            self._insist(partial(self._register, batch, new))
         return frozenset(ready)
 
     def used(self, note: RunNote) -> frozenset[str]:
@@ -243,8 +244,18 @@ class ReplicaLedger:
             table.parameters = {**table.parameters, **marks}
             self.target.alter_table(request.target, table)
 
-    def _register(self, partitions: Sequence[Partition]) -> None:
-        """Adds those that are not there and swaps the others. Safe to repeat."""
+    def _register(self, partitions: Sequence[Partition], new: bool) -> None:
+        """Adds those that are not there and swaps the others; `new`: none was there when it was
+        planned. Safe to repeat.
+        """
+        ref = self.plan.request.target
+        if new:
+            with suppress(AlreadyExists):  # made since, or by a call whose answer was lost
+                self.target.add_partitions(ref, partitions)
+                return
+        self._add_or_swap(partitions)
+
+    def _add_or_swap(self, partitions: Sequence[Partition]) -> None:
         ref = self.plan.request.target
         table = self.target.get_table(ref)
         wanted = {each.name(table): each for each in partitions}

@@ -106,8 +106,10 @@ class FakeMetastore:
         self.refusals, refuse = max(self.refusals - 1, 0), self.refusals > 0
         if refuse:
             raise MetastoreRefused("not now")
-        for each in partitions:
-            self.parts[ref].setdefault(each.name(self.tables[ref]), deepcopy(each))
+        named = {each.name(self.tables[ref]): deepcopy(each) for each in partitions}
+        if not if_not_exists and (there := named.keys() & self.parts[ref].keys()):
+            raise AlreadyExists(min(there), "AlreadyExistsException")
+        self.parts[ref] = named | self.parts[ref]
         self.effects.happen("added_partitions")
 
     def alter_table(self, ref: TableRef, table: Table) -> None:

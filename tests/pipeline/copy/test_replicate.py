@@ -2,12 +2,14 @@
 
 import contextlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.placement import read_placement
+from metastore.errors import MetastoreDown
 from metastore.facts import Facts
 from metastore.hms.nouns import Partition, Table
 from pipeline.copy.files import Effort
@@ -239,6 +241,41 @@ def test_a_refused_registration_is_tried_again() -> None:
     pair.target.refusals = 2
     assert pair.run().published == ["ds=1"]
     assert sum(event["event"] == "refused" for event in pair.events) == 2
+
+
+def test_a_registration_whose_answer_was_lost_is_not_done_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pair = Pair()
+    pair.add("1", a="one")
+    add, lost = pair.target.add_partitions, iter([True])
+
+    def answer_lost(ref: TableRef, partitions: Sequence[Partition]) -> None:
+        add(ref, partitions)
+        for _ in lost:
+            raise MetastoreDown("no answer")
+
+    monkeypatch.setattr(pair.target, "add_partitions", answer_lost)
+    assert pair.run().published == ["ds=1"]
+    assert pair.seen() == {"ds=1": {"a": b"one"}}
+    pair.sweep()
+    assert pair.seen() == {"ds=1": {"a": b"one"}}
+
+
+def test_a_partition_that_appears_after_the_plan_is_swapped() -> None:
+    pair = Pair()
+    pair.add("1", a="one")
+    pair.run()
+    pair.add("2", a="two")
+
+    def made_by_hand(path: str) -> None:
+        made = Partition.make(pair.target.tables[TARGET], ("2",), "file:///hand", {"by": "hand"})
+        pair.target.parts[TARGET]["ds=2"] = made
+
+    pair.files.during = made_by_hand
+    assert pair.run(pair.request("2")).published == ["ds=2"]
+    assert pair.seen() == {"ds=1": {"a": b"one"}, "ds=2": {"a": b"two"}}
+    assert pair.target.parts[TARGET]["ds=2"].parameters["by"] == "hand"
 
 
 def test_when_registration_is_refused_to_the_end_nothing_stays() -> None:
