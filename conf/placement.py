@@ -184,6 +184,22 @@ def read_partition_placement(
     return replace(own, open=marks, table_write=table.write, uniform=False)
 
 
+def fresh_partition_copy(
+    parameters: Mapping[str, str], table: Placement, cluster: ClusterName
+) -> Copy | None:
+    """The cluster's copy of a partition if it is fresh, of a table without running writes.
+
+    What `read_partition_placement` says, without reading the rest: views ask it of every partition
+    in a reply. Raises BadPlacement when that copy cannot be read.
+    """
+    text = parameters.get(COPY_PREFIX + cluster)
+    if text is None or table.open:
+        return None
+    copy = _read_copy(cluster, text)
+    version = f"{table.write}/{parameters.get(WRITE, NEVER_WRITTEN)}"
+    return copy if copy.of == version else None
+
+
 def write_placement(placement: Placement) -> dict[str, str]:
     """The parameters that say the placement; replaces every `causeway.` one of the object."""
     parameters = {PRIMARY: str(placement.primary), WRITE: placement.write}

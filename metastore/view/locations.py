@@ -4,7 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from conf.names import ClusterName
-from conf.placement import COPY_PREFIX, BadPlacement, Placement, read_placement
+from conf.placement import (
+    COPY_PREFIX,
+    PRIMARY,
+    BadPlacement,
+    Placement,
+    fresh_partition_copy,
+    read_placement,
+)
 from conf.topology import Topology
 
 Placed = Callable[[Mapping[str, str], ClusterName], Placement]
@@ -45,6 +52,16 @@ class ClusterView:
         if copy is None or placement.primary == self.cluster or not placement.is_fresh(copy):
             return None
         return copy.location
+
+    def local_partition_copy(self, parameters: Mapping[str, str], table: Placement) -> str | None:
+        """The same of a partition, when no write of its table runs."""
+        if parameters.get(PRIMARY, table.primary) == self.cluster:
+            return None
+        try:
+            copy = fresh_partition_copy(parameters, table, self.cluster)
+        except BadPlacement:
+            return None
+        return None if copy is None else copy.location
 
     def warehouse_location(self, location: str) -> str:
         """A database's location as the cluster's own: its file system and the same path."""

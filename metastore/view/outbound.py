@@ -195,7 +195,10 @@ def outbound_edits(
     if not view.aware and COPY_PREFIX + view.cluster not in found.ours:
         return []
     placed = _placed(data, found, shape, table)
-    local = None if _in_parts(data, found, shape) else view.local_copy(found.ours, placed)
+    if shape is Shape.PARTITION and table is not None and not table.placement.open:
+        local = view.local_partition_copy(found.ours, table.placement)
+    else:
+        local = None if _in_parts(data, found, shape) else view.local_copy(found.ours, placed)
     edits: list[Edit] = []
     if local is not None:
         replacement = encoded(local)

@@ -1,6 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conf.names import ClusterName
+from conf.placement import Copy, Placement, read_partition_placement, write_placement
 from conf.topology import Cluster, Topology
 from metastore.view.locations import ClusterView, moved
 
@@ -50,3 +53,33 @@ def test_foreign_is_what_the_metastore_will_not_move() -> None:
     assert view.is_foreign("file:/w/two/d.db/t")
     assert not view.is_foreign("file:/w/one/d.db/t")
     assert not view.is_foreign("s3://shared/t")
+
+
+_ids = st.sampled_from(["0", "w1"])
+_clusters = st.sampled_from([C1, C2, C3])
+
+
+@given(_clusters, _ids, _clusters, _ids, st.lists(st.tuples(_clusters, _ids, _ids)), _clusters)
+def test_a_partition_s_copy_is_found_as_its_placement_says(
+    owner: ClusterName,
+    table_write: str,
+    primary: ClusterName,
+    write: str,
+    copies: list[tuple[ClusterName, str, str]],
+    asking: ClusterName,
+) -> None:
+    """The quick way against the one that reads everything."""
+    table, own = Placement(owner, table_write), Placement(primary, write)
+    for cluster, under, of in copies:
+        own = own.with_copy(Copy(cluster, f"hdfs://x/{cluster}", f"{under}/{of}"))
+    view, parameters = ClusterView(asking, HDFS), write_placement(own)
+    if primary == owner:
+        del parameters["causeway.primary"]  # it is the table's
+    slow = view.local_copy(parameters, lambda own, _: read_partition_placement(own, table, "ds=1"))
+    assert view.local_partition_copy(parameters, table) == slow
+
+
+@pytest.mark.parametrize("text", ["nonsense", "{}", '{"location": "x"}'])
+def test_an_unreadable_copy_is_none(text: str) -> None:
+    view = ClusterView(C2, HDFS)
+    assert view.local_partition_copy({"causeway.copy.c2": text}, Placement(C1)) is None
