@@ -1,21 +1,26 @@
 """Changes of a Hudi table: planning and reading against listing, Spark, hudi-rs and full scans.
 
-    python -m bench.incremental [--partitions 2000,10000] [--rows 20] [--rounds 5] [--no-spark]
+    python -m bench.incremental [--partitions 2000,10000] [--versions 6,9] [--rows 20]
+                                [--rounds 5] [--no-spark | --no-scan]
 
 Each table is copy-on-write: one commit into all partitions, then one that changes ten rows in each
-of two. Ways are measured in turn, round by round, after one round that does not count; a ratio is
-the median over rounds of the same round's pairs.
+of two. --no-scan leaves out the full scan, which takes minutes. Ways are measured in turn, round by
+round, after one round that does not count; a ratio is the median over rounds of the same round's
+pairs.
 """
 
 import argparse
 import json
+import shutil
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hudi import HudiQueryType, HudiReadOptions, HudiTableBuilder
@@ -28,6 +33,7 @@ from pipeline.incremental.storage import Counted, LocalStorage
 from pipeline.spark.hudi import read
 from pipeline.spark.hudi_target import session
 
+SCAN = "Spark's full scan and filter"
 CHANGED = 20  # rows of the second commit, half of them in each of two partitions
 Way = Callable[[], int]
 
@@ -39,47 +45,90 @@ COLUMNS = ("id", "p", "v")
 SCHEMA = pa.schema([(name, pa.string()) for name in (*META, *COLUMNS)])
 PROPERTIES = {
     "hoodie.table.type": "COPY_ON_WRITE",
-    "hoodie.table.version": "6",
-    "hoodie.timeline.layout.version": "1",
     "hoodie.table.recordkey.fields": "id",
     "hoodie.table.partition.fields": "p",
     "hoodie.table.keygenerator.class": "org.apache.hudi.keygen.SimpleKeyGenerator",
     "hoodie.datasource.write.hive_style_partitioning": "true",
     "hoodie.table.base.file.format": "PARQUET",
 }
+STAT = {
+    "type": "record",
+    "name": "HoodieWriteStat",
+    "fields": [
+        {"name": "fileId", "type": ["null", "string"]},
+        {"name": "path", "type": ["null", "string"]},
+        {"name": "numWrites", "type": ["null", "long"]},
+        {"name": "partitionPath", "type": ["null", "string"]},
+        {"name": "fileSizeInBytes", "type": ["null", "long"]},
+    ],
+}
+METADATA = {
+    "type": "record",
+    "name": "HoodieCommitMetadata",
+    "namespace": "org.apache.hudi.avro.model",
+    "fields": [
+        {
+            "name": "partitionToWriteStats",
+            "type": ["null", {"type": "map", "values": {"type": "array", "items": STAT}}],
+        },
+        {"name": "extraMetadata", "type": ["null", {"type": "map", "values": "string"}]},
+        {"name": "operationType", "type": ["null", "string"]},
+    ],
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--partitions", default="2000,10000")
+    parser.add_argument("--versions", default="6,9", help="of the table format")
     parser.add_argument("--rows", type=int, default=20, help="in each partition")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-spark", action="store_true")
+    parser.add_argument("--no-scan", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="causeway-bench-") as folder, ExitStack() as stack:
         spark = None if args.no_spark else stack.enter_context(session(SPARK))
-        for size in (int(word) for word in args.partitions.split(",")):
-            base = Path(folder) / f"t{size}"
-            make(base, size, args.rows)
-            report(size, measure(ways(spark, str(base)), args.rounds))
+        sizes, versions = args.partitions.split(","), args.versions.split(",")
+        for size, version in product(map(int, sizes), map(int, versions)):
+            base = Path(folder) / f"t{size}_{version}"
+            make(base, size, args.rows, version)
+            every = ways(spark, str(base))
+            if args.no_scan:
+                every.pop(SCAN, None)
+            report(size, version, measure(every, args.rounds))
             costs(str(base))
+            shutil.rmtree(base)
 
 
 SPARK = {"spark.master": "local[2]", "spark.driver.memory": "2g", "spark.log.level": "ERROR"}
 
 
-def make(base: Path, partitions: int, rows: int) -> None:
+def make(base: Path, partitions: int, rows: int, version: int) -> None:
     """The table, file by file: Hudi's writer takes minutes for so many partitions."""
-    (base / ".hoodie").mkdir(parents=True)
-    properties = {"hoodie.table.name": base.name, **PROPERTIES}
+    timeline_of(base, version).mkdir(parents=True)
+    properties = {
+        "hoodie.table.name": base.name,
+        "hoodie.table.version": str(version),
+        "hoodie.timeline.layout.version": "1" if version < 8 else "2",
+        **PROPERTIES,
+    }
     lines = "".join(f"{key}={value}\n" for key, value in properties.items())
     (base / ".hoodie" / "hoodie.properties").write_text(lines)
-    commit(base, FIRST, [f"p=p{n}" for n in range(partitions)], rows, 0)
-    commit(base, SECOND, ["p=p1", "p=p7"], rows, CHANGED // 2)
+    every = [f"p=p{n}" for n in range(partitions)]
+    complete(base, version, FIRST, written(base, FIRST, every, rows, 0))
+    two = written(base, SECOND, ["p=p1", "p=p7"], rows, CHANGED // 2)
+    complete(base, version, SECOND, two)
 
 
-def commit(base: Path, instant: str, partitions: list[str], rows: int, changed: int) -> None:
-    stats = {}
+def timeline_of(base: Path, version: int) -> Path:
+    return base / ".hoodie" / ("" if version < 8 else "timeline")
+
+
+def written(
+    base: Path, instant: str, partitions: list[str], rows: int, changed: int
+) -> dict[str, list[dict[str, object]]]:
+    """The files of one commit; what it says of them, by partition."""
+    stats: dict[str, list[dict[str, object]]] = {}
     for partition in partitions:
         name = f"{partition[2:]}-0_0-0-0_{instant}.parquet"
         folder = base / partition
@@ -93,7 +142,7 @@ def commit(base: Path, instant: str, partitions: list[str], rows: int, changed: 
         ]  # fmt: skip
         columns = [pa.array(column) for column in zip(*data, strict=True)]
         pq.write_table(pa.Table.from_arrays(columns, schema=SCHEMA), folder / name)
-        stat = {
+        stat: dict[str, object] = {
             "fileId": f"{partition[2:]}-0",
             "path": f"{partition}/{name}",
             "numWrites": rows,
@@ -101,13 +150,27 @@ def commit(base: Path, instant: str, partitions: list[str], rows: int, changed: 
             "fileSizeInBytes": (folder / name).stat().st_size,
         }
         stats[partition] = [stat]
+    return stats
+
+
+def complete(
+    base: Path, version: int, instant: str, stats: dict[str, list[dict[str, object]]]
+) -> None:
     fields = [{"name": name, "type": ["null", "string"], "default": None} for name in COLUMNS]
     schema = {"type": "record", "name": "row", "fields": fields}
-    content = {"partitionToWriteStats": stats, "compacted": False, "operationType": "UPSERT",
-               "extraMetadata": {"schema": json.dumps(schema)}}  # fmt: skip
+    content = {
+        "partitionToWriteStats": stats,
+        "extraMetadata": {"schema": json.dumps(schema)},
+        "operationType": "UPSERT",
+    }
+    timeline = timeline_of(base, version)
     for state in (".commit.requested", ".inflight"):
-        (base / ".hoodie" / f"{instant}{state}").touch()
-    (base / ".hoodie" / f"{instant}.commit").write_text(json.dumps(content))
+        (timeline / f"{instant}{state}").touch()
+    if version < 8:
+        (timeline / f"{instant}.commit").write_text(json.dumps({**content, "compacted": False}))
+        return
+    with open(timeline / f"{instant}_{int(instant) + 1000}.commit", "wb") as file:
+        fastavro.writer(file, fastavro.parse_schema(METADATA), [content])
 
 
 def ways(spark: SparkSession | None, base: str) -> dict[str, Way]:
@@ -148,7 +211,7 @@ def ways(spark: SparkSession | None, base: str) -> dict[str, Way]:
         found |= {
             "our read on Spark": lambda: len(read(spark, base, since).collect()),
             "Spark's incremental query": lambda: query(spark),
-            "Spark's full scan and filter": lambda: scan(spark),
+            SCAN: lambda: scan(spark),
         }
     return found
 
@@ -179,8 +242,8 @@ def measure(every: dict[str, Way], rounds: int) -> dict[str, tuple[int, list[flo
     return taken
 
 
-def report(partitions: int, taken: dict[str, tuple[int, list[float]]]) -> None:
-    print(f"\n{partitions} partitions, {CHANGED} rows changed in 2 of them")
+def report(partitions: int, version: int, taken: dict[str, tuple[int, list[float]]]) -> None:
+    print(f"\n{partitions} partitions, version {version}, {CHANGED} rows changed in 2 of them")
     ours = taken["pull without Spark"][1]
     for name, (answer, seconds) in taken.items():
         ratio = statistics.median(s / o for s, o in zip(seconds, ours, strict=True))

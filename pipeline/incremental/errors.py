@@ -88,3 +88,11 @@ class OutOfStep(IncrementalError):
     code = "CW811"
     sqlstate = "55000"
     hint = "Replicate into an empty folder instead."
+
+
+class Undone(IncrementalError):
+    """The source has undone commits whose rows were appended already."""
+
+    code = "CW812"
+    sqlstate = "55000"
+    hint = "Pull into an empty target instead, or delete the rows of those commits."

@@ -7,7 +7,7 @@ that is killed anywhere has either happened or not, and running it again is alwa
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,27 +20,34 @@ import pyarrow.parquet as pq
 from pipeline.incremental.errors import MissingKey, PullRunning, StorageFault, TargetMismatch
 
 COMMIT_TIME = "_hoodie_commit_time"
-_PREFIX = "causeway."
+PREFIX = "causeway."
+_KEYS = ("source", "mode", "bookmark", "commits")
+_MARKED = PREFIX.encode()
 _WORK = ".causeway-"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a target knows of its last pull: whose changes, in which mode, up to where."""
+    """What a target knows of its last pull: whose changes, in which mode, up to where, and which
+    commits of the source's active timeline it had seen by then (request times)."""
 
     source: str
     mode: str
     bookmark: str
+    commits: tuple[str, ...] = ()
 
-    def encode(self) -> dict[bytes, bytes]:
-        pairs = {"source": self.source, "mode": self.mode, "bookmark": self.bookmark}
-        return {f"{_PREFIX}{key}".encode(): value.encode() for key, value in pairs.items()}
+    def texts(self) -> dict[str, str]:
+        """As key and value, for a footer or a commit's metadata."""
+        values = (self.source, self.mode, self.bookmark, ",".join(self.commits))
+        return {f"{PREFIX}{key}": value for key, value in zip(_KEYS, values, strict=True)}
 
     @classmethod
-    def decode(cls, metadata: dict[bytes, bytes] | None) -> "Mark | None":
-        found = metadata or {}
-        values = [found.get(f"{_PREFIX}{key}".encode()) for key in ("source", "mode", "bookmark")]
-        return cls(*(v.decode() for v in values if v is not None)) if all(values) else None
+    def of_texts(cls, texts: Mapping[str, str]) -> "Mark | None":
+        values = [texts.get(f"{PREFIX}{key}") for key in _KEYS]
+        source, mode, bookmark, commits = values
+        if not source or not mode or not bookmark or commits is None:
+            return None
+        return cls(source, mode, bookmark, tuple(filter(None, commits.split(","))))
 
 
 @contextmanager
@@ -67,7 +74,8 @@ def last_mark(folder: Path) -> Mark | None:
     """
     newest: Mark | None = None
     for path in sorted(folder.glob("*.parquet")):
-        mark = Mark.decode(pq.read_schema(path).metadata)
+        texts = (pq.read_schema(path).metadata or {}).items()
+        mark = Mark.of_texts({k.decode(): v.decode() for k, v in texts if k.startswith(_MARKED)})
         if mark is None:
             raise TargetMismatch(f"{path} was not written by a pull.")
         if newest is None or newest.bookmark < mark.bookmark:
@@ -130,7 +138,7 @@ def _publish(
     mark: Mark,
 ) -> int:
     staged = folder / f"{_WORK}staged-{os.getpid()}"
-    marked = schema.with_metadata({**(schema.metadata or {}), **mark.encode()})
+    marked = schema.with_metadata({**(schema.metadata or {}), **mark.texts()})
     rows = 0
     with open(staged, "wb") as file:
         with pq.ParquetWriter(file, marked) as writer:

@@ -73,6 +73,17 @@ def earliest_retained(content: bytes, name: str) -> str:
         raise DamagedTimeline(f"cannot read the clean {name}: {fault!r}.") from fault
 
 
+def undone_by(content: bytes, name: str) -> frozenset[str]:
+    """Request times of the actions that a completed rollback or restore undid. Raises
+    DamagedTimeline."""
+    try:
+        record = _record(content)
+        names = record.get("commitsRollback") or record.get("instantsToRollback") or ()
+        return frozenset(str(name) for name in names)
+    except (ValueError, TypeError, EOFError, StopIteration, IndexError) as fault:
+        raise DamagedTimeline(f"cannot read what {name} undid: {fault!r}.") from fault
+
+
 def _record(content: bytes) -> dict[str, Any]:
     if content[:4] == _AVRO:
         record = next(fastavro.reader(io.BytesIO(content)))

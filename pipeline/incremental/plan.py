@@ -2,10 +2,11 @@
 
 The commits of the range name the partitions; only those are listed. Where the active timeline
 no longer covers the range, or the cleaner took a file that is needed, the whole table is
-scanned and the plan says why (HU-F): slower, never wrong.
+scanned and the plan says why (HU-F): slower, never wrong. The same where something from before
+the range was undone in it: then no changed rows tell what the table is now.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.incremental.archive import archived_commits, has_archive
@@ -45,8 +46,8 @@ class Plan:
 
     `rows` None means every row. `fallback` is why the whole table is read, None when it is
     not. `removes_rows` tells that rows vanished in the range, which no reader of changed rows
-    can see. `held_back_by` is a running commit of a layout 1 table: commits behind it wait for
-    the next plan.
+    can see; `undone` that some of them may have been read before. `held_back_by` is a running
+    commit of a layout 1 table: commits behind it wait for the next plan.
     """
 
     table: Table
@@ -58,12 +59,13 @@ class Plan:
     rows: RowFilter | None
     fallback: str | None = None
     removes_rows: bool = False
+    undone: bool = False
     held_back_by: str | None = None
 
     @property
     def empty(self) -> bool:
         """Whether nothing happened in the range."""
-        return self.bookmark == self.since
+        return self.bookmark == self.since and not self.undone
 
     @property
     def files(self) -> tuple[FileStatus, ...]:
@@ -83,22 +85,24 @@ def plan(table: Table, since: str, until: str | None = None) -> Plan:
     since = _checked(since)
     upto = None if until is None else _checked(until)
     commits, held_back_by = _commits(table, since, upto)
-    lost = _lost(table, since, upto)
-    if not commits and lost is None:
+    lost, undone = _lost(table, since, upto), _undone(table, since, upto)
+    if not commits and lost is None and undone is None:
         return Plan(table, since, since, (), (), (), NO_ROWS, held_back_by=held_back_by)
     done = [table.commit(commit) for commit in commits]
-    bookmark = max([table.timeline.key(c) for c in commits] + ([lost.bookmark] if lost else []))
-    changed = lost.why if lost else _changed(table, done, bookmark)
+    ends = [table.timeline.key(c) for c in commits]
+    bookmark = max(ends + [part.bookmark for part in (lost, undone) if part])
+    gone = lost or undone
+    changed = gone.why if gone else _changed(table, done, bookmark)
     fallback = changed if isinstance(changed, str) else None
     partitions, slices = _everything(table) if isinstance(changed, str) else changed
-    removes = any(c.removes_rows for c in done) or _restored(table, since)
+    removes = any(c.removes_rows for c in done)
     rows = RowFilter(
         frozenset(c.requested for c in commits) | (lost.instants if lost else frozenset()),
         lost.older if lost else None,
     )
     return Plan(
         table, since, bookmark, commits, partitions, slices, rows,
-        fallback, removes or fallback is not None, held_back_by,
+        fallback, removes or fallback is not None, undone is not None, held_back_by,
     )  # fmt: skip
 
 
@@ -173,11 +177,42 @@ def _lost_by_request(table: Table, since: str, upto: str | None) -> _Lost | None
     return _Lost(why, str(int(start) - 1).zfill(len(start)), older=(since, start))
 
 
-def _restored(table: Table, since: str) -> bool:
-    timeline = table.timeline
-    return any(
-        i.action == "restore" and i.completed and timeline.key(i) > since for i in timeline.instants
-    )
+@dataclass(frozen=True, slots=True)
+class _Undone:
+    """What a reader may have seen that was undone in the range, which ends not before
+    `bookmark`."""
+
+    why: str
+    bookmark: str
+
+
+def _undone(table: Table, since: str, upto: str | None) -> _Undone | None:
+    """Rollbacks and restores in the range of what was requested before it.
+
+    Of a rollback nobody can tell whether its commit had completed; one that had not costs a full
+    scan too. A single writer rolls back before it writes on, so that it stays within the range.
+    """
+    key, running = table.timeline.key, table.timeline.first_running_write
+    for instant in reversed(table.timeline.undoings):
+        if key(instant) <= since:
+            break
+        if upto is not None and key(instant) > upto:
+            continue
+        if seen := sorted(name for name in table.undone_by(instant) if name <= since):
+            why = f"{seen[0]} was undone after {since}"
+            behind = running is not None and running.requested < instant.requested
+            held_back = behind and not table.timeline.by_completion
+            return _Undone(why, since if held_back else key(instant))
+    return None
+
+
+def undone_commits(table: Table, seen: Iterable[str]) -> tuple[str, ...]:
+    """Those of the commits (request times) that a reader has seen which the table has undone."""
+    if table.timeline.by_completion:
+        there = table.timeline.committed().done | archived_commits(table).keys()
+        return tuple(sorted(set(seen) - there))
+    committed = table.timeline.committed()
+    return tuple(sorted(name for name in seen if name not in committed))
 
 
 def _changed(

@@ -10,8 +10,8 @@ from enum import Enum
 from pathlib import Path
 
 from pipeline.incremental import folder
-from pipeline.incremental.errors import TargetMismatch
-from pipeline.incremental.plan import EARLIEST, Plan, plan, snapshot
+from pipeline.incremental.errors import TargetMismatch, Undone
+from pipeline.incremental.plan import EARLIEST, Plan, plan, snapshot, undone_commits
 from pipeline.incremental.read import changed_batches, changed_rows, schema_of
 from pipeline.incremental.table import Table
 
@@ -49,31 +49,66 @@ def pull(
     Raises IncrementalError; the target is then as it was.
     """
     with folder.locked(target):
-        before = folder.last_mark(target)
-        check_mark(before, table, mode, str(target))
-        start = before.bookmark if before else since
-        planned = plan(table, start, until)
-        if planned.empty:
-            return report(planned, 0)
-        reload = reload_reason(planned, mode, first=before is None)
-        if reload:
-            planned = snapshot(table)
-        mark = folder.Mark(table.base, mode.value, planned.bookmark)
+        step = next_step(table, folder.last_mark(target), mode, since, until, str(target))
+        if step.nothing:
+            return report(step, 0)
+        reads, mark = step.reads, step.mark
         if mode is Mode.APPEND:
-            rows = folder.append(target, changed_batches(planned), schema_of(planned), mark)
-        elif reload:
-            rows = folder.replace(target, changed_batches(planned), schema_of(planned), mark)
+            rows = folder.append(target, changed_batches(reads), schema_of(reads), mark)
+        elif step.reload:
+            rows = folder.replace(target, changed_batches(reads), schema_of(reads), mark)
         else:
-            rows = folder.merge(target, changed_rows(planned), key, mark)
-    return report(planned, rows, reload)
+            rows = folder.merge(target, changed_rows(reads), key, mark)
+    return report(step, rows)
 
 
-def reload_reason(planned: Plan, mode: Mode, first: bool) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pull, decided: `planned` is the range, `reads` what is read for it (all of the table
+    where `reload` says why), `mark` what the target knows then."""
+
+    planned: Plan
+    reads: Plan
+    mark: folder.Mark
+    reload: str | None
+
+    @property
+    def nothing(self) -> bool:
+        return self.planned.empty and self.reload is None
+
+
+def next_step(
+    table: Table,
+    before: folder.Mark | None,
+    mode: Mode,
+    since: str,
+    until: str | None,
+    target: str,
+) -> Step:
+    """What a target that was left at `before` needs. Raises IncrementalError."""
+    check_mark(before, table, mode, target)
+    planned = plan(table, before.bookmark if before else since, until)
+    undone = undone_commits(table, before.commits) if before else ()
+    if undone and mode is Mode.APPEND:
+        names = ", ".join(undone)
+        raise Undone(f"{target} has rows of {names}, undone at the source since.")
+    reload = _reload_reason(planned, mode, undone, first=before is None)
+    reads = snapshot(table) if reload else planned
+    seen = (i for i in table.timeline.commits if table.timeline.key(i) <= reads.bookmark)
+    mark = folder.Mark(table.base, mode.value, reads.bookmark, tuple(i.requested for i in seen))
+    return Step(planned, reads, mark, reload)
+
+
+def _reload_reason(planned: Plan, mode: Mode, undone: tuple[str, ...], first: bool) -> str | None:
     """Why a mirror has to be loaded anew; None when the changed rows are enough.
 
     The first pull merges into nothing, so what vanished before it was never there.
     """
-    if mode is Mode.APPEND or first or not planned.removes_rows:
+    if mode is Mode.APPEND or first:
+        return None
+    if undone:
+        return f"{', '.join(undone)} undone at the source"
+    if not planned.removes_rows:
         return None
     return planned.fallback or "rows were deleted or replaced at the source"
 
@@ -87,8 +122,9 @@ def check_mark(mark: folder.Mark | None, table: Table, mode: Mode, target: str) 
         )
 
 
-def report(planned: Plan, rows: int, reload: str | None = None) -> Pulled:
+def report(step: Step, rows: int) -> Pulled:
+    planned = step.planned
     return Pulled(
-        planned.since, planned.bookmark, len(planned.commits), rows,
-        planned.fallback, reload, planned.held_back_by,
+        planned.since, step.reads.bookmark, len(planned.commits), rows,
+        planned.fallback, step.reload, planned.held_back_by,
     )  # fmt: skip

@@ -28,7 +28,17 @@ def changed_batches(plan: Plan) -> Iterator[pa.RecordBatch]:
     plan was made: plan again.
     """
     check_readable(plan)
+    return _batches(plan, schema_of(plan))
+
+
+def changed_rows(plan: Plan) -> pa.Table:
+    """All rows of the plan in memory. Raises as `changed_batches`."""
+    check_readable(plan)
     schema = schema_of(plan)
+    return pa.Table.from_batches(_batches(plan, schema), schema=schema)
+
+
+def _batches(plan: Plan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     wanted = row_expression(plan.rows)
     plain = [part.base.path for part in plan.slices if part.base and not part.logs]
     with _translated(plan):
@@ -38,12 +48,6 @@ def changed_batches(plan: Plan) -> Iterator[pa.RecordBatch]:
         for part in plan.slices:
             if part.logs:
                 yield from merge_slice(plan.table.base, part, plan.rows, schema)
-
-
-def changed_rows(plan: Plan) -> pa.Table:
-    """All rows of the plan in memory. Raises as `changed_batches`."""
-    check_readable(plan)
-    return pa.Table.from_batches(changed_batches(plan), schema=schema_of(plan))
 
 
 def schema_of(plan: Plan) -> pa.Schema:

@@ -187,6 +187,8 @@ def _written(table: Table, commits: Sequence[Instant]) -> tuple[FileStatus, ...]
 
 def _missing(source: Table, replica: Table) -> tuple[Instant, ...]:
     """The source's commits that the replica lacks. Raises OutOfStep."""
+    if source.timeline.by_completion != replica.timeline.by_completion:
+        raise OutOfStep(f"{source.base} was upgraded: its timeline is kept otherwise now.")
     have = {i.requested for i in replica.timeline.commits}
     known = {i.requested for i in source.timeline.commits}
     start = source.timeline.start

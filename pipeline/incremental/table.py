@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from pipeline.incremental.errors import MissingPath, NotAHudiTable, UnsupportedTable
-from pipeline.incremental.metadata import CommitMetadata, earliest_retained, parse_commit
+from pipeline.incremental.metadata import (
+    CommitMetadata,
+    earliest_retained,
+    parse_commit,
+    undone_by,
+)
 from pipeline.incremental.storage import FileStatus, Storage
 from pipeline.incremental.timeline import Instant, Timeline, parse_timeline
 
@@ -79,6 +84,11 @@ class Table:
             path = f"{timeline_folder(self.base, self.properties)}/{instant.file}"
             self._commits[instant.file] = parse_commit(self.storage.read(path), instant.file)
         return self._commits[instant.file]
+
+    def undone_by(self, instant: Instant) -> frozenset[str]:
+        """Request times of what a completed rollback or restore undid."""
+        path = f"{timeline_folder(self.base, self.properties)}/{instant.file}"
+        return undone_by(self.storage.read(path), instant.file)
 
     def earliest_retained(self) -> str:
         """The oldest commit whose files the last clean left alone; empty when it does not say."""

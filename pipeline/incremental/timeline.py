@@ -15,13 +15,13 @@ _FILE = re.compile(r"^(\d+)(?:_(\d+))?(?:\.([a-z]+))?(?:\.(requested|inflight))?
 
 COMMIT, DELTA_COMMIT, REPLACE_COMMIT = "commit", "deltacommit", "replacecommit"
 CLUSTERING, COMPACTION, LOG_COMPACTION = "clustering", "compaction", "logcompaction"
-SAVEPOINT = "savepoint"
+SAVEPOINT, ROLLBACK, RESTORE = "savepoint", "rollback", "restore"
 
 # Actions that put files into partitions, whatever their state.
 COMMIT_ACTIONS = frozenset({COMMIT, DELTA_COMMIT, REPLACE_COMMIT, CLUSTERING})
 _KNOWN = COMMIT_ACTIONS | {
-    COMPACTION, LOG_COMPACTION, SAVEPOINT,
-    "clean", "rollback", "restore", "indexing", "schemacommit",
+    COMPACTION, LOG_COMPACTION, SAVEPOINT, ROLLBACK, RESTORE,
+    "clean", "indexing", "schemacommit",
 }  # fmt: skip
 
 
@@ -70,6 +70,12 @@ class Timeline:
     def commits(self) -> tuple[Instant, ...]:
         """Completed commits in the order of `key`."""
         done = (i for i in self.instants if i.completed and i.action in COMMIT_ACTIONS)
+        return tuple(sorted(done, key=self.key))
+
+    @property
+    def undoings(self) -> tuple[Instant, ...]:
+        """Completed rollbacks and restores in the order of `key`."""
+        done = (i for i in self.instants if i.completed and i.action in (ROLLBACK, RESTORE))
         return tuple(sorted(done, key=self.key))
 
     @property

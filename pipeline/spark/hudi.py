@@ -1,9 +1,11 @@
 """Changed rows of Hudi tables as a Spark DataFrame, and how a session comes to know Hudi.
 
-The plan is made by `pipeline.incremental` from the timeline; Spark only opens the files it
-names. Slices with logs are merged by hudi-rs where the executors run.
+The plan is made by `pipeline.incremental` from the timeline. What is small is read right here and
+handed to Spark as rows, because a job costs more than such a change; of what is not, Spark opens
+the files that the plan names, and slices with logs are merged by hudi-rs where the executors run.
 """
 
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
@@ -14,7 +16,7 @@ from pyspark.rdd import PythonEvalType
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 from pyspark.sql.udf import UserDefinedFunction
 
 from pipeline.copy.endpoints import ANY
@@ -26,8 +28,17 @@ from pipeline.incremental.errors import (
 )
 from pipeline.incremental.plan import Plan, RowFilter, plan
 from pipeline.incremental.read import COMMIT_TIME, check_readable, merge_slice, schema_of
+from pipeline.incremental.read import changed_rows as rows_of
 from pipeline.incremental.storage import FileStatus, LocalStorage, Storage
 from pipeline.incremental.table import open_table
+
+SMALL = 16 << 20  # bytes of files; more are read by tasks
+_PLAIN = frozenset(
+    {
+        pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(),
+        pa.string(), pa.binary(), pa.date32(), pa.timestamp("us", "UTC"),
+    }
+)  # fmt: skip
 
 BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 
@@ -53,6 +64,34 @@ def read(spark: SparkSession, table: str, since: str, until: str | None = None) 
 def changed_rows(spark: SparkSession, planned: Plan) -> DataFrame:
     """The rows of a plan. Only files of the plan are opened; no folder is listed."""
     check_readable(planned)
+    if planned.bytes <= SMALL and isinstance(planned.table.storage, LocalStorage):
+        rows = rows_of(planned)
+        if all(_is_plain(kind) for kind in rows.schema.types):
+            return _local_rows(spark, rows)
+    return _rows_of_tasks(spark, planned)
+
+
+def _local_rows(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """A DataFrame that needs no job to be collected."""
+    with tempfile.NamedTemporaryFile(suffix=".arrow") as file:
+        with pa.ipc.new_stream(file, rows.schema) as stream:
+            stream.write_table(rows)
+        file.flush()
+        jvm: Any = spark._jvm
+        batches = jvm.PythonSQLUtils.readArrowStreamFromFile(file.name)
+        text = _spark_schema(rows.schema).json()
+        frame = jvm.PythonSQLUtils.toDataFrame(batches, text, spark._jsparkSession)
+    return DataFrame(frame, spark)
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether Spark reads the type from Arrow as it does from Parquet."""
+    if pa.types.is_list(kind) or pa.types.is_struct(kind) or pa.types.is_map(kind):
+        return all(_is_plain(kind.field(n).type) for n in range(kind.num_fields))
+    return kind in _PLAIN or pa.types.is_decimal128(kind)
+
+
+def _rows_of_tasks(spark: SparkSession, planned: Plan) -> DataFrame:
     bases = [part.base for part in planned.slices if part.base and not part.logs]
     frames = []
     if bases:
@@ -108,7 +147,9 @@ def _merged(spark: SparkSession, planned: Plan) -> DataFrame:
 
 
 def _spark_schema(schema: pa.Schema) -> StructType:
-    return from_arrow_schema(schema, prefer_timestamp_ntz=False)
+    """All columns may be null, as in what Spark reads from files."""
+    fields = from_arrow_schema(schema, prefer_timestamp_ntz=False)
+    return StructType([StructField(field.name, field.dataType, True) for field in fields])
 
 
 def storage_for(spark: SparkSession, path: str) -> Storage:

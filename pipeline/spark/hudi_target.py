@@ -18,8 +18,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.incremental import folder
 from pipeline.incremental.errors import StorageFault, TargetMismatch
-from pipeline.incremental.plan import plan, snapshot
-from pipeline.incremental.pull import Mode, Pulled, check_mark, pull, reload_reason, report
+from pipeline.incremental.pull import Mode, Pulled, next_step, pull, report
 from pipeline.incremental.storage import local_path
 from pipeline.incremental.table import HOODIE, Table, find_base, open_table
 from pipeline.spark.hudi import (
@@ -31,7 +30,6 @@ from pipeline.spark.hudi import (
 )
 from pipeline.spark.session import open_session
 
-_PREFIX = "causeway."
 _OPERATION = {Mode.APPEND: "insert", Mode.MERGE: "upsert"}
 
 
@@ -96,45 +94,37 @@ def _into_hudi(
     spark: SparkSession, table: Table, target: str, mode: Mode, since: str, until: str | None
 ) -> Pulled:
     before = last_mark(open_table(target, storage_for(spark, target)))
-    check_mark(before, table, mode, target)
-    planned = plan(table, before.bookmark if before else since, until)
-    if planned.empty:
-        return report(planned, 0)
-    reload = reload_reason(planned, mode, first=before is None)
-    if reload:
-        planned = snapshot(table)
-    mark = folder.Mark(table.base, mode.value, planned.bookmark)
-    rows = changed_rows(spark, planned)
+    step = next_step(table, before, mode, since, until, target)
+    if step.nothing:
+        return report(step, 0)
+    rows = changed_rows(spark, step.reads)
     rows = rows.drop(*(c for c in rows.columns if c.startswith("_hoodie_"))).persist()
     try:
         count = rows.count()
         options = {
             "hoodie.datasource.write.operation": (
-                "insert_overwrite_table" if reload else _OPERATION[mode]
+                "insert_overwrite_table" if step.reload else _OPERATION[mode]
             ),
-            "hoodie.datasource.write.commitmeta.key.prefix": _PREFIX,
+            "hoodie.datasource.write.commitmeta.key.prefix": folder.PREFIX,
             "hoodie.merge.allow.duplicate.on.inserts": "true",
-            f"{_PREFIX}source": mark.source,
-            f"{_PREFIX}mode": mark.mode,
-            f"{_PREFIX}bookmark": mark.bookmark,
+            **step.mark.texts(),
         }
         rows.write.format("hudi").options(**options).mode("append").save(target)
     except (PySparkException, Py4JError) as fault:
         raise StorageFault(f"cannot write {target}: {fault}") from fault
     finally:
         rows.unpersist()
-    if last_mark(open_table(target, storage_for(spark, target))) != mark:
+    if last_mark(open_table(target, storage_for(spark, target))) != step.mark:
         raise StorageFault(f"{target}: the commit did not take place.")
-    return report(planned, count, reload)
+    return report(step, count)
 
 
 def last_mark(target: Table) -> folder.Mark | None:
     """The mark in the newest commit of a Hudi target that has one."""
     for commit in reversed(target.timeline.commits):
-        extra = target.commit(commit).extra
-        values = [extra.get(f"{_PREFIX}{name}") for name in ("source", "mode", "bookmark")]
-        if all(values):
-            return folder.Mark(*(str(v) for v in values))
+        mark = folder.Mark.of_texts(target.commit(commit).extra)
+        if mark is not None:
+            return mark
     if target.timeline.commits:
         raise TargetMismatch(f"{target.base} has rows, but no commit by a pull.")
     return None

@@ -117,11 +117,16 @@ class _Answers:
             reader = reader.option("hoodie.datasource.read.end.instanttime", until)
         return _rows(reader.load(base))
 
-    def changed(self, base: str, since: str, until: str | None) -> list[Row]:
-        """Ours."""
-        from pipeline.spark.hudi import read
+    def changed(self, base: str, since: str, until: str | None, by_tasks: bool) -> list[Row]:
+        """Ours: read by the driver as small changes are, or by tasks."""
+        from pipeline.spark import hudi
 
-        return _rows(read(self.spark, base, since, until))
+        kept = hudi.SMALL
+        hudi.SMALL = -1 if by_tasks else kept
+        try:
+            return _rows(hudi.read(self.spark, base, since, until))
+        finally:
+            hudi.SMALL = kept
 
     def snapshot(self, base: str) -> list[Row]:
         return _rows(self.spark.read.format("hudi").load(base))
@@ -132,6 +137,25 @@ class _Answers:
     def write(self, base: str, rows: list[Any], schema: str, options: dict[str, str]) -> None:
         frame = self.spark.createDataFrame([tuple(row) for row in rows], schema).coalesce(1)
         frame.write.format("hudi").options(**options).mode("append").save(base)
+
+    def undo(self, base: str, options: dict[str, str], to: str, last: str, restore: bool) -> None:
+        """Rolls the commit `last` back, or restores the table as of the commit `to`."""
+        jvm = self.spark._jvm
+        settings = jvm.java.util.HashMap()
+        for key, value in (options | {"hoodie.write.auto.upgrade": "false"}).items():
+            settings.put(key, value)
+        builder = jvm.org.apache.hudi.config.HoodieWriteConfig.newBuilder()
+        config = builder.withPath(base).withProps(settings).build()
+        context = jvm.org.apache.hudi.client.common.HoodieSparkEngineContext(self.spark._jsc)
+        client = jvm.org.apache.hudi.client.SparkRDDWriteClient(context, config)
+        try:
+            if restore:
+                client.savepoint(to, "test", "test")
+                client.restoreToSavepoint(to)
+            else:
+                client.rollback(last)
+        finally:
+            client.close()
 
     def pull(self, source: str, target: str, mode: str) -> dict[str, Any]:
         import dataclasses

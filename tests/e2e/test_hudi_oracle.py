@@ -6,12 +6,14 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.incremental.archive import open_for_changes
 from pipeline.incremental.errors import BadRange
 from pipeline.incremental.listing import list_status
 from pipeline.incremental.plan import plan
+from pipeline.incremental.pull import Mode, pull
 from pipeline.incremental.read import changed_rows
 from pipeline.incremental.storage import LocalStorage
 from pipeline.incremental.table import Table
@@ -109,7 +111,11 @@ def check_changes(spark: HudiSpark, table: Table, most: int) -> int:
         else:
             assert ours == only_keys(theirs), (since, until)
         if since == "000":
-            assert spark("changed", base=table.base, since="0", until=until) == theirs
+            for by_tasks in (False, True):
+                ours_too = spark(
+                    "changed", base=table.base, since="0", until=until, by_tasks=by_tasks
+                )
+                assert ours_too == theirs, by_tasks
     return len(chosen)
 
 
@@ -128,16 +134,29 @@ def test_real_table(spark: HudiSpark, archive: Path, tmp_path: Path) -> None:
         assert check_changes(spark, table, most=2) >= 2
 
 
+SCHEMA = "id int, p string, ts long, v string"
+PLAIN = {
+    "hoodie.datasource.write.recordkey.field": "id",
+    "hoodie.datasource.write.precombine.field": "ts",
+    "hoodie.datasource.write.partitionpath.field": "p",
+    "hoodie.metadata.enable": "false",
+    "hoodie.embed.timeline.server": "false",
+    "hoodie.write.markers.type": "DIRECT",
+    **{
+        f"hoodie.{step}.shuffle.parallelism": "1"
+        for step in ("upsert", "insert", "bulkinsert", "delete")
+    },
+}
+
+
 def history(spark: HudiSpark, base: str, seed: int) -> None:
     """A random history by Hudi's own writer: few rows, many kinds of commits."""
     dice = random.Random(seed)
     merge_on_read, parted = seed % 2 == 1, dice.random() < 0.75
-    options = {
+    options = PLAIN | {
         "hoodie.table.name": f"t{seed}",
         "hoodie.datasource.write.table.type": "MERGE_ON_READ" if merge_on_read else "COPY_ON_WRITE",
         "hoodie.write.table.version": ("6", "8", "9")[seed % 3],
-        "hoodie.datasource.write.recordkey.field": "id",
-        "hoodie.datasource.write.precombine.field": "ts",
         "hoodie.datasource.write.partitionpath.field": "p" if parted else "",
         "hoodie.datasource.write.keygenerator.class": "org.apache.hudi.keygen."
         + ("SimpleKeyGenerator" if parted else "NonpartitionedKeyGenerator"),
@@ -145,12 +164,6 @@ def history(spark: HudiSpark, base: str, seed: int) -> None:
         "hoodie.metadata.enable": dice.choice(["true", "false", "false"]),
         "hoodie.clean.commits.retained": dice.choice(["1", "10"]),
         "hoodie.parquet.small.file.limit": dice.choice(["0", "104857600"]),
-        "hoodie.embed.timeline.server": "false",
-        "hoodie.write.markers.type": "DIRECT",
-        **{
-            f"hoodie.{step}.shuffle.parallelism": "1"
-            for step in ("upsert", "insert", "bulkinsert", "delete")
-        },
     }
     if merge_on_read:
         options |= {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "3"}
@@ -168,7 +181,7 @@ def history(spark: HudiSpark, base: str, seed: int) -> None:
             for i in dice.sample(range(12), dice.randint(1, 5))
         ]
         spark(
-            "write", base=base, rows=rows, schema="id int, p string, ts long, v string",
+            "write", base=base, rows=rows, schema=SCHEMA,
             options=options | {"hoodie.datasource.write.operation": operation},
         )  # fmt: skip
 
@@ -189,3 +202,66 @@ def test_random_history(spark: HudiSpark, tmp_path: Path, seed: int) -> None:
         assert rows is not None
         wanted = [row for row in snapshot if row[0].partition("=")[2] in rows]
         assert as_text(table, since, None) == wanted, since
+
+
+@pytest.mark.parametrize("version", ["6", "8", "9"])
+def test_an_archived_past_is_scanned_in_full(
+    spark: HudiSpark, tmp_path: Path, version: str
+) -> None:
+    base = str(tmp_path / "table")
+    options = PLAIN | {
+        "hoodie.table.name": "old", "hoodie.write.table.version": version,
+        "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3",
+        "hoodie.clean.commits.retained": "1", "hoodie.parquet.small.file.limit": "0",
+    }  # fmt: skip
+    for step in range(1, 8):
+        rows = [(step, "p", step, f"v{step}"), (step + 100, "q", step, f"v{step}")]
+        spark("write", base=base, rows=rows, schema=SCHEMA, options=options)
+    table = open_for_changes(base, LocalStorage())
+    snapshot = only_keys(spark("snapshot", base=base))
+    times = sorted({row[0].partition("=")[2] for row in snapshot})
+    assert len(times) == 7
+    active = {i.requested for i in table.timeline.commits}
+    assert len(active) < 7
+    starts = (
+        ["0", *times[:3]] if version == "6" else ["0", *sorted((table.archived or {}).values())]
+    )
+    for number, since in enumerate(starts):
+        planned = plan(table, since)
+        assert planned.fallback is None if number == 7 - len(active) else planned.fallback
+        assert as_text(table, since, None) == [
+            row for row in snapshot if row[0][-17:] in times[number:]
+        ]
+
+
+@pytest.mark.parametrize("restore", [False, True], ids=["rollback", "restore"])
+@pytest.mark.parametrize("version", ["6", "9"])
+def test_what_hudi_undoes_is_noticed(
+    spark: HudiSpark, tmp_path: Path, version: str, restore: bool
+) -> None:
+    """A completed commit that was pulled and then rolled back, or restored away."""
+    base = str(tmp_path / "table")
+    options = PLAIN | {"hoodie.table.name": "undone", "hoodie.write.table.version": version}
+    for step in range(1, 4):
+        rows = [(i, "p", step, f"v{step}") for i in range(step + 1)]
+        spark("write", base=base, rows=rows, schema=SCHEMA, options=options)
+    before = open_for_changes(base, LocalStorage())
+    instants = [i.requested for i in before.timeline.commits]
+    mirror = tmp_path / "mirror"
+    pull(before, mirror, Mode.MERGE)
+    spark("undo", base=base, options=options, to=instants[1], last=instants[2], restore=restore)
+    after = open_for_changes(base, LocalStorage())
+    assert [i.requested for i in after.timeline.commits] == instants[:2]
+    seen = before.timeline.key(before.timeline.commits[-1])
+    planned = plan(after, seen)
+    assert planned.fallback == f"{instants[2]} was undone after {seen}"
+    done = pull(after, mirror, Mode.MERGE)
+    assert done.reloaded == f"{instants[2]} undone at the source"
+    held = pq.read_table(mirror / "data.parquet").select(["id", "v"]).to_pylist()
+    theirs = [
+        {cell.split("=")[0]: cell.split("=", 1)[1] for cell in row}
+        for row in spark("snapshot", base=base)
+    ]
+    assert sorted((str(r["id"]), r["v"]) for r in held) == sorted((r["id"], r["v"]) for r in theirs)
+    spark("write", base=base, rows=[(9, "p", 9, "v9")], schema=SCHEMA, options=options)
+    assert pull(open_for_changes(base, LocalStorage()), mirror, Mode.MERGE).reloaded is None

@@ -115,6 +115,19 @@ class FakeTable:
         name = f"{instant}_{completion or str(int(instant) + 1).zfill(len(instant))}.{action}"
         (self.timeline / name).write_bytes(out.getvalue())
 
+    def undo(self, instant: str, names: Iterable[str], action: str = "rollback") -> None:
+        """Completed commits go, and what says so comes."""
+        for name in names:
+            for gone in (*self.timeline.glob(f"{name}*commit"), *self.base.glob(f"*/*_{name}.*")):
+                gone.unlink()
+        field = {"rollback": "commitsRollback", "restore": "instantsToRollback"}[action]
+        items = {"name": field, "type": {"type": "array", "items": "string"}}
+        schema = {"type": "record", "name": "HoodieUndone", "fields": [items]}
+        out = io.BytesIO()
+        fastavro.writer(out, fastavro.parse_schema(schema), [{field: list(names)}])
+        completion = f"_{int(instant) + 1}" if self.layout == 2 else ""
+        (self.timeline / f"{instant}{completion}.{action}").write_bytes(out.getvalue())
+
 
 @pytest.fixture
 def fake_table(tmp_path: Path) -> Callable[..., FakeTable]:
@@ -153,6 +166,11 @@ class RowTable(FakeTable):
         )
         data = pa.Table.from_pylist(list(self.rows.values()), schema=schema)
         pq.write_table(data, self.base / "p" / f"f_1-0-1_{instant}.parquet")
+
+    def back_to(self, instant: int, rows: Mapping[str, int], undone: Iterable[int]) -> None:
+        """Undoes commits; `rows` are what the table had before them."""
+        self.undo(str(instant), [str(each) for each in undone])
+        self.rows = {key: self.rows[key] | {"value": value} for key, value in rows.items()}
 
     @property
     def state(self) -> dict[str, int]:

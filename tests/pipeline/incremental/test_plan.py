@@ -234,3 +234,44 @@ def test_ranges_and_commits_that_mean_nothing_are_refused(fake_table):
     (table.timeline / "200_201.commit").write_bytes(b"Obj\x01garbage")
     with pytest.raises(DamagedTimeline, match=r"200_201\.commit"):
         plan(opened(table), "0")
+
+
+@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("action", ["rollback", "restore"])
+def test_what_was_seen_and_undone_since_needs_a_full_scan(fake_table, version, action):
+    table = fake_table(version=version)
+    table.commit("100", [("p", "a")])
+    table.commit("200", [("q", "b")])
+    seen = plan(opened(table), "0").bookmark
+    table.undo("300", ["200"], action)
+    planned = plan(opened(table), seen)
+    assert planned.fallback == f"200 was undone after {seen}"
+    assert (planned.undone, planned.removes_rows, planned.empty) == (True, True, False)
+    assert "200" not in planned.rows
+    assert plan(opened(table), planned.bookmark).empty, "said once"
+    table.commit("400", [("p", "a")])
+    later = plan(opened(table), planned.bookmark)
+    assert (later.fallback, later.partitions) == (None, ("p",))
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_what_was_undone_before_anyone_saw_it_costs_nothing(fake_table, version):
+    """A writer that failed, and rolled back before it went on."""
+    table = fake_table(version=version)
+    table.commit("100", [("p", "a")])
+    seen = plan(opened(table), "0").bookmark
+    table.undo("300", ["200"])
+    assert plan(opened(table), seen).empty
+    table.commit("400", [("q", "b")])
+    assert plan(opened(table), seen).fallback is None
+    assert plan(opened(table), "0").fallback is None
+
+
+def test_an_undoing_behind_a_running_commit_does_not_carry_the_bookmark_past_it(fake_table):
+    table = fake_table(version=6)
+    table.commit("100", [("p", "a")])
+    table.commit("200", [("p", "a")])
+    table.commit("250", [("q", "b")], state="inflight")
+    table.undo("300", ["200"])
+    planned = plan(opened(table), "200")
+    assert (planned.bookmark, planned.undone, planned.empty) == ("200", True, False)

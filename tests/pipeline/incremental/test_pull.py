@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.incremental import folder
-from pipeline.incremental.errors import MissingKey, PullRunning, TargetMismatch
+from pipeline.incremental.errors import MissingKey, PullRunning, TargetMismatch, Undone
 from pipeline.incremental.pull import DEFAULT_KEY, Mode, pull
 from pipeline.incremental.storage import LocalStorage
 from pipeline.incremental.table import open_table
@@ -171,3 +171,48 @@ def test_killed_at_any_step_and_run_again(row_table, tmp_path, mode, step, when,
 
 def test_the_default_key_is_the_record_key_within_its_partition():
     assert DEFAULT_KEY == ("_hoodie_partition_path", "_hoodie_record_key")
+
+
+def test_a_mirror_is_loaded_anew_when_what_it_has_was_undone(row_table, tmp_path):
+    row_table.write(100, {"a": 1, "b": 1})
+    row_table.write(200, {"b": 2})
+    pulled(row_table, tmp_path / "mirror", Mode.MERGE)
+    row_table.back_to(300, {"a": 1, "b": 1}, undone=[200])
+    done = pulled(row_table, tmp_path / "mirror", Mode.MERGE)
+    assert done.reloaded == "200 undone at the source"
+    assert log(tmp_path / "mirror") == [("100", "a", 1), ("100", "b", 1)]
+    assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded is None
+    row_table.write(400, {"b": 4})
+    assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded is None
+
+
+def test_an_undoing_that_left_the_timeline_is_noticed_all_the_same(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"a": 2})
+    pulled(row_table, tmp_path / "mirror", Mode.MERGE)
+    row_table.back_to(300, {"a": 1}, undone=[200])
+    next(row_table.timeline.glob("300*.rollback")).unlink()
+    assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded == "200 undone at the source"
+
+
+def test_a_log_that_has_rows_of_what_was_undone_is_refused(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"a": 2})
+    pulled(row_table, tmp_path / "log", Mode.APPEND)
+    row_table.back_to(300, {"a": 1}, undone=[200])
+    for _ in range(2):
+        with pytest.raises(Undone, match="rows of 200"):
+            pulled(row_table, tmp_path / "log", Mode.APPEND)
+    assert log(tmp_path / "log") == [("200", "a", 2)]
+
+
+def test_a_log_goes_on_when_what_was_undone_had_never_been_pulled(row_table, tmp_path):
+    """Another writer's, that had not completed when it was rolled back."""
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"b": 2})
+    pulled(row_table, tmp_path / "log", Mode.APPEND)
+    row_table.undo("300", ["150"])
+    row_table.write(400, {"c": 4})
+    done = pulled(row_table, tmp_path / "log", Mode.APPEND)
+    assert done.fallback == "150 was undone after 201"
+    assert log(tmp_path / "log") == [("100", "a", 1), ("200", "b", 2), ("400", "c", 4)]

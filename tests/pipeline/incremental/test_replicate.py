@@ -197,6 +197,18 @@ def test_the_metadata_table_is_left_behind(fake_table, tmp_path):
     assert opened.name == "trips"
 
 
+def test_a_table_that_was_upgraded_since_is_out_of_step(fake_table, tmp_path):
+    """Its old commits are not where readers of the new version look."""
+    table = fake_table(version=6)
+    table.commit("100", [("p", "a")])
+    replicate(table, tmp_path / "replica", LocalFiles())
+    shutil.rmtree(table.base)
+    newer = fake_table(version=9)
+    newer.commit("100", [("p", "a")])
+    with pytest.raises(OutOfStep, match="upgraded"):
+        replicate(newer, tmp_path / "replica", LocalFiles())
+
+
 def test_a_replica_with_commits_of_its_own_is_refused(fake_table, tmp_path):
     table = fake_table(version=9)
     table.commit("100", [("p", "a")])
