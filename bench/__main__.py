@@ -3,7 +3,7 @@
     python -m bench [--rounds N] [--partitions N]
 
 Each figure is paired with the same call made directly, by turns. The other benches have a module
-each: bench.copy, bench.copy_metadata, bench.incremental.
+each: bench.routing, bench.copy, bench.copy_metadata, bench.incremental.
 """
 
 import argparse
