@@ -174,7 +174,9 @@ def _run_params(args: argparse.Namespace, store: Store) -> int:
         nominal = calendar.floor(args.start)
         if nominal is None or nominal >= cluster.validity.end:
             continue
-        found = parameters_of(entity, cluster.name, book.world, nominal, args.user)
+        known = store.instances(entity.key, nominal, nominal + timedelta(minutes=1))
+        print_ = next((e.fingerprint for e in known if e.key.schedule.cluster == cluster.name), "")
+        found = parameters_of(entity, cluster.name, book.world, nominal, args.user, print_=print_)
         for name, value in sorted(found.items()):
             print(f"{name}={value}")
         return 0

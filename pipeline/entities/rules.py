@@ -11,7 +11,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from pipeline.entities.errors import BadExpression, Problem
-from pipeline.entities.expression import At, Expression
+from pipeline.entities.expression import At, Expression, Future, Latest
 from pipeline.entities.model import (
     Cluster,
     Engine,
@@ -306,12 +306,20 @@ def unsupported(entity: Entity, engines: Callable[[Engine], str | None]) -> Iter
         if reason_not := engines(entity.workflow.engine):
             yield Problem(entity.workflow.line, "workflow", reason_not)
         for used in entity.inputs:
-            yield from _not_counted(used.line, "input", used.start, used.end)
+            if reason_not := _count_fault(used.start, used.end):
+                yield Problem(used.line, "input", reason_not)
         for written in entity.outputs:
-            yield from _not_counted(written.line, "output", written.instance)
+            if not isinstance(written.instance, At):
+                reason = f"{written.instance.text} counts instances: an output has to name one"
+                yield Problem(written.line, "output", reason)
 
 
-def _not_counted(line: int, element: str, *expressions: Expression) -> Iterator[Problem]:
-    for each in expressions:
-        if not isinstance(each, At):
-            yield Problem(line, element, f"{each.text} counts instances, which is not run here")
+def _count_fault(start: Expression, end: Expression) -> str:
+    """Both ends are times, or both count in one direction, the first not beyond the last."""
+    if type(start) is not type(end):
+        return f"from {start.text} to {end.text}: both are to be times, or to count alike"
+    if isinstance(start, Latest) and isinstance(end, Latest) and start.back > end.back:
+        return f"{start.text} is after {end.text}"
+    if isinstance(start, Future) and isinstance(end, Future) and start.ahead > end.ahead:
+        return f"{start.text} is after {end.text}"
+    return ""

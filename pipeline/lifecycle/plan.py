@@ -5,13 +5,13 @@ Each answers with the instance as it shall be, so that a step is a row to write 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from pipeline.entities.calendar import format_time
 from pipeline.entities.model import Order
+from pipeline.lifecycle.inputs import Seen, fingerprint
 from pipeline.lifecycle.instance import Action, Instance
 from pipeline.lifecycle.schedule import Need, Schedule
 from pipeline.lifecycle.states import Event, State, after
@@ -229,29 +229,6 @@ def rerun(instance: Instance, now: datetime) -> Change:
         detail="",
     )
     return replace(change, after=fresh)
-
-
-Seen = Mapping[Need, str | None]
-"""What each need's data looks like; None when it is not there."""
-
-
-def fingerprint(needs: tuple[Need, ...], seen: Seen) -> str | None:
-    """By input name what the data looks like; None when something needed is missing."""
-    found: dict[str, list[str]] = {}
-    for need in needs:
-        look = seen.get(need)
-        if look is None and not need.optional:
-            return None
-        found.setdefault(need.name, []).append(look or "")
-    return json.dumps({name: "|".join(looks) for name, looks in found.items()}, sort_keys=True)
-
-
-def missing(needs: tuple[Need, ...], seen: Seen) -> str:
-    """The first input that is not there, for people."""
-    for need in needs:
-        if seen.get(need) is None and not need.optional:
-            return f"{need.name}: feed {need.feed} {format_time(need.time)} on {need.cluster}"
-    return ""
 
 
 def after_look(schedule: Schedule, look: Look, seen: Seen, now: datetime) -> Change | None:

@@ -1,12 +1,14 @@
 """From entities to schedules: what is to be done where, when, and from which data. Pure."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from conf.names import ClusterName
 from pipeline.entities.calendar import Calendar, Frequency, Unit
-from pipeline.entities.expression import At
+from pipeline.entities.expression import At, Future, Latest
 from pipeline.entities.model import (
     Feed,
     FeedCluster,
@@ -24,6 +26,8 @@ from pipeline.entities.model import (
 from pipeline.lifecycle.instance import Action, InstanceKey, ScheduleKey
 
 MAX_WINDOW = 10_000
+MAX_CANDIDATES = 1000  # instances among which `latest` and `future` count
+_MINUTE = timedelta(minutes=1)
 _LEAST_TIMEOUT = timedelta(minutes=30)
 _FEED_RETRIES = 3
 _FEED_DELAY = timedelta(minutes=10)
@@ -31,8 +35,18 @@ _FEED_LATE_DELAY = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """Of the instances that exist, in the order of their needs, those in `[start, stop)`."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
 class Need:
-    """Data of one feed instance: `storage` on `cluster` at `time`, for the input `name`."""
+    """Data of one feed instance: `storage` on `cluster` at `time`, for the input `name`. With a
+    `span` it is a candidate: inputs.py says which of them are read.
+    """
 
     name: str
     feed: str
@@ -41,6 +55,7 @@ class Need:
     time: datetime
     flag: str | None = None
     optional: bool = False
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,25 +277,33 @@ def _time(expression: object, nominal: datetime) -> datetime:
 def inputs_of(
     process: Process, cluster: str, feeds: Callable[[str], Feed | None], nominal: datetime
 ) -> Iterator[Need]:
-    """Every feed instance that the process reads at `nominal`; both ends are inclusive."""
+    """Every feed instance that the process reads, or may read, at `nominal`; both ends are
+    inclusive.
+    """
     for each in process.inputs:
         feed, place = _placed(feeds, each, cluster)
-        calendar = feed.calendar_on(place)
-        first = calendar.floor(_time(each.start, nominal))
-        last = _time(each.end, nominal)
-        for count, time in enumerate(
-            calendar.between(first or calendar.start, last + timedelta(minutes=1))
-        ):
-            if count >= MAX_WINDOW:
-                break
-            need = _need(feed, place, each.name, time)
-            yield _optional(need) if each.optional else need
+        times, span = _wanted(each, feed.calendar_on(place), place, nominal)
+        for time in times:
+            yield replace(_need(feed, place, each.name, time), optional=each.optional, span=span)
 
 
-def _optional(need: Need) -> Need:
-    return Need(
-        need.name, need.feed, need.cluster, need.storage, need.time, need.flag, optional=True
-    )
+def _wanted(
+    used: Input, calendar: Calendar, place: FeedCluster, nominal: datetime
+) -> tuple[Iterable[datetime], Span | None]:
+    """The times of the instances that an input means; candidates, best first, where it counts."""
+    start, end = used.start, used.end
+    here = calendar.floor(nominal) or calendar.start
+    if isinstance(start, Latest) and isinstance(end, Latest):
+        oldest = nominal - place.retention.length
+        found = deque(calendar.between(oldest, here + _MINUTE), maxlen=MAX_CANDIDATES)
+        return reversed(found), Span(-end.back, 1 - start.back)
+    if isinstance(start, Future) and isinstance(end, Future):
+        ahead = calendar.between(here, place.validity.end)
+        limit = min(max(start.limit, end.limit), MAX_CANDIDATES)
+        return islice(ahead, limit), Span(start.ahead, 1 + end.ahead)
+    first = calendar.floor(_time(start, nominal)) or calendar.start
+    last = _time(end, nominal)
+    return islice(calendar.between(first, last + _MINUTE), MAX_WINDOW), None
 
 
 def outputs_of(

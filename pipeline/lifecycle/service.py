@@ -20,6 +20,7 @@ from pipeline.entities.calendar import format_time
 from pipeline.entities.model import Entity, EntityKey, Order
 from pipeline.lifecycle.clock import Clock
 from pipeline.lifecycle.errors import ActionFailed, LeaseLost, StoreUnavailable
+from pipeline.lifecycle.inputs import Seen, fingerprint, missing
 from pipeline.lifecycle.instance import Action, Instance, InstanceKey
 from pipeline.lifecycle.plan import (
     Change,
@@ -28,13 +29,10 @@ from pipeline.lifecycle.plan import (
     Look,
     Outcome,
     Run,
-    Seen,
     Situation,
     Succeeded,
     after_look,
     after_run,
-    fingerprint,
-    missing,
     plan,
     recover,
 )

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from pipeline.entities.calendar import format_time
 from pipeline.entities.model import Engine, Paths, Process, Table
+from pipeline.lifecycle.inputs import read
 from pipeline.lifecycle.schedule import Need, inputs_of, outputs_of
 from pipeline.lifecycle.tables import path_at
 from pipeline.lifecycle.work import World
@@ -25,9 +26,12 @@ def parameters_of(
     nominal: datetime,
     user: str,
     run: int = 0,
+    print_: str = "",
 ) -> dict[str, str]:
-    """Every parameter of the process's instance at `nominal` on `cluster`, by name."""
-    inputs = _by_name(inputs_of(process, cluster, world.feed, nominal))
+    """Every parameter of the process's instance at `nominal` on `cluster`, by name. Inputs that
+    count have none until its fingerprint says what they found.
+    """
+    inputs = _by_name(read(inputs_of(process, cluster, world.feed, nominal), print_))
     outputs = _by_name(outputs_of(process, cluster, world.feed, nominal))
     found = dict(process.properties)
     found.update(_common(process, cluster, nominal, user, run))

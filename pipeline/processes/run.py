@@ -17,8 +17,10 @@ def run_process(task: Task, ticket: Ticket, programs: Programs) -> str:
     process, cluster = _late_or_usual(task), task.world.cluster(task.schedule.key.cluster)
     if cluster is None:
         raise CannotRun(f"cluster {task.schedule.key.cluster} is not there any more")
-    nominal, run = task.instance.nominal, task.instance.run
-    values = parameters_of(process, cluster.name, task.world, nominal, task.owner, run)
+    at = task.instance
+    values = parameters_of(
+        process, cluster.name, task.world, at.nominal, task.owner, at.run, at.fingerprint
+    )
     match process.workflow.engine:
         case Engine.HIVE:
             script = read_script(process.workflow.path)

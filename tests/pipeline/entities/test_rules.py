@@ -199,3 +199,23 @@ def test_what_cannot_run_here_is_said_at_schedule_time() -> None:
     found = list(rules.unsupported(pig, engines))
     assert [each.element for each in found] == ["workflow", "input"]
     assert list(rules.unsupported(read(FEED), engines)) == []
+
+
+def test_counting_inputs_have_two_ends_of_one_kind() -> None:
+    def refused(start: str, end: str) -> list[str]:
+        ends = ('start="now(-1,0)" end="now(0,0)"', f'start="{start}" end="{end}"')
+        found = rules.unsupported(read(PROCESS, ends), lambda _: None)
+        return [each.reason for each in found]
+
+    assert refused("latest(-3)", "latest(0)") == []
+    assert refused("future(0,5)", "future(2,5)") == []
+    assert refused("latest(0)", "latest(-1)") == ["latest(0) is after latest(-1)"]
+    assert refused("future(1,5)", "future(0,5)") == ["future(1,5) is after future(0,5)"]
+    for start, end in (("latest(0)", "now(0,0)"), ("latest(0)", "future(0,1)")):
+        assert "both are to be times, or to count alike" in refused(start, end)[0]
+
+
+def test_an_output_names_one_instance() -> None:
+    output = read(PROCESS, ('instance="now(0,0)"', 'instance="latest(0)"'))
+    [found] = rules.unsupported(output, lambda _: None)
+    assert (found.element, "counts instances" in found.reason) == ("output", True)
