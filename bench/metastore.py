@@ -209,7 +209,11 @@ def views(
 ) -> Iterator[dict[str, Endpoint]]:
     """`causeway metastore serve` as a process of its own; addresses by cluster."""
     clusters = {
-        name: {"FileSystem": each.filesystem, "JobTracker": "127.0.0.1:1"}
+        name: {
+            "FileSystem": each.filesystem,
+            "JobTracker": "127.0.0.1:1",
+            "MetastoreView": "127.0.0.1:1",  # --ports says where
+        }
         for name, each in TOPOLOGY.items()
     }
     settings = {

@@ -102,6 +102,13 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
     if clusters and default not in clusters:
         what = f"{default!r} is not" if default else "missing; it has to be"
         raise BadSetting(f"{source}: {DEFAULT_CLUSTER}: {what} one of {', '.join(clusters)}.")
+    writers = read(SNAPSHOT_WRITERS, _choice(Writers), Writers.ANY)
+    unseen = ", ".join(name for name in clusters if name not in views)
+    if writers is Writers.VIEWS and (unseen or not clusters):
+        raise BadSetting(
+            f"{source}: {SNAPSHOT_WRITERS}: what changes through {unseen or 'no view'} is not told:"
+            f" each cluster needs its {_VIEW}."
+        )
     listen = Endpoint(read(BIND_HOST, str, "127.0.0.1"), read(PORT, _port, 10000))
     return Settings(
         topology=Topology(clusters, default, read(USE_DEFAULT, _flag, False)),
@@ -114,7 +121,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         snapshot_ttl=read(SNAPSHOT_TTL, _seconds, 60.0),
         snapshot_limit=read(SNAPSHOT_LIMIT, _positive, 10_000),
         metastore_timeout=read(METASTORE_TIMEOUT, _seconds, 20.0),
-        writers=read(SNAPSHOT_WRITERS, _choice(Writers), Writers.ANY),
+        writers=writers,
     )
 
 

@@ -139,6 +139,7 @@ def test_an_unused_feature_needs_nothing(tmp_path: Path) -> None:
         ("hive.server2.authentication", "KERBEROS", "not one of NONE, NOSASL"),
         ("router.coverage", "all", "not one of read, table"),
         ("snapshot.writers", "all", "not one of any, views"),
+        ("snapshot.writers", "views", "what changes through C1 is not told"),
         ("snapshot.ttl", "soon", "not a time"),
         ("snapshot.ttl", "0s", "not a time"),
         ("snapshot.limit", "0", "not a number above 0"),

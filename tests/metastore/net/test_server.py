@@ -346,6 +346,10 @@ class TestRefusals:
         "append_partition": named((LIST, strings(["9"]))),
         "delete_table_column_statistics": named((STRING, "a")),
         "drop_database": {1: (STRING, "default"), 2: (BOOL, 1), 3: (BOOL, 1)},
+        "add_index": {
+            1: (STRUCT, Struct({3: (STRING, "default"), 4: (STRING, "t")})),
+            2: (STRUCT, table({}).struct),
+        },
     }
 
     @pytest.mark.parametrize("method", CALLS)
