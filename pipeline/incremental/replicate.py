@@ -36,8 +36,8 @@ from pipeline.incremental.timeline import COMPACTION, LOG_COMPACTION, Instant
 _PROPERTIES = f"{HOODIE}/hoodie.properties"
 # Says of what table a directory is the replica: nothing is ever changed in any other.
 _ORIGIN = f"{HOODIE}/causeway.replica-of"
-# The metadata table is not carried: readers list instead. It is rebuilt by the next writer.
-_NOT_CARRIED = ("hoodie.table.metadata.partitions",)
+# The metadata table is not carried: readers list instead. Nor are logs of changed data.
+_NOT_CARRIED = ("hoodie.table.metadata.partitions", "hoodie.table.cdc.enabled")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from pipeline.incremental.metadata import FileGroup
 from pipeline.incremental.storage import FileStatus
 
 _BASE = re.compile(r"^([^._][^_]*)_([^_]*)_(\d+)(?:_hudiext)?\.(parquet|orc|hfile|lance)$")
+# Not those that end with `.cdc`: they hold what a commit changed, not rows of the table.
 _LOG = re.compile(r"^\.(.+?)_(\d+)\.log\.(\d+)(?:_([\d-]+))?$")
-# Change-data-capture logs hold what a commit changed, not rows of the table.
-CDC_SUFFIX = ".cdc"
 
 
 @dataclass(frozen=True, slots=True)

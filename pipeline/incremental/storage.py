@@ -6,7 +6,7 @@ number, so the count is part of the seam.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -42,10 +42,11 @@ class Storage(Protocol):
 
 
 class LocalStorage:
-    """Files of this machine; `file:` in front of a path is understood and kept."""
+    """Files of this machine; `file:` in front of a path is understood and kept. Every method
+    raises StorageFault for a path of another scheme."""
 
     def list(self, path: str) -> list[FileStatus]:
-        local = _local(path)
+        local = local_path(path)
         try:
             if not os.path.isdir(local):
                 return [_status(path, os.stat(local))]
@@ -58,7 +59,7 @@ class LocalStorage:
 
     def read(self, path: str) -> bytes:
         try:
-            with open(_local(path), "rb") as file:
+            with open(local_path(path), "rb") as file:
                 return file.read()
         except FileNotFoundError:
             raise MissingPath(f"{path} does not exist.") from None
@@ -66,7 +67,7 @@ class LocalStorage:
             raise StorageFault(f"cannot read {path}: {fault.strerror}.") from fault
 
     def exists(self, path: str) -> bool:
-        return os.path.exists(_local(path))
+        return os.path.exists(local_path(path))
 
 
 @dataclass(slots=True)
@@ -91,19 +92,12 @@ class Counted:
         return self.inner.exists(path)
 
 
-Lister = Callable[[str], Sequence[FileStatus]]
-
-
 def local_path(path: str) -> str:
     """The path for `open`. Raises StorageFault when it is not of this machine's file system."""
-    if "://" in path and not path.startswith("file://"):
-        raise StorageFault(f"{path} is not on a local file system.")
-    return _local(path)
-
-
-def _local(path: str) -> str:
     if path.startswith("file:"):
         return "/" + path[len("file:") :].lstrip("/")
+    if "://" in path:
+        raise StorageFault(f"{path} is not on a local file system.")
     return path
 
 

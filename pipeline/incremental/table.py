@@ -59,12 +59,6 @@ class Table:
         return tuple(name.partition(":")[0] for name in fields.split(",") if name)
 
     @property
-    def record_keys(self) -> tuple[str, ...]:
-        return tuple(
-            k for k in self.properties.get("hoodie.table.recordkey.fields", "").split(",") if k
-        )
-
-    @property
     def has_commit_times(self) -> bool:
         """Whether rows carry `_hoodie_commit_time`, without which no row tells its commit."""
         return self.properties.get("hoodie.populate.meta.fields", "true").lower() != "false"

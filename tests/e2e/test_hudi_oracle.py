@@ -3,21 +3,24 @@
 import os
 import random
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.copy.files import Effort
 from pipeline.incremental.archive import open_for_changes
-from pipeline.incremental.errors import BadRange
+from pipeline.incremental.errors import BadRange, OutOfStep
 from pipeline.incremental.listing import list_status
 from pipeline.incremental.plan import plan
 from pipeline.incremental.pull import Mode, pull
 from pipeline.incremental.read import changed_rows
+from pipeline.incremental.replicate import plan_replication, run_replication
 from pipeline.incremental.storage import LocalStorage
 from pipeline.incremental.table import Table
 from tests.e2e.hudi_spark import HudiSpark
+from tests.pipeline.incremental.local_files import LocalFiles
 
 pytestmark = pytest.mark.e2e
 
@@ -149,7 +152,7 @@ PLAIN = {
 }
 
 
-def history(spark: HudiSpark, base: str, seed: int) -> None:
+def history(spark: HudiSpark, base: str, seed: int, after: Callable[[], None]) -> None:
     """A random history by Hudi's own writer: few rows, many kinds of commits."""
     dice = random.Random(seed)
     merge_on_read, parted = seed % 2 == 1, dice.random() < 0.75
@@ -184,17 +187,42 @@ def history(spark: HudiSpark, base: str, seed: int) -> None:
             "write", base=base, rows=rows, schema=SCHEMA,
             options=options | {"hoodie.datasource.write.operation": operation},
         )  # fmt: skip
+        if step % 2:
+            after()
+
+
+class Replica:
+    """Kept up to date with a table; made anew where it cannot follow."""
+
+    def __init__(self, base: str, folder: Path) -> None:
+        self.base, self.folder, self.number = base, folder, 0
+
+    @property
+    def path(self) -> str:
+        return str(self.folder / f"replica{self.number}")
+
+    def follow(self) -> None:
+        storage = LocalStorage()
+        source = open_for_changes(self.base, storage)
+        try:
+            planned = plan_replication(source, self.path, storage)
+        except OutOfStep:
+            self.number += 1
+            planned = plan_replication(source, self.path, storage)
+        run_replication(planned, LocalFiles(), Effort())
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_history(spark: HudiSpark, tmp_path: Path, seed: int) -> None:
     base = str(tmp_path / "table")
-    history(spark, base, seed)
+    replica = Replica(base, tmp_path)
+    history(spark, base, seed, replica.follow)
     table = open_for_changes(base, LocalStorage())
     check_listing(spark, table)
     check_changes(spark, table, most=3)
     # Whatever the plan, falling back or not, its rows are those of the table as it is.
     snapshot = only_keys(spark("snapshot", base=base))
+    assert only_keys(spark("snapshot", base=replica.path)) == snapshot
     starts = ["0", *(table.timeline.key(i) for i in table.timeline.commits)]
     starts += sorted((table.archived or {}).values())
     for since in starts:

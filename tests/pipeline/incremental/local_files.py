@@ -1,0 +1,47 @@
+"""Carries files on this machine, for replications without Spark."""
+
+import shutil
+from pathlib import Path
+
+from pipeline.copy.files import Effort, FileEntry, Listing, Order, Outcome, Verdict
+
+
+class LocalFiles:
+    """Carries on this machine; dies after `left` files."""
+
+    def __init__(self, left: int = 10_000):
+        self.left, self.sent = left, []
+
+    def carry(self, orders: list[Order], effort: Effort, progress=None) -> list[Outcome]:
+        return [self._one(order) for order in orders]
+
+    def _one(self, order):
+        target = Path(order.target) / order.entry.path
+        if target.exists() and target.stat().st_size == order.entry.length:
+            return Outcome(order, Verdict.KEPT, 0)
+        if self.left == 0:
+            return Outcome(order, Verdict.FAILED, 0, message="killed")
+        self.left -= 1
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(order.source) / order.entry.path, target)
+        self.sent.append(order.entry.path)
+        return Outcome(order, Verdict.SENT, order.entry.length)
+
+    def listings(self, locations):
+        return [Listing(tuple(entries(Path(each)))) for each in locations]
+
+    def delete(self, locations):
+        for each in locations:
+            Path(each).unlink()
+
+    def note(self, location):
+        return Path(location).read_text() if Path(location).exists() else None
+
+    def leave_note(self, location, text):
+        Path(location).parent.mkdir(parents=True, exist_ok=True)
+        Path(location).write_text(text)
+
+
+def entries(folder):
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        yield FileEntry(str(path.relative_to(folder)), path.stat().st_size, 0)
