@@ -28,9 +28,10 @@ from pipeline.lifecycle.errors import (
     WrongState,
 )
 from pipeline.lifecycle.instance import Instance
+from pipeline.lifecycle.rows import StoredEntity
 from pipeline.lifecycle.schedule import Schedule, of_feed, of_process
 from pipeline.lifecycle.states import Event, NoTransition, State
-from pipeline.lifecycle.store import Store, StoredEntity
+from pipeline.lifecycle.store import Store
 from pipeline.lifecycle.work import World
 
 SUBMITTED, RUNNING, SUSPENDED = "SUBMITTED", "RUNNING", "SUSPENDED"

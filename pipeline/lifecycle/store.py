@@ -6,27 +6,34 @@ nothing and says so. Leases are in the database's own time, so servers need no c
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from pipeline.entities.model import EntityKey, Kind
-from pipeline.lifecycle.database import Database, Row, Transaction, connect
+from pipeline.entities.model import EntityKey
+from pipeline.lifecycle.database import Database, Transaction, connect
 from pipeline.lifecycle.errors import StoreUnavailable
-from pipeline.lifecycle.instance import Action, Instance, InstanceKey, ScheduleKey
+from pipeline.lifecycle.instance import Instance, InstanceKey, ScheduleKey
 from pipeline.lifecycle.plan import MAX_OPEN, Change, Create, Run, Situation
+from pipeline.lifecycle.rows import (
+    COLUMNS,
+    ENTITY,
+    KEY,
+    OF_SCHEDULE,
+    LogEntry,
+    StoredEntity,
+    entity_of,
+    instance_of,
+    keyed,
+    schedule_of,
+    schedule_values,
+    text_of,
+    time_of,
+)
 from pipeline.lifecycle.states import State
 
 VERSION = "1"
 MAX_LOG = 2000  # entries kept of one instance
 MAX_ENDED = 1000  # ended instances looked at in one go
 _TEXT = 8000
-
-_KEY = "kind, name, action, cluster, source"
-_COLUMNS = (
-    "nominal, state, created, run, attempt, recoveries, not_before, started, ended,"
-    " fingerprint, checks, alerts, fence, late, detail"
-)
-_OF_SCHEDULE = "kind = ? AND name = ? AND action = ? AND cluster = ? AND source = ?"
 
 
 def _schema(database: Database) -> tuple[str, ...]:
@@ -43,38 +50,17 @@ def _schema(database: Database) -> tuple[str, ...]:
             started TEXT, ended TEXT, fingerprint TEXT NOT NULL, checks INTEGER NOT NULL,
             alerts INTEGER NOT NULL, fence INTEGER NOT NULL, late TEXT NOT NULL,
             detail TEXT NOT NULL, server TEXT, lease DOUBLE PRECISION,
-            PRIMARY KEY ({_KEY}, nominal))""",
-        f"CREATE INDEX IF NOT EXISTS instance_state ON instance ({_KEY}, state)",
+            PRIMARY KEY ({KEY}, nominal))""",
+        f"CREATE INDEX IF NOT EXISTS instance_state ON instance ({KEY}, state)",
         "CREATE INDEX IF NOT EXISTS instance_lease ON instance (state, lease)",
         f"""CREATE TABLE IF NOT EXISTS horizon (
             kind TEXT, name TEXT, action TEXT, cluster TEXT, source TEXT,
-            until TEXT NOT NULL, PRIMARY KEY ({_KEY}))""",
+            until TEXT NOT NULL, PRIMARY KEY ({KEY}))""",
         f"""CREATE TABLE IF NOT EXISTS log (
             id {database.serial}, at TEXT NOT NULL, kind TEXT, name TEXT, action TEXT,
             cluster TEXT, source TEXT, nominal TEXT, what TEXT NOT NULL, message TEXT NOT NULL)""",
-        f"CREATE INDEX IF NOT EXISTS log_instance ON log ({_KEY}, nominal)",
+        f"CREATE INDEX IF NOT EXISTS log_instance ON log ({KEY}, nominal)",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class StoredEntity:
-    """A submitted document. `status` is SUBMITTED, RUNNING or SUSPENDED."""
-
-    key: EntityKey
-    owner: str
-    document: bytes
-    status: str
-    submitted: datetime
-    scheduled: datetime | None
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class LogEntry:
-    at: datetime
-    instance: InstanceKey
-    what: str
-    message: str
 
 
 class Store:
@@ -99,16 +85,16 @@ class Store:
 
     def entities(self) -> tuple[StoredEntity, ...]:
         with self._transaction() as t:
-            return tuple(map(_entity, t.rows(f"SELECT {_ENTITY} FROM entity ORDER BY kind, name")))
+            return tuple(map(entity_of, t.rows(f"SELECT {ENTITY} FROM entity ORDER BY kind, name")))
 
     def entity(self, key: EntityKey) -> StoredEntity | None:
         with self._transaction() as t:
             rows = t.rows(
-                f"SELECT {_ENTITY} FROM entity WHERE kind = ? AND name = ?",
+                f"SELECT {ENTITY} FROM entity WHERE kind = ? AND name = ?",
                 key.kind.value,
                 key.name,
             )
-        return _entity(rows[0]) if rows else None
+        return entity_of(rows[0]) if rows else None
 
     def put(self, entity: StoredEntity) -> bool:
         """Insert, or replace the version before `entity.version`. False: another was faster."""
@@ -116,8 +102,8 @@ class Store:
             entity.owner,
             entity.document,
             entity.status,
-            _text(entity.submitted),
-            _text(entity.scheduled),
+            text_of(entity.submitted),
+            text_of(entity.scheduled),
             entity.version,
             entity.key.kind.value,
             entity.key.name,
@@ -155,51 +141,51 @@ class Store:
         self, schedule: ScheduleKey, limit: int = MAX_OPEN * 2, newest_first: bool = False
     ) -> Situation:
         """What `plan` needs to know; at most `limit` open instances."""
-        key = _schedule_values(schedule)
+        key = schedule_values(schedule)
         direction = "DESC" if newest_first else "ASC"
         with self._transaction() as t:
-            until = t.rows(f"SELECT until FROM horizon WHERE {_OF_SCHEDULE}", *key)
+            until = t.rows(f"SELECT until FROM horizon WHERE {OF_SCHEDULE}", *key)
             opened = t.rows(
-                f"SELECT {_COLUMNS} FROM instance WHERE {_OF_SCHEDULE}"
+                f"SELECT {COLUMNS} FROM instance WHERE {OF_SCHEDULE}"
                 " AND state IN ('WAITING', 'READY', 'RUNNING')"
                 f" ORDER BY nominal {direction} LIMIT ?",
                 *key,
                 limit,
             )
             ended = t.rows(
-                f"SELECT {_COLUMNS} FROM instance WHERE {_OF_SCHEDULE}"
+                f"SELECT {COLUMNS} FROM instance WHERE {OF_SCHEDULE}"
                 " AND ((state = 'SUCCEEDED' AND checks >= 0)"
                 " OR (state = 'TIMEDOUT' AND not_before IS NOT NULL)) ORDER BY nominal LIMIT ?",
                 *key,
                 MAX_ENDED,
             )
         return Situation(
-            created_until=_time(until[0][0]) if until else None,
-            open=tuple(_instance(schedule, row) for row in opened),
-            ended=tuple(_instance(schedule, row) for row in ended),
+            created_until=time_of(until[0][0]) if until else None,
+            open=tuple(instance_of(schedule, row) for row in opened),
+            ended=tuple(instance_of(schedule, row) for row in ended),
         )
 
     def create(self, step: Create, now: datetime) -> None:
         """Add the instances that are not there yet and move the horizon on."""
-        key = _schedule_values(step.schedule.key)
+        key = schedule_values(step.schedule.key)
         rows = [
-            *((*key, _text(each), "WAITING", _text(now)) for each in step.nominals),
-            *((*key, _text(each), "SKIPPED", _text(now)) for each in step.skipped),
+            *((*key, text_of(each), "WAITING", text_of(now)) for each in step.nominals),
+            *((*key, text_of(each), "SKIPPED", text_of(now)) for each in step.skipped),
         ]
         with self._transaction() as t:
             t.many(
-                f"INSERT INTO instance ({_KEY}, nominal, state, created, run, attempt,"
+                f"INSERT INTO instance ({KEY}, nominal, state, created, run, attempt,"
                 " recoveries, fingerprint, checks, alerts, fence, late, detail)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, '', 0, 0, 0, '', '')"
                 " ON CONFLICT DO NOTHING",
                 rows,
             )
             t.run(
-                f"INSERT INTO horizon ({_KEY}, until) VALUES (?, ?, ?, ?, ?, ?)"
-                f" ON CONFLICT ({_KEY}) DO UPDATE SET until = excluded.until"
+                f"INSERT INTO horizon ({KEY}, until) VALUES (?, ?, ?, ?, ?, ?)"
+                f" ON CONFLICT ({KEY}) DO UPDATE SET until = excluded.until"
                 " WHERE horizon.until < excluded.until",
                 *key,
-                _text(step.until),
+                text_of(step.until),
             )
 
     def change(self, change: Change, now: datetime) -> bool:
@@ -213,7 +199,7 @@ class Store:
 
     def claim(self, run: Run, server: str, seconds: float, now: datetime) -> bool:
         """Take the instance for `seconds`, unless its schedule has `limit` running already."""
-        key = _schedule_values(run.before.key.schedule)
+        key = schedule_values(run.before.key.schedule)
         with self._transaction() as t:
             rows = t.rows(
                 f"SELECT status FROM entity WHERE kind = ? AND name = ?{self._database.lock}",
@@ -222,17 +208,17 @@ class Store:
             if not rows or rows[0][0] != "RUNNING":
                 return False
             running = t.rows(
-                f"SELECT count(*) FROM instance WHERE {_OF_SCHEDULE} AND state = 'RUNNING'", *key
+                f"SELECT count(*) FROM instance WHERE {OF_SCHEDULE} AND state = 'RUNNING'", *key
             )
             if running[0][0] >= run.limit or not _write(t, run.before, run.after):
                 return False
             t.run(
                 f"UPDATE instance SET server = ?, lease = {self._database.clock} + ?"
-                f" WHERE {_OF_SCHEDULE} AND nominal = ?",
+                f" WHERE {OF_SCHEDULE} AND nominal = ?",
                 server,
                 seconds,
                 *key,
-                _text(run.after.nominal),
+                text_of(run.after.nominal),
             )
             message = f"run {run.after.run}, attempt {run.after.attempt}, by {server}"
             _log(t, run.after.key, now, "started", message)
@@ -243,11 +229,11 @@ class Store:
         with self._transaction() as t:
             return (
                 t.run(
-                    f"UPDATE instance SET lease = {self._database.clock} + ? WHERE {_OF_SCHEDULE}"
+                    f"UPDATE instance SET lease = {self._database.clock} + ? WHERE {OF_SCHEDULE}"
                     " AND nominal = ? AND fence = ? AND state = 'RUNNING' AND server = ?",
                     seconds,
-                    *_schedule_values(instance.key.schedule),
-                    _text(instance.nominal),
+                    *schedule_values(instance.key.schedule),
+                    text_of(instance.nominal),
                     instance.fence,
                     server,
                 )
@@ -258,10 +244,10 @@ class Store:
         """RUNNING instances whose lease is over."""
         with self._transaction() as t:
             rows = t.rows(
-                f"SELECT {_KEY}, {_COLUMNS} FROM instance WHERE state = 'RUNNING'"
+                f"SELECT {KEY}, {COLUMNS} FROM instance WHERE state = 'RUNNING'"
                 f" AND (lease IS NULL OR lease < {self._database.clock})"
             )
-        return tuple(_keyed(row) for row in rows)
+        return tuple(keyed(row) for row in rows)
 
     def running_owners(self) -> frozenset[str]:
         """Whose entities have RUNNING instances, whether their servers live or not."""
@@ -282,11 +268,11 @@ class Store:
         """Keep the fingerprint of a RUNNING instance's inputs; False: the claim is lost."""
         with self._transaction() as t:
             changed = t.run(
-                f"UPDATE instance SET fingerprint = ? WHERE {_OF_SCHEDULE} AND nominal = ?"
+                f"UPDATE instance SET fingerprint = ? WHERE {OF_SCHEDULE} AND nominal = ?"
                 " AND fence = ?",
                 instance.fingerprint,
-                *_schedule_values(instance.key.schedule),
-                _text(instance.nominal),
+                *schedule_values(instance.key.schedule),
+                text_of(instance.nominal),
                 instance.fence,
             )
         return changed == 1
@@ -299,32 +285,29 @@ class Store:
         states: Sequence[State] = (),
     ) -> tuple[Instance, ...]:
         """Instances of an entity with a nominal time from `start` to before `end`."""
-        sql = f"SELECT {_KEY}, {_COLUMNS} FROM instance WHERE kind = ? AND name = ?"
+        sql = f"SELECT {KEY}, {COLUMNS} FROM instance WHERE kind = ? AND name = ?"
         values: list[object] = [key.kind.value, key.name]
         if start is not None:
-            sql, values = sql + " AND nominal >= ?", [*values, _text(start)]
+            sql, values = sql + " AND nominal >= ?", [*values, text_of(start)]
         if end is not None:
-            sql, values = sql + " AND nominal < ?", [*values, _text(end)]
+            sql, values = sql + " AND nominal < ?", [*values, text_of(end)]
         if states:
             marks = ", ".join("?" * len(states))
             sql, values = f"{sql} AND state IN ({marks})", [*values, *(s.value for s in states)]
         with self._transaction() as t:
             rows = t.rows(f"{sql} ORDER BY nominal, action, cluster, source", *values)
-        return tuple(_keyed(row) for row in rows)
+        return tuple(keyed(row) for row in rows)
 
     def log(self, key: EntityKey, nominal: datetime | None = None) -> Iterator[LogEntry]:
-        sql = f"SELECT at, {_KEY}, nominal, what, message FROM log WHERE kind = ? AND name = ?"
+        sql = f"SELECT at, {KEY}, nominal, what, message FROM log WHERE kind = ? AND name = ?"
         values: list[object] = [key.kind.value, key.name]
         if nominal is not None:
-            sql, values = sql + " AND nominal = ?", [*values, _text(nominal)]
+            sql, values = sql + " AND nominal = ?", [*values, text_of(nominal)]
         with self._transaction() as t:
             rows = t.rows(f"{sql} ORDER BY id", *values)
         for row in rows:
-            schedule = _schedule(row[1:6])
-            yield LogEntry(_time(row[0]), InstanceKey(schedule, _time(row[6])), row[7], row[8])
-
-
-_ENTITY = "kind, name, owner, document, status, submitted, scheduled, version"
+            schedule = schedule_of(row[1:6])
+            yield LogEntry(time_of(row[0]), InstanceKey(schedule, time_of(row[6])), row[7], row[8])
 
 
 def _write(t: Transaction, before: Instance, after: Instance) -> bool:
@@ -333,24 +316,24 @@ def _write(t: Transaction, before: Instance, after: Instance) -> bool:
         t.run(
             "UPDATE instance SET state = ?, created = ?, run = ?, attempt = ?, recoveries = ?,"
             " not_before = ?, started = ?, ended = ?, fingerprint = ?, checks = ?, alerts = ?,"
-            f" fence = ?, late = ?, detail = ? WHERE {_OF_SCHEDULE} AND nominal = ?"
+            f" fence = ?, late = ?, detail = ? WHERE {OF_SCHEDULE} AND nominal = ?"
             " AND fence = ? AND state = ?",
             after.state.value,
-            _text(after.created),
+            text_of(after.created),
             after.run,
             after.attempt,
             after.recoveries,
-            _text(after.not_before),
-            _text(after.started),
-            _text(after.ended),
+            text_of(after.not_before),
+            text_of(after.started),
+            text_of(after.ended),
             after.fingerprint,
             after.checks,
             after.alerts,
             after.fence,
             after.late,
             after.detail[:_TEXT],
-            *_schedule_values(before.key.schedule),
-            _text(before.nominal),
+            *schedule_values(before.key.schedule),
+            text_of(before.nominal),
             before.fence,
             before.state.value,
         )
@@ -359,79 +342,21 @@ def _write(t: Transaction, before: Instance, after: Instance) -> bool:
 
 
 def _log(t: Transaction, key: InstanceKey, now: datetime, what: str, message: str) -> None:
-    schedule = _schedule_values(key.schedule)
+    schedule = schedule_values(key.schedule)
     t.run(
-        f"INSERT INTO log (at, {_KEY}, nominal, what, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        _text(now),
+        f"INSERT INTO log (at, {KEY}, nominal, what, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        text_of(now),
         *schedule,
-        _text(key.nominal),
+        text_of(key.nominal),
         what,
         message[:_TEXT],
     )
     t.run(
-        f"DELETE FROM log WHERE {_OF_SCHEDULE} AND nominal = ? AND id <= (SELECT id FROM log"
-        f" WHERE {_OF_SCHEDULE} AND nominal = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+        f"DELETE FROM log WHERE {OF_SCHEDULE} AND nominal = ? AND id <= (SELECT id FROM log"
+        f" WHERE {OF_SCHEDULE} AND nominal = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
         *schedule,
-        _text(key.nominal),
+        text_of(key.nominal),
         *schedule,
-        _text(key.nominal),
+        text_of(key.nominal),
         MAX_LOG,
     )
-
-
-def _schedule_values(key: ScheduleKey) -> tuple[str, str, str, str, str]:
-    entity = key.entity
-    return entity.kind.value, entity.name, key.action.value, key.cluster, key.source
-
-
-def _schedule(row: Row) -> ScheduleKey:
-    return ScheduleKey(EntityKey(Kind(row[0]), row[1]), Action(row[2]), row[3], row[4])
-
-
-def _keyed(row: Row) -> Instance:
-    return _instance(_schedule(row[:5]), row[5:])
-
-
-def _instance(schedule: ScheduleKey, row: Row) -> Instance:
-    return Instance(
-        key=InstanceKey(schedule, _time(row[0])),
-        state=State(row[1]),
-        created=_time(row[2]),
-        run=row[3],
-        attempt=row[4],
-        recoveries=row[5],
-        not_before=_time_or_none(row[6]),
-        started=_time_or_none(row[7]),
-        ended=_time_or_none(row[8]),
-        fingerprint=row[9],
-        checks=row[10],
-        alerts=row[11],
-        fence=row[12],
-        late=row[13],
-        detail=row[14],
-    )
-
-
-def _entity(row: Row) -> StoredEntity:
-    return StoredEntity(
-        key=EntityKey(Kind(row[0]), row[1]),
-        owner=row[2],
-        document=bytes(row[3]),
-        status=row[4],
-        submitted=_time(row[5]),
-        scheduled=_time_or_none(row[6]),
-        version=row[7],
-    )
-
-
-def _text(time: datetime | None) -> str | None:
-    """Sortable text to the second; a year has four digits."""
-    return None if time is None else time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ").zfill(20)
-
-
-def _time(text: str) -> datetime:
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-
-
-def _time_or_none(text: str | None) -> datetime | None:
-    return None if text is None else _time(text)
