@@ -18,6 +18,7 @@ from functools import cache
 from conf.errors import CausewayError
 from pipeline.entities.calendar import format_time
 from pipeline.entities.model import Entity, EntityKey, Order
+from pipeline.lifecycle.claim import Claim
 from pipeline.lifecycle.clock import Clock
 from pipeline.lifecycle.errors import ActionFailed, LeaseLost, StoreUnavailable
 from pipeline.lifecycle.inputs import Seen, fingerprint, missing
@@ -76,7 +77,7 @@ class Service:
         self._limits = limits or Limits()
         self._emit = emit
         self._workers = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
-        self._tickets: dict[InstanceKey, _Ticket] = {}
+        self._tickets: dict[InstanceKey, Claim] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._woken = threading.Event()
@@ -206,7 +207,7 @@ class Service:
             return False
         if not self._store.claim(run, self._name, self._limits.lease, self._clock.now()):
             return False
-        ticket = _Ticket(self._store, self._clock, run.after, self._limits.lease)
+        ticket = Claim(self._store, self._clock, run.after, self._limits.lease)
         with self._lock:
             self._tickets[run.after.key] = ticket
         task = Task(
@@ -229,11 +230,11 @@ class Service:
             self._emit({"event": "error", "entity": str(key), "message": repr(error)})
         self._woken.set()
 
-    def _held(self) -> list["_Ticket"]:
+    def _held(self) -> list[Claim]:
         with self._lock:
             return list(self._tickets.values())
 
-    def _work(self, task: Task, ticket: "_Ticket") -> None:
+    def _work(self, task: Task, ticket: Claim) -> None:
         """Do one instance's work and record its end, on a worker's thread."""
         self._tell(task.instance, "started", "")
         try:
@@ -247,7 +248,7 @@ class Service:
         change = after_run(task.schedule, running, outcome, self._clock.now())
         self._record_end(ticket, change)
 
-    def _outcome(self, task: Task, ticket: "_Ticket") -> tuple[Outcome, Instance]:
+    def _outcome(self, task: Task, ticket: Claim) -> tuple[Outcome, Instance]:
         running = task.instance
         try:
             needs = task.schedule.needs(running.nominal)
@@ -271,7 +272,7 @@ class Service:
             ticket.log(traceback.format_exc())
             return Failed(f"{type(error).__name__}: {error}"), running
 
-    def _act(self, task: Task, ticket: "_Ticket") -> str:
+    def _act(self, task: Task, ticket: Claim) -> str:
         match task.schedule.key.action:
             case Action.REPLICATE:
                 return self._actions.replicate(task, ticket)
@@ -282,7 +283,7 @@ class Service:
             case Action.WATCH:
                 return "the data is there"
 
-    def _record_end(self, ticket: "_Ticket", change: Change) -> None:
+    def _record_end(self, ticket: Claim, change: Change) -> None:
         """Kept trying while the lease can be ours; then another server runs it again.
 
         The fence refuses it where the claim is no longer ours, so one try is always right.
@@ -298,7 +299,7 @@ class Service:
                 return
             time.sleep(min(1.0, self._limits.lease / 10))
 
-    def _hand_back(self, ticket: "_Ticket", why: str) -> None:
+    def _hand_back(self, ticket: Claim, why: str) -> None:
         """Free the claim at once where it is still ours (a stopping server)."""
         self._tell(ticket.instance, "stopped", why)
         with suppress(StoreUnavailable):
@@ -345,58 +346,3 @@ def _reading(schedule: Schedule, situation: Situation, feed: str) -> Callable[[d
     needs = (need for each in situation.open for need in schedule.needs(each.nominal))
     times = {need.time for need in needs if need.feed == feed}
     return times.__contains__
-
-
-class _Ticket:
-    """A claim while it lasts (work.Ticket)."""
-
-    def __init__(self, store: Store, clock: Clock, instance: Instance, seconds: float) -> None:
-        self.instance = instance
-        self.lost = False
-        self._store = store
-        self._clock = clock
-        self._seconds = seconds
-        self._renewed = time.monotonic()
-        self._why = ""
-        self._stops: list[Callable[[], None]] = []
-        self._lock = threading.Lock()
-
-    def check(self) -> None:
-        if not self.lost and time.monotonic() - self._renewed > self._seconds * 0.8:
-            self.lose("its lease could not be renewed in time")
-        if self.lost:
-            raise LeaseLost(f"{self.instance.key}: {self._why}")
-
-    def log(self, line: str) -> None:
-        with suppress(StoreUnavailable):
-            self._store.note(self.instance.key, self._clock.now(), "log", line)
-
-    def on_loss(self, stop: Callable[[], None]) -> None:
-        with self._lock:
-            if not self.lost:
-                self._stops.append(stop)
-                return
-        stop()
-
-    def renew(self, server: str) -> None:
-        """Called by the heart."""
-        asked = time.monotonic()
-        try:
-            kept = self._store.renew(self.instance, server, self._seconds)
-        except StoreUnavailable:
-            if asked - self._renewed > self._seconds * 0.8:
-                self.lose("the database is away for too long")
-            return
-        if kept:
-            self._renewed = asked
-        else:
-            self.lose("killed, deleted or taken over")
-
-    def lose(self, why: str) -> None:
-        with self._lock:
-            if self.lost:
-                return
-            self.lost, self._why = True, why
-            stops = list(self._stops)
-        for stop in stops:
-            stop()
