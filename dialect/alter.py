@@ -38,6 +38,8 @@ def alter(context: Context) -> Known:
     words.expect("ALTER")
     if words.take("MATERIALIZED", "VIEW"):
         ref = context.table_name()
+        if words.take("REBUILD"):
+            raise NotUnderstood("REBUILD, which reads what the view was made of")
         return context.known("alter", writes=[context.write(ref, Action.ALTER)])
     if words.take("VIEW"):
         return _alter_view(context)

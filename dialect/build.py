@@ -150,7 +150,9 @@ class Builder:
             for semi in semi_joins(tree):
                 joined.add(id(semi.query))
                 right = self.query(semi.query, ctes, scope)
-                source = Join(semi.kind, source, right, scope, members=semi.members)
+                source = Join(
+                    semi.kind, source, right, scope, members=semi.members, of_condition=True
+                )
         if source is not None and pivoted(tree):
             source = plan.SetOp(self.rid(), [source], barrier=True)
         block = Block(self.rid(), tree, scope, source)

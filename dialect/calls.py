@@ -1,6 +1,6 @@
 """Functions and choices as terms."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from sqlglot import exp
@@ -114,6 +114,43 @@ def tuple_of(to: Translates, tree: exp.Expr) -> Term:
     return call("tuple", *terms)
 
 
+def plain(name: str, *parts: str) -> Callable[[Translates, exp.Expr], Term]:
+    """A function whose arguments are these parts of the tree; without one it is ANYTHING."""
+
+    def build(to: Translates, tree: exp.Expr) -> Term:
+        return call(name, *(to.term(tree.args.get(part)) for part in parts))
+
+    return build
+
+
+def nvl2(to: Translates, tree: exp.Expr) -> Term:
+    present = call("not", call("is_null", to.term(tree.this)))
+    return _choice(present, to.term(tree.args.get("true")), to.term(tree.args.get("false")))
+
+
+def replace(to: Translates, tree: exp.Expr) -> Term:
+    new = tree.args.get("replacement")
+    put = Constant("") if new is None else to.term(new)
+    return call("replace", to.term(tree.this), to.term(tree.args.get("expression")), put)
+
+
+def extract(to: Translates, tree: exp.Expr) -> Term:
+    name = tree.this.name.lower()
+    if name not in ("year", "month", "day"):
+        return ANYTHING
+    return call(name, to.term(tree.args.get("expression")))
+
+
+def element(to: Translates, tree: exp.Expr) -> Term:
+    """`split(x, '-')[1]`; other arrays are not known."""
+    at = tree.expressions[0] if len(tree.expressions) == 1 else None
+    source = tree.this
+    if not isinstance(source, exp.RegexpSplit) or source.args.get("limit") is not None:
+        return ANYTHING
+    parts = (source.this, source.args.get("expression"), at)
+    return call("split_part", *map(to.term, parts))
+
+
 def current_date(_to: Translates, tree: exp.Expr) -> Term:
     return call("current_date") if tree.this is None else ANYTHING  # one of another zone
 
@@ -127,11 +164,11 @@ def named(to: Translates, tree: exp.Expr) -> Term:
     if name in ("isnull", "isnotnull"):
         found = call("is_null", *arguments)
         return found if name == "isnull" else call("not", found)
-    return call(name.rstrip("_"), *arguments)
+    return call({"btrim": "trim"}.get(name, name.rstrip("_")), *arguments)
 
 
 # Functions known by name, with the number of their arguments.
-NAMED = {"date_format_": 2, "isnull": 1, "isnotnull": 1}
+NAMED = {"date_format_": 2, "isnull": 1, "isnotnull": 1, "pmod": 2, "btrim": 1}
 
 
 _TYPES = {

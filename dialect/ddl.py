@@ -7,6 +7,7 @@ from conf.tables import ViewText
 from dialect.alter import DATABASE, OTHER_OBJECTS, alter
 from dialect.context import Context
 from dialect.errors import NotUnderstood
+from dialect.language import is_known_function
 from dialect.resolve import Resolver
 from dialect.statement import (
     Action,
@@ -64,6 +65,8 @@ def _create_function(context: Context, temporary: bool) -> Known:
     if words.word() == "(" or words.take("RETURNS"):
         raise NotUnderstood("a function written in SQL")
     if temporary:
+        if is_known_function(names[-1]):
+            raise NotUnderstood("a function of the session in the place of the engine's own")
         return context.known("ddl_other", effect=CreateTempFunction(names[-1]))
     database = names[0] if len(names) == 2 else context.database
     return context.known("ddl_other", database_written=database)

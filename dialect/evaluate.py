@@ -6,10 +6,11 @@ where TRUE is not among them.
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import lru_cache
 
 from dialect.functions import FUNCTIONS
 from dialect.terms import Anything, Call, Column, Constant, Members, Term, Value, kind_of
-from dialect.values import MAYBE, Guess, Maybe, compare, convert
+from dialect.values import MAYBE, Guess, Maybe, compare, convert, is_number_like
 
 T, F, N = 1, 2, 4
 ANY = T | F | N
@@ -156,16 +157,35 @@ def _in(args: Sequence[Term], bind: Bind) -> int:
 
 
 def _among(needle: Value, members: Members) -> int:
+    """Membership in a long list of constants of one kind, without trying each."""
     if needle in members.values:
         return T
-    if all(type(each) is type(needle) for each in members.values):
+    kind = type(next(iter(members.values)))
+    if type(needle) is kind:
         return F
-    result = F
-    for each in members.values:
-        result = _NOT[_AND[_NOT[result]][_NOT[_equal_values(needle, each)]]]
-        if result == T:
-            return T
-    return result
+    if isinstance(needle, str) and kind is int:
+        return _text_among(needle, members)
+    if type(needle) is int and kind is str:
+        odd, texts = _spellings(members)
+        return ANY if odd else (T if str(needle) in members.values else F | (N if texts else 0))
+    return ANY
+
+
+def _text_among(needle: str, members: Members) -> int:
+    """A string among whole numbers: compared as numbers, or as strings (`_equal_values`)."""
+    number = convert(needle, "int")
+    if isinstance(number, int):
+        found = number in members.values
+        return (T if str(number) == needle else T | F) if found else F
+    return F | N if number is None else ANY
+
+
+@lru_cache(maxsize=64)
+def _spellings(members: Members) -> tuple[bool, bool]:
+    """Whether strings of the list are numbers in another spelling, and whether some are none."""
+    numbers = [text for text in members.values if is_number_like(str(text))]
+    odd = any(str(convert(text, "bigint")) != text for text in numbers)
+    return odd, len(numbers) < len(members.values)
 
 
 def _equal_values(left: Guess, right: Guess) -> int:

@@ -15,6 +15,7 @@ from dialect.terms import (
     Members,
     Term,
     call,
+    kind_of,
 )
 
 Names = Callable[[exp.Column], Term]
@@ -119,6 +120,8 @@ def _arithmetic(name: str) -> Callable[[Translator, exp.Expr], Term]:
         if _binds_otherwise(tree, exp.DPipe):
             return ANYTHING
         left, right = self.term(tree.this), self.term(tree.args.get("expression"))
+        if name in "+-" and isinstance(tree.args.get("expression"), exp.Interval):
+            return _days_later(left, tree.args["expression"], name)
         # Small integers may overflow among themselves; with an INT beside them they do not.
         for one, other in ((left, right), (right, left)):
             if _is_small(one) and not (
@@ -128,6 +131,15 @@ def _arithmetic(name: str) -> Callable[[Translator, exp.Expr], Term]:
         return call(name, left, right)
 
     return build
+
+
+def _days_later(left: Term, interval: exp.Expr, sign: str) -> Term:
+    """A date and INTERVAL n DAY; an interval beside anything else makes a timestamp."""
+    count, unit = interval.this, interval.args.get("unit")
+    whole = isinstance(count, exp.Literal) and count.name.isdigit() and len(count.name) < 6
+    if kind_of(left) != "date" or not whole or unit is None or unit.name.upper() != "DAY":
+        return ANYTHING
+    return call("date_add", left, Constant(int(f"{sign}{count.name}")))
 
 
 # To the engines `a = b < c` is `(a = b) < c`, `a = b IS NULL` is `(a = b) IS NULL`, and || is as
@@ -208,7 +220,15 @@ def _null_safe_not(self: Translator, tree: exp.Expr) -> Term:
 
 def _like(name: str) -> Callable[[Translator, exp.Expr], Term]:
     def build(self: Translator, tree: exp.Expr) -> Term:
-        found = call(name, self.term(tree.this), self.term(tree.args.get("expression")))
+        text, pattern = self.term(tree.this), tree.args.get("expression")
+        if isinstance(pattern, exp.Any | exp.All):
+            # Whether `NOT LIKE ANY` negates each or all is not the same for both engines.
+            listed = pattern.this
+            each = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
+            terms = [call(name, text, self.term(one)) for one in each]
+            found = call("or" if isinstance(pattern, exp.Any) else "and", *terms)
+            return ANYTHING if tree.args.get("negate") else found
+        found = call(name, text, self.term(pattern))
         return call("not", found) if tree.args.get("negate") else found
 
     return build
@@ -280,6 +300,22 @@ _HANDLERS: dict[type[exp.Expr], Callable[[Translator, exp.Expr], Term]] = {
     exp.DayOfMonth: _unary("day"),
     exp.TsOrDsToDate: _unary("to_date"),
     exp.TsOrDsAdd: calls.date_add,
+    exp.Nvl2: calls.nvl2,
+    exp.Replace: calls.replace,
+    exp.RegexpReplace: calls.plain("regexp_replace", "this", "expression", "replacement"),
+    exp.Left: calls.plain("left", "this", "expression"),
+    exp.Right: calls.plain("right", "this", "expression"),
+    exp.Reverse: calls.plain("reverse", "this"),
+    exp.StrPosition: calls.plain("instr", "this", "substr"),
+    exp.StartsWith: calls.plain("startswith", "this", "expression"),
+    exp.EndsWith: calls.plain("endswith", "this", "expression"),
+    exp.Contains: calls.plain("contains", "this", "expression"),
+    exp.IntDiv: calls.plain("div", "this", "expression"),
+    exp.Extract: calls.extract,
+    exp.Quarter: calls.plain("quarter", "this"),
+    exp.DayOfWeek: calls.plain("dayofweek", "this"),
+    exp.WeekOfYear: calls.plain("weekofyear", "this"),
+    exp.Bracket: calls.element,
     exp.DateDiff: calls.date_diff,
     exp.CurrentDate: calls.current_date,
     exp.Anonymous: calls.named,
@@ -309,6 +345,11 @@ _PARTS: dict[type[exp.Expr], str] = {
     exp.Div: "typed safe",
     exp.TsOrDsToDate: "safe",
     exp.TsOrDsAdd: "unit",
+    exp.Nvl2: "true false",
+    exp.Replace: "replacement",
+    exp.RegexpReplace: "replacement",
+    exp.StrPosition: "substr",
+    exp.IntDiv: "typed safe",
     exp.DateDiff: "unit",
 }
 _UNREAD = {

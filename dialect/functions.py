@@ -7,18 +7,23 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import lru_cache
 
 from dialect.terms import Value
 from dialect.values import MAYBE, Guess, convert
 
 Arguments = Sequence[Value]
 _SAFE_RANGE = 1 << 31
+# Longer texts, and replacements, are not worked on: they might grow without end.
+_MAX_TEXT = 20_000
+_MAX_PUT = 100
 # Patterns that Java and Python read alike.
 _PLAIN_PATTERN = re.compile(
     r"(?:[\w .*+?^$|/:,-]|\((?!\?)|\)|\\[dws.\-/]|\[\^?[\w.:/-]+\]|\{\d{1,2}\})*\Z", re.ASCII
 )
 _REPEATS = re.compile(r"[*+?{]")
 _MAX_MATCHED = 200
+_MAX_PATTERN = 1_000
 
 
 def _strict(function: Callable[..., Guess]) -> Callable[[Arguments], Guess]:
@@ -34,8 +39,8 @@ def _strict(function: Callable[..., Guess]) -> Callable[[Arguments], Guess]:
 
 def _text(value: Value) -> str:
     guess = convert(value, "string")
-    if not isinstance(guess, str):
-        raise ValueError("not plainly a string")
+    if not isinstance(guess, str) or len(guess) > _MAX_TEXT:
+        raise ValueError("not plainly a string, or too long a one")
     return guess
 
 
@@ -114,6 +119,23 @@ def _divide(left: Value, right: Value) -> Guess:
 _LEAST = frozenset(-(1 << bits) for bits in (7, 15, 31, 63))
 
 
+def _whole_quotient(left: Value, right: Value) -> Guess:
+    one, other = _number(left), _number(right)
+    if not (isinstance(one, int) and isinstance(other, int)):
+        return MAYBE
+    if other == 0:
+        return None
+    quotient = abs(one) // abs(other)
+    return quotient if (one < 0) == (other < 0) else -quotient
+
+
+def _positive_modulo(left: Value, right: Value) -> Guess:
+    one, other = _number(left), _number(right)
+    if not (isinstance(one, int) and isinstance(other, int)) or other < 0:
+        return MAYBE
+    return None if other == 0 else one % other
+
+
 def _negate(value: Value) -> Guess:
     number = _number(value)
     return MAYBE if number in _LEAST else -number
@@ -126,10 +148,13 @@ def _absolute(value: Value) -> Guess:
 
 def _like(text: Value, pattern: Value) -> Guess:
     """Between its `%` a pattern has pieces of fixed length: each is looked for once."""
-    source, pieces = _text(text), _pieces(_text(pattern))
+    source, wanted = _text(text), _text(pattern)
+    if len(wanted) > _MAX_PATTERN:
+        return MAYBE
+    pieces = _pieces(wanted)
     if pieces is None:
         return MAYBE
-    first, *others = pieces
+    first, *others = pieces  # a list of its own: `pieces` is kept
     if not others:
         return len(source) == len(first) and _stands_at(source, 0, first)
     if not _stands_at(source, 0, first):
@@ -145,6 +170,7 @@ def _like(text: Value, pattern: Value) -> Guess:
     return end >= at and _stands_at(source, end, last)
 
 
+@lru_cache(maxsize=256)
 def _pieces(pattern: str) -> list[list[str]] | None:
     """What stands between the `%`, an empty string for `_`; None for an escape of anything else."""
     pieces: list[list[str]] = [[]]
@@ -195,6 +221,44 @@ def _date_sub(day: Value, count: Value) -> Guess:
     return _day(day) - timedelta(days=number) if isinstance(number, int) else MAYBE
 
 
+def _left(text: Value, count: Value) -> Guess:
+    size = _number(count)
+    return _text(text)[: max(size, 0)] if isinstance(size, int) else MAYBE
+
+
+def _right(text: Value, count: Value) -> Guess:
+    source, size = _text(text), _number(count)
+    if not isinstance(size, int):
+        return MAYBE
+    return source[max(len(source) - size, 0) :] if size > 0 else ""
+
+
+def _replace(text: Value, old: Value, new: Value) -> Guess:
+    put = _text(new)
+    return _text(text).replace(_text(old), put) if old != "" and len(put) <= _MAX_PUT else MAYBE
+
+
+# Patterns that stand for themselves, and replacements that do.
+_LITERAL = re.compile(r"[\w :/,-]+\Z", re.ASCII)
+
+
+def _regexp_replace(text: Value, pattern: Value, new: Value) -> Guess:
+    if not _LITERAL.match(_text(pattern)) or set(_text(new)) & set("$\\"):
+        return MAYBE
+    return _replace(text, pattern, new)
+
+
+def _split_part(text: Value, pattern: Value, at: Value) -> Guess:
+    if not _LITERAL.match(_text(pattern)) or not isinstance(at, int) or at < 0:
+        return MAYBE
+    parts = _text(text).split(_text(pattern))
+    return parts[at] if at < len(parts) else None
+
+
+def _position(text: Value, part: Value) -> Guess:
+    return _text(text).find(_text(part)) + 1 if part != "" else MAYBE
+
+
 def _pad(left: bool) -> Callable[[Value, Value, Value], Guess]:
     def padded(text: Value, length: Value, fill: Value) -> Guess:
         source, size, filler = _text(text), _number(length), _text(fill)
@@ -228,7 +292,16 @@ FUNCTIONS: dict[str, Callable[[Arguments], Guess]] = {
     "concat": _strict(_concat),
     "concat_ws": _concat_ws,
     "substring": _strict(_substring),
-    "replace": _strict(lambda text, old, new: _text(text).replace(_text(old), _text(new))),
+    "replace": _strict(_replace),
+    "regexp_replace": _strict(_regexp_replace),
+    "split_part": _strict(_split_part),
+    "left": _strict(_left),
+    "right": _strict(_right),
+    "reverse": _strict(lambda text: _text(text)[::-1] if _text(text).isascii() else MAYBE),
+    "instr": _strict(_position),
+    "startswith": _strict(lambda text, part: _text(text).startswith(_text(part))),
+    "endswith": _strict(lambda text, part: _text(text).endswith(_text(part))),
+    "contains": _strict(lambda text, part: _text(part) in _text(text)),
     "lpad": _strict(_pad(left=True)),
     "rpad": _strict(_pad(left=False)),
     "+": _strict(_arithmetic(lambda one, other: one + other)),
@@ -236,6 +309,8 @@ FUNCTIONS: dict[str, Callable[[Arguments], Guess]] = {
     "*": _strict(_arithmetic(lambda one, other: one * other)),
     "/": _strict(_divide),
     "%": _strict(_modulo),
+    "pmod": _strict(_positive_modulo),
+    "div": _strict(_whole_quotient),
     "negate": _strict(_negate),
     "abs": _strict(_absolute),
     "like": _strict(_like),
@@ -243,6 +318,9 @@ FUNCTIONS: dict[str, Callable[[Arguments], Guess]] = {
     "year": _strict(lambda day: _day(day).year),
     "month": _strict(lambda day: _day(day).month),
     "day": _strict(lambda day: _day(day).day),
+    "quarter": _strict(lambda day: (_day(day).month + 2) // 3),
+    "dayofweek": _strict(lambda day: _day(day).isoweekday() % 7 + 1),
+    "weekofyear": _strict(lambda day: _day(day).isocalendar().week),
     "to_date": _strict(_day),
     "date_add": _strict(_date_add),
     "date_sub": _strict(_date_sub),

@@ -113,6 +113,11 @@ def parse(tokens: list[Token], sql: str) -> exp.Expr:
     return trees[0]
 
 
+def is_known_function(name: str) -> bool:
+    """Whether the parser gives the function a meaning by its name."""
+    return name.upper() in SparkParser.FUNCTIONS or name.upper() in SparkParser.FUNCTION_PARSERS
+
+
 def _with_unknown_functions(tokens: list[Token]) -> list[Token] | None:
     """The tokens with the functions of plain syntax renamed; None when there are none."""
     result = list(tokens)

@@ -63,6 +63,9 @@ class Join:
     # `x IN (SELECT y ..)` as a semi join: expressions of the left that equal the right's columns
     # by position.
     members: tuple[exp.Expr, ...] = ()
+    # A sub-query of a condition. Spark makes a join of it after it inferred over joins, and reads
+    # what was not left out by then.
+    of_condition: bool = False
 
 
 @dataclass(slots=True, eq=False)

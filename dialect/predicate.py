@@ -5,7 +5,7 @@ key, the others left open, and then on the partitions that remain.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import product
@@ -26,13 +26,14 @@ class Conditions:
     def select(self, partitions: PartitionSet) -> range | list[int]:
         rows: set[int] | None = None
         for day in _days(self.terms):
-            found = self._select(partitions, day)
+            found = self.rows(partitions, day, _Work())
             if len(found) == len(partitions):
                 return range(len(partitions))
             rows = set(found) if rows is None else rows | set(found)
         return sorted(rows or ())
 
-    def _select(self, partitions: PartitionSet, day: date | None) -> range | list[int]:
+    def rows(self, partitions: PartitionSet, day: date | None, work: "_Work") -> range | list[int]:
+        """What is left on that day, as far as the work allows."""
         allowed: list[set[str] | None] = [None] * len(partitions.keys)
         several: list[Term] = []
         for term in self.terms:
@@ -40,12 +41,12 @@ class Conditions:
             if not keys and not truth(term, _bound({}, day)) & T:
                 return []
             for key in keys:
-                _narrow(partitions, key, term, day, allowed)
+                _narrow(partitions, key, term, day, allowed, work)
             if len(keys) > 1:
                 several.append(term)
         rows = _rows(partitions, allowed)
         for term in several:
-            rows = _filtered(partitions, rows, term, day)
+            rows = _filtered(partitions, rows, term, day, work)
         return rows
 
     def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
@@ -60,6 +61,24 @@ class Conditions:
             if own is not None:
                 found = own if found is None else found & own
         return found
+
+
+# Parts of conditions that are worked out in one selection: some seconds. What is not tried
+# leaves nothing out.
+MAX_WORK = 1_500_000
+_A_ROW = 10  # what a row costs beside
+
+
+@dataclass(slots=True)
+class _Work:
+    left: int = MAX_WORK
+
+    def allows(self, term: Term, count: int, each: int = 0) -> bool:
+        cost = count * ((term.size if isinstance(term, Call) else 1) + each)
+        if cost > self.left:
+            return False
+        self.left -= cost
+        return True
 
 
 def _days(terms: Iterable[Term]) -> Sequence[date | None]:
@@ -101,15 +120,14 @@ def _narrow(
     term: Term,
     day: date | None,
     allowed: list[set[str] | None],
+    work: _Work,
 ) -> None:
     """Leave out the values of one key that make the condition impossible."""
     name, kind = partitions.keys[key].name.lower(), partitions.keys[key].type
-    candidates: Iterable[str] | None = allowed[key]
-    if candidates is None:
-        candidates = partitions.distinct(key)
+    before = allowed[key]
+    candidates: Collection[str] = partitions.distinct(key) if before is None else before
     texts = _required(term, name) if family(kind) == "text" else None
     if texts is not None:
-        before = allowed[key]
         candidates = [
             text
             for text in texts
@@ -118,6 +136,10 @@ def _narrow(
     plain = _plain_comparison(term, kind)
     if plain is not None:
         allowed[key] = {text for text in candidates if plain(text)}
+        return
+    if not work.allows(term, len(candidates)):
+        if texts is not None:
+            allowed[key] = set(candidates)
         return
     values: dict[str, Guess] = {}
     bind = _bound(values, day)
@@ -171,14 +193,22 @@ _FEW = 1_000
 
 
 def _filtered(
-    partitions: PartitionSet, rows: range | list[int], term: Term, day: date | None
-) -> list[int]:
+    partitions: PartitionSet,
+    rows: range | list[int],
+    term: Term,
+    day: date | None,
+    work: _Work,
+) -> range | list[int]:
     """The rows that may satisfy a condition on several keys."""
     if len(rows) > _FEW and isinstance(term, Call) and term.name == "or":
         found: set[int] = set()
         for arm in term.args:
-            found.update(Conditions(tuple(conjuncts(arm)))._select(partitions, day))
+            found.update(Conditions(tuple(conjuncts(arm))).rows(partitions, day, work))
+            if len(found) == len(partitions):
+                return rows
         return [row for row in rows if row in found]
+    if not work.allows(term, len(rows), each=_A_ROW):
+        return rows
     return [row for row in rows if _row_passes(partitions, row, [term], day)]
 
 

@@ -28,6 +28,7 @@ from dialect.terms import (
     rids_of,
 )
 from dialect.values import MAYBE, Guess
+from dialect.variables import Pruning
 
 # More conditions than this on one node are not worth their price; the first ones are kept.
 MAX_CONDITIONS = 400
@@ -36,8 +37,8 @@ MAX_CONDITIONS = 400
 class Pruner:
     """Finds, for every scan of a plan, conditions that its needed rows satisfy."""
 
-    def __init__(self, *, infers: bool = True) -> None:
-        self._infers = infers
+    def __init__(self, pruning: Pruning = Pruning.INFERRED) -> None:
+        self._pruning = pruning
         self._resolver = Resolver()
         self._pulled: dict[int, list[Term]] = {}
         self._rids: dict[int, frozenset[int]] = {}
@@ -192,7 +193,9 @@ class Pruner:
         else:
             to_left = to_right = learnt_left = learnt_right = []
         constants = [term for term in terms if not rids_of(term)]
-        if self._infers:
+        if self._pruning is Pruning.PUSHED:
+            learnt_left = learnt_right = on if kind is JoinKind.INNER else []
+        if not join.of_condition:
             to_left = [*to_left, *inferred(learnt_left, left)]
             to_right = [*to_right, *inferred(learnt_right, right)]
         return [
@@ -266,14 +269,16 @@ class Pruner:
             return self.pulled(node.branches[0])
         if len(node.branches) > 64:
             return []
-        choices = []
-        for branch in node.branches[:1] if node.keeps_left_only else node.branches:
-            terms = self._on_outputs(node.rid, branch)
-            terms = [term for term in terms if not self._mixes_types(node, term)]
-            if not terms:
-                return []
-            choices.append(call("and", *terms))
-        return [call("or", *choices)]
+        said = [
+            [
+                each
+                for each in self._on_outputs(node.rid, branch)
+                if not self._mixes_types(node, each)
+            ]
+            for branch in (node.branches[:1] if node.keeps_left_only else node.branches)
+        ]
+        # As Spark: what every branch says, not that one of several holds.
+        return [term for term in said[0] if all(term in others for others in said[1:])]
 
     def _on_outputs(self, rid: int, branch: Node) -> list[Term]:
         """A branch's conditions, said of the set operation's columns."""

@@ -101,12 +101,20 @@ _KINDS = {
     date: "date",
     type(None): "null",
 }
-_TEXTS = "upper lower trim ltrim rtrim concat concat_ws substring replace lpad rpad date_format"
-_TRUTHS = "and or not = <> < <= > >= <=> is_null in tuple_in is_true is_false like rlike"
+_TEXTS = (
+    "upper lower trim ltrim rtrim concat concat_ws substring replace regexp_replace left right"
+    " reverse split_part lpad rpad date_format"
+)
+_TRUTHS = (
+    "and or not = <> < <= > >= <=> is_null in tuple_in is_true is_false like rlike"
+    " startswith endswith contains"
+)
+_INTEGERS = "year month day quarter dayofweek weekofyear length instr datediff"
 _RESULTS = {
     **dict.fromkeys(_TEXTS.split(), "string"),
     **dict.fromkeys(_TRUTHS.split(), "boolean"),
-    **dict.fromkeys(("year", "month", "day", "length", "datediff"), "int"),
+    **dict.fromkeys(_INTEGERS.split(), "int"),
+    **dict.fromkeys(("current_date", "to_date", "date_add"), "date"),
 }
 
 

@@ -24,7 +24,7 @@ class Pruning(Enum):
     """How much a session lets its engine's optimizer do; partitions are left out no further."""
 
     INFERRED = "conditions are pushed down, and inferred over equal columns"
-    PUSHED = "conditions are pushed down"
+    PUSHED = "conditions are pushed down, and of joins only what ON itself says is inferred"
     NONE = "every partition is read"
 
 
@@ -32,7 +32,7 @@ class Pruning(Enum):
 _SWITCHES = {
     "hive.optimize.ppd": Pruning.NONE,
     "hive.cbo.enable": Pruning.PUSHED,
-    "spark.sql.constraintPropagation.enabled": Pruning.PUSHED,
+    "spark.sql.constraintPropagation.enabled": Pruning.NONE,
 }
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 

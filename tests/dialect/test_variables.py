@@ -48,7 +48,7 @@ def test_substitution_may_be_off() -> None:
         ({}, Pruning.INFERRED),
         ({"hive.cbo.enable": "true", "spark.sql.optimizer.excludedRules": ""}, Pruning.INFERRED),
         ({"hive.cbo.enable": "false"}, Pruning.PUSHED),
-        ({"spark.sql.constraintPropagation.enabled": " FALSE"}, Pruning.PUSHED),
+        ({"spark.sql.constraintPropagation.enabled": " FALSE"}, Pruning.NONE),
         ({"hive.optimize.ppd": "false", "hive.cbo.enable": "false"}, Pruning.NONE),
         ({"spark.sql.optimizer.excludedRules": "a.Rule"}, Pruning.NONE),
     ],

@@ -1,10 +1,13 @@
-"""The analyser against real Spark: the relations of the analysed plan, and rows.
+"""The analyser against real Spark: the relations of the analysed plan, files and rows.
 
-A query must give the same rows where only the partitions exist that we say it reads.
+A query must give the same rows where only the partitions exist that we say it reads, and of the
+files of a table Spark may touch those of such partitions only.
 """
 
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -33,6 +36,15 @@ SALES = [
 ]
 SHOPS = [
     (number, f"n{number}", day) for number, day in enumerate(["2020-01-01", "2020-01-02", "x"])
+]
+VISITS = [
+    (number, day, open_, code)
+    for number, (day, open_, code) in enumerate(
+        (day, open_, code)
+        for day in (date(2020, 1, 1), date(2020, 1, 2), date(2019, 12, 31), None)
+        for open_ in (True, False)
+        for code in (1, 9_999_999_999)
+    )
 ]
 VIEW = "SELECT id, v, ds AS day, hr FROM sales WHERE hr < 11"
 
@@ -92,6 +104,64 @@ QUERIES = [
     "FROM sales SELECT id WHERE hr = 11",
     "SELECT id, e FROM sales LATERAL VIEW explode(array(hr, 7)) x AS e WHERE e = 7 AND hr = 1",
     "TABLE shops",
+    "SELECT * FROM visits WHERE day = '2020-01-01'",
+    "SELECT * FROM visits WHERE day > DATE '2019-12-31' AND open",
+    "SELECT * FROM visits WHERE NOT open AND code = 1",
+    "SELECT * FROM visits WHERE day IS NULL OR code > 5",
+    "SELECT * FROM visits WHERE year(day) = 2019 AND open = true",
+    "SELECT * FROM visits WHERE day IN (DATE '2020-01-01', '2020-01-02')",
+    "SELECT * FROM visits WHERE day BETWEEN '2020-01-01' AND '2020-01-31' AND code IN (1, 2)",
+    "SELECT * FROM visits WHERE date_format(day, 'yyyyMM') = '202001'",
+    "SELECT * FROM visits WHERE day = date_add('2020-01-01', 1) AND coalesce(open, false)",
+    "SELECT * FROM visits v JOIN sales s ON v.day = s.ds WHERE s.ds = '2020-01-01'",
+    "SELECT * FROM visits v JOIN visits w ON v.day = w.day AND v.code = w.code"
+    " WHERE w.day = '2020-01-02' AND v.code = 1",
+    "SELECT * FROM visits v LEFT JOIN visits w ON v.day = w.day AND w.open WHERE v.code = 1",
+    "SELECT * FROM visits v FULL JOIN visits w ON v.day = w.day WHERE w.day = '2020-01-01'",
+    "SELECT * FROM late l LEFT JOIN late m ON l.day = m.day WHERE l.day = '2020-01-01'",
+    "SELECT * FROM late WHERE hr IN (SELECT hr FROM sales WHERE ds = '2020-02-01' AND hr = 1)",
+    "SELECT * FROM (SELECT day, hr FROM late UNION SELECT ds, hr FROM sales) WHERE hr = 0",
+    "SELECT ds, max(id) FROM sales WHERE hr = 1 GROUP BY ds HAVING ds > '2020-01-01'",
+    "SELECT * FROM sales WHERE ds NOT LIKE '2020-01%' OR ds IS NULL",
+    "SELECT DISTINCT ds FROM sales WHERE ds RLIKE '^2020-0[12]-01$' AND hr <> 0",
+    "SELECT (SELECT max(id) FROM sales WHERE hr = 11) m, name FROM shops WHERE ds = 'x'",
+    "SELECT * FROM sales s JOIN (SELECT ds FROM shops WHERE ds = 'x' UNION ALL"
+    " SELECT ds FROM shops WHERE ds = '2020-01-01') u ON s.ds = u.ds",
+    "SELECT * FROM sales s JOIN (SELECT DISTINCT ds FROM shops WHERE ds = '2020-01-01') u"
+    " ON s.ds = u.ds",
+    "SELECT * FROM sales s JOIN (SELECT ds, max(name) n FROM shops WHERE ds > '2020-01-01'"
+    " GROUP BY ds) u ON s.ds = u.ds",
+    "SELECT * FROM sales s JOIN (SELECT '2020-01-01' AS d) c ON s.ds = c.d",
+    "WITH c AS (SELECT '2020-01-01' AS d) SELECT * FROM sales, c WHERE ds = d",
+    "SELECT * FROM sales s JOIN shops p ON s.ds = p.ds JOIN sales t ON t.ds = p.ds"
+    " WHERE t.hr = 1 AND s.ds = '2020-01-01'",
+    "SELECT * FROM shops p LEFT JOIN (SELECT * FROM sales WHERE hr = 1) s ON p.ds = s.ds"
+    " WHERE p.ds IN ('2020-01-01', 'x')",
+    "SELECT * FROM sales s LEFT SEMI JOIN (SELECT ds FROM shops WHERE name = 'n0'"
+    " AND ds = '2020-01-01') u ON s.ds = u.ds",
+    "SELECT * FROM sales s LEFT ANTI JOIN shops p ON s.ds = p.ds WHERE s.ds = '2020-01-02'",
+    "SELECT * FROM sales s JOIN shops p ON substr(s.ds, 1, 10) = p.ds WHERE s.ds = '2020-01-01'",
+    "SELECT * FROM sales a JOIN sales b ON a.ds = b.ds AND a.hr = b.hr"
+    " WHERE a.ds = '2020-01-01' AND (b.hr = 1 OR b.hr = 11)",
+    "SELECT * FROM sales WHERE CASE WHEN id > 3 THEN ds = '2020-01-01' ELSE ds > '2020-01-31' END",
+    "SELECT * FROM sales WHERE (ds = '2020-01-01' AND id > 3) OR (ds = '2020-01-02' AND hr = 1)",
+    "SELECT * FROM sales WHERE NOT (ds <> '2020-01-01' OR id > 3)",
+    "SELECT * FROM sales WHERE if(id > 3, ds, 'x') = '2020-01-01'",
+    "SELECT * FROM sales WHERE coalesce(ds, v) = '2020-01-01'",
+    "SELECT * FROM sales INTERSECT SELECT * FROM sales WHERE hr = 1",
+    "SELECT * FROM (SELECT * FROM sales LATERAL VIEW explode(array(1, 2)) e AS x)"
+    " WHERE ds = '2020-01-01' AND x = 1",
+    "SELECT * FROM sales s, LATERAL (SELECT max(name) m FROM shops p WHERE p.ds = s.ds)"
+    " WHERE s.ds = '2020-01-01'",
+    "SELECT * FROM sales s FULL JOIN shops p USING (ds) WHERE ds = '2020-01-01'",
+    "SELECT * FROM sales NATURAL JOIN shops WHERE ds = '2020-01-01'",
+    "SELECT ds, hr FROM sales GROUP BY ds, hr GROUPING SETS ((ds, hr), (ds))"
+    " HAVING ds = '2020-01-01'",
+    "SELECT * FROM (SELECT ds, hr, id FROM sales) PIVOT (max(id) FOR hr IN (0, 1))"
+    " WHERE ds = '2020-01-01'",
+    "SELECT * FROM sales s LEFT JOIN shops p ON s.ds = p.ds AND s.hr = 1"
+    " WHERE s.ds > '2020-01-01' AND (p.name = 'n1' OR s.hr = 0)",
+    "SELECT * FROM sales s RIGHT JOIN shops p ON s.ds = p.ds AND p.ds = '2020-01-01'",
 ]
 
 
@@ -109,6 +179,16 @@ class Tables:
             "shops": TableInfo(
                 TableRef("whole", "shops"), TableKind.TABLE, names, partition_keys=(ds,)
             ),
+            "visits": TableInfo(
+                TableRef("whole", "visits"),
+                TableKind.TABLE,
+                (Column("vid", "int"),),
+                (
+                    PartitionKey("day", "date"),
+                    PartitionKey("open", "boolean"),
+                    PartitionKey("code", "bigint"),
+                ),
+            ),
             "late": TableInfo(
                 TableRef("whole", "late"), TableKind.VIEW, view=ViewText(VIEW, "whole")
             ),
@@ -120,11 +200,15 @@ class Tables:
 
 def _partitions(name: str) -> PartitionSet:
     null = "__HIVE_DEFAULT_PARTITION__"
-    ds, hr = PartitionKey("ds", "string"), PartitionKey("hr", "int")
-    if name == "sales":
-        rows = dict.fromkeys((day or null, str(hour)) for _, _, day, hour in SALES)
-        return PartitionSet([ds, hr], list(rows))
-    return PartitionSet([ds], list(dict.fromkeys((day,) for _, _, day in SHOPS)))
+    info = Tables().table(TableRef("whole", name))
+    assert info is not None
+    values = {
+        "sales": [(day, hour) for _, _, day, hour in SALES],
+        "shops": [(day,) for _, _, day in SHOPS],
+        "visits": [(day, str(open_).lower(), code) for _, day, open_, code in VISITS],
+    }[name]
+    rows = [tuple(null if each is None else str(each) for each in row) for row in values]
+    return PartitionSet(info.partition_keys, list(dict.fromkeys(rows)))
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +223,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
         .config("spark.sql.shuffle.partitions", "1")
+        # What is touched is in the plan then, and decided before the query runs.
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.optimizer.dynamicPartitionPruning.enabled", "false")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .getOrCreate()
@@ -147,8 +234,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session.sql("CREATE DATABASE cut")
     sales = session.createDataFrame(SALES, "id int, v string, ds string, hr int")
     shops = session.createDataFrame(SHOPS, "sid int, name string, ds string")
+    visits = session.createDataFrame(VISITS, "vid int, day date, open boolean, code bigint")
     sales.write.partitionBy("ds", "hr").saveAsTable("whole.sales")
     shops.write.partitionBy("ds").saveAsTable("whole.shops")
+    visits.write.partitionBy("day", "open", "code").saveAsTable("whole.visits")
     for database in ("whole", "cut"):
         session.sql(f"USE {database}")
         if database == "whole":
@@ -173,7 +262,7 @@ def test_the_relations_are_those_of_the_analysed_plan(spark: Any, sql: str) -> N
     spark.sql("USE whole")
     plan = spark.sql(sql)._jdf.queryExecution().analyzed()
     assert _relations(plan) <= {read.table.name for read in _known(sql).reads}
-    if "EXISTS" not in sql and " IN (SELECT" not in sql and "(SELECT max" not in sql:
+    if not any(word in sql for word in ("EXISTS", " IN (SELECT", "(SELECT max")):
         assert _relations(plan) == {read.table.name for read in _known(sql).reads}
 
 
@@ -191,7 +280,7 @@ def _relations(plan: Any) -> set[str]:
 @pytest.mark.parametrize("sql", QUERIES)
 def test_the_rows_are_the_same_with_only_the_partitions_read(spark: Any, sql: str) -> None:
     reads = {read.table.name: read.partitions for read in _known(sql).reads}
-    for name in ("sales", "shops"):
+    for name in ("sales", "shops", "visits"):
         partitions = _partitions(name)
         kept = reads[name].select(partitions) if name in reads else []
         conditions = [_condition(partitions.spec(row)) for row in kept]
@@ -208,6 +297,36 @@ def _condition(spec: tuple[tuple[str, str], ...]) -> str:
         for key, value in spec
     ]
     return "(" + " AND ".join(parts) + ")"
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_only_files_of_the_partitions_read_are_touched(spark: Any, sql: str) -> None:
+    spark.sql("USE whole")
+    named = {
+        (read.table.name, partitions.spec(row))
+        for read in _known(sql).reads
+        for partitions in [_partitions(read.table.name)]
+        for row in read.partitions.select(partitions)
+    }
+    touched = set(_touched(spark.sql(sql)._jdf.queryExecution().executedPlan()))
+    assert touched <= named, "a partition that we do not name is read"
+
+
+def _touched(plan: Any) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
+    """The partitions whose files a physical plan reads, its sub-queries' too."""
+    for each in (plan, *_listed(plan.subqueriesAll())):
+        for leaf in _listed(each.collectLeaves()):
+            if leaf.getClass().getSimpleName() != "FileSourceScanExec":
+                continue
+            table = leaf.tableIdentifier().get().table()
+            for directory in leaf.selectedPartitions():
+                for file in _listed(directory.files()):
+                    segments = [part.partition("=") for part in str(file.getPath()).split("/")]
+                    yield table, tuple((key, unquote(v)) for key, sign, v in segments if sign)
+
+
+def _listed(sequence: Any) -> list[Any]:
+    return [sequence.apply(at) for at in range(sequence.size())]
 
 
 def test_most_queries_prune() -> None:

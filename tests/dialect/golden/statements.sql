@@ -257,7 +257,7 @@ SELECT * FROM q JOIN (SELECT ds FROM p UNION ALL SELECT ds FROM q) u ON q.ds = u
 
 -- IN sub-query
 SELECT * FROM p WHERE ds IN (SELECT ds FROM q WHERE ds > '2020-01-01')
---> select; reads d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11], d.q@[ds=2020-01-02 ds=__HIVE_DEFAULT_PARTITION__]
+--> select; reads d.p@*, d.q@[ds=2020-01-02 ds=__HIVE_DEFAULT_PARTITION__]
 
 -- NOT IN sub-query infers nothing
 SELECT * FROM p WHERE ds NOT IN (SELECT ds FROM q WHERE ds > '2020-01-01')
@@ -265,7 +265,7 @@ SELECT * FROM p WHERE ds NOT IN (SELECT ds FROM q WHERE ds > '2020-01-01')
 
 -- correlated EXISTS
 SELECT * FROM q WHERE EXISTS (SELECT 1 FROM p WHERE p.ds = q.ds AND p.hr = 11) AND q.ds = '2020-01-02'
---> select; reads d.q@[ds=2020-01-02], d.p@[ds=2020-01-02/hr=11]
+--> select; reads d.q@[ds=2020-01-02], d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]
 
 -- a limit lets nothing through
 SELECT * FROM (SELECT * FROM p LIMIT 3) WHERE ds = '2020-01-01'
@@ -628,9 +628,9 @@ SELECT * FROM p JOIN q ON p.ds = q.ds JOIN (SELECT ds FROM q) r ON r.ds = q.ds W
 SELECT * FROM p FULL JOIN q ON p.ds = q.ds AND q.ds = '2020-01-01'
 --> select; reads d.p@*, d.q@*
 
--- not exists infers from the outer side
+-- Spark infers nothing over sub-queries of conditions
 SELECT * FROM q WHERE NOT EXISTS (SELECT 1 FROM p WHERE p.ds = q.ds) AND q.ds = '2020-01-02'
---> select; reads d.q@[ds=2020-01-02], d.p@[ds=2020-01-02/hr=0 ds=2020-01-02/hr=11]
+--> select; reads d.q@[ds=2020-01-02], d.p@*
 
 -- an IN sub-query under OR is read as a whole
 SELECT * FROM p WHERE ds IN (SELECT ds FROM q) OR hr = 0
@@ -771,3 +771,15 @@ SELECT * FROM p WHERE hr +1 = 12
 -- || binds as + does
 SELECT * FROM p WHERE ds || hr + 1 = 'x'
 --> select; reads d.p@*
+
+-- a function in the place of the engine's
+CREATE OR REPLACE TEMPORARY FUNCTION upper AS 'x.Y'
+--> unknown: a function of the session in the place of the engine's own
+
+-- a function of another name
+CREATE TEMPORARY FUNCTION shout AS 'x.Y'
+--> ddl_other; effect CreateTempFunction(name='shout')
+
+-- a rebuild reads what is not said
+ALTER MATERIALIZED VIEW a REBUILD
+--> unknown: REBUILD, which reads what the view was made of
