@@ -3,8 +3,8 @@
     python -m bench.copy [--files 2000] [--size 2500000] [--rounds 3] [--distcp JAR]
 
 Ways are measured in turn, round by round, each round beginning with another; ratios are medians
-over rounds of the same round's pairs, since the machine's speed drifts. The Spark session is open
-and has carried one file before the first measurement; the source is in the page cache.
+over rounds of the same round's pairs, since the machine's speed drifts. The Spark session is open,
+has carried some files and has compiled what it was going to; the source is in the page cache.
 """
 
 import argparse
@@ -25,6 +25,8 @@ from pipeline.spark.carrier import SparkFiles
 from pipeline.spark.session import open_session
 
 Way = Callable[[Path], object]
+WARM = 4  # small copies before the first that is measured
+SETTLE = 5.0  # seconds for Java's compilers to end what the start of Spark gave them to do
 
 
 def main() -> None:
@@ -47,7 +49,10 @@ def throughput(folder: Path, count: int, size: int, rounds: int, distcp: Path | 
         (source / f"part-{number:05d}").write_bytes(block[number:] + block[:number])
     files = SparkFiles(open_session("local[2]", {"spark.driver.memory": "1g"}))
     ways = ways_of(files, source, folder, distcp)
-    carry(files, source, folder / "first", checksum=True, most=1)
+    for number in range(WARM):
+        carry(files, source, folder / f"first-{number}", checksum=number % 2 == 0, most=100)
+        hollow(folder / f"first-{number}")
+    time.sleep(SETTLE)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the first round")
     taken: dict[str, list[float]] = {way: [] for way in ways}
     for round_ in range(rounds):
