@@ -39,8 +39,8 @@ class SharedTable:
             raise NotCopyable(f"{cluster} is the primary of {table}: it needs no copy.")
         if state.partitioned and not state.placement.uniform:
             raise NotCopyable(
-                f"{table} is a Hudi table, copied as a whole, but its partitions have facts of"
-                " their own."
+                f"{table} is a Hudi table, copied as a whole, but its partitions may have facts of"
+                " their own: see `causeway metastore upgrade`."
             )
         note = new_run(table, state.created, now)
         return cls(objects, table, cluster, yard_of(root, table), note)

@@ -18,7 +18,7 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.hms.nouns import Database
 from pipeline.incremental.errors import StorageFault
-from tests.e2e.conftest import rows, run_sql
+from tests.e2e.conftest import rows, run_sql, server
 from tests.e2e.hudi_spark import BUNDLES
 from tests.e2e.metastores import MetastoreAlone
 
@@ -143,9 +143,11 @@ def test_a_hudi_feed_is_replicated_commit_by_commit(
     select = "SELECT id, v, ds FROM feeds.hits ORDER BY id"
     where = "SELECT DISTINCT substr(input_file_name(), 1, 400) FROM feeds.hits"
 
+    endpoint = server(stack, None)
+    long_lived = hive.connect(endpoint.host, endpoint.port).cursor()
     feeds.serve(0)
     rows_now = [(1, "a", "2024-01-01-00"), (2, "b", "2024-01-01-01")]
-    assert run_sql(stack, "USE CLUSTER c2", select) == rows_now
+    assert rows(long_lived, "USE CLUSTER c2", select) == rows_now
     found = run_sql(stack, "USE CLUSTER c2", where)
     assert found
     assert all("causeway-copies/feeds.db/hits" in row[0] for row in found), found
@@ -168,7 +170,7 @@ def test_a_hudi_feed_is_replicated_commit_by_commit(
     told = [e["message"] for e in events if e["event"] == "succeeded" and "commits" in str(e)]
     assert all(": 1 commits, 4 files" in line for line in told), events
     assert len(told) == 2, "to c2 and to c3"
-    assert run_sql(stack, "USE CLUSTER c2", select) == changed
+    assert rows(long_lived, select) == changed, "what the session knew of the files is forgotten"
     assert all("causeway-copies" in row[0] for row in run_sql(stack, "USE CLUSTER c2", where))
     with feeds.other.client() as client:
         location = client.get_table(HITS).location

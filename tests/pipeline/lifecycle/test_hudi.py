@@ -319,7 +319,7 @@ def test_what_cannot_be_a_copy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotCopyable, match="is the primary"):
         SharedTable.of(objects, TRIPS, C1, ROOT, 0)
     site.here.tables[TRIPS].parameters = write_placement(Placement(C1))
-    with pytest.raises(NotCopyable, match="facts of their own"):
+    with pytest.raises(NotCopyable, match="may have facts of their own"):
         site.replicate()
 
 
