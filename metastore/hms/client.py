@@ -19,7 +19,7 @@ from typing import Self, TypeVar
 
 from conf.names import TableRef
 from conf.topology import Endpoint
-from metastore.errors import MetastoreDown, WireError
+from metastore.errors import MetastoreDown, MetastoreRefused, WireError
 from metastore.hms.binary import (
     BOOL,
     I16,
@@ -35,7 +35,7 @@ from metastore.hms.binary import (
 )
 from metastore.hms.bulk import PartitionDecoder, PartitionFacts
 from metastore.hms.calls import CALLS
-from metastore.hms.connection import Connection, Decoder
+from metastore.hms.connection import UNKNOWN_METHOD, Connection, Decoder
 from metastore.hms.nouns import Database, Event, Partition, Table, environment
 
 T = TypeVar("T")
@@ -75,6 +75,7 @@ class HmsClient:
         self._first = 0
         self._connection: Connection | None = None
         self._aborted = False
+        self._newer = False  # Hive 4's; known when it lacks a call
 
     def __enter__(self) -> Self:
         return self
@@ -126,14 +127,26 @@ class HmsClient:
         return list(self.call("get_all_tables", Struct({1: (STRING, database)})))
 
     def get_table(self, ref: TableRef) -> Table:
-        return Table(self.call("get_table", _named(ref)))
+        return Table(self._tables("get_table", _named(ref)))
 
     def get_tables(self, database: str, names: Iterable[str]) -> Iterator[Table]:
         """Those of the tables that exist, fetched in batches."""
         for batch in batches(names, TABLE_BATCH):
             arguments = Struct({1: (STRING, database), 2: (LIST, strings(batch))})
-            for struct in self.call("get_table_objects_by_name", arguments):
+            for struct in self._tables("get_table_objects_by_name", arguments) or ():
                 yield Table(struct)
+
+    def _tables(self, method: str, arguments: Struct) -> Value:
+        """A call that Hive 4's metastore only has in the form of one request (since 2.3)."""
+        if not self._newer:
+            try:
+                return self.call(method, arguments)
+            except MetastoreRefused as error:
+                if error.kind != UNKNOWN_METHOD:
+                    raise
+                self._newer = True
+        result: Struct = self.call(f"{method}_req", Struct({1: (STRUCT, arguments)}))
+        return result.get(1)
 
     def create_table(self, table: Table) -> None:
         self.call("create_table", Struct({1: (STRUCT, table.struct)}))

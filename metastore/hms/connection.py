@@ -37,6 +37,7 @@ Decoder = Callable[[bytes | bytearray, int], tuple[T, int]]
 
 CHUNK = 1 << 18
 LARGEST_VALUE = 1 << 28  # bytes of one list element or one struct
+UNKNOWN_METHOD = "UnknownMethod"  # the kind of refusal when the peer has no such call
 _UNKNOWN_METHOD = 1
 
 _KINDS: dict[str, type[MetastoreRefused]] = {
@@ -110,7 +111,7 @@ class Connection:
         if kind == EXCEPTION:
             problem: Struct = self._decode(read_struct)
             code = problem.get(2, 0)
-            family = "UnknownMethod" if code == _UNKNOWN_METHOD else "TApplicationException"
+            family = UNKNOWN_METHOD if code == _UNKNOWN_METHOD else "TApplicationException"
             raise MetastoreRefused(f"{method}: {problem.get(1, '')}", family)
         if kind != REPLY or name != method or sequence != self._sequence:
             raise WireError(f"asked {method}#{self._sequence}, got {name}#{sequence}")

@@ -27,6 +27,7 @@ from metastore.view.facts import Asking, T, TableNow, table_in, table_question
 from metastore.view.listed import SpecStream, is_spec_call, plain_call
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, MethodSpec, Shape, spec_of
+from metastore.view.newer import NEWER, is_unknown, newer_call, older_reply
 from metastore.view.outbound import ReplyStream
 
 log = logging.getLogger("causeway.view")
@@ -120,10 +121,19 @@ class Session:
             for database, table in call.named():
                 now = await self._table_read(database, table, view)
                 partitions = None if now is None else now.partitions
-        if is_spec_call(call) and now is not None and (view.aware or not now.placement.uniform):
+        if call.spec.name in NEWER and await self._is_newer(view):
+            reply = await self._ask(call.data, view)
+            own = ReplyStream(place, view).feed(reply)
+            await self._send(replies.renamed(own, name))
+        elif is_spec_call(call) and now is not None and (view.aware or not now.placement.uniform):
             await self._forward(plain_call(call), call, name, SpecStream(call, view, now))
         else:
             await self._forward(call.data, call, name, ReplyStream(place, view, partitions))
+
+    async def _is_newer(self, view: ClusterView) -> bool:
+        if self._shared.newer is None:
+            await self._ask(table_question("", ""), view)
+        return bool(self._shared.newer)
 
     async def _kept_table(self, call: Call, name: str, view: ClusterView) -> bytes:
         (table,) = call.tables()
@@ -137,7 +147,7 @@ class Session:
         if self._shared.cache.trusting:
             reply = await self._table_reply(ref_of(database, name), question, view)
         else:
-            reply = await self._upstream.ask(question, view)
+            reply = await self._ask(question, view)
         return table_in(view, database, reply)
 
     async def _table_reply(self, table: TableRef, question: bytes, view: ClusterView) -> bytes:
@@ -145,7 +155,7 @@ class Session:
         reply = cache.get(table)
         if reply is None:
             changes = cache.changes
-            reply = await self._upstream.ask(question, view)
+            reply = await self._ask(question, view)
             cache.put(table, reply, changes)
         return reply
 
@@ -189,10 +199,22 @@ class Session:
         try:
             question = next(questions)
             while True:
-                question = questions.send(await self._upstream.ask(question, view))
+                question = questions.send(await self._ask(question, view))
         except StopIteration as stop:
             result: T = stop.value
             return result
+
+    async def _ask(self, question: bytes, view: ClusterView) -> bytes:
+        """One question and the whole reply, from a metastore of any version."""
+        name = read_message_header(question)[1]
+        if name not in NEWER:
+            return await self._upstream.ask(question, view)
+        if not self._shared.newer:
+            reply = await self._upstream.ask(question, view)
+            self._shared.newer = is_unknown(reply)
+            if not self._shared.newer:
+                return reply
+        return older_reply(await self._upstream.ask(newer_call(question), view), name)
 
     async def _afterwards(self, questions: Asking[None], view: ClusterView) -> None:
         try:

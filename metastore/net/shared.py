@@ -17,6 +17,7 @@ class Shared:
     def __init__(self, leftovers: LeftoverLog, cache: TableCache) -> None:
         self.leftovers = leftovers
         self.cache = cache
+        self.newer: bool | None = None  # whether the metastore is Hive 4's; None: nobody asked
         self._feed = ChangeFeed()
         self._touched = ChangeFeed()  # that, and the tables whose facts others have written
         self._more = asyncio.Event()
