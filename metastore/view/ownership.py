@@ -50,8 +50,9 @@ def table_of_partitions(call: Call, view: ClusterView) -> Asking[TableNow | None
 
     Whoever asks has `own_partitions` say whose they are.
     """
-    found = yield from table_now(view, *call.named()[0])
-    return found
+    for database, name in call.named()[:1]:
+        return (yield from table_now(view, database, name))
+    return None
 
 
 def own_partitions(

@@ -361,6 +361,16 @@ class TestRefusals:
         assert (repr(hms.tables), repr(hms.partitions)) == before
         assert hms.calls[method] == 0
 
+    @pytest.mark.parametrize(
+        "method", ["alter_partitions", "drop_partition", "drop_partitions_req"]
+    )
+    def test_a_call_that_names_nothing_is_the_metastore_s_to_answer(
+        self, hms, view, method: str
+    ) -> None:
+        with pytest.raises((MetastoreRefused, WireError)):
+            call(view[C2], method, {})
+        assert client(view[C2]).get_all_databases() == ["default"]
+
     def test_a_partition_is_its_own_primary_s_alone(self, hms, view) -> None:
         """DC-R10: in a table of another cluster."""
         hms.add(table(placed(), KEYS), ("ds=1", placed(primary=C2)), ("ds=2", {}))
