@@ -109,15 +109,18 @@ def _unforgotten(tokens: list[Token]) -> list[Token]:
 
 def _signed(tokens: list[Token]) -> list[Token]:
     """`+x`, which makes a number of a string, as `- -x`: the parser drops the sign."""
+    signs = {
+        at
+        for at, token in enumerate(tokens[:-1])
+        if token.token_type == TokenType.PLUS
+        and tokens[at + 1].token_type != TokenType.NUMBER
+        and (not at or tokens[at - 1].token_type in _BEFORE_SIGNS)
+    }
+    if not signs:
+        return tokens
     result: list[Token] = []
     for at, token in enumerate(tokens):
-        signs = (
-            token.token_type == TokenType.PLUS
-            and at + 1 < len(tokens)
-            and tokens[at + 1].token_type != TokenType.NUMBER
-            and (not at or tokens[at - 1].token_type in _BEFORE_SIGNS)
-        )
-        result += [like(token, TokenType.DASH, "-")] * 2 if signs else [token]
+        result += [like(token, TokenType.DASH, "-")] * 2 if at in signs else [token]
     return result
 
 

@@ -21,7 +21,7 @@ def inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
     return found
 
 
-def _carried(term: Term, rids: frozenset[int], equals: dict[Column, list[Column]]) -> Term | None:
+def _carried(term: Term, rids: frozenset[int], equals: dict[Column, set[Column]]) -> Term | None:
     changed = False
     allowed = True
 
@@ -29,14 +29,15 @@ def _carried(term: Term, rids: frozenset[int], equals: dict[Column, list[Column]
         nonlocal changed, allowed
         if column.rid in rids:
             return column
-        for other in equals.get(column, ()):
-            if other.rid in rids:
-                if not _same_meaning(column, other, term):
-                    allowed = False
-                    return column
-                changed = True
-                return other
-        return column
+        others = [each for each in equals.get(column, ()) if each.rid in rids]
+        if not others:
+            return column
+        other = min(others, key=lambda each: (each.rid, each.name))
+        if not _same_meaning(column, other, term):
+            allowed = False
+            return column
+        changed = True
+        return other
 
     new = replace_columns(term, to_this_side)
     return new if changed and allowed else None
@@ -80,8 +81,8 @@ def _constants(term: Term) -> Iterable[object]:
             waiting.extend(each.args)
 
 
-def _equal_columns(terms: Iterable[Term]) -> dict[Column, list[Column]]:
-    """By column, all others that equal it, by any chain of equalities."""
+def _equal_columns(terms: Iterable[Term]) -> dict[Column, set[Column]]:
+    """By column, all that equal it, by any chain of equalities, and itself."""
     groups: dict[Column, set[Column]] = {}
     for term in terms:
         if _is_equality(term) and isinstance(term, Call):
@@ -90,10 +91,7 @@ def _equal_columns(terms: Iterable[Term]) -> dict[Column, list[Column]]:
                 merged = groups.get(left, {left}) | groups.get(right, {right})
                 for column in merged:
                     groups[column] = merged
-    return {
-        column: sorted(group - {column}, key=lambda each: (each.rid, each.name))
-        for column, group in groups.items()
-    }
+    return groups
 
 
 def _is_equality(term: Term) -> bool:

@@ -18,6 +18,8 @@ from dialect.errors import NotUnderstood
 
 # Deeper nesting than this is refused before the parser recurses into it.
 MAX_DEPTH = 120
+# The parser tries each nested type several times.
+MAX_TYPE_DEPTH = 30
 MAX_LENGTH = 4_000_000
 
 # The parser warns of JSON paths that it cannot read; we do not read them.
@@ -26,6 +28,7 @@ logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 # A chain of these makes the parser recurse without any bracket.
+_NESTING = frozenset({TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT})
 _CHAINING = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS})
 
 
@@ -150,7 +153,8 @@ def _is_named_query(tokens: list[Token], at: int) -> bool:
 
 
 def _check_depth(tokens: list[Token]) -> None:
-    depth = chain = 0
+    depth = chain = types = 0
+    before: TokenType | None = None
     for token in tokens:
         kind = token.token_type
         if kind in _OPENING:
@@ -159,9 +163,16 @@ def _check_depth(tokens: list[Token]) -> None:
                 raise NotUnderstood(f"it is nested deeper than {MAX_DEPTH} levels")
         elif kind in _CLOSING:
             depth -= depth > 0
+        elif kind == TokenType.LT and before in _NESTING:
+            types += 1
+            if types > MAX_TYPE_DEPTH:
+                raise NotUnderstood(f"a type is nested deeper than {MAX_TYPE_DEPTH} levels")
+        elif kind == TokenType.GT:
+            types -= types > 0
         chain = chain + 1 if kind in _CHAINING else 0
         if chain > MAX_DEPTH:
             raise NotUnderstood(f"more than {MAX_DEPTH} signs in a row")
+        before = kind
 
 
 def _first_line(error: BaseException) -> str:

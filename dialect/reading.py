@@ -10,6 +10,9 @@ from dialect.statement import ALL, PartitionPredicate, Read
 from dialect.terms import ANYTHING, Call, Column, Term, call, columns_of, replace_columns
 from dialect.variables import Pruning
 
+# Among more mentions of tables than this, what one says of another takes too long to find.
+MAX_INFERRED = 64
+
 
 def reads_of(roots: Sequence[Node], pruning: Pruning = Pruning.INFERRED) -> tuple[Read, ...]:
     """The tables that the plans scan, each once, in the order of their first mention."""
@@ -18,7 +21,8 @@ def reads_of(roots: Sequence[Node], pruning: Pruning = Pruning.INFERRED) -> tupl
     for root, scanned in mentions:
         conditions: dict[int, list[Term]] = {}
         if pruning is not Pruning.NONE and any(_partitioned(scan) for scan in scanned):
-            pruner = Pruner(pruning)
+            inferring = len(scanned) <= MAX_INFERRED or pruning is not Pruning.INFERRED
+            pruner = Pruner(pruning if inferring else Pruning.PUSHED)
             pruner.conditions(root)
             conditions = pruner.found
         for scan in scanned:

@@ -5,11 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conf.names import TableRef
-from conf.tables import TableInfo
+from conf.partitions import PartitionKey, PartitionSet
+from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import FAILED, analyze
 from dialect.cluster_grammar import parse
 from dialect.statement import Known, Namespace, Unknown
-from tests.dialect.catalogs import TestCatalog
+from tests.dialect.catalogs import PARTITIONS, TestCatalog
 
 
 class _Nothing:
@@ -91,6 +92,65 @@ def test_huge_statements_are_understood(title: str) -> None:
 def test_deep_and_odd_statements_have_an_answer(sql: str) -> None:
     _analyze(sql)
     parse(sql, in_use=True)
+
+
+def _wrapped(column: str, count: int) -> str:
+    """Sub-queries that each make the column of the one below into a longer one."""
+    query = "SELECT ds, hr FROM p"
+    for at in range(count):
+        query = f"SELECT {column} AS ds, hr FROM ({query}) t{at}"
+    return f"SELECT * FROM ({query}) z WHERE ds = 'x'"
+
+
+GROWING = {
+    "texts": _wrapped("concat(ds, ds)", 60),
+    "replacements": _wrapped("replace(ds, '0', '00')", 60),
+    "choices": _wrapped("CASE WHEN ds = 'a' THEN ds ELSE upper(ds) END", 60),
+    "joins": "SELECT * FROM p a0 "
+    + " ".join(f"JOIN p a{at} ON a{at}.ds = a0.ds" for at in range(1, 300)),
+    "a pattern": f"SELECT * FROM p WHERE ds LIKE '{'%2' * 5_000}'",
+    "a pattern that backtracks": "SELECT * FROM p WHERE ds RLIKE '(0*)*(0*)*x'",
+    "a broken pattern": "SELECT * FROM p WHERE ds RLIKE '*('",
+    "a huge number": f"SELECT * FROM p WHERE hr = {'9' * 10_000} OR hr = 1e999999999",
+    "a huge padding": "SELECT * FROM p WHERE lpad(ds, 2000000000, 'x') = 'x'",
+    "lone surrogates": "SELECT * FROM p WHERE ds > '\ud800' OR upper(ds) LIKE '\udfff%'",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("title", GROWING)
+def test_conditions_that_grow_are_selected_by(title: str) -> None:
+    answer = analyze(GROWING[title], Namespace("d"), TestCatalog())
+    assert isinstance(answer, Known), answer
+    assert answer.reads[0].partitions.select(PARTITIONS["d.p"]) is not None
+
+
+LONG = {
+    "numbers among strings": "k IN (" + ",".join(str(at) for at in range(10_000)) + ")",
+    "strings and numbers": "k IN (" + ",".join(f"{at}, '{at}x'" for at in range(5_000)) + ")",
+    "tuples": "(k, h) IN (" + ",".join(f"('{at}', 'x')" for at in range(2_000)) + ")",
+    "exclusions": " AND ".join(f"k <> '{at}'" for at in range(5_000)),
+    "arms of two keys": " OR ".join(f"(k = '{at}' AND h <> '{at}')" for at in range(2_000)),
+    "cases": "CASE " + " ".join(f"WHEN k = '{at}' THEN 1" for at in range(3_000)) + " END = 1",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("title", LONG)
+@pytest.mark.parametrize("kind", ["string", "int"])
+def test_long_conditions_on_many_partitions_end(title: str, kind: str) -> None:
+    keys = (PartitionKey("k", kind), PartitionKey("h", "string"))
+
+    class Catalog:
+        def table(self, ref: TableRef) -> TableInfo:
+            return TableInfo(ref, TableKind.TABLE, (Column("c", "int"),), keys)
+
+    answer = analyze(f"SELECT * FROM t WHERE {LONG[title]}", Namespace("d"), Catalog())
+    assert isinstance(answer, Known), answer
+    partitions = PartitionSet(keys, [(str(at), "x") for at in range(10_000)])
+    assert len(answer.reads[0].partitions.select(partitions)) >= 2_000
 
 
 WORDS = [

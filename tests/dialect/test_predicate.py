@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
 from conf.tables import Column, TableInfo, TableKind
+from dialect import predicate
 from dialect.analyze import analyze
 from dialect.predicate import AnyOf, Matching
 from dialect.statement import ALL, NONE, Known, Namespace, PartitionPredicate
@@ -249,3 +250,26 @@ def _query(chance: random.Random, depth: int) -> tuple[str, set[str]]:
         5: (f"SELECT * FROM ({first}) {alias} UNION ALL SELECT * FROM ({second}) {alias}", both),
         6: (f"SELECT (SELECT max(k) FROM ({first}) a1) FROM ({second}) {alias}", both),
     }[shape]
+
+
+@pytest.mark.parametrize(
+    ("condition", "left"),
+    [
+        ("ds LIKE '2020-01%'", 16),
+        ("concat(ds, hr) = '2020-01-010'", 16),
+        # What an index knows costs no work.
+        ("ds IN ('2020-01-01', 'x')", 4),
+        ("ds = '2020-01-01' AND ds LIKE '%x'", 4),
+        ("ds < '2020-01-02'", 4),
+    ],
+)
+def test_work_is_bounded_and_what_is_not_tried_stays(
+    condition: str, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predicate, "_Work", lambda: predicate_work(0))
+    answer = analyze(f"SELECT * FROM t WHERE {condition}", Namespace("d"), _Catalog())
+    assert isinstance(answer, Known)
+    assert len(answer.reads[0].partitions.select(PARTITIONS)) == left
+
+
+predicate_work = predicate._Work

@@ -1,0 +1,181 @@
+"""Conditions on partition keys against real Spark: what it holds to be true must be named.
+
+Thousands of conditions are made of operators, functions and literals of every type; each is
+asked of keys of every type. A key that satisfies one, by Spark's own word, must be among the
+partitions that the analysis leaves.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from conf.names import TableRef
+from conf.partitions import PartitionKey, PartitionSet
+from conf.tables import Column, TableInfo, TableKind
+from dialect.analyze import analyze
+from dialect.statement import Known, Namespace
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(";")]
+
+
+KEYS: dict[str, list[str | None]] = {
+    "string": [
+        *_listed(
+            "2020-01-01; 2020-01-02; 2019-12-31; 2020-1-5; 11; 011; 1.0; 1e1; -3; true; f; A; a"
+        ),
+        *_listed("ab; a%b; x-y-z; now; 2020-01-01 10:00:00; 20200101; it's; ünï; 9999999999; NaN"),
+        *("1d", ".5", " 11"),
+    ],
+    "int": ["0", "1", "-1", "11", "2020", "2147483647", "-2147483648"],
+    "bigint": ["0", "1", "-7", "9999999999", "9223372036854775807"],
+    "date": ["2020-01-01", "2019-12-30", "2020-02-29", "0001-01-01"],
+    "boolean": ["true", "false"],
+    "decimal(10,2)": ["0.00", "1.50", "-1.50", "11.00"],
+    "tinyint": ["0", "100", "-128", "127"],
+}
+LITERALS = _listed(
+    r"""
+    '2020-01-01'; '11'; '011'; 11; 0; -1; 1.5; 1.50BD; 11L; 1e1; 'a'; 'true'; true; NULL;
+    DATE '2020-01-01'; TIMESTAMP '2020-01-01 00:00:00'; current_date; ''; ' 11'; '1.0';
+    2147483648; '9999999999'; 100S; 'it\'s'; cast('1' as int); date_sub('2020-01-02', 1); 2020;
+    20200101; '2020-01'; 'A'; 2
+    """
+)
+FUNCTIONS = _listed(
+    r"""
+    upper(k); lower(k); trim(k); length(k); reverse(k); concat(k, 'x'); concat_ws('-', k, 'x');
+    k || 'x'; substr(k, 1, 4); substr(k, -2); substr(k, 0, 2); left(k, 2); right(k, 2);
+    lpad(k, 4, '0'); rpad(k, 4, 'x'); replace(k, '-', ''); regexp_replace(k, '-', '');
+    instr(k, '1'); split(k, '-')[0]; split(k, '-')[1]; split(k, '-')[5]; year(k); month(k);
+    day(k); quarter(k); dayofweek(k); weekofyear(k); extract(year FROM k); to_date(k);
+    to_date(k, 'yyyyMMdd'); date_add(k, 1); datediff(k, '2020-01-01');
+    date_format(k, 'yyyy-MM'); cast(k AS int); cast(k AS bigint); cast(k AS string);
+    cast(k AS double); cast(k AS decimal(5,1)); cast(k AS boolean); cast(k AS varchar(2));
+    cast(k AS char(2)); cast(k AS date); abs(k); -k; +k; k + 1; 1 - k; k * 2; k / 2; k % 2;
+    k div 2; pmod(k, 2); nvl2(k, 1, 2); if(k IS NULL, 'n', k); nvl(k, '11'); coalesce(k, 0);
+    nullif(k, '11'); CASE WHEN k IS NULL THEN 'z' ELSE k END;
+    CASE k WHEN '11' THEN 1 ELSE 0 END; startswith(k, '2'); contains(k, '-');
+    current_date - interval 1 day; cast(k AS date) + interval 1 day
+    """
+)
+FORMS = _listed(
+    r"""
+    {e} = {l}; {e} <> {l}; {e} < {l}; {e} >= {l}; {l} > {e}; {e} <=> {l}; NOT {e} = {l};
+    {e} IN ({l}, 1); {e} NOT IN ({l}); {e} NOT IN ({l}, 'zz'); {e} BETWEEN {l} AND '3';
+    {e} NOT BETWEEN 0 AND {l}; {e} IS DISTINCT FROM {l}; ({e}, 1) = ({l}, 1);
+    NOT ({e}, 1) IN (({l}, 1)); CASE WHEN {e} = {l} THEN 1 ELSE 0 END = 1;
+    if({e} > {l}, k, NULL) IS NOT NULL; ({e} = {l}) IS NOT TRUE; {e} = {l} OR k = '11';
+    NOT ({e} = {l} AND k < '2'); {e} IS NOT NULL; {e} = {l} IS NULL; {e} < {l} = true;
+    nvl({e}, {l}) <> {l}
+    """
+)
+PATTERNS = _listed(
+    r"""
+    LIKE '%'; LIKE '2020%'; LIKE '%-01'; LIKE '_'; LIKE 'a\\%b'; LIKE 'a\\_b'; LIKE 'a%b';
+    LIKE '%1%1%'; LIKE NULL; RLIKE '^2020'; RLIKE '01$'; RLIKE '^[0-9]+$'; RLIKE '\\d+';
+    RLIKE 'a|b'; RLIKE '^a.b$'; RLIKE '[^0-9]'; RLIKE '^.{2}$'; RLIKE '(?i)A';
+    LIKE ANY ('a%', '%1'); LIKE ALL ('%1%', '2%')
+    """
+)
+
+
+def _conditions(chance: random.Random, count: int) -> Iterator[str]:
+    for _ in range(count):
+        pick = chance.random()
+        if pick < 0.15:
+            yield f"k {chance.choice(['', 'NOT '])}{chance.choice(PATTERNS)}"
+            continue
+        expression = "k" if pick < 0.5 else chance.choice(FUNCTIONS)
+        form, literal = chance.choice(FORMS), chance.choice(LITERALS)
+        yield form.format(e=expression, l=literal)
+
+
+class _Keys:
+    def __init__(self, kind: str) -> None:
+        self.rows: list[str | None] = [*KEYS[kind], None]
+        self.key = PartitionKey("k", kind)
+
+    def table(self, ref: TableRef) -> TableInfo:
+        return TableInfo(ref, TableKind.TABLE, (Column("c", "int"),), (self.key,))
+
+    def named(self, condition: str) -> set[int]:
+        sql = f"SELECT * FROM t WHERE {condition}"
+        answer = analyze(sql, Namespace("d"), self)
+        assert isinstance(answer, Known), (sql, answer)
+        stored = [(NULL if text is None else text,) for text in self.rows]
+        return set(answer.reads[0].partitions.select(PartitionSet([self.key], stored)))
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .config("spark.sql.catalogImplementation", "in-memory")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "1g")
+        # Each query is run once: compiling it would take longer.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+def _satisfied(spark: Any, conditions: Sequence[str]) -> list[set[int] | None]:
+    """By condition the rows that satisfy it; None for one that Spark refuses."""
+    from pyspark.errors import PySparkException
+
+    columns = ", ".join(
+        f"cast(({condition}) AS boolean) AS c{at}" for at, condition in enumerate(conditions)
+    )
+    try:
+        rows = spark.sql(f"SELECT n, {columns} FROM keys").collect()
+    except PySparkException:
+        if len(conditions) == 1:
+            return [None]
+        half = len(conditions) // 2
+        return _satisfied(spark, conditions[:half]) + _satisfied(spark, conditions[half:])
+    return [{row["n"] for row in rows if row[f"c{at}"]} for at in range(len(conditions))]
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_what_spark_holds_true_is_named(spark: Any, kind: str) -> None:
+    keys = _Keys(kind)
+    frame = spark.createDataFrame(list(enumerate(keys.rows)), "n int, v string")
+    frame.selectExpr("n", f"cast(v AS {kind}) AS k").createOrReplaceTempView("keys")
+    conditions = sorted(set(_conditions(random.Random(kind), 120)))
+    missed: list[tuple[str, list[str | None]]] = []
+    understood = sharp = 0
+    for at in range(0, len(conditions), 32):
+        some = conditions[at : at + 32]
+        for condition, rows in zip(some, _satisfied(spark, some), strict=True):
+            if rows is None:
+                continue
+            named = keys.named(condition)
+            if not rows <= named:
+                missed.append((condition, [keys.rows[row] for row in rows - named]))
+            understood += 1
+            sharp += len(named) < len(keys.rows)
+    assert not missed
+    assert understood > 40
+    assert sharp > understood // 6, "nearly nothing is left out: the comparison says nothing"
