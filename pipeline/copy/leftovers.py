@@ -119,7 +119,7 @@ def _reason(left: Left, there: frozenset[str], listing: Listing | None) -> str:
         return ""
     if left.what.endswith(_ALL):
         return "there are files in it that are not of a table"
-    if max(entry.modified for entry in listing.files) > left.at * 1000:
+    if max(entry.modified for entry in listing.files) > (left.at + 1) * 1000:  # `at` is cut
         return "it was written to after the drop"
     return ""
 

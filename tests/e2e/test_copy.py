@@ -23,6 +23,8 @@ from conf.names import TableRef
 from conf.placement import read_partition_placement, read_placement
 from metastore.errors import AlreadyExists
 from metastore.hms.nouns import Database, Partition, Table
+from metastore.net.leftovers import LeftoverLog
+from metastore.view.ownership import Leftover
 from pipeline.copy.files import Effort
 from pipeline.copy.placing import Objects
 from pipeline.copy.replica_plan import Replication
@@ -168,6 +170,30 @@ def test_a_sweep_deletes_what_was_replaced(west: MetastoreAlone) -> None:
     assert main(["copy", "sweep", str(ref), "--to", C2, "--grace", "0", *conf]) == 0
     assert not old.exists()
     assert fresh(west, ref)["ds=1"].exists()
+
+
+def test_a_sweep_deletes_what_drops_left(
+    west: MetastoreAlone, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ref = TableRef("left", "t")
+    table(west, ref, {"1": 2})
+    conf = ["--conf", str(west.layout.settings)]
+    assert main(["copy", str(ref), "--to", C2, *conf]) == 0
+    used, gone = fresh(west, ref)["ds=1"], west.layout.warehouse(C2) / "elsewhere" / "gone"
+    gone.mkdir(parents=True)
+    (gone / "file").write_text("rows")
+    log = LeftoverLog(tmp_path / "leftovers.jsonl")
+    for what, place in (("left.old", used), ("left.gone", gone)):
+        ticket = log.intend((Leftover(what, C2, place.as_uri()),))
+        log.settle(ticket, dropped=True)
+    capsys.readouterr()
+    sweep = ["copy", "sweep", "--grace", "0", "--leftovers", str(tmp_path / "leftovers.jsonl")]
+    assert main([*sweep, *conf]) == 0
+    out = capsys.readouterr().out
+    assert "1 that drops left deleted, 1 kept" in out
+    assert f"{ref}@ds=1 uses it" in out
+    assert not gone.exists()
+    assert used.exists()
 
 
 def test_replication_between_two_metastores(

@@ -1,0 +1,175 @@
+"""Copies and replications between file:// and hdfs://, on a real HDFS in one process.
+
+It needs hadoop-client-minicluster of Spark's own Hadoop version, from Maven Central:
+`mvn dependency:get -Dartifact=org.apache.hadoop:hadoop-client-minicluster:3.3.4`.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cli.stack.java import find_java
+from cli.stack.stack import spark_home
+from conf.names import ClusterName, TableRef
+from metastore.hms.nouns import Partition, Table
+from pipeline.copy.files import Effort
+from pipeline.copy.placing import Objects
+from pipeline.copy.plan import plan_copy
+from pipeline.copy.replica_plan import Replication
+from pipeline.copy.replicate import read_replication, run_replication
+from pipeline.copy.run import run_copy
+from pipeline.copy.verify import verify_copies
+from pipeline.copy.workshop import Limits, Report, Tools
+from pipeline.copy.yard import yard_of
+from pipeline.spark.carrier import SparkFiles
+from pipeline.spark.session import open_session
+from tests.pipeline.copy.fakes import Effects, FakeMetastore
+
+pytestmark = pytest.mark.slow
+
+NAME = "hadoop-client-minicluster"
+C1, C2 = ClusterName("c1"), ClusterName("c2")
+T, REPLICA = TableRef("db", "t"), TableRef("db", "replica")
+DATA = {"ds=1": {"a": b"one" * 500, "deep/b": b""}, "ds=2": {"c d": b"two"}}
+
+
+def minicluster() -> Path:
+    """The jar that matches Spark's Hadoop; skips where it is not there."""
+    client = next((spark_home() / "jars").glob("hadoop-client-api-*.jar")).stem
+    version = client.rpartition("-")[2]
+    home = Path.home() / ".m2/repository/org/apache/hadoop" / NAME / version
+    jar = Path(os.environ.get("CAUSEWAY_MINICLUSTER", home / f"{NAME}-{version}.jar"))
+    if not jar.is_file():
+        pytest.skip(f"no HDFS to test with: {jar} is not there")
+    return jar
+
+
+@pytest.fixture(scope="module")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URI of a file system that ends with the tests."""
+    folder = tmp_path_factory.mktemp("hdfs")
+    classpath = f"{minicluster()}{os.pathsep}{spark_home() / 'jars'}/*"
+    source = Path(__file__).with_name("MiniHdfs.java")
+    command = [str(find_java()), "-Xmx512m", f"-Dhadoop.log.dir={folder}", "-cp", classpath]
+    command += ["org.codehaus.janino.SimpleCompiler", str(source), "MiniHdfs", str(folder)]
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process,
+    ):
+        assert process.stdout is not None
+        assert process.stdin is not None
+        port = next((line.split()[1] for line in process.stdout if line.startswith("port ")), None)
+        assert port is not None, (folder / "log").read_text()[-2000:]
+        yield f"hdfs://127.0.0.1:{port}"
+        process.stdin.close()
+        process.wait(60)
+
+
+@dataclass
+class Desk:
+    """One metastore (a fake), a table of two partitions below `root`, and Spark's files."""
+
+    root: str
+    files: SparkFiles
+
+    def __post_init__(self) -> None:
+        self.metastore = FakeMetastore(Effects())
+        self.objects = Objects(self.metastore, C1)
+        keys = (("ds", "string"),)
+        table = Table.make(T, (("a", "int"),), location=f"{self.root}/t", partition_keys=keys)
+        self.metastore.add_table(table)
+        for name, content in DATA.items():
+            location = f"{self.root}/t/{name}"
+            partition = Partition.make(table, (name.rpartition("=")[2],), location, {})
+            self.metastore.parts[T][name] = partition
+            for path, body in content.items():
+                self.files.leave_note(f"{location}/{path}", body.decode())
+
+    @property
+    def tools(self) -> Tools:
+        return Tools(self.files)
+
+    def read(self, location: str) -> dict[str, bytes]:
+        [listing] = self.files.listings([location])
+        assert listing is not None
+        texts = self.files.notes([f"{location}/{each.path}" for each in listing.files])
+        found = zip(listing.files, texts, strict=True)
+        return {each.path: (text or "").encode() for each, text in found}
+
+    def copy(self, root: str) -> Report:
+        table = self.objects.table(T)
+        found = self.objects.objects(table, self.objects.names(table))
+        plan = plan_copy(table, found, C2, yard_of(root, T))
+        return run_copy(plan, self.objects, self.tools, Effort(), Limits())
+
+    def replicate(self, location: str) -> Report:
+        request = Replication(T, REPLICA, location=location)
+        plan = read_replication(request, self.metastore, self.metastore, self.files)
+        return run_replication(plan, self.metastore, self.metastore, self.tools, Effort(), Limits())
+
+
+@pytest.fixture(scope="module")
+def files() -> SparkFiles:
+    return SparkFiles(open_session("local[2]"))
+
+
+@pytest.fixture(params=["file to hdfs", "hdfs to file"])
+def ends(request: pytest.FixtureRequest, tmp_path: Path, hdfs: str) -> tuple[str, str]:
+    """Where the table is and where it goes, fresh for each test."""
+    here, there = f"file://{tmp_path}", f"{hdfs}/{tmp_path.name}"
+    return (here, there) if request.param == "file to hdfs" else (there, here)
+
+
+def test_a_copy_is_whole_fresh_and_not_sent_twice(ends: tuple[str, str], files: SparkFiles) -> None:
+    source, target = ends
+    desk = Desk(source, files)
+    report = desk.copy(f"{target}/copies")
+    assert (report.published, report.files_sent, report.failed) == (["ds=1", "ds=2"], 3, {})
+    table = desk.objects.table(T)
+    found = desk.objects.objects(table, desk.objects.names(table))
+    for each in found:
+        copy = each.placement.copy_in(C2)
+        assert copy is not None
+        assert each.placement.is_fresh(copy)
+        assert desk.read(copy.location) == DATA[each.name]
+    checked = verify_copies(files, desk.objects, table, found, C2, Effort())
+    assert (checked.compared, checked.findings) == (2, ())
+    assert desk.copy(f"{target}/copies").files_sent == 0
+
+
+def test_what_a_dead_run_carried_is_not_sent_again(
+    ends: tuple[str, str], files: SparkFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FA-R5: the file's length and time say on either file system that it is finished."""
+    source, target = ends
+    desk = Desk(source, files)
+
+    def dies(*_: object) -> frozenset[str]:
+        raise ConnectionError("the metastore is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Objects, "publish", dies)
+        with pytest.raises(ConnectionError):
+            desk.copy(f"{target}/copies")
+    report = desk.copy(f"{target}/copies")
+    assert (report.files_sent, report.files_kept, report.bytes_sent) == (0, 3, 0)
+    assert report.published == ["ds=1", "ds=2"]
+
+
+def test_a_replication_follows_its_source(ends: tuple[str, str], files: SparkFiles) -> None:
+    source, target = ends
+    desk = Desk(source, files)
+    assert desk.replicate(f"{target}/replica").published == ["ds=1", "ds=2"]
+    files.leave_note(f"{source}/t/ds=2/late", "more")
+    again = desk.replicate(f"{target}/replica")
+    assert (again.published, again.fresh) == (["ds=2"], 1)
+    parts = desk.metastore.parts[REPLICA]
+    assert all(each.location.startswith(f"{target}/replica/") for each in parts.values())
+    assert desk.read(parts["ds=1"].location) == DATA["ds=1"]
+    assert desk.read(parts["ds=2"].location) == {**DATA["ds=2"], "late": b"more"}
