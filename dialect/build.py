@@ -1,7 +1,7 @@
 """From a parsed query to its plan: names resolved, views and CTEs opened."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -24,7 +24,7 @@ from dialect.findings import Findings
 from dialect.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
 from dialect.shapes import check
 from dialect.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
-from dialect.texts import query_of
+from dialect.texts import query_of, with_keys
 from dialect.words import is_path, table_ref
 
 MAX_VIEW_DEPTH = 80
@@ -316,7 +316,7 @@ class Builder:
             if info.view is None:
                 raise NotUnderstood(f"the view {ref} has no text")
             self.found.views[ref] = None
-            return self._view(str(ref), _full(info.view, info), sees_temps=False)
+            return self._view(str(ref), with_keys(info.view, info), sees_temps=False)
         return Scan(self.rid(), ref, info)
 
     def _temporary(self, parts: list[str]) -> Node | None:
@@ -386,12 +386,6 @@ def _let_see_later(known: dict[str, _Cte], names: list[str]) -> None:
     """Hive lets a CTE use one that follows it; Spark looks for a table of that name first."""
     for at, name in enumerate(names):
         known[name].later = {each: known[each] for each in names[at + 1 :]}
-
-
-def _full(view: ViewText, info: TableInfo) -> ViewText:
-    """A view's text with the names of its partition columns too: they are its query's last."""
-    keys = [key.name for key in info.partition_keys if key.name not in view.columns]
-    return replace(view, columns=(*view.columns, *keys)) if view.columns and keys else view
 
 
 def _parts(tree: exp.Table) -> list[str]:

@@ -75,13 +75,6 @@ def _literal(_self: Translator, tree: exp.Expr) -> Term:
         return ANYTHING
 
 
-def _binary(name: str) -> Callable[[Translator, exp.Expr], Term]:
-    def build(self: Translator, tree: exp.Expr) -> Term:
-        return call(name, self.term(tree.this), self.term(tree.args.get("expression")))
-
-    return build
-
-
 def _unpadded(left: Term, right: Term) -> Term:
     """A literal beside a CHAR: trailing spaces do not count there."""
     if isinstance(right, Constant) and _is_char(left):

@@ -41,7 +41,6 @@ _BEFORE_SIGNS = {
     *(TokenType.LIKE, TokenType.RLIKE, TokenType.PLUS, TokenType.DASH, TokenType.STAR),
     *(TokenType.SLASH, TokenType.MOD, TokenType.DPIPE, TokenType.HAVING, TokenType.DISTINCT),
 }
-_USING_SCRIPT_AS = [TokenType.USING, TokenType.STRING, TokenType.ALIAS]
 _SIZE = re.compile(r"\d+[bkmg]", re.IGNORECASE)
 _AFTER_OUTPUTS = frozenset(
     {

@@ -1,7 +1,7 @@
 """INSERT in all its forms, multi-insert too: headers by words, queries by the parser."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -19,22 +19,18 @@ class Target:
 
     table: TableRef | None = None
     spec: Spec | None = None
-    overwrite: bool = False
     path: str | None = None
-    replace_where: list[Token] = field(default_factory=list)
-    if_not_exists: bool = False
 
 
 def insert_target(words: Words, database: str) -> Target:
     """Read `INSERT INTO | OVERWRITE ..` up to its query."""
     words.expect("INSERT")
-    overwrite = words.take_any("INTO", "OVERWRITE")
-    if not overwrite:
+    if not words.take_any("INTO", "OVERWRITE"):
         raise NotUnderstood(f"INTO or OVERWRITE expected near {words.near()}")
     if words.sees("LOCAL", "DIRECTORY") or _is_directory(words):
         return _directory(words)
     explicit = words.take("TABLE")
-    target = Target(overwrite=overwrite == "OVERWRITE")
+    target = Target()
     if explicit and words.sees("("):
         raise NotUnderstood("a table function as the target")
     parts = words.names()
@@ -45,13 +41,13 @@ def insert_target(words: Words, database: str) -> Target:
     if words.take("REPLACE", "WHERE"):
         start = words.at
         words.skip_to(*_QUERY)
-        target.replace_where = list(words.tokens[start : words.at])
-        if any(token.token_type == TokenType.SELECT for token in target.replace_where):
+        condition = words.tokens[start : words.at]
+        if any(token.token_type == TokenType.SELECT for token in condition):
             raise NotUnderstood("a query inside REPLACE WHERE")
         return target
     if words.take("PARTITION"):
         target.spec = insert_spec(words)
-    target.if_not_exists = words.take("IF", "NOT", "EXISTS")
+    words.take("IF", "NOT", "EXISTS")
     if words.take("BY", "NAME"):
         return target
     if words.sees("(") and not _opens_query(words):
@@ -142,7 +138,7 @@ def _directory(words: Words) -> Target:
                 words.skip_group()
     if path is None:
         raise NotUnderstood("INSERT DIRECTORY without a path")
-    return Target(path=("local:" if local else "") + path, overwrite=True)
+    return Target(path=("local:" if local else "") + path)
 
 
 def _opens_query(words: Words) -> bool:

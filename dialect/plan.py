@@ -30,8 +30,6 @@ class Scan:
     rid: int
     ref: TableRef
     info: TableInfo | None
-    # Set where rows are wanted whatever the conditions say (a PTF's or a sample's source).
-    whole: bool = False
 
 
 @dataclass(slots=True, eq=False)

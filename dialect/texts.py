@@ -1,11 +1,12 @@
-"""Stored views' queries, parsed once."""
+"""Stored views: their queries, parsed once, and their columns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from cachetools import LRUCache, cached
 from sqlglot import exp
 
+from conf.tables import TableInfo, ViewText
 from dialect.hive_forms import standard
 from dialect.language import parse, tokenize
 
@@ -27,3 +28,9 @@ def query_of(sql: str) -> exp.Expr:
 @cached(LRUCache(maxsize=_KEPT, getsizeof=lambda parsed: parsed.length), lock=Lock())
 def _parsed(sql: str) -> _Parsed:
     return _Parsed(parse(standard(tokenize(sql)), sql), len(sql))
+
+
+def with_keys(view: ViewText, info: TableInfo) -> ViewText:
+    """The text with the names of the view's partition columns too: they are its query's last."""
+    keys = [key.name for key in info.partition_keys if key.name not in view.columns]
+    return replace(view, columns=(*view.columns, *keys)) if view.columns and keys else view

@@ -20,12 +20,8 @@ def _analyze(context: Context) -> Known:
     return context.known("analyze", writes=[write], reads=[Read(ref, write.partitions)])
 
 
-def _metadata(context: Context) -> Known:
-    """SHOW: answered from the metastore, which every cluster shares."""
-    return context.known("metadata_read")
-
-
 def _show(context: Context) -> Known:
+    """SHOW: answered from the metastore, which every cluster shares."""
     words = context.words
     words.expect("SHOW")
     if words.take("CREATE", "TABLE") or words.take("TBLPROPERTIES") or words.take("PARTITIONS"):
