@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from conf.names import TableRef
-from conf.tables import TableInfo, TableKind, ViewText
+from conf.tables import TableKind, ViewText
 from dialect import plan
 from dialect.clauses import (
     alias_columns,
