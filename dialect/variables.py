@@ -28,11 +28,14 @@ class Pruning(Enum):
     NONE = "every partition is read"
 
 
-# Hive's and Spark's switches, each with what is left when it is off.
+# Hive's and Spark's switches, each with its unusual value and what that leaves: the optimizer is
+# curbed, or conditions mean something else.
 _SWITCHES = {
-    "hive.optimize.ppd": Pruning.NONE,
-    "hive.cbo.enable": Pruning.PUSHED,
-    "spark.sql.constraintPropagation.enabled": Pruning.NONE,
+    "hive.optimize.ppd": ("false", Pruning.NONE),
+    "hive.cbo.enable": ("false", Pruning.PUSHED),
+    "spark.sql.constraintPropagation.enabled": ("false", Pruning.NONE),
+    "spark.sql.caseSensitive": ("true", Pruning.NONE),
+    "spark.sql.legacy.typeCoercion.datetimeToString.enabled": ("true", Pruning.NONE),
 }
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 
@@ -41,14 +44,14 @@ def pruning(variables: Mapping[str, str]) -> Pruning:
     """What the session's settings leave of its engine's pruning."""
     if variables.get(_EXCLUDED_RULES):
         return Pruning.NONE
-    off = [
+    found = [
         left
-        for key, left in _SWITCHES.items()
-        if key in variables and variables[key].strip().lower() == "false"
+        for key, (unusual, left) in _SWITCHES.items()
+        if key in variables and variables[key].strip().lower() == unusual
     ]
-    if not off:
+    if not found:
         return Pruning.INFERRED
-    return Pruning.NONE if Pruning.NONE in off else Pruning.PUSHED
+    return Pruning.NONE if Pruning.NONE in found else Pruning.PUSHED
 
 
 def check_language(sql: str, variables: Mapping[str, str]) -> None:

@@ -51,6 +51,7 @@ def test_substitution_may_be_off() -> None:
         ({"spark.sql.constraintPropagation.enabled": " FALSE"}, Pruning.NONE),
         ({"hive.optimize.ppd": "false", "hive.cbo.enable": "false"}, Pruning.NONE),
         ({"spark.sql.optimizer.excludedRules": "a.Rule"}, Pruning.NONE),
+        ({"spark.sql.caseSensitive": "true"}, Pruning.NONE),
     ],
 )
 def test_settings_that_switch_pruning_off(settings: dict[str, str], left: Pruning) -> None:
