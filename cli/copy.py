@@ -28,7 +28,7 @@ from metastore.net.leftovers import LeftoverLog
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import Effort
 from pipeline.copy.filter import parse_filter
-from pipeline.copy.leftovers import clean_leftovers, read_leftovers
+from pipeline.copy.leftovers import Cleaned, clean_leftovers, read_leftovers
 from pipeline.copy.placing import Object, Objects, TableState, spec_of
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
@@ -190,22 +190,25 @@ class _Command:
             for yard in where:
                 swept += sweep_yard(self.files, used, yard, time.time, self.args.grace)
         words = f"{swept.deleted} deleted, {swept.condemned} newly unused, {swept.kept} left"
-        self._tell(dataclasses.asdict(swept), words)
+        result, lines = dataclasses.asdict(swept), [words]
         if self.args.leftovers is not None:
-            self._clean(self.args.leftovers)
+            cleaned = self._clean(self.args.leftovers)
+            result["leftovers"] = dataclasses.asdict(cleaned)
+            lines.append(
+                f"{len(cleaned.deleted)} that drops left deleted, {len(cleaned.kept)} kept"
+            )
+            lines += [f"  {where}: {why}" for where, why in cleaned.kept.items()]
+        self._tell(result, "\n".join(lines))
         return 0
 
-    def _clean(self, record: Path) -> None:
+    def _clean(self, record: Path) -> Cleaned:
         """What drops left (docs/metastore-view.md); the file need not be there yet."""
         text = record.read_text(encoding="utf-8") if record.exists() else ""
         clusters = self._clusters()
         left = [each for each in read_leftovers(text) if each.cluster in clusters]
         before = time.time() - self.args.grace
         topology, log = self.settings.topology, LeftoverLog(record)
-        cleaned = clean_leftovers(self.files, self.objects, topology, left, log, before)
-        words = f"{len(cleaned.deleted)} that drops left deleted, {len(cleaned.kept)} kept"
-        lines = [words, *(f"  {where}: {why}" for where, why in cleaned.kept.items())]
-        self._tell(dataclasses.asdict(cleaned), "\n".join(lines))
+        return clean_leftovers(self.files, self.objects, topology, left, log, before)
 
     def _clusters(self) -> list[ClusterName]:
         clusters = self.settings.topology.clusters
