@@ -6,6 +6,7 @@
 - `TABLE t` as a query becomes `SELECT * FROM t`;
 - `MAP a USING ..` and `REDUCE a USING ..` become `SELECT TRANSFORM(a) USING ..`;
 - `a JOIN b` without a condition becomes a CROSS JOIN;
+- `_UTF-8 'x'` is `'x'`, `timestamplocaltz 'x'` a timestamp of the session's zone;
 - `CAST(x AS VARCHAR(3))` becomes NVARCHAR(3), whose length the parser does not forget, and
   `date_format` a function that it does not know, so that the format stays as it was written;
 - `USING 's' AS a, b` has brackets put around its columns, `TABLESAMPLE (1M)` is a percentage;
@@ -28,7 +29,8 @@ _WINDOW = {
 _WINDOW_OPENERS = frozenset({TokenType.OVER, TokenType.WINDOW})
 _HINTS = frozenset(
     {"TABLE", "TABLESAMPLE", "USING", "MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW", "JOIN"}
-) | {"CHAR", "VARCHAR", "DATE_FORMAT", "+"}
+) | {"CHAR", "VARCHAR", "DATE_FORMAT", "+", "_UTF", "TIMESTAMPLOCALTZ", "SYSTEM_VERSION"}
+_LITERALS = frozenset({TokenType.STRING, TokenType.HEX_STRING})
 _SIZED = {
     TokenType.CHAR: (TokenType.NCHAR, "NCHAR"),
     TokenType.VARCHAR: (TokenType.NVARCHAR, "NVARCHAR"),
@@ -74,6 +76,8 @@ def standard(tokens: list[Token]) -> list[Token]:
         tokens = _unforgotten(tokens)
     if "+" in present:
         tokens = _signed(tokens)
+    if {"_UTF", "TIMESTAMPLOCALTZ", "SYSTEM_VERSION"} & present:
+        tokens = _known_literals(tokens)
     if "TABLE" in present:
         tokens = _table_queries(tokens)
     if {"OVER", "WINDOW"} & present:
@@ -120,6 +124,26 @@ def _signed(tokens: list[Token]) -> list[Token]:
     result: list[Token] = []
     for at, token in enumerate(tokens):
         result += [like(token, TokenType.DASH, "-")] * 2 if at in signs else [token]
+    return result
+
+
+def _known_literals(tokens: list[Token]) -> list[Token]:
+    """`_UTF-8 'x'` without its character set, `timestamplocaltz 'x'`, `FOR SYSTEM_VERSION`."""
+    result: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        token, word = tokens[at], tokens[at].text.upper()
+        text_follows = at + 3 < len(tokens) and tokens[at + 3].token_type in _LITERALS
+        typed = at + 1 < len(tokens) and tokens[at + 1].token_type == TokenType.STRING
+        if word == "_UTF" and text_follows and tokens[at + 1].token_type == TokenType.DASH:
+            at += 3
+            continue
+        if word == "TIMESTAMPLOCALTZ" and typed:
+            token = like(token, TokenType.TIMESTAMPLTZ, "TIMESTAMP_LTZ")
+        elif word == "SYSTEM_VERSION" and result and result[-1].token_type == TokenType.FOR:
+            token = like(token, TokenType.VAR, "VERSION")
+        result.append(token)
+        at += 1
     return result
 
 

@@ -783,3 +783,19 @@ CREATE TEMPORARY FUNCTION shout AS 'x.Y'
 -- a rebuild reads what is not said
 ALTER MATERIALIZED VIEW a REBUILD
 --> unknown: REBUILD, which reads what the view was made of
+
+-- a character set before a literal
+SELECT * FROM p WHERE ds = _UTF-8 '2020-01-01' AND v = _UTF-8 0xE982B5
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+
+-- a column of such a name
+SELECT _utf - 8, timestamplocaltz FROM a WHERE _utf
+--> select; reads d.a
+
+-- a version of a table
+SELECT * FROM p FOR SYSTEM_VERSION AS OF 5 WHERE hr = 11
+--> select; reads d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]
+
+-- a timestamp of the session's zone
+SELECT * FROM p WHERE ds > timestamplocaltz '2010-04-01 00:00:00 America/Los_Angeles'
+--> select; reads d.p@*
