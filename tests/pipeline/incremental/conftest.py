@@ -67,8 +67,9 @@ class FakeTable:
     def partition(self, name: str) -> str:
         folder = self.base / name
         folder.mkdir(parents=True, exist_ok=True)
-        if name:
-            (folder / ".hoodie_partition_metadata").touch()
+        mark = folder / ".hoodie_partition_metadata"
+        if name and not mark.exists():
+            mark.touch()
         return str(folder)
 
     def commit(
