@@ -14,7 +14,7 @@ from dialect.build import Builder
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.findings import Findings, session_object
-from dialect.language import tokenize
+from dialect.language import let_go, tokenize
 from dialect.statement import Analysis, Known, Namespace, Needs, Unknown
 from dialect.statements import statement
 from dialect.variables import Pruning, check_language, pruning, substitute
@@ -172,6 +172,8 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
         # A fault of ours in one statement must not end a session; the log has it.
         logging.getLogger(__name__).exception("the analysis failed")
         return Unknown(FAILED, _may_write(tokens))
+    finally:
+        let_go(text)
     return replace(known, explain=True) if explain else known
 
 

@@ -59,12 +59,23 @@ class _Own(threading.local):
     """One tokenizer and parser a thread: making them takes as long as a short statement."""
 
     def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
         tongue = Tongue()
         self.tokenizer = tongue.tokenizer()
         self.parser = tongue.parser()
 
 
 _OWN = _Own()
+# They hold on to the last statement's words: those of a longer one are let go at once.
+_LONG = 100_000
+
+
+def let_go(sql: str) -> None:
+    """Called when the analysis of a statement has ended."""
+    if len(sql) > _LONG:
+        _OWN.renew()
 
 
 def tokenize(sql: str) -> list[Token]:
