@@ -4,6 +4,7 @@ them are replicated commit by commit."""
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -136,15 +137,21 @@ def feeds(hudi_stack: Stack, tmp_path: Path) -> Iterator[Feeds]:
         yield Feeds(hudi_stack, other, tmp_path)
 
 
+@pytest.fixture
+def long_lived(hudi_stack: Stack) -> Iterator[hive.Cursor]:
+    """One session through the proxy for the whole test."""
+    endpoint = server(hudi_stack, None)
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+        yield connection.cursor()
+
+
 def test_a_hudi_feed_is_replicated_commit_by_commit(
-    feeds: Feeds, capfd: pytest.CaptureFixture[str]
+    feeds: Feeds, long_lived: hive.Cursor, capfd: pytest.CaptureFixture[str]
 ) -> None:
     stack = feeds.stack
     select = "SELECT id, v, ds FROM feeds.hits ORDER BY id"
     where = "SELECT DISTINCT substr(input_file_name(), 1, 400) FROM feeds.hits"
 
-    endpoint = server(stack, None)
-    long_lived = hive.connect(endpoint.host, endpoint.port).cursor()
     feeds.serve(0)
     rows_now = [(1, "a", "2024-01-01-00"), (2, "b", "2024-01-01-01")]
     assert rows(long_lived, "USE CLUSTER c2", select) == rows_now
