@@ -230,6 +230,7 @@ class Statement:
                 await self._decider.loader.claim(table, link.cluster)
         self._operation.becomes(status.state, status.failure)
         if self._operation.state is OperationState.FINISHED:
+            await asyncio.sleep(0)  # who waits for the end hears of it first
             with suppress(CausewayError, Rejected):  # the client will ask, and be told why
                 await self._operation.learn_schema()
 
