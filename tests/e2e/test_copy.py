@@ -184,7 +184,7 @@ def test_a_sweep_deletes_what_drops_left(
     (gone / "file").write_text("rows")
     log = LeftoverLog(tmp_path / "leftovers.jsonl")
     for what, place in (("left.old", used), ("left.gone", gone)):
-        ticket = log.intend((Leftover(what, C2, place.as_uri()),))
+        ticket = log.intend((Leftover(what, C2, f"file://{place}"),))
         log.settle(ticket, dropped=True)
     capsys.readouterr()
     sweep = ["copy", "sweep", "--grace", "0", "--leftovers", str(tmp_path / "leftovers.jsonl")]
