@@ -293,9 +293,20 @@ class ReplicaLedger:
         finally:
             facts.close_write(self.plan.request.target, write_id, names)
 
-    def _made(self, table: Table, origin: Partition, work: Work) -> Partition:
-        marks = {OF: fingerprint(work.before)}
-        return made_partition(table, origin, self.plan.request, work.item.name, work.target, marks)
+    def _made(self, table: Table, partition: Partition, work: Work) -> Partition:
+        """The source's partition, made the target's: it is ours, so it is changed in place."""
+        request = self.plan.request
+        marks = {
+            OF: fingerprint(work.before),
+            FROM: f"{request.source} {partition.name(table)}",
+        }
+        values = [value for _, value in parse_partition_name(work.item.name)]
+        partition.struct.set(1, LIST, Items(STRING, values))
+        partition.set_text(2, request.target.db)
+        partition.set_text(3, request.target.name)
+        partition.location = work.target
+        partition.parameters = _kept(partition.parameters) | marks
+        return partition
 
     def _export(self, table: Table, partitions: Sequence[Partition]) -> None:
         text = json.dumps(exported(table, partitions))
