@@ -180,8 +180,10 @@ class Builder:
 
     def _join(self, left: Node, join: exp.Join, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
         check(join)
-        lateral = isinstance(join.this, exp.Lateral)
-        right = self._relation(join.this, scope, ctes, left if lateral else None)
+        if isinstance(join.this, exp.Lateral):
+            # Spark repeats the left side within a correlated sub-query before it pushes filters.
+            left = plan.SetOp(self.rid(), [left], barrier=True)
+        right = self._relation(join.this, scope, ctes)
         kind = join_kind(join)
         using = tuple(each.name.lower() for each in join.args.get("using") or ())
         for name in using:
@@ -206,13 +208,7 @@ class Builder:
         scope.entries.append(Entry(alias.name.lower() if alias else "", node, None, columns or ()))
         return node
 
-    def _relation(
-        self,
-        tree: exp.Expr,
-        scope: Scope,
-        ctes: Mapping[str, _Cte],
-        beside: Node | None = None,
-    ) -> Node:
+    def _relation(self, tree: exp.Expr, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
         """One item of FROM, entered in `scope`, with what is joined to it in brackets."""
         check(tree)
         if isinstance(tree, exp.Table):
