@@ -75,6 +75,14 @@ class EndpointNotAllowed(CausewayError):
     hint = "Choose among the configured clusters and endpoints; SHOW CLUSTERS lists them."
 
 
+class PartitionsPassedBy(CausewayError):
+    """A setting would have Spark list a table's folder instead of asking for its partitions."""
+
+    code = "CW212"
+    sqlstate = "42000"
+    hint = "Leave it as it is: each cluster's own copies are told partition by partition."
+
+
 class UnknownCluster(CausewayError):
     """USE CLUSTER with a name that hive.cluster.properties does not have (DC-U3)."""
 

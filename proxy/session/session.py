@@ -21,12 +21,13 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-from proxy.errors import NotYourself
+from proxy.errors import NotYourself, PartitionsPassedBy
 from proxy.session.journal import Journal
 from router.request import Bound
 
 HIVECONF, HIVEVAR, SET, USE_DATABASE = "set:hiveconf:", "set:hivevar:", "set:", "use:database"
 PROXY_USER = "hive.server2.proxy.user"
+MANAGED_PARTITIONS = "spark.sql.hive.manageFilesourcePartitions"
 DEFAULT_DATABASE = "default"
 
 
@@ -55,9 +56,13 @@ class SessionState:
     def opened(
         cls, user: str, protocol: int, configuration: Mapping[str, str], topology: Topology
     ) -> "SessionState":
-        """A new session. Raises NotYourself when the client asks to be somebody else."""
+        """A new session. Raises NotYourself when the client asks to be somebody else, and
+        PartitionsPassedBy.
+        """
         for key, value in configuration.items():
             _stay_yourself(key, value, user)
+            if topology.in_use:
+                _ask_for_partitions(key, value)
         return cls(
             user,
             protocol,
@@ -83,9 +88,12 @@ class SessionState:
         return None
 
     def check(self, effect: SessionEffect, sql: str) -> None:
-        """Before a statement with an effect runs. Raises NotYourself, TooMany."""
+        """Before a statement with an effect runs. Raises NotYourself, PartitionsPassedBy and
+        TooMany.
+        """
         if isinstance(effect, SetVariable):
             _stay_yourself(effect.key, effect.value, self.user)
+            _ask_for_partitions(effect.key, effect.value)
         if not isinstance(effect, CacheTable):
             self.journal.room_for(sql)
 
@@ -125,11 +133,21 @@ class SessionState:
 
 
 def _stay_yourself(key: str, value: str, user: str) -> None:
+    if _setting(key) == PROXY_USER and value.strip() != user:
+        raise NotYourself(f"{user} may not act as {value!r}.")
+
+
+def _ask_for_partitions(key: str, value: str) -> None:
+    """Else Spark lists the folder of the table, where a partition may be missing or elsewhere."""
+    if _setting(key) == MANAGED_PARTITIONS.lower() and value.strip().lower() != "true":
+        raise PartitionsPassedBy(f"{MANAGED_PARTITIONS} may not be {value!r} with clusters in use.")
+
+
+def _setting(key: str) -> str:
     name = key.strip()
     for prefix in (HIVECONF, HIVEVAR, SET, "hiveconf:"):
         name = name.removeprefix(prefix)
-    if name.lower() == PROXY_USER and value.strip() != user:
-        raise NotYourself(f"{user} may not act as {value!r}.")
+    return name.lower()
 
 
 def _variables(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-from proxy.errors import NotYourself
+from proxy.errors import NotYourself, PartitionsPassedBy
 from proxy.session.session import SessionState
 from router.request import Bound
 
@@ -129,3 +129,20 @@ def test_nobody_becomes_another(key: str) -> None:
     with pytest.raises(NotYourself):
         opened().check(SetVariable(key, "zed"), "SET ..")
     opened().check(SetVariable(key, "ann"), "SET ..")
+
+
+PASSING_BY = "spark.sql.hive.manageFilesourcePartitions"
+
+
+@pytest.mark.parametrize("prefix", ["", "set:hiveconf:", "set:"])
+def test_nobody_opens_a_session_that_passes_partitions_by(prefix: str) -> None:
+    with pytest.raises(PartitionsPassedBy):
+        SessionState.opened("ann", 5, {prefix + PASSING_BY: "false"}, TOPOLOGY)
+    SessionState.opened("ann", 5, {prefix + PASSING_BY: "true"}, TOPOLOGY)
+    SessionState.opened("ann", 5, {prefix + PASSING_BY: "false"}, Topology())
+
+
+def test_nobody_passes_partitions_by_later() -> None:
+    with pytest.raises(PartitionsPassedBy):
+        opened().check(SetVariable(PASSING_BY, "false"), "SET ..")
+    opened().check(SetVariable(PASSING_BY, "true"), "SET ..")
