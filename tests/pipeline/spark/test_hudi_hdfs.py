@@ -18,7 +18,12 @@ from pipeline.spark.session import open_session
 from tests.pipeline.incremental.conftest import RowTable
 from tests.pipeline.spark import test_hdfs
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    # PySpark leaves the sockets of collected rows to the collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 hdfs = test_hdfs.hdfs
 
 
