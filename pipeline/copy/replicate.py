@@ -295,18 +295,10 @@ class ReplicaLedger:
 
     def _made(self, table: Table, partition: Partition, work: Work) -> Partition:
         """The source's partition, made the target's: it is ours, so it is changed in place."""
-        request = self.plan.request
-        marks = {
-            OF: fingerprint(work.before),
-            FROM: f"{request.source} {partition.name(table)}",
-        }
-        values = [value for _, value in parse_partition_name(work.item.name)]
-        partition.struct.set(1, LIST, Items(STRING, values))
-        partition.set_text(2, request.target.db)
-        partition.set_text(3, request.target.name)
-        partition.location = work.target
-        partition.parameters = _kept(partition.parameters) | marks
-        return partition
+        marks = {OF: fingerprint(work.before)}
+        return made_partition(
+            table, partition, self.plan.request, work.item.name, work.target, marks
+        )
 
     def _export(self, table: Table, partitions: Sequence[Partition]) -> None:
         text = json.dumps(exported(table, partitions))
@@ -337,21 +329,21 @@ def made_table(
 
 def made_partition(
     source: Table,
-    origin: Partition,
+    partition: Partition,
     request: Replication,
     name: str,
     location: str,
     parameters: Mapping[str, str],
 ) -> Partition:
-    """The target's partition `name`, from the source's."""
-    made = Partition(deepcopy(origin.struct))
-    made.struct.set(1, LIST, Items(STRING, [value for _, value in parse_partition_name(name)]))
-    made.set_text(2, request.target.db)
-    made.set_text(3, request.target.name)
-    made.location = location
-    marks = {**parameters, FROM: f"{request.source} {origin.name(source)}"}
-    made.parameters = _kept(origin.parameters) | marks
-    return made
+    """The source's partition, changed in place to be the target's partition `name`."""
+    marks = {**parameters, FROM: f"{request.source} {partition.name(source)}"}
+    values = [value for _, value in parse_partition_name(name)]
+    partition.struct.set(1, LIST, Items(STRING, values))
+    partition.set_text(2, request.target.db)
+    partition.set_text(3, request.target.name)
+    partition.location = location
+    partition.parameters = _kept(partition.parameters) | marks
+    return partition
 
 
 def exported(table: Table, partitions: Sequence[Partition]) -> dict[str, object]:

@@ -20,22 +20,9 @@ from metastore.hms.barrier import ViewBarrier
 from metastore.hms.client import HmsClient
 from metastore.hms.nouns import Partition, Table
 from tests.metastore.net.test_server import AWAY, HOME, KEYS, REF, placed, table
-from tests.metastore.net.writable import C1, C2, WritableMetastore, views
+from tests.metastore.net.writable import C1, C2, WritableMetastore
 
 MOMENT = 0.5  # seconds in which a writer that does not wait is certainly done
-
-
-@pytest.fixture
-def hms() -> Iterator[WritableMetastore]:
-    fake = WritableMetastore()
-    yield fake
-    fake.stop()
-
-
-@pytest.fixture
-def view(hms: WritableMetastore) -> Iterator[Mapping[str, Endpoint]]:
-    with views(hms) as listening:
-        yield listening
 
 
 def crossing(

@@ -42,13 +42,6 @@ KEYS = [("ds", "string")]
 
 
 @pytest.fixture
-def hms() -> Iterator[WritableMetastore]:
-    fake = WritableMetastore()
-    yield fake
-    fake.stop()
-
-
-@pytest.fixture
 def left(tmp_path: Path) -> Path:
     return tmp_path / "leftovers"
 

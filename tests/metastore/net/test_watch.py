@@ -1,7 +1,7 @@
 """`snapshot.writers = views`: the views are asked what changed, the metastore only for that."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 
@@ -20,19 +20,6 @@ from tests.metastore.net.test_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.net.writable import C1, C2, TOPOLOGY, WritableMetastore, views
 
 Scenario = Callable[[Loader, Snapshot], Awaitable[None]]
-
-
-@pytest.fixture
-def hms() -> Iterator[WritableMetastore]:
-    fake = WritableMetastore()
-    yield fake
-    fake.stop()
-
-
-@pytest.fixture
-def view(hms: WritableMetastore) -> Iterator[Mapping[str, Endpoint]]:
-    with views(hms) as listening:
-        yield listening
 
 
 def settings_of(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> Settings:

@@ -1,0 +1,21 @@
+"""A metastore in memory and views before it, for each test that names them."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from conf.topology import Endpoint
+from tests.metastore.net.writable import WritableMetastore, views
+
+
+@pytest.fixture
+def hms() -> Iterator[WritableMetastore]:
+    fake = WritableMetastore()
+    yield fake
+    fake.stop()
+
+
+@pytest.fixture
+def view(hms: WritableMetastore) -> Iterator[Mapping[str, Endpoint]]:
+    with views(hms) as listening:
+        yield listening
