@@ -10,15 +10,15 @@ import json
 import re
 import tomllib
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from conf.errors import BadSetting, UnreadableSettings
 from conf.names import ClusterName
+from conf.reading import Reader, choice, flag, port, positive, seconds
 from conf.settings import Auth, Coverage, Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
 
@@ -53,13 +53,9 @@ NAMES = (
 )
 
 _CLUSTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|sec|m|min|h|)")
-_SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _FILE_SYSTEM, _JOB_TRACKER, _VIEW = "FileSystem", "JobTracker", "MetastoreView"
 
 _Clusters = tuple[dict[ClusterName, Cluster], dict[ClusterName, Endpoint]]
-_T = TypeVar("_T")
-_E = TypeVar("_E", bound=Enum)
 
 
 def load(path: Path) -> Settings:
@@ -87,40 +83,32 @@ def properties(path: Path) -> dict[str, str]:
 def settings_from(values: Mapping[str, str], source: str) -> Settings:
     """Validate settings by name; `source` is named in errors. Raises BadSetting."""
 
-    def read(name: str, parse: Callable[[str], _T], default: _T) -> _T:
-        text = values.get(name, "").strip()
-        if not text:
-            return default
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise BadSetting(f"{source}: {name}: {error}.") from error
-
+    read = Reader(values, source).read
     none: _Clusters = ({}, {})
     clusters, views = read(CLUSTERS, parse_clusters, none)
     default = read(DEFAULT_CLUSTER, ClusterName, None)
     if clusters and default not in clusters:
         what = f"{default!r} is not" if default else "missing; it has to be"
         raise BadSetting(f"{source}: {DEFAULT_CLUSTER}: {what} one of {', '.join(clusters)}.")
-    writers = read(SNAPSHOT_WRITERS, _choice(Writers), Writers.ANY)
+    writers = read(SNAPSHOT_WRITERS, choice(Writers), Writers.ANY)
     unseen = ", ".join(name for name in clusters if name not in views)
     if writers is Writers.VIEWS and (unseen or not clusters):
         raise BadSetting(
             f"{source}: {SNAPSHOT_WRITERS}: what changes through {unseen or 'no view'} is not told:"
             f" each cluster needs its {_VIEW}."
         )
-    listen = Endpoint(read(BIND_HOST, str, "127.0.0.1"), read(PORT, _port, 10000))
+    listen = Endpoint(read(BIND_HOST, str, "127.0.0.1"), read(PORT, port, 10000))
     return Settings(
-        topology=Topology(clusters, default, read(USE_DEFAULT, _flag, False)),
+        topology=Topology(clusters, default, read(USE_DEFAULT, flag, False)),
         metastores=read(METASTORES, _thrift_uris, ()),
         listen=listen,
-        auth=read(AUTH, _choice(Auth), Auth.NONE),
-        coverage=read(COVERAGE, _choice(Coverage), Coverage.READ),
+        auth=read(AUTH, choice(Auth), Auth.NONE),
+        coverage=read(COVERAGE, choice(Coverage), Coverage.READ),
         upstream=read(UPSTREAM, _hs2, ()),
         views=views,
-        snapshot_ttl=read(SNAPSHOT_TTL, _seconds, 60.0),
-        snapshot_limit=read(SNAPSHOT_LIMIT, _positive, 10_000),
-        metastore_timeout=read(METASTORE_TIMEOUT, _seconds, 20.0),
+        snapshot_ttl=read(SNAPSHOT_TTL, seconds, 60.0),
+        snapshot_limit=read(SNAPSHOT_LIMIT, positive, 10_000),
+        metastore_timeout=read(METASTORE_TIMEOUT, seconds, 20.0),
         writers=writers,
     )
 
@@ -188,41 +176,6 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if twice is not None:
         raise ValueError(f"{twice!r} is named twice")
     return dict(pairs)
-
-
-def _port(text: str) -> int:
-    if not text.isdigit() or not 0 < int(text) < 65536:
-        raise ValueError(f"not a port: {text!r}")
-    return int(text)
-
-
-def _flag(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(f"neither true nor false: {text!r}")
-    return text.lower() == "true"
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) == 0:
-        raise ValueError(f"not a number above 0: {text!r}")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    match = _DURATION.fullmatch(text.lower())
-    if match is None or float(match[1]) == 0:
-        raise ValueError(f"not a time such as 20, 20s or 500ms: {text!r}")
-    return float(match[1]) * _SECONDS[match[2]]
-
-
-def _choice(kind: type[_E]) -> Callable[[str], _E]:
-    def parse(text: str) -> _E:
-        for each in kind:
-            if each.value.lower() == text.lower():
-                return each
-        raise ValueError(f"{text!r} is not one of {', '.join(each.value for each in kind)}")
-
-    return parse
 
 
 def _hs2(text: str) -> tuple[Endpoint, ...]:
