@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from conf import operating
 from conf.errors import BadSetting, UnreadableSettings
 from conf.names import ClusterName
 from conf.reading import Reader, choice, flag, port, positive, seconds
@@ -50,6 +51,7 @@ NAMES = (
     SNAPSHOT_LIMIT,
     SNAPSHOT_WRITERS,
     METASTORE_TIMEOUT,
+    *operating.NAMES,
 )
 
 _CLUSTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -83,7 +85,8 @@ def properties(path: Path) -> dict[str, str]:
 def settings_from(values: Mapping[str, str], source: str) -> Settings:
     """Validate settings by name; `source` is named in errors. Raises BadSetting."""
 
-    read = Reader(values, source).read
+    reader = Reader(values, source)
+    read = reader.read
     none: _Clusters = ({}, {})
     clusters, views = read(CLUSTERS, parse_clusters, none)
     default = read(DEFAULT_CLUSTER, ClusterName, None)
@@ -110,6 +113,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         snapshot_limit=read(SNAPSHOT_LIMIT, positive, 10_000),
         metastore_timeout=read(METASTORE_TIMEOUT, seconds, 20.0),
         writers=writers,
+        operating=operating.read(reader),
     )
 
 

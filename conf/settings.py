@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from conf.names import ClusterName
+from conf.operating import Operating
 from conf.topology import Endpoint, Topology
 
 
@@ -50,3 +51,4 @@ class Settings:
     snapshot_limit: int = 10_000
     metastore_timeout: float = 20.0
     writers: Writers = Writers.ANY
+    operating: Operating = field(default_factory=Operating)
