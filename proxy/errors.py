@@ -120,3 +120,13 @@ class Unsettled(CausewayError):
     code = "CW210"
     sqlstate = "54001"
     hint = "Its views are nested too deeply; simplify them."
+
+
+class Denied(CausewayError):
+    """The client was not let in. It is told nothing of why, and the log has it."""
+
+    code = "CW213"
+    sqlstate = "28000"
+
+    def __init__(self, text: str = "Not let in.") -> None:
+        super().__init__(text)

@@ -2,12 +2,22 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import cast
 
 from proxy.errors import WireError
 from proxy.net.upstream import UpstreamConnection, tune
-from proxy.wire.framing import Authenticated, Frame, Inbound, Oversized, SaslInbound, Send
+from proxy.wire.framing import (
+    Credentials,
+    Frame,
+    FramingEvent,
+    Inbound,
+    Oversized,
+    Question,
+    SaslInbound,
+    Send,
+    Token,
+)
 
 MAX_WAITING = 4
 
@@ -21,11 +31,13 @@ class ClientConnection(asyncio.Protocol):
     def __init__(self, inbound: Inbound, started: Callable[["ClientConnection"], None]) -> None:
         self.inbound = inbound
         self.user: str | None = None
+        self.peer = ""  # its address, without the port
         self.lost = False
         self.served_by: asyncio.Task[None] | None = None
         self._started = started
         self._transport: asyncio.Transport | None = None
         self._messages: deque[Frame | Oversized] = deque()
+        self._question: Question | None = None
         self._arrived = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
@@ -36,6 +48,8 @@ class ClientConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no such class
         tune(self._transport)
+        peer = self._transport.get_extra_info("peername")
+        self.peer = str(peer[0]) if isinstance(peer, tuple) else ""
         self._started(self)
 
     def data_received(self, data: bytes) -> None:
@@ -45,14 +59,20 @@ class ClientConnection(asyncio.Protocol):
         except WireError:
             self._transport.abort()
             return
+        self.take(events)
+
+    def take(self, events: Iterable[FramingEvent]) -> None:
+        """What came of the client's bytes."""
+        assert self._transport is not None
         for event in events:
             match event:
                 case Send(reply, last):
                     self._transport.write(reply)
                     if last:
                         self._transport.close()
-                case Authenticated(user):
-                    self.user = user
+                case Credentials() | Token():
+                    self._question = event
+                    self._arrived.set()
                 case Frame() | Oversized():
                     self._messages.append(event)
                     self._arrived.set()
@@ -91,6 +111,16 @@ class ClientConnection(asyncio.Protocol):
         if not transport.is_reading():
             transport.resume_reading()
         return message
+
+    async def next_question(self) -> Question | None:
+        """What the client wants to be believed; None once it is gone, or was sent away."""
+        while self._question is None:
+            if self.lost or self._transport is None or self._transport.is_closing():
+                return None
+            self._arrived.clear()
+            await self._arrived.wait()
+        question, self._question = self._question, None
+        return question
 
     async def send(self, message: bytes) -> None:
         """Sends a whole message; waits while the client is slow."""

@@ -9,6 +9,7 @@ from conf.topology import Endpoint
 from proxy.net.client import ClientConnection
 from proxy.net.facts import Decider, Loader, Snapshot
 from proxy.net.hub import Hub
+from proxy.net.identity import Anyone, Authenticator, identified
 from proxy.net.limits import DEFAULT, Limits
 from proxy.net.service import Service
 from proxy.net.statement import Copier
@@ -25,6 +26,7 @@ async def serve(
     ready: Callable[[Endpoint], None] | None = None,
     limits: Limits = DEFAULT,
     copier: Copier | None = None,
+    authenticator: Authenticator | None = None,
 ) -> None:
     """Serves until cancelled. `ready` is told the address once connections are taken.
 
@@ -34,17 +36,19 @@ async def serve(
         decider = Decider(settings, snapshot, loader)
         hub = Hub(decider, limits, group, copier)
         clients: set[ClientConnection] = set()
+        who = authenticator or Anyone()
 
         def connected(client: ClientConnection) -> None:
             if len(clients) >= limits.client_connections:
                 client.abort()
                 return
             clients.add(client)
-            group.create_task(_serve_client(hub, client, clients))
+            group.create_task(_serve_client(hub, client, clients, who))
 
         def protocol() -> ClientConnection:
             bare = settings.auth is Auth.NOSASL
-            return ClientConnection(BareInbound() if bare else SaslInbound(), connected)
+            inbound = BareInbound() if bare else SaslInbound(who.mechanisms)
+            return ClientConnection(inbound, connected)
 
         loop = asyncio.get_running_loop()
         server = await loop.create_server(protocol, settings.listen.host, settings.listen.port)
@@ -60,15 +64,18 @@ async def serve(
             await decider.close()
 
 
-async def _serve_client(hub: Hub, client: ClientConnection, clients: set[ClientConnection]) -> None:
+async def _serve_client(
+    hub: Hub, client: ClientConnection, clients: set[ClientConnection], who: Authenticator
+) -> None:
     """One client to its end; whatever happens to it happens to nobody else."""
     loop = asyncio.get_running_loop()
     patience = loop.call_later(hub.limits.negotiation, client.let_go_if_nobody)
     try:
-        await Service(hub, client).serve()
+        if await identified(client, who):
+            await Service(hub, client).serve()
     except Exception:
         _log.exception("a connection failed for a reason of ours")
     finally:
         patience.cancel()
-        client.abort()
+        client.close()  # the last word of a negotiation may still be on its way
         clients.discard(client)

@@ -1,10 +1,12 @@
-"""From a client's bytes to whole messages: SASL PLAIN frames, or bare messages (NOSASL).
+"""From a client's bytes to whole messages: SASL frames, or bare messages (NOSASL).
 
-Negotiation: `[status][length][payload]`, the mechanism's name first, then the credentials as
-OK (Python, Go and node clients) or COMPLETE (Java). After that `[length][message]`.
+Negotiation: `[status][length][payload]`, the mechanism's name first, then the credentials or
+tokens as OK (Python, Go and node clients) or COMPLETE (Java). After that `[length][message]`.
+Who the client is, is not decided here: `Credentials` and `Token` ask, and `accept`, `challenge`
+or `refuse` answers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from proxy.errors import WireError
@@ -15,6 +17,9 @@ MAX_FRAME = 65 << 20  # 64 MiB of SQL and what is around it
 MAX_SKIPPED = 1 << 30
 HEAD_KEPT = 4096
 MAX_NEGOTIATION = 64 << 10
+MAX_EARLY = 256 << 10  # what a client says before it knows whether it was let in: one read of it
+PLAIN, GSSAPI = "PLAIN", "GSSAPI"
+REFUSED = "Error validating the login"  # the Thrift Server's words: nothing of why
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +31,18 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Authenticated:
-    """The negotiation is over; everything from here on is this user's."""
+class Credentials:
+    """The client says who it is, with a password. Nothing more is read until that is answered."""
 
     user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The client's next token of GSSAPI. Nothing more is read until that is answered."""
+
+    data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +60,8 @@ class Oversized:
     length: int
 
 
-FramingEvent = Send | Authenticated | Frame | Oversized
+Question = Credentials | Token
+FramingEvent = Send | Question | Frame | Oversized
 
 
 class Inbound(Protocol):
@@ -61,13 +75,17 @@ class Inbound(Protocol):
 
 
 class SaslInbound:
-    """SASL PLAIN. Like the Thrift Server with authentication NONE, any non-empty password will
-    do, and the authorisation id is ignored."""
+    """SASL with the `mechanisms` that are offered. Like the Thrift Server, PLAIN does not take an
+    empty password, and ignores the authorisation id."""
 
-    def __init__(self, limit: int = MAX_FRAME) -> None:
+    def __init__(
+        self, mechanisms: frozenset[str] = frozenset((PLAIN,)), limit: int = MAX_FRAME
+    ) -> None:
+        self._mechanisms = mechanisms
         self._limit = limit
         self._buffer = bytearray()
-        self._mechanism: bytes | None = None
+        self._mechanism: str | None = None
+        self._asking = False
         self._authenticated = False
         self._failed = False
         self._skipping: tuple[bytes, int, int] | None = None  # head, length, bytes still to come
@@ -76,10 +94,29 @@ class SaslInbound:
         return length.to_bytes(4, "big")
 
     def feed(self, data: bytes) -> list[FramingEvent]:
-        events: list[FramingEvent] = []
         if self._failed:
-            return events
+            return []
         self._buffer += data
+        if self._asking and len(self._buffer) > MAX_EARLY:
+            raise WireError("The client does not wait until it is let in.")
+        return self._events()
+
+    def accept(self, token: bytes = b"") -> list[FramingEvent]:
+        """The client is who it says; `token` is the mechanism's last word. What it said since."""
+        self._asking, self._authenticated = False, True
+        return [Send(_negotiation(COMPLETE, token)), *self._events()]
+
+    def challenge(self, token: bytes) -> list[FramingEvent]:
+        """The mechanism's next word, to be answered by the client's."""
+        self._asking = False
+        return [Send(_negotiation(OK, token)), *self._events()]
+
+    def refuse(self) -> list[FramingEvent]:
+        """The client is not let in, and not told why."""
+        return self._fail(BAD, REFUSED)
+
+    def _events(self) -> list[FramingEvent]:
+        events: list[FramingEvent] = []
         while not self._authenticated:
             step = self._negotiate()
             if step is None:
@@ -121,8 +158,8 @@ class SaslInbound:
         return Oversized(head, length)
 
     def _negotiate(self) -> list[FramingEvent] | None:
-        """The events of one negotiation step; None when it is not all here, or is over."""
-        if len(self._buffer) < 5 or self._failed:
+        """The events of one negotiation step; None when it is not all here, waits, or is over."""
+        if len(self._buffer) < 5 or self._failed or self._asking:
             return None
         status, length = self._buffer[0], int.from_bytes(self._buffer[1:5], "big")
         if length > MAX_NEGOTIATION or status not in (START, OK, BAD, ERROR, COMPLETE):
@@ -135,14 +172,19 @@ class SaslInbound:
             return self._start(status, payload)
         if status not in (OK, COMPLETE):
             raise WireError("The client gave up the SASL negotiation.")
+        if self._mechanism == GSSAPI:
+            self._asking = True
+            return [Token(payload)]
         return self._credentials(payload)
 
     def _start(self, status: int, payload: bytes) -> list[FramingEvent]:
         if status != START:
             return self._fail(ERROR, f"Expecting START status, received {status}")
-        if payload != b"PLAIN":
-            return self._fail(BAD, "Unsupported mechanism type; PLAIN is the one offered")
-        self._mechanism = payload
+        mechanism = payload.decode("ascii", "replace")
+        if mechanism not in self._mechanisms:
+            offered = ", ".join(sorted(self._mechanisms))
+            return self._fail(BAD, f"Unsupported mechanism type; offered: {offered}")
+        self._mechanism = mechanism
         return []
 
     def _credentials(self, payload: bytes) -> list[FramingEvent]:
@@ -150,11 +192,11 @@ class SaslInbound:
         if len(parts) != 3 or not parts[1] or not parts[2]:
             return self._fail(BAD, "PLAIN auth failed: no user name or no password")
         try:
-            user = parts[1].decode()
+            credentials = Credentials(parts[1].decode(), parts[2].decode())
         except UnicodeDecodeError:
-            return self._fail(BAD, "PLAIN auth failed: the user name is not UTF-8")
-        self._authenticated = True
-        return [Send(_negotiation(COMPLETE, b"")), Authenticated(user)]
+            return self._fail(BAD, "PLAIN auth failed: not UTF-8")
+        self._asking = True
+        return [credentials]
 
     def _fail(self, status: int, reason: str) -> list[FramingEvent]:
         self._failed = True

@@ -5,6 +5,7 @@ A statement has one row, unless the cluster is told otherwise.
 
 import asyncio
 import itertools
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from conf.partitions import Holders, TableFacts
 from conf.settings import Auth, Settings
 from conf.tables import NotLoaded, TableInfo, TableKind
 from conf.topology import Cluster, Endpoint, Topology
+from proxy.net.identity import Authenticator
 from proxy.net.limits import Limits
 from proxy.net.server import serve
 from proxy.wire import replies, results
@@ -36,7 +38,7 @@ from proxy.wire.binary import (
     decode_message,
     encode_message,
 )
-from proxy.wire.framing import Authenticated, Frame, SaslInbound, Send, client_negotiation
+from proxy.wire.framing import Credentials, Frame, SaslInbound, Send, client_negotiation
 from proxy.wire.replies import Status
 from proxy.wire.requests import (
     CancelOperation,
@@ -117,12 +119,14 @@ class FakeCluster:
             while data := await reader.read(1 << 16):
                 if self.silent:
                     continue
-                for event in inbound.feed(data):
-                    match event:
+                events = deque(inbound.feed(data))
+                while events:
+                    match events.popleft():
                         case Send(reply):
                             writer.write(reply)
-                        case Authenticated(name):
+                        case Credentials(name):
                             user = name
+                            events.extend(inbound.accept())
                         case Frame(frame):
                             call = decode_message(frame)
                             if call.name == self.hangs_at:
@@ -383,21 +387,24 @@ class World:
     metastore: FakeMetastore
     clients: list["Client"] = field(default_factory=list)
 
-    async def client(self, user: str = "ann", opened: bool = True) -> Client:
+    async def client(self, user: str = "ann", opened: bool = True, greeted: bool = True) -> Client:
         reader, writer = await asyncio.open_connection(
             self.endpoint.host, self.endpoint.port, limit=1 << 16
         )
         client = Client(reader, writer)
         self.clients.append(client)
         writer.write(client_negotiation(user, "pw"))
-        assert await reader.readexactly(5) == b"\5\0\0\0\0"
+        if greeted:
+            assert await reader.readexactly(5) == b"\5\0\0\0\0"
         if opened:
             assert error_of(await client.open()) is None
         return client
 
 
 @asynccontextmanager
-async def world(limits: Limits, in_use: bool = True) -> AsyncIterator[World]:
+async def world(
+    limits: Limits, in_use: bool = True, authenticator: Authenticator | None = None
+) -> AsyncIterator[World]:
     east, west = FakeCluster(EAST), FakeCluster(WEST)
     await east.start()
     await west.start()
@@ -410,7 +417,16 @@ async def world(limits: Limits, in_use: bool = True) -> AsyncIterator[World]:
     settings = Settings(topology, (), listen, Auth.NONE, upstream=(east.endpoint,))
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST, "sales.w": WEST})
     ready: asyncio.Future[Endpoint] = asyncio.get_running_loop().create_future()
-    serving = asyncio.ensure_future(serve(settings, metastore, metastore, ready.set_result, limits))
+    serving = asyncio.ensure_future(
+        serve(
+            settings,
+            metastore,
+            metastore,
+            ready.set_result,
+            limits,
+            authenticator=authenticator,
+        )
+    )
     there = World(await ready, east, west, metastore)
     try:
         yield there
@@ -433,11 +449,17 @@ async def until(condition: Callable[[], bool]) -> None:
 Scenario = Callable[[World], Coroutine[Any, Any, None]]
 
 
-def play(scenario: Scenario, limits: Limits | None = None, in_use: bool = True) -> None:
+def play(
+    scenario: Scenario,
+    limits: Limits | None = None,
+    in_use: bool = True,
+    authenticator: Authenticator | None = None,
+) -> None:
     """Runs a scenario in a world of its own."""
 
     async def main() -> None:
-        async with asyncio.timeout(20), world(limits or Limits(), in_use) as there:
+        bounds = limits or Limits()
+        async with asyncio.timeout(20), world(bounds, in_use, authenticator) as there:
             await scenario(there)
 
     uvloop.run(main())

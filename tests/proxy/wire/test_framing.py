@@ -1,4 +1,4 @@
-"""SASL PLAIN and bare messages: whole, byte by byte, too large, refused."""
+"""SASL and bare messages: whole, byte by byte, too large, refused, waiting for an answer."""
 
 import pytest
 from hypothesis import given
@@ -8,16 +8,20 @@ from proxy.errors import WireError
 from proxy.wire.binary import CALL, STRING, Message, encode_message
 from proxy.wire.framing import (
     COMPLETE,
+    GSSAPI,
+    MAX_EARLY,
     OK,
+    PLAIN,
     START,
-    Authenticated,
     BareInbound,
+    Credentials,
     Frame,
     FramingEvent,
     Inbound,
     Oversized,
     SaslInbound,
     Send,
+    Token,
     client_negotiation,
     negotiation_reply,
 )
@@ -32,13 +36,17 @@ def frame(data: bytes) -> bytes:
 
 
 def feed(inbound: Inbound, data: bytes, size: int) -> list[FramingEvent]:
+    """The events; whoever says who they are is believed."""
     events: list[FramingEvent] = []
     for at in range(0, len(data), size):
-        events += inbound.feed(data[at : at + size])
+        events += (new := inbound.feed(data[at : at + size]))
+        if isinstance(inbound, SaslInbound) and any(isinstance(e, Credentials) for e in new):
+            events += inbound.accept()
     return events
 
 
 CREDENTIALS = b"\0ann\0secret"
+ANN = Credentials("ann", "secret")
 DONE = Send(step(COMPLETE, b""))
 PYTHON = step(START, b"PLAIN") + step(OK, CREDENTIALS)
 JAVA = step(START, b"PLAIN") + step(COMPLETE, CREDENTIALS)
@@ -51,8 +59,8 @@ LONG = encode_message(Message("Y", CALL, 2, {1: (STRING, b"q" * 9000)}))
 def test_a_client_says_who_it_is_then_calls(hello: bytes, size: int) -> None:
     stream = hello + frame(MESSAGE) + frame(b"") + frame(LONG)
     assert feed(SaslInbound(), stream, size) == [
+        ANN,
         DONE,
-        Authenticated("ann"),
         Frame(MESSAGE),
         Frame(b""),
         Frame(LONG),
@@ -61,7 +69,43 @@ def test_a_client_says_who_it_is_then_calls(hello: bytes, size: int) -> None:
 
 def test_the_authorisation_id_is_ignored() -> None:
     hello = step(START, b"PLAIN") + step(OK, b"root\0ann\0x")
-    assert SaslInbound().feed(hello) == [DONE, Authenticated("ann")]
+    assert SaslInbound().feed(hello) == [Credentials("ann", "x")]
+
+
+def test_nothing_is_read_until_the_question_is_answered() -> None:
+    inbound = SaslInbound()
+    assert inbound.feed(PYTHON + frame(MESSAGE)) == [ANN]
+    assert inbound.feed(frame(LONG)) == []
+    assert inbound.accept() == [DONE, Frame(MESSAGE), Frame(LONG)]
+    assert inbound.feed(frame(MESSAGE)) == [Frame(MESSAGE)]
+
+
+def test_who_is_refused_is_not_told_why_and_not_heard_again() -> None:
+    inbound = SaslInbound()
+    inbound.feed(PYTHON + frame(MESSAGE))
+    assert inbound.refuse() == [Send(step(3, b"Error validating the login"), last=True)]
+    assert inbound.feed(frame(MESSAGE)) == []
+
+
+def test_a_client_that_does_not_wait_is_bounded() -> None:
+    inbound = SaslInbound()
+    inbound.feed(PYTHON)
+    assert inbound.feed(b"x" * MAX_EARLY) == []
+    with pytest.raises(WireError):
+        inbound.feed(b"x")
+
+
+def test_tokens_go_back_and_forth() -> None:
+    inbound = SaslInbound(frozenset((GSSAPI, PLAIN)))
+    assert inbound.feed(step(START, b"GSSAPI") + step(OK, b"one")) == [Token(b"one")]
+    assert inbound.challenge(b"two") == [Send(step(OK, b"two"))]
+    assert inbound.feed(step(COMPLETE, b"three")) == [Token(b"three")]
+    assert inbound.accept(b"four") == [Send(step(COMPLETE, b"four"))]
+    assert inbound.feed(frame(MESSAGE)) == [Frame(MESSAGE)]
+
+
+def test_no_secret_shows() -> None:
+    assert "secret" not in repr(ANN) + repr(Token(b"secret"))
 
 
 @pytest.mark.parametrize(
@@ -104,22 +148,22 @@ def test_bare_messages(size: int) -> None:
 
 def test_a_frame_of_gigabytes_is_not_waited_for() -> None:
     with pytest.raises(WireError):
-        SaslInbound().feed(PYTHON + b"\x7f\xff\xff\xff")
+        feed(SaslInbound(), PYTHON + b"\x7f\xff\xff\xff", 1000)
 
 
 @given(st.binary(max_size=200), st.booleans())
 def test_any_bytes_give_events_or_a_wire_error(data: bytes, greeted: bool) -> None:
     inbound = SaslInbound()
     try:
-        events = inbound.feed((PYTHON if greeted else b"") + data)
+        events = feed(inbound, (PYTHON if greeted else b"") + data, 1000)
     except WireError:
         return
-    assert all(isinstance(event, Send | Authenticated | Frame | Oversized) for event in events)
+    assert all(isinstance(event, Send | Credentials | Frame | Oversized) for event in events)
 
 
 def test_our_own_hello_is_understood() -> None:
     events = SaslInbound().feed(client_negotiation("bob", "x"))
-    assert events == [DONE, Authenticated("bob")]
+    assert events == [Credentials("bob", "x")]
 
 
 def test_the_servers_answer() -> None:
