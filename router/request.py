@@ -25,7 +25,8 @@ class Request:
     """One statement with what its session and the configuration say.
 
     `filesystems` has each cluster's default file system URI. `viewed` are the clusters whose
-    metastore view hands out only locations that hold the data (D11).
+    metastore view hands out only locations that hold the data (D11). `down` are those that no
+    session can be opened in now: where several may read what is asked for, another one does.
     """
 
     statement: Known | Unknown
@@ -36,6 +37,7 @@ class Request:
     bound: Bound | None = None
     filesystems: Mapping[ClusterName, str] = field(default_factory=dict)
     viewed: frozenset[ClusterName] = frozenset()
+    down: frozenset[ClusterName] = frozenset()
 
 
 def tables_needed(statement: Known | Unknown) -> frozenset[TableRef]:

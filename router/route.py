@@ -125,24 +125,38 @@ def _pinned(case: _Case) -> Decision | None:
 
 
 def _inputs_decide(case: _Case) -> Decision | None:
-    """DC-R7: the inputs' primaries one by one; D4: the default cluster before them."""
+    """DC-R7: the inputs' primaries one by one; D4: the default cluster before them.
+
+    What only reads passes by a cluster that is down where a later one has all inputs just as
+    well. What makes a table does not: a table stays where it was made.
+    """
     request = case.request
+    reads = isinstance(request.statement, Known) and not request.statement.writes
+    down = request.down if reads else frozenset()
     candidates: list[ClusterName] = [request.default] if request.use_default else []
     candidates += [cluster for each in case.inputs for cluster in each.clusters()]
     candidates += sorted(case.paths)
     tried: dict[ClusterName, list[str]] = {}
+    valid: list[ClusterName] = []
     for cluster in dict.fromkeys(candidates):
         obstacles = case.obstacles(cluster)
-        if not obstacles:
-            return _first_valid(case, cluster)
-        tried[cluster] = obstacles
+        if obstacles:
+            tried[cluster] = obstacles
+        elif cluster not in down:
+            return _valid(case, cluster, valid)
+        else:
+            valid.append(cluster)
+    if valid:
+        return _valid(case, valid[0], [])
     return _no_cluster(case, tried, "DC-R7", None) if tried else None
 
 
-def _first_valid(case: _Case, cluster: ClusterName) -> Decision:
+def _valid(case: _Case, cluster: ClusterName, passed: list[ClusterName]) -> Decision:
+    why = f" (down: {_list(passed)})" if passed else ""
     if case.request.use_default and cluster == case.request.default:
-        return RunIn(cluster, "D4", f"{cluster} is the default cluster and has all inputs")
-    return RunIn(cluster, "DC-R7", f"{cluster} is a primary cluster of an input and has them all")
+        return RunIn(cluster, "D4", f"{cluster} is the default cluster and has all inputs{why}")
+    because = f"{cluster} is a primary cluster of an input and has them all{why}"
+    return RunIn(cluster, "DC-R7", because)
 
 
 def _default(case: _Case) -> Decision | None:

@@ -22,6 +22,7 @@ from dialect.statement import (
     Write,
 )
 from proxy.errors import Unsettled
+from proxy.net.fleet import Fleet
 from proxy.net.worker import Worker
 from proxy.session.session import SessionState
 from router.decision import Decision
@@ -101,7 +102,10 @@ class Routed:
 class Decider:
     """Analyses and routes the statements of all sessions."""
 
-    def __init__(self, settings: Settings, snapshot: Snapshot, loader: Loader) -> None:
+    def __init__(
+        self, settings: Settings, snapshot: Snapshot, loader: Loader, fleet: Fleet | None = None
+    ) -> None:
+        self.fleet = fleet or Fleet()
         self.settings = settings
         self.snapshot = snapshot
         self.loader = loader
@@ -165,6 +169,7 @@ class Decider:
             session.bound(statement) if isinstance(statement, Known) else None,
             {name: cluster.filesystem for name, cluster in topology.clusters.items()},
             frozenset(self.settings.views),
+            frozenset(name for name, each in topology.clusters.items() if self.fleet.is_down(each)),
         )
 
     async def _with_contents(self, statement: Known) -> Known:

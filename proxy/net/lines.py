@@ -9,17 +9,21 @@ import asyncio
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
+from proxy.net.fleet import Fleet
 from proxy.net.limits import Limits
 from proxy.net.upstream import UpstreamConnection
+from proxy.wire.requests import NO_SESSION, get_info_call
 
 _log = logging.getLogger(__name__)
 _Key = tuple[Endpoint, str]
+_CHECKER = "causeway"  # asks as a user of its own, so that nobody's connections are in its way
+_SERVER_NAME = 17  # of GetInfo
 
 
 class _Slot:
@@ -40,22 +44,36 @@ class _Slot:
 class Lines:
     """All connections to clusters. One per server."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, fleet: Fleet | None = None) -> None:
         self.limits = limits
+        self.fleet = fleet or Fleet()
         self._counts: Counter[Endpoint] = Counter()
         self._idle: defaultdict[_Key, list[tuple[float, UpstreamConnection]]] = defaultdict(list)
 
     def __len__(self) -> int:
         return self._counts.total()
 
-    async def connect(self, cluster: Cluster, user: str) -> tuple[Endpoint, UpstreamConnection]:
-        """A new connection to the first endpoint that takes it. Raises ClusterDown, TooMany."""
-        reasons = []
-        for endpoint in cluster.hs2:
+    def load(self, endpoint: Endpoint) -> int:
+        """Connections that it has from us."""
+        return self._counts[endpoint]
+
+    async def connect(
+        self, cluster: Cluster, user: str, but: Collection[Endpoint] = ()
+    ) -> tuple[Endpoint, UpstreamConnection]:
+        """A new connection to the least loaded endpoint that takes it, none of `but`.
+
+        Raises ClusterDown, and TooMany when those that are up are full.
+        """
+        reasons, full = [], None
+        for endpoint in self.fleet.choose(cluster, self.load, but):
             try:
                 return endpoint, await self._open(cluster.name, endpoint, user)
             except (OSError, WireError, ClusterLost) as error:
                 reasons.append(f"{endpoint}: {_reason(error)}")
+            except TooMany as error:
+                full = error
+        if full is not None:
+            raise full
         raise ClusterDown(f"Cluster {cluster.name} is down ({'; '.join(reasons)}).")
 
     @asynccontextmanager
@@ -98,10 +116,33 @@ class Lines:
         slot = _Slot(self._counts, endpoint)
         try:
             async with asyncio.timeout(self.limits.connect):
-                return await UpstreamConnection.connect(cluster, endpoint, user, slot.release)
-        except BaseException:
+                made = await UpstreamConnection.connect(cluster, endpoint, user, slot.release)
+        except BaseException as error:
             slot.release()
+            if isinstance(error, OSError | ClusterLost):
+                self.fleet.ill(endpoint, _reason(error))
             raise
+        self.fleet.well(endpoint)
+        return made
+
+    async def check(self, cluster: ClusterName, endpoint: Endpoint) -> None:
+        """Learns whether the endpoint is well: it let us in and answered a call.
+
+        One that refuses us, or has no room for us, is there.
+        """
+        began = time.monotonic()
+        try:
+            async with (
+                asyncio.timeout(self.limits.connect),
+                self.borrow(cluster, endpoint, _CHECKER) as connection,
+            ):
+                await connection.call(get_info_call(NO_SESSION, _SERVER_NAME))
+        except TimeoutError:
+            self.fleet.ill(endpoint, "no answer in time")
+        except (ClusterLost, WireError, TooMany):
+            pass  # whoever opens a connection says what comes of it
+        else:
+            self.fleet.well(endpoint, time.monotonic() - began)
 
     def sweep(self) -> None:
         """Closes what has been idle for long."""

@@ -84,22 +84,21 @@ class Link:
         protocol: int,
         configuration: Mapping[str, str],
     ) -> "Link":
-        """Opens the user's session in the cluster. Raises ClusterDown, TooMany, ClusterLost, and
-        Rejected with the cluster's words when it does not want the session."""
-        endpoint, main = await lines.connect(cluster, user)
-        try:
-            async with asyncio.timeout(lines.limits.call):
-                data = await main.call(open_session_call(protocol, user, configuration))
-            result = read_result(data, "OpenSession")
-            failure = result_failure(result)
-            if failure is not None:
-                raise Rejected(failure)
-            return cls(lines, cluster.name, endpoint, user, main, opened_session(result))
-        except BaseException as error:
-            main.abort()
-            if isinstance(error, WireError | TimeoutError):
-                raise ClusterLost(f"Cluster {cluster.name} opened no session: {error}.") from error
-            raise
+        """Opens the user's session in the cluster, at another endpoint where one fails: nothing is
+        lost by asking twice. Raises ClusterDown, TooMany, ClusterLost, and Rejected with the
+        cluster's words when it does not want the session."""
+        tried: list[Endpoint] = []
+        while True:
+            endpoint, main = await lines.connect(cluster, user, tried)
+            tried.append(endpoint)
+            request = open_session_call(protocol, user, configuration)
+            try:
+                session = await _opened(main, request, cluster.name, lines.limits.call)
+            except ClusterLost:
+                if len(tried) == len(cluster.hs2):
+                    raise
+            else:
+                return cls(lines, cluster.name, endpoint, user, main, session)
 
     @property
     def alive(self) -> bool:
@@ -267,6 +266,24 @@ class Link:
             pass  # closing the connection closes the session as well
         finally:
             self._main.abort()
+
+
+async def _opened(
+    main: UpstreamConnection, request: bytes, cluster: ClusterName, patience: float
+) -> RemoteSession:
+    try:
+        async with asyncio.timeout(patience):
+            data = await main.call(request)
+        result = read_result(data, "OpenSession")
+        failure = result_failure(result)
+        if failure is not None:
+            raise Rejected(failure)
+        return opened_session(result)
+    except BaseException as error:
+        main.abort()
+        if isinstance(error, WireError | TimeoutError):
+            raise ClusterLost(f"Cluster {cluster} opened no session: {error}.") from error
+        raise
 
 
 def _quoted(table: TableRef) -> str:

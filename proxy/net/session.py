@@ -42,8 +42,10 @@ class Session:
         """
         async with self._opening.setdefault(cluster, asyncio.Lock()):
             link = self._links.get(cluster)
-            if link is not None and link.endpoint not in self._where(cluster).hs2:
-                await link.close()  # the session chose other endpoints since
+            if link is not None and self._chose_away(link):
+                await link.close()
+            if link is not None and link.alive and self._may_leave(link):
+                link.drop()
             if link is not None and not link.alive and self.through is not None:
                 raise ClusterLost("The Thrift Server closed the session; open another one.")
             if link is None or not link.alive:
@@ -64,6 +66,27 @@ class Session:
             raise ClusterDown("The session was closed.")
         self._links[cluster] = link
         return link
+
+    def _chose_away(self, link: Link) -> bool:
+        """Whether the session chose other endpoints since, with SET hive.cluster.properties.
+
+        An endpoint that the operator took away keeps the sessions that it has.
+        """
+        configured = self.state.configured.clusters.get(link.cluster)
+        return (
+            link.endpoint not in self._where(link.cluster).hs2
+            and configured is not None
+            and link.endpoint in configured.hs2
+        )
+
+    def _may_leave(self, link: Link) -> bool:
+        """Whether the link's endpoint is ill, another is well, and nothing would be lost."""
+        if self.through is not None or link.cluster in self.state.homes.values():
+            return False
+        if not self._lines.fleet.is_better_elsewhere(self._where(link.cluster), link.endpoint):
+            return False
+        results = (each.result for each in self.operations.values())
+        return not any(isinstance(each, Remote) and each.link is link for each in results)
 
     def _where(self, cluster: ClusterName) -> Cluster:
         where = self.through or self.state.topology.clusters.get(cluster)

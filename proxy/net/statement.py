@@ -42,6 +42,7 @@ from router.report import report
 
 _NOT_LOOKED_AT = Unknown("no cluster is configured")
 _log = logging.getLogger(__name__)
+_ATTEMPTS = 3
 _SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0)  # seconds between attempts to learn a write's end
 
 
@@ -72,6 +73,7 @@ class Statement:
         linger: float = DEFAULT.linger,
     ) -> None:
         self._linger = linger
+        self._asked = False  # whether a cluster may have heard of it
         self._open: list[Any] = []  # tokens of writes that may not have ended quite yet
         self._copier = copier
         self._session = session
@@ -190,12 +192,21 @@ class Statement:
         statement: Known | Unknown,
         versions: Mapping[TableRef, object],
     ) -> None:
-        try:
-            await self._attempt(cluster, statement, versions)
-        except SessionGone:
-            if self._session.through is not None:
-                raise
-            await self._attempt(cluster, statement, versions)  # in a new session
+        for attempt in range(1, _ATTEMPTS + 1):
+            self._asked = False
+            try:
+                await self._attempt(cluster, statement, versions)
+                return
+            except ClusterLost as error:
+                if attempt == _ATTEMPTS or not self._may_repeat(error):
+                    raise
+
+    def _may_repeat(self, error: ClusterLost) -> bool:
+        """Whether the statement certainly did not start, so that another session may run it."""
+        if self._session.through is not None:
+            return False
+        refused = isinstance(error, SessionGone) and self._operation.result is None
+        return refused or not self._asked
 
     async def _attempt(
         self,
@@ -273,6 +284,9 @@ class Statement:
 
     async def _start(self, link: Link) -> Any:
         request = self._request
+        if not link.alive:
+            raise SessionGone(f"The connection to cluster {link.cluster} broke.")
+        self._asked = True
         return await link.execute(request.statement, request.overlay, request.timeout)
 
     async def _close_write(self, token: Any) -> None:

@@ -22,6 +22,7 @@ def table(primary: ClusterName, *fresh: ClusterName, stale: tuple[ClusterName, .
 
 SCENARIO_A = {"t11": table(C1), "t12": table(C1), "t21": table(C2), "t31": table(C3)}
 SCENARIO_B = SCENARIO_A | {"t11": table(C1, C2)}
+CROSSED = {"a": table(C1, C2), "b": table(C2, C1), "t31": table(C3)}
 
 
 def ref(name: str) -> TableRef:
@@ -114,6 +115,13 @@ SHARED = {"a": table(C1, C3), "b": table(C2, C3)}
         row("D4", select("t21"), "C2", use_default=True),
         row("D4", select("b"), "C1", {"b": table(C2, C1)}, use_default=True),
         row("D10", select("t21", "t11"), "CW104", SCENARIO_A | {"t11": table(C1, stale=(C2,))}),
+        row("down", select("a", "b"), "C2", CROSSED, down=frozenset({C1})),
+        row("down", select("a", "b"), "C1", CROSSED, down=frozenset({C1, C2})),
+        row("down", select("a", "b"), "C2", CROSSED, down=frozenset({C1}), use_default=True),
+        row("down", insert("n", "a", "b", exists=False), "C1", CROSSED, down=frozenset({C1})),
+        row("down", select("a"), "C1", CROSSED, down=frozenset({C1})),
+        row("down", select("a", "b"), "C1", CROSSED, down=frozenset({C1}), pinned=C1),
+        row("down", select("a", "t31"), "CW104", CROSSED, down=frozenset({C1})),
         row("D11", select(), "C1"),
         row("D11", select(), "C3", pinned=C3),
         row("D11", Unknown("odd"), "CW101"),

@@ -7,6 +7,7 @@ import uvloop
 
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, TooMany
+from proxy.net.health import check_all
 from proxy.net.limits import Limits
 from proxy.net.lines import Lines
 from tests.proxy.net.fakes import EAST, FakeCluster, until
@@ -83,3 +84,66 @@ def test_the_first_endpoint_that_answers_is_used() -> None:
         await until(lambda: len(lines) == 0)
 
     with_lines(use)
+
+
+def test_new_connections_are_spread() -> None:
+    async def use(lines: Lines, fake: FakeCluster) -> None:
+        twin = FakeCluster(EAST)
+        await twin.start()
+        cluster = Cluster(EAST, "file:/e", (fake.endpoint, twin.endpoint))
+        used = [await lines.connect(cluster, "ann") for _ in range(4)]
+        assert [endpoint for endpoint, _ in used] == [fake.endpoint, twin.endpoint] * 2
+        used[0][1].abort()
+        used[2][1].abort()
+        await until(lambda: lines.load(fake.endpoint) == 0)
+        assert (await lines.connect(cluster, "ann"))[0] == fake.endpoint
+        await twin.stop()
+
+    with_lines(use)
+
+
+def test_a_full_endpoint_leaves_sessions_to_the_others() -> None:
+    async def use(lines: Lines, fake: FakeCluster) -> None:
+        nobody = Endpoint("127.0.0.1", 1)
+        cluster = Cluster(EAST, "file:/e", (fake.endpoint, nobody))
+        await lines.connect(cluster, "ann")
+        with pytest.raises(TooMany):
+            await lines.connect(cluster, "ann")
+
+    with_lines(use, Limits(endpoint_connections=1))
+
+
+def test_checks_see_who_is_gone_who_hangs_and_who_is_back() -> None:
+    async def use(lines: Lines, fake: FakeCluster) -> None:
+        clusters = [Cluster(EAST, "file:/e", (fake.endpoint,))]
+        condition = lines.fleet.condition(fake.endpoint)
+        await check_all(lines, clusters)
+        await check_all(lines, clusters)
+        assert condition.up
+        assert condition.seconds is not None
+        assert len(lines) == 1  # the same connection served both
+        fake.silent = True
+        await check_all(lines, clusters)
+        assert (condition.up, condition.reason) == (False, "no answer in time")
+        fake.silent = False
+        await check_all(lines, clusters)
+        assert condition.up
+        await fake.stop()
+        await until(lambda: len(lines) == 0)
+        await check_all(lines, clusters)
+        assert condition.up is False
+        await fake.start()
+        await check_all(lines, clusters)
+        assert condition.up
+
+    with_lines(use, Limits(connect=0.1))
+
+
+def test_an_endpoint_without_room_is_not_ill() -> None:
+    async def use(lines: Lines, fake: FakeCluster) -> None:
+        cluster = Cluster(EAST, "file:/e", (fake.endpoint,))
+        await lines.connect(cluster, "ann")
+        await check_all(lines, [cluster])
+        assert lines.fleet.condition(fake.endpoint).up
+
+    with_lines(use, Limits(endpoint_connections=1))

@@ -1,0 +1,96 @@
+"""What is known of the Thrift Servers: which are well, which take no new sessions."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from conf.names import ClusterName
+from conf.topology import Cluster, Endpoint
+from proxy.errors import ClusterDown
+
+Place = Endpoint | ClusterName
+
+
+@dataclass(slots=True)
+class Condition:
+    """`up` is None until it was tried. `since` is Unix time, `seconds` the last answer's."""
+
+    up: bool | None = None
+    since: float = field(default_factory=time.time)
+    reason: str = ""
+    seconds: float | None = None
+
+
+class Fleet:
+    """The endpoints of all clusters. Nothing here waits for anything.
+
+    A drained endpoint or cluster takes no new sessions; those that it has go on to their end.
+    """
+
+    def __init__(self) -> None:
+        self._conditions: dict[Endpoint, Condition] = {}
+        self._drained: set[Place] = set()
+
+    def condition(self, endpoint: Endpoint) -> Condition:
+        return self._conditions.setdefault(endpoint, Condition())
+
+    def well(self, endpoint: Endpoint, seconds: float | None = None) -> None:
+        condition = self._becomes(endpoint, True, "")
+        condition.seconds = condition.seconds if seconds is None else seconds
+
+    def ill(self, endpoint: Endpoint, reason: str) -> None:
+        self._becomes(endpoint, False, reason)
+
+    def _becomes(self, endpoint: Endpoint, up: bool, reason: str) -> Condition:
+        condition = self.condition(endpoint)
+        if condition.up is not up:
+            condition.up, condition.since = up, time.time()
+        condition.reason = reason
+        return condition
+
+    def keep(self, endpoints: Iterable[Endpoint]) -> None:
+        """Forgets all others."""
+        kept = set(endpoints)
+        self._conditions = {e: c for e, c in self._conditions.items() if e in kept}
+        self._drained = {each for each in self._drained if isinstance(each, str) or each in kept}
+
+    def drain(self, what: Place) -> None:
+        self._drained.add(what)
+
+    def resume(self, what: Place) -> None:
+        self._drained.discard(what)
+
+    def is_drained(self, what: Place) -> bool:
+        return what in self._drained
+
+    def choose(
+        self, cluster: Cluster, load: Callable[[Endpoint], int], but: Iterable[Endpoint] = ()
+    ) -> list[Endpoint]:
+        """Where a new session may be opened, best first: those that are well, by their `load`.
+
+        Those that are ill come last, for nobody knows how old that is. Raises ClusterDown.
+        """
+        if cluster.name in self._drained:
+            raise ClusterDown(f"Cluster {cluster.name} is drained: it takes no new sessions.")
+        there = [each for each in cluster.hs2 if each not in self._drained]
+        if not there and cluster.hs2:
+            raise ClusterDown(f"All Thrift Servers of cluster {cluster.name} are drained.")
+        left = set(but)
+        return sorted(
+            (each for each in there if each not in left),
+            key=lambda each: (self.condition(each).up is False, load(each)),
+        )
+
+    def is_down(self, cluster: Cluster) -> bool:
+        """Whether a new session there has no prospect, as far as is known."""
+        return self.is_drained(cluster.name) or all(
+            each in self._drained or self.condition(each).up is False for each in cluster.hs2
+        )
+
+    def is_better_elsewhere(self, cluster: Cluster, endpoint: Endpoint) -> bool:
+        """Whether the endpoint is ill and another one of its cluster is well."""
+        return self.condition(endpoint).up is False and any(
+            self.condition(each).up and each not in self._drained
+            for each in cluster.hs2
+            if each != endpoint
+        )

@@ -1,0 +1,39 @@
+"""Counts by user, by address and by both, and nobody pays for another."""
+
+import pytest
+
+from proxy.errors import TooMany
+from proxy.session.quota import Bounds, Quota
+
+
+@pytest.mark.parametrize(
+    ("bounds", "refused", "taken"),
+    [
+        (Bounds(user=2), ("ann", "c"), ("bob", "a")),
+        (Bounds(address=2), ("bob", "a"), ("ann", "c")),
+        (Bounds(both=2), ("ann", "a"), ("ann", "c")),
+    ],
+)
+def test_each_bound(bounds: Bounds, refused: tuple[str, str], taken: tuple[str, str]) -> None:
+    quota = Quota("sessions", bounds)
+    quota.take("ann", "a")
+    quota.take("ann", "a")
+    with pytest.raises(TooMany, match=r"has 2 sessions, which is the limit"):
+        quota.take(*refused)
+    quota.take(*taken)
+    assert len(quota) == 3
+    quota.give_back("ann", "a")
+    quota.take(*refused)
+
+
+def test_without_bounds_and_nothing_left_behind() -> None:
+    quota = Quota("sessions", Bounds())
+    for each in range(1000):
+        quota.take(f"user{each}", "a")
+    for each in range(1000):
+        quota.give_back(f"user{each}", "a")
+    assert len(quota) == 0
+    quota.bounds = Bounds(address=1)
+    quota.take("ann", "a")
+    with pytest.raises(TooMany, match="The address a has 1"):
+        quota.take("bob", "a")
