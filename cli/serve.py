@@ -13,10 +13,10 @@ from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
 from cli.target import add_target_arguments, load_settings
 from conf.settings import Settings
-from conf.topology import Endpoint
 from metastore.net.follow import follow
 from metastore.net.loader import Loader
 from metastore.snapshot import Snapshot
+from proxy.net.doors import Listening
 from proxy.net.server import serve
 
 
@@ -55,5 +55,7 @@ async def _serve(settings: Settings, copier: Copier) -> None:
             await asyncio.gather(following, return_exceptions=True)
 
 
-def _announce(endpoint: Endpoint) -> None:
-    print(f"listening {endpoint}", flush=True)
+def _announce(listening: Listening) -> None:
+    for endpoint in (listening.binary, listening.http):
+        if endpoint is not None:
+            print(f"listening {endpoint}", flush=True)

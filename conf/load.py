@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from conf import operating
+from conf import doors, operating
 from conf.errors import BadSetting, UnreadableSettings
 from conf.names import ClusterName
 from conf.reading import Reader, choice, flag, port, positive, seconds
@@ -52,6 +52,7 @@ NAMES = (
     SNAPSHOT_WRITERS,
     METASTORE_TIMEOUT,
     *operating.NAMES,
+    *doors.NAMES,
 )
 
 _CLUSTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -114,6 +115,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         metastore_timeout=read(METASTORE_TIMEOUT, seconds, 20.0),
         writers=writers,
         operating=operating.read(reader),
+        doors=doors.read(reader),
     )
 
 

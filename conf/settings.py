@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
+from conf.doors import Doors
 from conf.names import ClusterName
 from conf.operating import Operating
 from conf.topology import Endpoint, Topology
@@ -52,3 +53,4 @@ class Settings:
     metastore_timeout: float = 20.0
     writers: Writers = Writers.ANY
     operating: Operating = field(default_factory=Operating)
+    doors: Doors = field(default_factory=Doors)

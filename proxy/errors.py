@@ -122,6 +122,13 @@ class Unsettled(CausewayError):
     hint = "Its views are nested too deeply; simplify them."
 
 
+class BadCertificate(CausewayError):
+    """hive.server2.keystore.path holds nothing that clients could be shown."""
+
+    code = "CW214"
+    hint = "Put the certificate, its chain and its key into one PEM or PKCS12 file."
+
+
 class Denied(CausewayError):
     """The client was not let in. It is told nothing of why, and the log has it."""
 

@@ -25,12 +25,17 @@ MAX_WAITING = 4
 class ClientConnection(asyncio.Protocol):
     """Made by the server for each connection; `started` is told when it is there.
 
-    `served_by` works on an answer, and is cancelled when nobody waits for it any more.
+    `served_by` works on an answer, and is cancelled when nobody waits for it any more, unless
+    what the client began outlives its connection (`outlived`). `acting_as` is whom the client
+    wants to be for a session that it opens, beside what it says in the session's configuration.
     """
+
+    outlived = False
 
     def __init__(self, inbound: Inbound, started: Callable[["ClientConnection"], None]) -> None:
         self.inbound = inbound
         self.user: str | None = None
+        self.acting_as: str | None = None
         self.peer = ""  # its address, without the port
         self.lost = False
         self.served_by: asyncio.Task[None] | None = None
@@ -82,7 +87,7 @@ class ClientConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
         self._arrived.set()
-        if self.served_by is not None:
+        if self.served_by is not None and not self.outlived:
             self.served_by.cancel()
         self.resume_writing()
 
@@ -124,8 +129,15 @@ class ClientConnection(asyncio.Protocol):
 
     async def send(self, message: bytes) -> None:
         """Sends a whole message; waits while the client is slow."""
-        self.write(self.inbound.wrap(len(message)) + message)
+        self.write(self.wrap(len(message)) + message)
         await self.drain()
+
+    def wrap(self, length: int) -> bytes:
+        """What goes before a message of that length on its way to the client."""
+        return self.inbound.wrap(length)
+
+    async def misunderstood(self) -> None:
+        """Nobody can tell what the client meant: it is let go."""
 
     def write(self, data: bytes) -> None:
         if self._transport is not None and not self.lost:

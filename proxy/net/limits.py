@@ -16,6 +16,8 @@ class Limits:
     idle_connections: int = 16
     idle_seconds: float = 60.0
     negotiation: float = 30.0
+    handshake: float = 10.0
+    request: float = 300.0
     connect: float = 5.0
     call: float = 120.0
     result: float = 3_600.0

@@ -2,18 +2,19 @@
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable
 
-from conf.settings import Auth, Settings
-from conf.topology import Endpoint
+from conf.settings import Settings
 from proxy.net.client import ClientConnection
+from proxy.net.doors import Doors, Listening, Porter
 from proxy.net.facts import Decider, Loader, Snapshot
 from proxy.net.hub import Hub
 from proxy.net.identity import Anyone, Authenticator, identified
 from proxy.net.limits import DEFAULT, Limits
 from proxy.net.service import Service
 from proxy.net.statement import Copier
-from proxy.wire.framing import BareInbound, SaslInbound
+from proxy.wire.cookies import KEY_BYTES
 
 _log = logging.getLogger(__name__)
 _SWEEP_EVERY = 10.0
@@ -23,14 +24,16 @@ async def serve(
     settings: Settings,
     snapshot: Snapshot,
     loader: Loader,
-    ready: Callable[[Endpoint], None] | None = None,
+    ready: Callable[[Listening], None] | None = None,
     limits: Limits = DEFAULT,
     copier: Copier | None = None,
     authenticator: Authenticator | None = None,
+    cookie_key: bytes | None = None,
 ) -> None:
-    """Serves until cancelled. `ready` is told the address once connections are taken.
+    """Serves until cancelled. `ready` is told the addresses once connections are taken;
+    `cookie_key` is what several servers have in common that are one to their clients.
 
-    Raises OSError when the address cannot be had.
+    Raises OSError when an address cannot be had, and BadCertificate.
     """
     async with asyncio.TaskGroup() as group:
         decider = Decider(settings, snapshot, loader)
@@ -45,21 +48,17 @@ async def serve(
             clients.add(client)
             group.create_task(_serve_client(hub, client, clients, who))
 
-        def protocol() -> ClientConnection:
-            bare = settings.auth is Auth.NOSASL
-            inbound = BareInbound() if bare else SaslInbound(who.mechanisms)
-            return ClientConnection(inbound, connected)
-
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(protocol, settings.listen.host, settings.listen.port)
+        key = cookie_key or secrets.token_bytes(KEY_BYTES)
+        doors = await Doors.opened(Porter(settings, limits, who, key, connected))
         try:
             if ready is not None:
-                ready(Endpoint(settings.listen.host, server.sockets[0].getsockname()[1]))
+                ready(doors.listening)
             while True:
                 await asyncio.sleep(_SWEEP_EVERY)
                 hub.lines.sweep()
+                doors.refresh()
         finally:
-            server.close()
+            doors.close()
             hub.lines.close()
             await decider.close()
 

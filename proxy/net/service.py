@@ -19,7 +19,7 @@ from proxy.net.statement import Statement
 from proxy.session import info
 from proxy.session.handles import new_handle, no_such_operation, no_such_session
 from proxy.session.local import Local
-from proxy.session.session import USE_DATABASE, SessionState
+from proxy.session.session import PROXY_USER, USE_DATABASE, SessionState
 from proxy.session.settings import cannot_open
 from proxy.wire import replies, results
 from proxy.wire.binary import Message, Struct, decode_head, decode_message
@@ -74,7 +74,7 @@ class Service:
                 await self._answer(message)
                 self._client.served_by = None
         except WireError:
-            pass  # nobody can tell what the client meant: it is let go
+            await self._client.misunderstood()
         except asyncio.CancelledError:
             if not self._client.lost:
                 raise
@@ -174,7 +174,10 @@ class Service:
             raise WireError("Required field 'client_protocol' is unset.")
         user = self._client.user or request.username or "anonymous"
         try:
-            state = SessionState.opened(user, protocol, request.configuration, self._hub.topology)
+            configuration = request.configuration
+            if self._client.acting_as is not None:
+                configuration = {**configuration, PROXY_USER: self._client.acting_as}
+            state = SessionState.opened(user, protocol, configuration, self._hub.topology)
             session = Session(new_handle(), state, self._hub.lines, self._hub.through)
             await self._check_opening(session)
             self._hub.sessions.add(session.handle, self._user, session)
@@ -182,7 +185,8 @@ class Service:
             return replies.session_refused(protocol, error.failure)
         except CausewayError as error:
             return replies.session_refused(protocol, failure_of(error))
-        self._opened[session.handle.guid] = session
+        if not self._client.outlived:
+            self._opened[session.handle.guid] = session
         return replies.session_opened(protocol, session.handle)
 
     async def _check_opening(self, session: Session) -> None:
@@ -219,6 +223,8 @@ class Service:
         operation.task = self._hub.group.create_task(statement.run())
         if not request.run_async:
             await _until_done(operation)
+            if self._client.lost:
+                await self._close_operation(Owned(session, operation))  # nobody has its handle
             if operation.state is OperationState.ERROR:
                 failure = operation.status.failure or Failure("")
                 await self._close_operation(Owned(session, operation))
@@ -323,7 +329,7 @@ class Service:
                 length = len(data)
             data = replies.with_head(data, call.name, call.seqid)
             begun = True
-            return client.inbound.wrap(length) + data
+            return client.wrap(length) + data
 
         try:
             async with remote.link.line() as connection:

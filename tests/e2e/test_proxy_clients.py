@@ -18,6 +18,7 @@ from cli.stack.stack import Stack
 from conf.settings import Settings
 from conf.topology import Endpoint, Topology
 from metastore.snapshot import Snapshot
+from proxy.net.doors import Listening
 from proxy.net.server import serve
 from proxy.wire.binary import I32, LIST, STRING, Items, decode_head
 from proxy.wire.replies import opened_session, started_operation
@@ -226,8 +227,9 @@ def plain(stack: Stack) -> Iterator[Endpoint]:
     loop = uvloop.new_event_loop()
 
     async def main() -> None:
-        def announce(endpoint: Endpoint) -> None:
-            ready.append(endpoint)
+        def announce(listening: Listening) -> None:
+            assert listening.binary is not None
+            ready.append(listening.binary)
             listening.set()
 
         nobody: Any = None

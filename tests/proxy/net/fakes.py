@@ -13,11 +13,13 @@ from typing import Any
 
 import uvloop
 
+from conf.doors import Doors, Transport
 from conf.names import ClusterName, TableRef
 from conf.partitions import Holders, TableFacts
 from conf.settings import Auth, Settings
 from conf.tables import NotLoaded, TableInfo, TableKind
 from conf.topology import Cluster, Endpoint, Topology
+from proxy.net.doors import Listening
 from proxy.net.identity import Authenticator
 from proxy.net.limits import Limits
 from proxy.net.server import serve
@@ -379,9 +381,10 @@ def column_length(result: Struct) -> int:
 
 @dataclass
 class World:
-    """The proxy at `endpoint`, its clusters and its metastore."""
+    """The proxy at `endpoint` and, over HTTP, at `http`; its clusters and its metastore."""
 
     endpoint: Endpoint
+    http: Endpoint
     east: FakeCluster
     west: FakeCluster
     metastore: FakeMetastore
@@ -403,7 +406,10 @@ class World:
 
 @asynccontextmanager
 async def world(
-    limits: Limits, in_use: bool = True, authenticator: Authenticator | None = None
+    limits: Limits,
+    in_use: bool = True,
+    authenticator: Authenticator | None = None,
+    doors: Doors | None = None,
 ) -> AsyncIterator[World]:
     east, west = FakeCluster(EAST), FakeCluster(WEST)
     await east.start()
@@ -414,9 +420,16 @@ async def world(
     }
     topology = Topology(clusters, EAST) if in_use else Topology()
     listen = Endpoint("127.0.0.1", 0)
-    settings = Settings(topology, (), listen, Auth.NONE, upstream=(east.endpoint,))
+    settings = Settings(
+        topology,
+        (),
+        listen,
+        Auth.NONE,
+        upstream=(east.endpoint,),
+        doors=doors or Doors(Transport.ALL, http_port=0),
+    )
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST, "sales.w": WEST})
-    ready: asyncio.Future[Endpoint] = asyncio.get_running_loop().create_future()
+    ready: asyncio.Future[Listening] = asyncio.get_running_loop().create_future()
     serving = asyncio.ensure_future(
         serve(
             settings,
@@ -427,7 +440,10 @@ async def world(
             authenticator=authenticator,
         )
     )
-    there = World(await ready, east, west, metastore)
+    listening = await ready
+    assert listening.binary is not None
+    assert listening.http is not None
+    there = World(listening.binary, listening.http, east, west, metastore)
     try:
         yield there
     finally:
@@ -454,12 +470,13 @@ def play(
     limits: Limits | None = None,
     in_use: bool = True,
     authenticator: Authenticator | None = None,
+    doors: Doors | None = None,
 ) -> None:
     """Runs a scenario in a world of its own."""
 
     async def main() -> None:
         bounds = limits or Limits()
-        async with asyncio.timeout(20), world(bounds, in_use, authenticator) as there:
+        async with asyncio.timeout(20), world(bounds, in_use, authenticator, doors) as there:
             await scenario(there)
 
     uvloop.run(main())

@@ -1,0 +1,104 @@
+"""The doors: what listens, for which transport, under which certificate."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from conf.settings import Auth, Settings
+from conf.topology import Endpoint
+from proxy.net.client import ClientConnection
+from proxy.net.http import HttpConnection, HttpDoor
+from proxy.net.identity import Authenticator
+from proxy.net.limits import Limits
+from proxy.net.tls import Certificate
+from proxy.wire.cookies import Cookies
+from proxy.wire.framing import BareInbound, SaslInbound
+
+Connected = Callable[[ClientConnection], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where clients are taken; None: that transport is not served."""
+
+    binary: Endpoint | None
+    http: Endpoint | None
+
+
+@dataclass(frozen=True, slots=True)
+class Porter:
+    """Makes the connection of each client that comes in, and tells `connected`.
+
+    `cookie_key` is the same for all workers of a server, so that each takes the others' cookies.
+    """
+
+    settings: Settings
+    limits: Limits
+    authenticator: Authenticator
+    cookie_key: bytes
+    connected: Connected
+
+    def binary(self) -> ClientConnection:
+        bare = self.settings.auth is Auth.NOSASL
+        inbound = BareInbound() if bare else SaslInbound(self.authenticator.mechanisms)
+        return ClientConnection(inbound, self.connected)
+
+    def http(self) -> Callable[[], ClientConnection]:
+        doors = self.settings.doors
+        secure = doors.tls is not None
+        cookies = Cookies(self.cookie_key, doors.cookie_age, secure) if doors.cookies else None
+        door = HttpDoor(doors.path, doors.http_idle, self.authenticator, cookies, self.limits)
+        return lambda: HttpConnection(door, self.connected)
+
+
+class Doors:
+    """Use `opened`."""
+
+    def __init__(self, certificate: Certificate | None) -> None:
+        self.listening = Listening(None, None)
+        self._certificate = certificate
+        self._servers: list[asyncio.Server] = []
+
+    @classmethod
+    async def opened(cls, porter: Porter) -> "Doors":
+        """Raises OSError when an address cannot be had, and BadCertificate."""
+        settings = porter.settings
+        tls = settings.doors.tls
+        doors = cls(Certificate(tls) if tls is not None else None)
+        host, binary, http = settings.listen.host, None, None
+        try:
+            if settings.doors.binary:
+                binary = await doors._listen(porter.binary, settings.listen, porter.limits)
+            if settings.doors.http:
+                endpoint = Endpoint(host, settings.doors.http_port)
+                http = await doors._listen(porter.http(), endpoint, porter.limits)
+        except BaseException:
+            doors.close()
+            raise
+        doors.listening = Listening(binary, http)
+        return doors
+
+    async def _listen(
+        self, factory: Callable[[], ClientConnection], endpoint: Endpoint, limits: Limits
+    ) -> Endpoint:
+        context = self._certificate.context if self._certificate is not None else None
+        server = await asyncio.get_running_loop().create_server(
+            factory,
+            endpoint.host,
+            endpoint.port,
+            ssl=context,
+            ssl_handshake_timeout=limits.handshake if context is not None else None,
+            ssl_shutdown_timeout=limits.close if context is not None else None,
+        )
+        self._servers.append(server)
+        return Endpoint(endpoint.host, server.sockets[0].getsockname()[1])
+
+    def refresh(self) -> None:
+        """Looks whether there is a new certificate."""
+        if self._certificate is not None:
+            self._certificate.refresh()
+
+    def close(self) -> None:
+        """Takes no more connections."""
+        for server in self._servers:
+            server.close()
