@@ -26,6 +26,7 @@ def _write(*exceptions: str) -> CallSpec:
 CALLS = {
     "set_ugi": _read(_META),
     "get_all_databases": _read(_META),
+    "get_databases": _read(_META),
     "get_database": _read(_NONE, _META),
     "create_database": _write(_EXISTS, _INVALID, _META),
     "alter_database": _write(_META, _NONE),

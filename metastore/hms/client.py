@@ -106,6 +106,10 @@ class HmsClient:
     def get_all_databases(self) -> list[str]:
         return list(self.call("get_all_databases", Struct()))
 
+    def get_databases(self, pattern: str = "*") -> list[str]:
+        """Names in the order of the metastore's own database; `*` stands for anything."""
+        return list(self.call("get_databases", Struct({1: (STRING, pattern)})))
+
     def get_database(self, name: str) -> Database:
         return Database(self.call("get_database", Struct({1: (STRING, name)})))
 
@@ -135,6 +139,11 @@ class HmsClient:
             arguments = Struct({1: (STRING, database), 2: (LIST, strings(batch))})
             for struct in self._tables("get_table_objects_by_name", arguments) or ():
                 yield Table(struct)
+
+    @property
+    def newer(self) -> bool:
+        """Whether the metastore turned out to be Hive 4's: known once a table was asked for."""
+        return self._newer
 
     def _tables(self, method: str, arguments: Struct) -> Value:
         """A call that Hive 4's metastore only has in the form of one request (since 2.3)."""

@@ -27,6 +27,7 @@ from metastore.hms.barrier import ViewBarrier
 from metastore.hms.client import HmsClient
 from metastore.net.client import ClientPool
 from metastore.net.flights import Flights
+from metastore.net.listing import Listing
 from metastore.net.partitions import PartitionLoader
 from metastore.net.watch import Watch
 from metastore.slices import Selector
@@ -56,6 +57,7 @@ class Loader:
         self._tables: Flights[TableRef, bool] = Flights(self._read_table)
         self._databases: Flights[str, bool] = Flights(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
+        self.listing = Listing(self._pool, self._watch)
 
     def close(self) -> None:
         """Ends the threads once what they do is done."""

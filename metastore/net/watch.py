@@ -7,7 +7,7 @@ the place of one to the metastore for each table of a statement.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from conf.names import TableRef
 from conf.settings import Settings, Writers
@@ -18,6 +18,7 @@ from metastore.net.client import ClientPool
 from metastore.net.flights import Flights
 
 LIMIT = 100_000  # tables
+Heard = Callable[[tuple[TableRef, ...] | None], None]  # these have changed; None: any may have
 
 
 class Watch:
@@ -30,6 +31,15 @@ class Watch:
         self._looks: Flights[str, bool] = Flights(lambda _: asyncio.ensure_future(self._look()))
         self._sure: set[TableRef] = set()
         self._news = 0
+        self._followers: list[Heard] = []
+
+    def follow(self, heard: Heard) -> None:
+        """Each look's news are told to `heard` before the look ends."""
+        self._followers.append(heard)
+
+    async def look(self) -> bool:
+        """Asks all views what changed. Whether each told: else nothing is certain."""
+        return bool(self._pools) and await self._looks.ask("")
 
     def close(self) -> None:
         for pool in self._pools.values():
@@ -56,27 +66,30 @@ class Watch:
     async def _look(self) -> bool:
         looks = (self._look_at(view, pool) for view, pool in self._pools.items())
         news = await asyncio.gather(*looks)
-        if any(each is None or each for each in news):
+        changed = [None if each is None or each.everything else each.tables for each in news]
+        if any(each is None or each for each in changed):
             self._news += 1
-        for each in news:
-            self._doubt(each)
-        return True
+        for each in changed:
+            self._doubt(None if each is None else tuple(map(TableRef.parse, each)))
+        return None not in news
 
-    async def _look_at(self, view: Endpoint, pool: ClientPool) -> tuple[str, ...] | None:
-        """The tables that changed, None when any may have."""
+    async def _look_at(self, view: Endpoint, pool: ClientPool) -> Changes | None:
+        """What changed; None when the view does not tell."""
         position = self._positions[view]
         try:
             changes: Changes = await pool.run(lambda client: client.touched(position))
         except (MetastoreDown, MetastoreRefused):
             return None
         self._positions[view] = changes.position
-        return None if changes.everything else changes.tables
+        return changes
 
-    def _doubt(self, tables: Iterable[str] | None) -> None:
+    def _doubt(self, tables: tuple[TableRef, ...] | None) -> None:
         if tables is None:
             self._sure.clear()
-            return
-        for table in map(TableRef.parse, tables):
+        for table in tables or ():
             if table.name == "*":
                 self._sure = {each for each in self._sure if each.db != table.db}
             self._sure.discard(table)
+        if tables is None or tables:
+            for heard in self._followers:
+                heard(tables)

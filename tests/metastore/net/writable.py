@@ -35,6 +35,10 @@ class WritableMetastore(FakeMetastore):
             raise Refused(1, name)
         return binary.STRUCT, Database.make(name, self.places[name]).struct
 
+    def _get_databases(self, arguments: Struct) -> tuple[int, Any]:
+        assert arguments.get(1) == "*"
+        return binary.LIST, binary.strings(sorted(self.places))
+
     def _create_database(self, arguments: Struct) -> None:
         database = Database(arguments.get(1))
         self.places[database.name] = database.location
