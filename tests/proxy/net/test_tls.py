@@ -1,0 +1,147 @@
+"""TLS on both transports: certificates, versions, and a new one while sessions go on."""
+
+import asyncio
+import os
+import ssl
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from conf.doors import Doors, Tls, TlsVersion, Transport
+from conf.topology import Endpoint
+from proxy.errors import BadCertificate
+from proxy.net.limits import Limits
+from proxy.net.tls import Certificate
+from proxy.wire.framing import client_negotiation
+from tests.proxy.net.certificates import Made, made
+from tests.proxy.net.fakes import Client, World, column_length, error_of, play
+from tests.proxy.net.web import web
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+@pytest.fixture(scope="module")
+def ours() -> Made:
+    return made()
+
+
+def doors(keystore: Path, password: str = "", oldest: TlsVersion = TlsVersion.V1_2) -> Doors:
+    return Doors(Transport.ALL, http_port=0, tls=Tls(keystore, password, oldest))
+
+
+@asynccontextmanager
+async def binary(endpoint: Endpoint, context: ssl.SSLContext) -> "AsyncIterator[Client]":
+    reader, writer = await asyncio.open_connection(endpoint.host, endpoint.port, ssl=context)
+    try:
+        writer.write(client_negotiation("ann", "pw"))
+        assert await reader.readexactly(5) == b"\5\0\0\0\0"
+        yield Client(reader, writer)
+    finally:
+        writer.transport.abort()
+
+
+@pytest.mark.parametrize("kind", ["pem", "locked", "p12"])
+def test_both_transports(kind: str, ours: Made, tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        world.west.counts["SELECT * FROM w"] = 5000
+        async with binary(world.endpoint, ours.trusting()) as client:
+            await client.open()
+            operation = await client.operation("SELECT * FROM w")
+            assert column_length(await client.on("FetchResults", operation, rows=5000)) == 5000
+        async with web(world.http, tls=ours.trusting()) as client:
+            assert error_of(await client.open()) is None
+            assert "; Secure; HttpOnly" in (client.last.header("Set-Cookie") or "")
+            operation = await client.operation("SELECT * FROM w")
+            assert column_length(await client.on("FetchResults", operation, rows=5000)) == 5000
+
+    if kind == "pem":
+        there = doors(ours.pem(tmp_path / "k"))
+    elif kind == "locked":
+        there = doors(ours.pem(tmp_path / "k", "secret"), "secret")
+    else:
+        there = doors(ours.p12(tmp_path / "k", "secret"), "secret")
+    play(scenario, doors=there)
+
+
+def test_an_older_version_is_not_spoken(ours: Made, tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            async with web(world.http, tls=ours.trusting(ssl.TLSVersion.TLSv1_2)):
+                pass
+        async with web(world.http, tls=ours.trusting()) as client:
+            assert error_of(await client.open()) is None
+
+    play(scenario, doors=doors(ours.pem(tmp_path / "k"), oldest=TlsVersion.V1_3))
+
+
+def test_who_says_nothing_or_speaks_plainly_is_let_go(ours: Made, tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        async with web(world.http) as silent, web(world.endpoint) as plain:
+            plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert b"HTTP" not in await plain.reader.read()
+            assert await silent.reader.read() == b""
+
+    play(scenario, Limits(handshake=0.2), doors=doors(ours.pem(tmp_path / "k")))
+
+
+def test_a_new_certificate_drops_nobody(ours: Made, tmp_path: Path) -> None:
+    newer = made()
+    certificate = Certificate(Tls(ours.pem(tmp_path / "k")))
+    before = certificate.context
+
+    async def scenario() -> None:
+        server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=certificate.context)
+        port = server.sockets[0].getsockname()[1]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=ours.trusting())
+        newer.pem(tmp_path / "n").rename(tmp_path / "k")
+        certificate.refresh()
+        assert certificate.context is before
+        other, other_writer = await asyncio.open_connection("127.0.0.1", port, ssl=newer.trusting())
+        for each, its in ((reader, writer), (other, other_writer)):
+            its.write(b"abc")
+            assert await each.readexactly(3) == b"abc"
+            its.transport.abort()
+        (tmp_path / "k").write_text("-----BEGIN nothing")
+        certificate.refresh()  # is told in the log, and changes nothing
+        _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=newer.trusting())
+        writer.transport.abort()
+        (tmp_path / "k").unlink()
+        certificate.refresh()
+        server.close()
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(100):
+            writer.write(data)
+        writer.transport.abort()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("data", "password", "words"),
+    [
+        (None, "", "No such file"),
+        (b"\xfe\xed\xfe\xed\0\0\0\2", "", "a JKS keystore"),
+        (b"nonsense", "", "neither PEM nor PKCS12"),
+        (b"-----BEGIN CERTIFICATE-----\n", "", "k: "),
+        ("locked", "wrong", "k: "),
+        ("p12", "wrong", "neither PEM nor PKCS12 under this password"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_at_the_start(
+    data: bytes | str | None, password: str, words: str, ours: Made, tmp_path: Path
+) -> None:
+    path = tmp_path / "k"
+    if data == "locked":
+        ours.pem(path, "secret")
+    elif data == "p12":
+        ours.p12(path, "secret")
+    elif isinstance(data, bytes):
+        path.write_bytes(data)
+    with pytest.raises(BadCertificate, match=words) as caught:
+        Certificate(Tls(path, password))
+    assert os.fspath(path) in str(caught.value)
+    assert "secret" not in str(caught.value)
