@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from conf import doors, operating
+from conf import doors, identity, operating
 from conf.errors import BadSetting, UnreadableSettings
 from conf.names import ClusterName
 from conf.reading import Reader, choice, flag, port, positive, seconds
-from conf.settings import Auth, Coverage, Settings, Writers
+from conf.settings import Coverage, Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
 
 CLUSTERS = "hive.cluster.properties"
@@ -29,7 +29,6 @@ USE_DEFAULT = "hive.use.default.cluster"
 METASTORES = "hive.metastore.uris"
 BIND_HOST = "hive.server2.thrift.bind.host"
 PORT = "hive.server2.thrift.port"
-AUTH = "hive.server2.authentication"
 COVERAGE = "router.coverage"
 UPSTREAM = "proxy.upstream"
 SNAPSHOT_TTL = "snapshot.ttl"
@@ -44,7 +43,6 @@ NAMES = (
     METASTORES,
     BIND_HOST,
     PORT,
-    AUTH,
     COVERAGE,
     UPSTREAM,
     SNAPSHOT_TTL,
@@ -53,6 +51,7 @@ NAMES = (
     METASTORE_TIMEOUT,
     *operating.NAMES,
     *doors.NAMES,
+    *identity.NAMES,
 )
 
 _CLUSTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -106,7 +105,6 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         topology=Topology(clusters, default, read(USE_DEFAULT, flag, False)),
         metastores=read(METASTORES, _thrift_uris, ()),
         listen=listen,
-        auth=read(AUTH, choice(Auth), Auth.NONE),
         coverage=read(COVERAGE, choice(Coverage), Coverage.READ),
         upstream=read(UPSTREAM, _hs2, ()),
         views=views,
@@ -116,6 +114,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         writers=writers,
         operating=operating.read(reader),
         doors=doors.read(reader),
+        identity=identity.read(reader),
     )
 
 
@@ -231,7 +230,7 @@ def _from_toml(text: str, source: str) -> dict[str, str]:
     values = dict(_flattened(tables, ""))
     for name in values:
         # A hive-site.xml is other programs' too; this file is ours, so a wrong name is an error.
-        if name not in NAMES:
+        if name not in NAMES and not identity.is_rule(name):
             close = get_close_matches(name, NAMES, 1)
             meant = f"; {close[0]} was meant?" if close else ""
             raise BadSetting(f"{source}: {name}: no such setting{meant}.")

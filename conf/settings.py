@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from conf.doors import Doors
+from conf.identity import Identity
 from conf.names import ClusterName
 from conf.operating import Operating
 from conf.topology import Endpoint, Topology
@@ -23,13 +24,6 @@ class Writers(Enum):
     VIEWS = "views"
 
 
-class Auth(Enum):
-    """`hive.server2.authentication` of the proxy's own listener."""
-
-    NONE = "NONE"
-    NOSASL = "NOSASL"
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a running Causeway needs to know. Times are in seconds.
@@ -44,7 +38,6 @@ class Settings:
     topology: Topology
     metastores: tuple[Endpoint, ...]
     listen: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 10000))
-    auth: Auth = Auth.NONE
     coverage: Coverage = Coverage.READ
     upstream: tuple[Endpoint, ...] = ()
     views: dict[ClusterName, Endpoint] = field(default_factory=dict)
@@ -54,3 +47,4 @@ class Settings:
     writers: Writers = Writers.ANY
     operating: Operating = field(default_factory=Operating)
     doors: Doors = field(default_factory=Doors)
+    identity: Identity = field(default_factory=Identity)

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from conf.settings import Auth, Settings
+from conf.identity import Auth
+from conf.settings import Settings
 from conf.topology import Endpoint
 from proxy.net.client import ClientConnection
 from proxy.net.http import HttpConnection, HttpDoor
@@ -39,7 +40,7 @@ class Porter:
     connected: Connected
 
     def binary(self) -> ClientConnection:
-        bare = self.settings.auth is Auth.NOSASL
+        bare = Auth.NOSASL in self.settings.identity.methods
         inbound = BareInbound() if bare else SaslInbound(self.authenticator.mechanisms)
         return ClientConnection(inbound, self.connected)
 

@@ -6,11 +6,12 @@ import secrets
 from collections.abc import Callable
 
 from conf.settings import Settings
+from proxy.net.authenticators import made
 from proxy.net.client import ClientConnection
 from proxy.net.doors import Doors, Listening, Porter
 from proxy.net.facts import Decider, Loader, Snapshot
 from proxy.net.hub import Hub
-from proxy.net.identity import Anyone, Authenticator, identified
+from proxy.net.identity import Authenticator, identified
 from proxy.net.limits import DEFAULT, Limits
 from proxy.net.service import Service
 from proxy.net.statement import Copier
@@ -33,13 +34,13 @@ async def serve(
     """Serves until cancelled. `ready` is told the addresses once connections are taken;
     `cookie_key` is what several servers have in common that are one to their clients.
 
-    Raises OSError when an address cannot be had, and BadCertificate.
+    Raises OSError when an address cannot be had, BadCertificate, and BadSetting.
     """
+    who = authenticator or made(settings.identity)
     async with asyncio.TaskGroup() as group:
         decider = Decider(settings, snapshot, loader)
         hub = Hub(decider, limits, group, copier)
         clients: set[ClientConnection] = set()
-        who = authenticator or Anyone()
 
         def connected(client: ClientConnection) -> None:
             if len(clients) >= limits.client_connections:

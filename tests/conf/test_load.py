@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from conf.errors import BadSetting, UnreadableSettings
+from conf.identity import Auth
 from conf.load import NAMES, load, parse_clusters, settings_from
-from conf.settings import Auth, Coverage
+from conf.settings import Coverage
 from conf.topology import Cluster, Endpoint
 
 CLUSTERS = json.dumps(
@@ -74,7 +75,7 @@ def test_both_files_say_the_same(tmp_path: Path, name: str, text: str) -> None:
     assert settings.metastores == (Endpoint("ms1", 9083), Endpoint("ms2", 9083))
     assert settings.views == {"C2": Endpoint("causeway", 9084)}
     assert settings.listen == Endpoint("::1", 10009)
-    assert settings.auth is Auth.NOSASL
+    assert settings.identity.methods == {Auth.NOSASL}
     assert settings.coverage is Coverage.READ
 
 
@@ -136,7 +137,7 @@ def test_an_unused_feature_needs_nothing(tmp_path: Path) -> None:
         ("hive.metastore.uris", "ms1:9083", "not thrift://host:port"),
         ("hive.metastore.uris", "thrift://ms1", "not host:port: 'ms1'"),
         ("hive.server2.thrift.port", "70000", "not a port: '70000'"),
-        ("hive.server2.authentication", "KERBEROS", "not one of NONE, NOSASL"),
+        ("hive.server2.authentication", "PAM", "PAM is not offered"),
         ("router.coverage", "all", "not one of read, table"),
         ("snapshot.writers", "all", "not one of any, views"),
         ("snapshot.writers", "views", "what changes through C1 is not told"),

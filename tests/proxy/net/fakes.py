@@ -16,7 +16,7 @@ import uvloop
 from conf.doors import Doors, Transport
 from conf.names import ClusterName, TableRef
 from conf.partitions import Holders, TableFacts
-from conf.settings import Auth, Settings
+from conf.settings import Settings
 from conf.tables import NotLoaded, TableInfo, TableKind
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.net.doors import Listening
@@ -424,7 +424,6 @@ async def world(
         topology,
         (),
         listen,
-        Auth.NONE,
         upstream=(east.endpoint,),
         doors=doors or Doors(Transport.ALL, http_port=0),
     )

@@ -1,0 +1,86 @@
+"""The password file: `name:$scrypt$ln=15,r=8,p=1$salt$hash` a line, `#` begins a comment."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_ENTRY = re.compile(r"\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)")
+_LN, _R, _P, _SALT, _LENGTH = 15, 8, 1, 16, 32
+_MEMORY = 64 << 20  # bytes that one check may take
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A password's hash and how it was made."""
+
+    ln: int
+    r: int
+    p: int
+    salt: bytes = field(repr=False)
+    hash: bytes = field(repr=False)
+
+    def matches(self, password: str) -> bool:
+        """In a time that says nothing of where they differ."""
+        made = _scrypt(password, self.salt, self.ln, self.r, self.p, len(self.hash))
+        return hmac.compare_digest(made, self.hash)
+
+
+NOBODY = Hashed(_LN, _R, _P, bytes(_SALT), bytes(_LENGTH))  # checked for names that are not there
+
+
+def made(user: str, password: str) -> str:
+    """A line of the file. Raises ValueError."""
+    if not user or ":" in user or user.startswith("#") or user != user.strip():
+        raise ValueError("the name has a colon, begins with # or has white space around it")
+    if not user.isprintable():
+        raise ValueError("the name has characters that cannot be seen")
+    if not password:
+        raise ValueError("the password is empty")
+    salt = os.urandom(_SALT)
+    made = _scrypt(password, salt, _LN, _R, _P, _LENGTH)
+    return f"{user}:$scrypt$ln={_LN},r={_R},p={_P}${_encoded(salt)}${_encoded(made)}"
+
+
+def read(text: str) -> Mapping[str, Hashed]:
+    """The passwords by name. Raises ValueError naming the line, never what is in it."""
+    hashed = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        user, _, rest = line.partition(":")
+        entry = _entry(rest)
+        if not user or entry is None:
+            raise ValueError(f"line {number} is not NAME:$scrypt$..")
+        if user in hashed:
+            raise ValueError(f"line {number} names somebody a second time")
+        hashed[user] = entry
+    return hashed
+
+
+def _entry(text: str) -> Hashed | None:
+    match = _ENTRY.fullmatch(text)
+    if match is None:
+        return None
+    ln, r, p = (int(match[number]) for number in (1, 2, 3))
+    if not (10 <= ln <= 20 and 1 <= r <= 32 and 1 <= p <= 4) or 128 * r << ln > _MEMORY:
+        return None
+    try:
+        salt, made = (base64.b64decode(match[at] + "==") for at in (4, 5))
+    except binascii.Error:
+        return None
+    return Hashed(ln, r, p, salt, made) if len(made) >= 16 else None
+
+
+def _scrypt(password: str, salt: bytes, ln: int, r: int, p: int, length: int) -> bytes:
+    secret = password.encode(errors="surrogatepass")
+    return hashlib.scrypt(secret, salt=salt, n=1 << ln, r=r, p=p, dklen=length, maxmem=2 * _MEMORY)
+
+
+def _encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode().rstrip("=")

@@ -1,0 +1,37 @@
+"""The authenticator that the settings ask for."""
+
+from conf.identity import Auth, Identity
+from proxy.net.directory import Directory
+from proxy.net.gate import Gate, Passwords
+from proxy.net.identity import Anyone, Authenticator
+from proxy.net.passwords import AnyPassword, Custom, PasswordFile
+from proxy.net.tickets import Tickets
+from proxy.net.tokens import Tokens
+from proxy.wire.framing import GSSAPI, PLAIN
+
+_NO_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
+
+
+def made(identity: Identity) -> Authenticator:
+    """Raises BadSetting for a file, keytab or callable that is not what it should be."""
+    if identity.methods <= _NO_PROOF:
+        return Anyone()
+    passwords, kerberos = _passwords(identity), identity.kerberos
+    mechanisms = [PLAIN] if passwords is not None else []
+    mechanisms += [GSSAPI] if kerberos is not None else []
+    return Gate(
+        frozenset(mechanisms),
+        passwords,
+        Tickets(kerberos, identity.spnego) if kerberos is not None else None,
+        Tokens(identity.jwt) if identity.jwt is not None else None,
+    )
+
+
+def _passwords(identity: Identity) -> Passwords | None:
+    if identity.ldap is not None:
+        return Directory(identity.ldap)
+    if identity.password_file is not None:
+        return PasswordFile(identity.password_file)
+    if identity.custom:
+        return Custom(identity.custom)
+    return AnyPassword() if Auth.NONE in identity.methods else None

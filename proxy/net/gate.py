@@ -1,0 +1,151 @@
+"""The authenticator of everything but NONE: asks those who know, counts failures, keeps secrets.
+
+Those who know may block: they are asked in a few threads, and who waits for one is forgotten when
+its client goes. Why somebody is not let in is in our log, and nowhere else.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NoReturn, Protocol, TypeVar
+
+from proxy.errors import Denied
+from proxy.identity.errors import Unsure, Wrong
+from proxy.identity.failures import Failures
+from proxy.net.identity import Acceptor
+
+_THREADS = 16
+_STEPS = 8  # tokens of one negotiation
+_LONGEST_TOKEN = 64 << 10
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+class Passwords(Protocol):
+    def check(self, user: str, password: str) -> str:
+        """The name of whoever has this password. May block. Raises Wrong, Unsure."""
+        ...
+
+
+class Tokens(Protocol):
+    def check(self, token: str) -> str:
+        """The name that a bearer's token proves. May block. Raises Wrong, Unsure."""
+        ...
+
+
+class Context(Protocol):
+    def step(self, token: bytes) -> tuple[bytes, str | None]:
+        """Our next token, and the name once it is proved. May block. Raises Wrong, Unsure."""
+        ...
+
+
+class Tickets(Protocol):
+    def sasl(self) -> Context:
+        """Raises Wrong where it is not offered; so does `spnego`."""
+        ...
+
+    def spnego(self) -> Context: ...
+
+
+class Gate:
+    """An Authenticator. What is None is not offered."""
+
+    def __init__(
+        self,
+        mechanisms: frozenset[str],
+        passwords: Passwords | None = None,
+        tickets: Tickets | None = None,
+        tokens: Tokens | None = None,
+        failures: Failures | None = None,
+    ) -> None:
+        self.mechanisms = mechanisms
+        self._passwords = passwords
+        self._tickets = tickets
+        self._tokens = tokens
+        self._failures = failures or Failures()
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="identity")
+
+    async def password(self, user: str, password: str, peer: str) -> str:
+        knows = self._passwords
+        if knows is None or not user or not password:
+            raise Denied
+        return await self.ask(lambda: knows.check(user, password), user, peer, lambda name: name)
+
+    async def bearer(self, token: str, peer: str) -> str:
+        knows = self._tokens
+        if knows is None or not token or len(token) > _LONGEST_TOKEN:
+            raise Denied
+        return await self.ask(lambda: knows.check(token), "", peer, lambda name: name)
+
+    def gssapi(self, peer: str) -> Acceptor:
+        return self._acceptor(self._tickets.sasl if self._tickets is not None else None, peer)
+
+    def spnego(self, peer: str) -> Acceptor:
+        return self._acceptor(self._tickets.spnego if self._tickets is not None else None, peer)
+
+    def _acceptor(self, make: Callable[[], Context] | None, peer: str) -> Acceptor:
+        if make is None:
+            raise Denied
+        try:
+            return _Negotiation(self, make(), peer)
+        except Wrong as error:
+            self._refuse("", peer, str(error))
+
+    async def ask(
+        self, check: Callable[[], _T], user: str, peer: str, named: Callable[[_T], str | None]
+    ) -> _T:
+        """What `check` says, in a thread; `named` says whom that lets in. Raises Denied."""
+        if self._failures.too_many(user, peer, time.monotonic()):
+            raise Denied
+        loop = asyncio.get_running_loop()
+        try:
+            guarded = self._unless_too_many(check, user, peer)
+            answer = await loop.run_in_executor(self._pool, guarded)
+        except Wrong as error:
+            now = time.monotonic()
+            self._failures.failed(user, peer, now)
+            later = "; no more is heard for now" if self._failures.too_many(user, peer, now) else ""
+            self._refuse(user, peer, f"{error}{later}")
+        except Unsure as error:
+            self._refuse(user, peer, f"nobody could tell: {error}")
+        if named(answer) is not None and user:
+            self._failures.succeeded(user, peer)
+        return answer
+
+    def _unless_too_many(self, check: Callable[[], _T], user: str, peer: str) -> Callable[[], _T]:
+        """Others may have failed while this one waited for a thread."""
+
+        def run() -> _T:
+            if self._failures.too_many(user, peer, time.monotonic()):
+                raise Unsure("too many failures")
+            return check()
+
+        return run
+
+    def _refuse(self, user: str, peer: str, why: str) -> NoReturn:
+        _log.warning("%s from %s is not let in: %s", repr(user)[:80], peer, why)
+        raise Denied from None
+
+    def close(self) -> None:
+        """Waits for nobody."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _Negotiation:
+    """An Acceptor."""
+
+    def __init__(self, gate: Gate, context: Context, peer: str) -> None:
+        self._gate = gate
+        self._context = context
+        self._peer = peer
+        self._steps = 0
+
+    async def step(self, token: bytes) -> tuple[bytes, str | None]:
+        self._steps += 1
+        if self._steps > _STEPS or len(token) > _LONGEST_TOKEN:
+            raise Denied
+        return await self._gate.ask(
+            lambda: self._context.step(token), "", self._peer, lambda answer: answer[1]
+        )

@@ -1,0 +1,89 @@
+"""Those who know passwords beside a directory: a file of hashes, and the operator's own code."""
+
+import importlib
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from conf.errors import BadSetting
+from proxy.identity.errors import Unsure, Wrong
+from proxy.identity.names import said_name, short_name
+from proxy.identity.passwords import NOBODY, Hashed, read
+
+_LARGEST = 16 << 20  # bytes of a file
+
+
+class AnyPassword:
+    """NONE beside another method."""
+
+    def check(self, user: str, password: str) -> str:
+        return user
+
+
+class PasswordFile:
+    """Read again when it was changed; while it cannot be read, nobody comes in."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises BadSetting when it is no such file."""
+        self._path = path
+        self._lock = threading.Lock()
+        self._seen: tuple[int, int, int] | None = None
+        self._hashed: Mapping[str, Hashed] = {}
+        try:
+            self._current()
+        except Unsure as error:
+            raise BadSetting(str(error)) from error
+
+    def check(self, user: str, password: str) -> str:
+        name = said_name(user)
+        hashed = self._current().get(name)
+        if not (hashed or NOBODY).matches(password) or hashed is None:
+            raise Wrong("wrong password, or nobody of that name")
+        return short_name(name)
+
+    def _current(self) -> Mapping[str, Hashed]:
+        with self._lock:
+            try:
+                found = os.stat(self._path)
+                seen = (found.st_mtime_ns, found.st_size, found.st_ino)
+                if seen != self._seen:
+                    if found.st_size > _LARGEST:
+                        raise ValueError("it is too large")
+                    self._hashed = read(self._path.read_text(encoding="utf-8"))
+                    self._seen = seen
+            except (OSError, ValueError) as error:
+                self._seen = None
+                why = error.strerror if isinstance(error, OSError) else error
+                if isinstance(error, UnicodeDecodeError):
+                    why = "not UTF-8 text"  # the error itself has the bytes
+                raise Unsure(f"{self._path}: {why}") from None
+            return self._hashed
+
+
+class Custom:
+    """A callable of the operator's: given user and password, True or the user's name lets in."""
+
+    def __init__(self, where: str) -> None:
+        """`where` is module:name. Raises BadSetting."""
+        module, _, name = where.partition(":")
+        try:
+            found: Any = getattr(importlib.import_module(module), name)
+        except Exception as error:
+            raise BadSetting(f"{where} cannot be imported: {error!r}.") from error
+        if not callable(found):
+            raise BadSetting(f"{where} is nothing that can be called.")
+        self._callable: Callable[[str, str], object] = found
+
+    def check(self, user: str, password: str) -> str:
+        name = said_name(user)
+        try:
+            answer = self._callable(name, password)
+        except Exception as error:  # its words may have the password in them
+            raise Wrong(f"the callable raised {type(error).__name__}") from None
+        if answer is True:
+            return short_name(name)
+        if isinstance(answer, str) and answer:
+            return short_name(said_name(answer))
+        raise Wrong("the callable says no")

@@ -1,0 +1,132 @@
+"""Kerberos: tickets of clients, by SASL GSSAPI (RFC 4752) or SPNEGO. Needs `causeway[kerberos]`."""
+
+import socket
+from typing import Any
+
+from conf.errors import BadSetting
+from conf.identity import Service
+from proxy.identity.errors import Unsure, Wrong
+from proxy.identity.names import name_of_principal
+from proxy.net.gate import Context
+
+_NO_LAYER = 1  # the bit of RFC 4752: authentication alone, as the Thrift Server by default
+_OFFER = bytes((_NO_LAYER, 0, 0, 0))
+
+
+def library() -> Any:
+    """The package gssapi. Raises BadSetting."""
+    try:
+        import gssapi
+    except ImportError as error:
+        raise BadSetting(
+            "Kerberos needs the Python package gssapi (pip install 'causeway[kerberos]') and"
+            " libkrb5."
+        ) from error
+    return gssapi
+
+
+def own_name(principal: str) -> str:
+    """Hadoop's `_HOST` is this host's full name."""
+    return principal.replace("/_HOST@", f"/{socket.getfqdn().lower()}@")
+
+
+class Tickets:
+    """What our keytabs can accept."""
+
+    def __init__(self, kerberos: Service, spnego: Service | None) -> None:
+        """Raises BadSetting when a keytab has no keys of its principal."""
+        self._gssapi = library()
+        self._realm = kerberos.realm
+        self._sasl = self._credentials(kerberos)
+        self._spnego = self._credentials(spnego) if spnego is not None else None
+
+    def _credentials(self, service: Service) -> Any:
+        gssapi = self._gssapi
+        name = gssapi.Name(own_name(service.principal), gssapi.NameType.kerberos_principal)
+        store = {"keytab": f"FILE:{service.keytab}"}
+        try:
+            return gssapi.Credentials(name=name, usage="accept", store=store)
+        except gssapi.exceptions.GSSError as error:
+            raise BadSetting(
+                f"{service.keytab} has no keys of {own_name(service.principal)}: {error}."
+            ) from error
+
+    def sasl(self) -> Context:
+        return _Sasl(self._gssapi, self._sasl, self._realm)
+
+    def spnego(self) -> Context:
+        if self._spnego is None:
+            raise Wrong("SPNEGO is not configured")
+        return _Spnego(self._gssapi, self._spnego, self._realm)
+
+
+class _Accepting:
+    """A security context; what the library raises is the client's failure or a KDC's."""
+
+    def __init__(self, gssapi: Any, credentials: Any, realm: str) -> None:
+        self._gssapi = gssapi
+        self._realm = realm
+        self._context = gssapi.SecurityContext(creds=credentials, usage="accept")
+
+    def accepted(self, token: bytes) -> bytes:
+        """Our next token. Raises Wrong."""
+        try:
+            return self._context.step(token) or b""
+        except self._gssapi.exceptions.GSSError as error:
+            raise Wrong(f"the ticket is not good: {type(error).__name__}") from None
+
+    @property
+    def principal(self) -> str | None:
+        """Whose ticket it is, once that is proved. Raises Wrong for nobody's."""
+        if not self._context.complete:
+            return None
+        if self._context.initiator_name is None:
+            raise Wrong("an anonymous ticket")
+        return str(self._context.initiator_name)
+
+    def user(self) -> str | None:
+        principal = self.principal
+        return None if principal is None else name_of_principal(principal, self._realm)
+
+
+class _Spnego(_Accepting):
+    def step(self, token: bytes) -> tuple[bytes, str | None]:
+        return self.accepted(token), self.user()
+
+
+class _Sasl(_Accepting):
+    """After the context: which layers there are, wrapped; then what the client chose."""
+
+    def __init__(self, gssapi: Any, credentials: Any, realm: str) -> None:
+        super().__init__(gssapi, credentials, realm)
+        self._offered = False
+
+    def step(self, token: bytes) -> tuple[bytes, str | None]:
+        if self._offered:
+            return b"", self._chosen(token)
+        if not self._context.complete:
+            reply = self.accepted(token)
+            if reply or not self._context.complete:
+                return reply, None
+        elif token:
+            raise Wrong("a token where none was due")
+        self._offered = True
+        return self._wrapped(_OFFER), None
+
+    def _wrapped(self, message: bytes) -> bytes:
+        try:
+            return bytes(self._context.wrap(message, False).message)
+        except self._gssapi.exceptions.GSSError as error:
+            raise Unsure(f"the context cannot wrap: {type(error).__name__}") from None
+
+    def _chosen(self, token: bytes) -> str | None:
+        """The user, when the client wants no layer and to be nobody else. Raises Wrong."""
+        try:
+            message = bytes(self._context.unwrap(token).message)
+        except self._gssapi.exceptions.GSSError as error:
+            raise Wrong(f"the last token is not good: {type(error).__name__}") from None
+        if len(message) < 4 or message[0] != _NO_LAYER:
+            raise Wrong("a protection layer that is not offered")
+        if message[4:] not in (b"", (self.principal or "").encode()):
+            raise Wrong("an authorisation id of somebody else")
+        return self.user()

@@ -1,0 +1,53 @@
+"""Failures by user and address: bounded in time and in memory, and no way to lock others out."""
+
+from proxy.identity.failures import Bounds, Failures
+
+TIGHT = Bounds(3, 10.0)
+WIDE = Bounds(1000, 10.0)
+
+
+def test_a_user_is_refused_after_a_burst_and_heard_again_later() -> None:
+    failures = Failures(TIGHT, WIDE)
+    for peer in "abc":
+        assert not failures.too_many("ann", peer, 0.0)
+        failures.failed("ann", peer, 0.0)
+    assert failures.too_many("ann", "d", 1.0)
+    assert not failures.too_many("bob", "a", 1.0)
+    assert not failures.too_many("ann", "d", 11.0)
+    failures.failed("ann", "d", 11.0)
+    assert failures.too_many("ann", "d", 12.0)
+    assert not failures.too_many("ann", "d", 1000.0)
+
+
+def test_an_address_is_refused_whatever_names_it_says() -> None:
+    failures = Failures(WIDE, TIGHT)
+    for user in "xyz":
+        failures.failed(user, "a", 0.0)
+    assert failures.too_many("ann", "a", 0.0)
+    assert failures.too_many("", "a", 0.0)
+    assert not failures.too_many("ann", "b", 0.0)
+
+
+def test_others_failures_do_not_lock_out_who_was_let_in_lately() -> None:
+    failures = Failures(TIGHT, WIDE)
+    failures.succeeded("ann", "home")
+    for _ in range(100):
+        failures.failed("ann", "elsewhere", 0.0)
+    assert failures.too_many("ann", "elsewhere", 0.0)
+    assert not failures.too_many("ann", "home", 0.0)
+
+
+def test_an_address_that_knows_a_password_still_may_not_guess_without_end() -> None:
+    failures = Failures(TIGHT, TIGHT)
+    failures.succeeded("ann", "home")
+    for _ in range(3):
+        failures.failed("ann", "home", 0.0)
+    assert failures.too_many("ann", "home", 0.0)
+
+
+def test_memory_is_bounded() -> None:
+    failures = Failures(TIGHT, TIGHT, kept=10)
+    for number in range(1000):
+        failures.failed(f"u{number}", f"a{number}", float(number))
+        failures.succeeded(f"u{number}", f"a{number}")
+    assert len(failures) <= 30
