@@ -17,6 +17,7 @@ from metastore.net.follow import follow
 from metastore.net.loader import Loader
 from metastore.snapshot import Snapshot
 from proxy.net.doors import Listening
+from proxy.net.limits import DEFAULT
 from proxy.net.server import serve
 
 
@@ -42,7 +43,10 @@ async def _serve(settings: Settings, copier: Copier) -> None:
     """Until TERM or Ctrl-C."""
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
     with closing(Loader(settings, snapshot)) as loader:
-        serving = asyncio.ensure_future(serve(settings, snapshot, loader, _announce, copier=copier))
+        limits = DEFAULT.of(settings.operating)
+        serving = asyncio.ensure_future(
+            serve(settings, snapshot, loader, _announce, limits, copier=copier)
+        )
         following = asyncio.ensure_future(follow(settings, snapshot))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

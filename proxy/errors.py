@@ -99,6 +99,14 @@ class TooMany(CausewayError):
     hint = "Close some, or open a new session, then try again."
 
 
+class Stopping(CausewayError):
+    """The proxy is about to end and begins nothing new."""
+
+    code = "CW215"
+    sqlstate = "57P01"
+    hint = "Connect again: another one may serve you."
+
+
 class TooLarge(CausewayError):
     """A request longer than the proxy takes."""
 

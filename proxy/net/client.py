@@ -39,6 +39,7 @@ class ClientConnection(asyncio.Protocol):
         self.peer = ""  # its address, without the port
         self.lost = False
         self.served_by: asyncio.Task[None] | None = None
+        self._turned_away = ""
         self._started = started
         self._transport: asyncio.Transport | None = None
         self._messages: deque[Frame | Oversized] = deque()
@@ -59,6 +60,9 @@ class ClientConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None
+        if self._turned_away:
+            self._say_goodbye(self._turned_away)
+            return
         try:
             events = self.inbound.feed(data)
         except WireError:
@@ -157,6 +161,17 @@ class ClientConnection(asyncio.Protocol):
         """Closes once what was written is sent."""
         if self._transport is not None:
             self._transport.close()
+
+    def turn_away(self, reason: str) -> None:
+        """Serves this client in no way but to say why, when it has begun to speak: what is said
+        before may get lost with the connection."""
+        self._turned_away = reason
+
+    def _say_goodbye(self, reason: str) -> None:
+        if isinstance(self.inbound, SaslInbound):
+            self.take(self.inbound.turn_away(reason))
+        else:
+            self.abort()
 
     def let_go_if_nobody(self) -> None:
         """Ends a connection that has not even said whose it is."""

@@ -57,6 +57,9 @@ class HttpConnection(ClientConnection):
         assert self._transport is not None
         if self._leaving:
             return
+        if self._turned_away:
+            self._say_goodbye(self._turned_away)
+            return
         was_in_head = self._reader.in_head
         self._events += self._reader.feed(data)
         if self._events:
@@ -234,6 +237,12 @@ class HttpConnection(ClientConnection):
         bodiless = self._head is not None and self._head.method == "HEAD"
         self.write(http.error_reply(status, False, *headers, bodiless=bodiless))
         await self._leave()
+
+    def _say_goodbye(self, reason: str) -> None:
+        assert self._transport is not None
+        self._leaving = True
+        self.write(http.error_reply(HTTPStatus.SERVICE_UNAVAILABLE, False))
+        self._transport.close()
 
     async def _leave(self) -> None:
         """Ends the connection once its last reply is read. What still comes is thrown away: a

@@ -8,13 +8,17 @@ from conf.errors import CausewayError
 from conf.names import ClusterName
 from conf.settings import Settings
 from conf.topology import Cluster
+from proxy.errors import Stopping, TooMany
 from proxy.net.facts import Decider
 from proxy.net.limits import Limits
 from proxy.net.lines import Lines
+from proxy.net.observer import Observer
 from proxy.net.operation import Operation
-from proxy.net.session import Session
-from proxy.net.statement import Copier
+from proxy.net.session import Session, close_remote, end
+from proxy.net.statement import Copier, Statement
 from proxy.session.handles import Registry
+from proxy.session.metrics import Metrics
+from proxy.session.quota import Bounds, Quota
 from proxy.wire import replies
 from proxy.wire.binary import Struct
 from proxy.wire.requests import NO_SESSION, get_info_call
@@ -42,18 +46,73 @@ class Hub:
         limits: Limits,
         group: asyncio.TaskGroup,
         copier: Copier | None = None,
+        observer: Observer | None = None,
     ) -> None:
         settings = decider.settings
         self.topology = settings.topology
         self.through = None if settings.topology.in_use else _upstream(settings)
         self.decider = decider
         self.copier = copier
-        self.limits = limits
         self.group = group
-        self.lines = Lines(limits)
+        self.stopping = False
+        self.observer = observer or Observer(Metrics())
+        self.lines = Lines(limits, decider.fleet)
+        self._session_quota = Quota("sessions", Bounds())
+        self._statement_quota = Quota("statements running", Bounds())
         self._info: dict[int, Struct] = {}
-        self.sessions: Registry[Session] = Registry("sessions", limits.sessions_per_user)
+        self.sessions: Registry[Session] = Registry("sessions", 0)
         self.operations: Registry[Owned] = Registry("operations", limits.operations_per_user)
+        self.bound(limits)
+
+    def bound(self, limits: Limits) -> None:
+        """From now on these hold; what is there stays."""
+        self.limits = self.lines.limits = limits
+        self._session_quota.bounds = Bounds(
+            limits.sessions_per_user,
+            limits.sessions_per_address,
+            limits.sessions_per_user_address,
+        )
+        self._statement_quota.bounds = Bounds(
+            limits.statements_per_user, limits.statements_per_address
+        )
+
+    @property
+    def running(self) -> int:
+        """Statements that have not ended everywhere."""
+        return len(self._statement_quota)
+
+    def admit(self, session: Session, owner: str) -> None:
+        """A new session; `owner` may use its handle. Raises TooMany, Stopping."""
+        if self.stopping:
+            raise Stopping("Causeway is about to end.")
+        self._take(self._session_quota, session, "session")
+        self.sessions.add(session.handle, owner, session)
+
+    def begin(self, session: Session, statement: Statement, operation: Operation) -> None:
+        """Runs the statement. Raises TooMany, Stopping."""
+        if self.stopping:
+            raise Stopping("Causeway is about to end.")
+        self._take(self._statement_quota, session, "statement")
+        operation.working = True
+        operation.task = self.group.create_task(self._run(session, statement, operation))
+
+    def _take(self, quota: Quota, session: Session, what: str) -> None:
+        try:
+            quota.take(session.state.user, session.address)
+        except TooMany:
+            self.observer.metrics.count("causeway_refused_total", what)
+            raise
+
+    async def _run(self, session: Session, statement: Statement, operation: Operation) -> None:
+        try:
+            await statement.run()
+        finally:
+            self._statement_quota.give_back(session.state.user, session.address)
+            self.observer.ended(operation)
+
+    def clusters(self) -> list[Cluster]:
+        """All that statements may be sent to."""
+        return [self.through] if self.through else list(self.topology.clusters.values())
 
     async def learn_info(self, kind: int, user: str) -> Struct | None:
         """What the default cluster says of itself, asked once; None while it does not answer."""
@@ -61,23 +120,56 @@ class Hub:
         cluster = self.through or self.topology.clusters.get(default)
         if kind not in self._info and cluster is not None:
             with suppress(CausewayError, TimeoutError):
+                endpoint = self.lines.fleet.choose(cluster, self.lines.load)[0]
                 async with (
                     asyncio.timeout(_INFO_WAIT),
-                    self.lines.borrow(cluster.name, cluster.hs2[0], user) as connection,
+                    self.lines.borrow(cluster.name, endpoint, user) as connection,
                 ):
                     data = await connection.call(get_info_call(NO_SESSION, kind))
                 self._info[kind] = replies.read_result(data, "GetInfo")
         return self._info.get(kind)
 
     def forget(self, session: Session) -> None:
-        self.sessions.remove(session.handle)
+        if self.sessions.remove(session.handle):
+            self._session_quota.give_back(session.state.user, session.address)
         for operation in session.operations.values():
             self.operations.remove(operation.handle)
+            self.observer.closed(operation)
 
     async def close(self, session: Session) -> None:
         """Ends the session everywhere."""
         self.forget(session)
         await session.close(self.limits)
+
+    async def close_operation(self, owned: Owned) -> None:
+        """Ends the operation, and lets go of its result."""
+        operation = owned.operation
+        self.operations.remove(operation.handle)
+        owned.session.operations.pop(operation.handle.guid, None)
+        self.observer.closed(operation)
+        await end(operation)
+        operation.closed = True
+        if not operation.working:
+            self.group.create_task(close_remote(operation))
+
+    def close_idle(self) -> None:
+        """Closes the sessions and operations that nobody asked anything of for long."""
+        limits, now = self.limits, asyncio.get_running_loop().time()
+        count = self.observer.metrics.count
+        if limits.idle_session:
+            since = now - limits.idle_session
+            for session in self.sessions.items():
+                if session.is_idle(since, limits.idle_session_check):
+                    count("causeway_idle_closed_total", "session")
+                    self.group.create_task(self.close(session))
+        if limits.idle_operation:
+            since = now - abs(limits.idle_operation)
+            for owned in self.operations.items():
+                if owned.session.relaying:
+                    continue
+                if owned.operation.is_idle(since, limits.idle_operation < 0):
+                    count("causeway_idle_closed_total", "operation")
+                    self.group.create_task(self.close_operation(owned))
 
 
 def _upstream(settings: Settings) -> Cluster:

@@ -1,17 +1,27 @@
 """Every bound of the proxy: sizes, counts and waits (seconds)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from conf.operating import DAY, Operating
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """`linger` is how long a cancelled write may still be changing files over there.
 
-    `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs."""
+    `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs. The
+    counts of users and addresses, and what is idle, are the settings' (`of`): 0 is no bound, and
+    `idle_operation` below 0 holds for statements that run, too. `health_interval` 0: no checks.
+    """
 
     sessions_per_user: int = 1_000
+    sessions_per_address: int = 0
+    sessions_per_user_address: int = 0
+    statements_per_user: int = 0
+    statements_per_address: int = 0
     operations_per_user: int = 10_000
     client_connections: int = 5_000
+    connections_per_address: int = 0
     endpoint_connections: int = 450
     idle_connections: int = 16
     idle_seconds: float = 60.0
@@ -23,8 +33,33 @@ class Limits:
     result: float = 3_600.0
     close: float = 5.0
     linger: float = 5.0
+    idle_session: float = 7 * DAY
+    idle_session_check: bool = True
+    idle_operation: float = 5 * DAY
+    check_interval: float = 60.0
+    health_interval: float = 0.0
+    drain: float = 30.0
     first_poll: float = 0.1
     last_poll: float = 0.5
+
+    def of(self, operating: Operating) -> "Limits":
+        """These, with what the settings say."""
+        return replace(
+            self,
+            sessions_per_user=operating.sessions_per_user,
+            sessions_per_address=operating.sessions_per_address,
+            sessions_per_user_address=operating.sessions_per_user_address,
+            statements_per_user=operating.statements_per_user,
+            statements_per_address=operating.statements_per_address,
+            client_connections=operating.connections,
+            connections_per_address=operating.connections_per_address,
+            idle_session=operating.idle_session,
+            idle_session_check=operating.idle_session_check,
+            idle_operation=operating.idle_operation,
+            check_interval=operating.check_interval,
+            health_interval=operating.health_interval,
+            drain=operating.drain_timeout,
+        )
 
 
 DEFAULT = Limits()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from proxy.errors import Failure
 from proxy.net.link import Link
 from proxy.session.local import Local
+from proxy.session.record import Record
 from proxy.session.states import ENDS, advance
 from proxy.wire.replies import Status
 from proxy.wire.requests import Handle, RemoteOperation, operation_call
@@ -34,14 +35,16 @@ def release(waiter: asyncio.Future[None]) -> None:
 
 
 class Operation:
-    """`kind` is TOperationType's number; `waiters` are released when the state is an end."""
+    """`kind` is TOperationType's number; `waiters` are released when the state is an end.
+    `used` is the loop's time when its client last asked for it."""
 
     def __init__(self, handle: Handle, kind: int) -> None:
         self.handle = handle
         self.kind = kind
         self.status = Status(OperationState.PENDING)
         self.waiters: set[asyncio.Future[None]] = set()
-        self.began = asyncio.get_running_loop().time()
+        self.began = self.used = asyncio.get_running_loop().time()
+        self.record = Record()
         self.result: Local | Remote | None = None
         self.cancelled = False
         self.closed = False  # by its client; `working`: a statement's task still deals with it
@@ -57,12 +60,17 @@ class Operation:
     def state(self) -> OperationState:
         return self.status.state
 
+    def is_idle(self, since: float, running_too: bool) -> bool:
+        """Whether its client asked nothing of it since then; of one that ended, or of any."""
+        return self.used <= since and (running_too or (self.ended and not self.working))
+
     def becomes(self, state: OperationState, failure: Failure | None = None) -> None:
         """Moves on; a client that cancelled keeps seeing that."""
         if self.cancelled and self.state in ENDS:
             return
         self.status = Status(advance(self.state, state), failure)
         if state in ENDS:
+            self.record.end(state, failure)
             for waiter in self.waiters:
                 release(waiter)
 

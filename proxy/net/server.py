@@ -10,11 +10,13 @@ from proxy.net.authenticators import made
 from proxy.net.client import ClientConnection
 from proxy.net.doors import Doors, Listening, Porter
 from proxy.net.facts import Decider, Loader, Snapshot
+from proxy.net.health import watch
 from proxy.net.hub import Hub
 from proxy.net.identity import Authenticator, identified
 from proxy.net.limits import DEFAULT, Limits
 from proxy.net.service import Service
 from proxy.net.statement import Copier
+from proxy.net.turnstile import Turnstile
 from proxy.wire.cookies import KEY_BYTES
 
 _log = logging.getLogger(__name__)
@@ -40,17 +42,18 @@ async def serve(
     async with asyncio.TaskGroup() as group:
         decider = Decider(settings, snapshot, loader)
         hub = Hub(decider, limits, group, copier)
-        clients: set[ClientConnection] = set()
+        turnstile = Turnstile(limits, hub.observer.metrics)
 
         def connected(client: ClientConnection) -> None:
-            if len(clients) >= limits.client_connections:
-                client.abort()
-                return
-            clients.add(client)
-            group.create_task(_serve_client(hub, client, clients, who))
+            if turnstile.admit(client):
+                group.create_task(_serve_client(hub, client, turnstile, who))
 
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
         doors = await Doors.opened(Porter(settings, limits, who, key, connected))
+        group.create_task(_now_and_then(hub.close_idle, lambda: hub.limits.check_interval))
+        if limits.health_interval:
+            interval = lambda: hub.limits.health_interval  # noqa: E731
+            group.create_task(watch(hub.lines, hub.clusters, interval))
         try:
             if ready is not None:
                 ready(doors.listening)
@@ -64,8 +67,14 @@ async def serve(
             await decider.close()
 
 
+async def _now_and_then(act: Callable[[], None], interval: Callable[[], float]) -> None:
+    while True:
+        await asyncio.sleep(interval())
+        act()
+
+
 async def _serve_client(
-    hub: Hub, client: ClientConnection, clients: set[ClientConnection], who: Authenticator
+    hub: Hub, client: ClientConnection, turnstile: Turnstile, who: Authenticator
 ) -> None:
     """One client to its end; whatever happens to it happens to nobody else."""
     loop = asyncio.get_running_loop()
@@ -78,4 +87,4 @@ async def _serve_client(
     finally:
         patience.cancel()
         client.close()  # the last word of a negotiation may still be on its way
-        clients.discard(client)
+        turnstile.leave(client)

@@ -5,6 +5,7 @@ without being looked at.
 """
 
 import asyncio
+import time
 from contextlib import suppress
 
 from conf.errors import CausewayError
@@ -14,11 +15,12 @@ from proxy.net.client import ClientConnection
 from proxy.net.hub import Hub, Owned
 from proxy.net.link import Link
 from proxy.net.operation import Operation, Remote
-from proxy.net.session import Session, cancel_remote, close_remote
+from proxy.net.session import Session, cancel_remote
 from proxy.net.statement import Statement
 from proxy.session import info
 from proxy.session.handles import new_handle, no_such_operation, no_such_session
 from proxy.session.local import Local
+from proxy.session.record import Record
 from proxy.session.session import PROXY_USER, USE_DATABASE, SessionState
 from proxy.session.settings import cannot_open
 from proxy.wire import replies, results
@@ -43,6 +45,7 @@ from proxy.wire.requests import (
     operation_type,
     read_request,
 )
+from proxy.wire.rowcount import rows_in
 from proxy.wire.status import as_synchronous, failure_of
 from proxy.wire.types import (
     COLUMNS_SINCE,
@@ -178,9 +181,15 @@ class Service:
             if self._client.acting_as is not None:
                 configuration = {**configuration, PROXY_USER: self._client.acting_as}
             state = SessionState.opened(user, protocol, configuration, self._hub.topology)
-            session = Session(new_handle(), state, self._hub.lines, self._hub.through)
-            await self._check_opening(session)
-            self._hub.sessions.add(session.handle, self._user, session)
+            session = Session(
+                new_handle(), state, self._hub.lines, self._hub.through, self._client.peer
+            )
+            self._hub.admit(session, self._user)
+            try:
+                await self._check_opening(session)
+            except BaseException:
+                await self._hub.close(session)
+                raise
         except Rejected as error:
             return replies.session_refused(protocol, error.failure)
         except CausewayError as error:
@@ -202,6 +211,7 @@ class Service:
         session = self._hub.sessions.find(request.session, self._user)
         if session is None:
             raise no_such_session(request.session)
+        session.touch()
         return session
 
     # Statements and metadata calls
@@ -215,19 +225,25 @@ class Service:
     async def _execute(self, request: ExecuteStatement) -> Struct:
         session = self._session(request)
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
+        _note(operation.record, session, operation, request.statement)
         hub = self._hub
         statement = Statement(
             session, operation, request, hub.decider, hub.copier, hub.limits.linger
         )
-        operation.working = True
-        operation.task = self._hub.group.create_task(statement.run())
+        try:
+            hub.begin(session, statement, operation)
+        except CausewayError as error:
+            operation.fail(failure_of(error))
+            hub.observer.ended(operation)
+            await hub.close_operation(Owned(session, operation))
+            raise
         if not request.run_async:
             await _until_done(operation)
             if self._client.lost:
-                await self._close_operation(Owned(session, operation))  # nobody has its handle
+                await self._hub.close_operation(Owned(session, operation))  # nobody has its handle
             if operation.state is OperationState.ERROR:
                 failure = operation.status.failure or Failure("")
-                await self._close_operation(Owned(session, operation))
+                await self._hub.close_operation(Owned(session, operation))
                 raise Rejected(as_synchronous(failure))
         return replies.operation_started(operation.handle, operation.kind, True)
 
@@ -249,6 +265,8 @@ class Service:
         self, call: Message, request: OperationCall, owned: Owned
     ) -> Struct | bytes | None:
         operation = owned.operation
+        owned.session.touch()
+        operation.used = owned.session.used
         match request:
             case GetOperationStatus():
                 await self._wait_a_little(operation)
@@ -259,7 +277,7 @@ class Service:
                     await cancel_remote(remote)
                 return replies.succeeded()
             case CloseOperation():
-                await self._close_operation(owned)
+                await self._hub.close_operation(owned)
                 return replies.succeeded()
             case GetResultSetMetadata():
                 return await self._result_metadata(call, operation)
@@ -276,17 +294,6 @@ class Service:
         with suppress(TimeoutError):
             async with asyncio.timeout(pause):
                 await _until_done(operation)
-
-    async def _close_operation(self, owned: Owned) -> None:
-        operation = owned.operation
-        self._hub.operations.remove(operation.handle)
-        owned.session.operations.pop(operation.handle.guid, None)
-        remote = operation.cancel()
-        if remote is not None:
-            await cancel_remote(remote)
-        operation.closed = True
-        if not operation.working:
-            self._hub.group.create_task(close_remote(operation))
 
     async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
         match operation.result:
@@ -313,33 +320,47 @@ class Service:
             case Local():
                 return operation.result.fetch(request, protocol)
             case Remote():
-                return await self._relay(call, request, operation.result, protocol)
+                return await self._relay(call, request, owned, operation.result)
         raise Rejected(Failure("The operation has no result."))
 
     async def _relay(
-        self, call: Message, request: FetchResults, remote: Remote, protocol: int
+        self, call: Message, request: FetchResults, owned: Owned, remote: Remote
     ) -> bytes | None:
         """Carries a cluster's rows to the client as they are."""
-        client, begun = self._client, False
+        client, session, protocol = self._client, owned.session, owned.session.state.protocol
+        begun, sent, rows, began = False, 0, None, time.perf_counter()
 
         def first(length: int, data: bytes) -> bytes:
-            nonlocal begun
+            nonlocal begun, sent, rows
             if length == len(data) and protocol >= COLUMNS_SINCE:
                 data = _fetched_something(data)
                 length = len(data)
             data = replies.with_head(data, call.name, call.seqid)
-            begun = True
+            begun, sent, rows = True, length, rows_in(data)
             return client.wrap(length) + data
 
+        session.relaying += 1
         try:
             async with remote.link.line() as connection:
                 await connection.relay(fetch_call(remote.operation, request), first, client)
+            await client.drain()
         except ClusterLost:
             if begun:
                 client.abort()  # half a reply cannot be taken back
             raise
-        await client.drain()
+        finally:
+            session.relaying -= 1
+            session.touch()
+        if request.fetch_type != FETCH_LOG:
+            spent = time.perf_counter() - began
+            self._hub.observer.fetched(owned.operation, spent, sent, rows)
         return None
+
+
+def _note(record: Record, session: Session, operation: Operation, statement: str) -> None:
+    record.user, record.address = session.state.user, session.address
+    record.session, record.statement = session.handle.guid.hex(), operation.handle.guid.hex()
+    record.of(statement)
 
 
 async def _until_done(operation: Operation) -> None:

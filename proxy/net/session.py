@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+import time
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
-from conf.topology import Cluster
+from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, ClusterLost, Rejected
 from proxy.net.limits import Limits
 from proxy.net.lines import Lines
@@ -21,11 +22,21 @@ class Session:
     """`close` ends everything that the session has anywhere.
 
     `through` is where all of it goes, unlooked at, while no cluster is configured (DC-N1).
+    `address` is its client's; `opened` Unix time, `used` the loop's time of its last call.
     """
 
     def __init__(
-        self, handle: Handle, state: SessionState, lines: Lines, through: Cluster | None = None
+        self,
+        handle: Handle,
+        state: SessionState,
+        lines: Lines,
+        through: Cluster | None = None,
+        address: str = "",
     ) -> None:
+        self.address = address
+        self.opened = time.time()
+        self.used = asyncio.get_running_loop().time()
+        self.relaying = 0  # calls that send rows: a slow client is not an idle one
         self.handle = handle
         self.state = state
         self.through = through
@@ -93,6 +104,20 @@ class Session:
         if where is None or self._closed:
             raise ClusterDown(f"There is no cluster {cluster} in this session.")
         return where
+
+    def touch(self) -> None:
+        """Its client asked for something."""
+        self.used = asyncio.get_running_loop().time()
+
+    def is_idle(self, since: float, running_counts: bool) -> bool:
+        """Whether nothing was asked since then and, if that counts, nothing runs."""
+        if self.used > since or self.relaying:
+            return False
+        return not (running_counts and any(not each.ended for each in self.operations.values()))
+
+    def links(self) -> dict[ClusterName, Endpoint]:
+        """Where it has a session of the cluster's."""
+        return {name: link.endpoint for name, link in self._links.items() if link.alive}
 
     async def close(self, limits: Limits) -> None:
         """Cancels what runs, waits a little for it, and closes every cluster's session."""

@@ -120,7 +120,10 @@ class Statement:
         if command is not None:
             self._answer(await self._command(command))
             return
+        record = self._operation.record
         statement = await self._decider.analyse(sql, state.namespace())
+        record.what = statement
+        record.mark("analyse")
         if isinstance(statement, Known) and statement.changes is not None:
             state.check(statement.changes, sql)
             answer = await self._session_statement(statement)
@@ -128,6 +131,8 @@ class Statement:
                 self._answer(answer)
                 return
         routed = await self._decider.decide(sql, state, statement)
+        record.what, record.rule = routed.statement, routed.decision.rule
+        record.mark("decide")
         match routed.decision:
             case RunIn(cluster, _, _):
                 await self._run_in(cluster, routed.statement, routed.versions)
@@ -192,6 +197,7 @@ class Statement:
         statement: Known | Unknown,
         versions: Mapping[TableRef, object],
     ) -> None:
+        self._operation.record.cluster = cluster
         for attempt in range(1, _ATTEMPTS + 1):
             self._asked = False
             try:
@@ -218,6 +224,7 @@ class Statement:
         link = await self._session.link(cluster)
         link.check(statement)
         await link.refresh(versions)
+        self._operation.record.mark("connect")
         self._go_on()
         number = self._session.state.journal.reserve()
         writes: Sequence[Write] = ()
@@ -228,6 +235,7 @@ class Statement:
         state: OperationState | None = None
         try:
             status = await self._execute(link, token)
+            self._operation.record.mark("execute")
             state = status.state
         except Rejected:
             if self._operation.result is None:

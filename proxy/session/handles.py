@@ -30,7 +30,8 @@ class _Entry(Generic[T]):
 
 
 class Registry(Generic[T]):
-    """Items by handle. `per_owner` bounds how many one user may have; `what` names them."""
+    """Items by handle. `per_owner` bounds how many one user may have, 0: not at all;
+    `what` names them."""
 
     def __init__(self, what: str, per_owner: int) -> None:
         self._what = what
@@ -46,7 +47,7 @@ class Registry(Generic[T]):
 
     def add(self, handle: Handle, owner: str, item: T) -> None:
         """Raises TooMany."""
-        if self._counts[owner] >= self._per_owner:
+        if self._per_owner and self._counts[owner] >= self._per_owner:
             raise TooMany(f"{owner} has {self._per_owner} {self._what} open.")
         self._counts[owner] += 1
         self._entries[handle.guid] = _Entry(handle, owner, item)
@@ -58,14 +59,15 @@ class Registry(Generic[T]):
             return None
         return entry.item if compare_digest(entry.handle.secret, handle.secret) else None
 
-    def remove(self, handle: Handle) -> None:
-        """Forgets the item; nothing when it is not there."""
+    def remove(self, handle: Handle) -> bool:
+        """Forgets the item; whether it was there."""
         entry = self._entries.pop(handle.guid, None)
         if entry is None:
-            return
+            return False
         self._counts[entry.owner] -= 1
         if not self._counts[entry.owner]:
             del self._counts[entry.owner]
+        return True
 
 
 def no_such_session(handle: Handle) -> Rejected:

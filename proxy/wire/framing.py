@@ -115,6 +115,10 @@ class SaslInbound:
         """The client is not let in, and not told why."""
         return self._fail(BAD, REFUSED)
 
+    def turn_away(self, reason: str) -> list[FramingEvent]:
+        """The client is not served at all, whoever it is."""
+        return self._fail(ERROR, reason)
+
     def _events(self) -> list[FramingEvent]:
         events: list[FramingEvent] = []
         while not self._authenticated:

@@ -1,0 +1,115 @@
+"""What operators are told of one statement: kept while it runs, cheap to write into."""
+
+import time
+from dataclasses import dataclass, field
+
+from dialect.statement import Known, Unknown
+from proxy.errors import Failure
+from proxy.session.masking import masked
+from proxy.wire.types import OperationState
+
+PHASES = ("analyse", "decide", "connect", "execute", "fetch")
+MAX_TEXT = 16 << 10  # characters of a statement that are kept
+_CODE = "[CW"
+
+
+@dataclass(slots=True)
+class Record:
+    """`phases` are seconds by name; `began` is Unix time. `rule` and `cluster` are the router's,
+    `code` that of a refusal or failure of ours. `text` is the beginning of a long statement,
+    `length` the whole one's. `rows` and `bytes` are those sent to the client; rows are None where
+    a reply did not say how many it has.
+
+    A record is `over` when the statement's task is, `closed` when its client can fetch no more.
+    """
+
+    user: str = ""
+    address: str = ""
+    session: str = ""
+    statement: str = ""
+    text: str = ""
+    length: int = 0
+    began: float = field(default_factory=time.time)
+    phases: dict[str, float] = field(default_factory=dict)
+    what: Known | Unknown | None = None
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    rule: str = ""
+    cluster: str = ""
+    code: str = ""
+    state: OperationState = OperationState.PENDING
+    seconds: float | None = None
+    rows: int | None = 0
+    bytes: int = 0
+    error: str = ""
+    over: bool = False
+    closed: bool = False
+    written: bool = False
+    _first: float = field(default_factory=time.perf_counter)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def of(self, text: str) -> None:
+        """This is its text: the beginning is kept."""
+        self.text, self.length = text[:MAX_TEXT], len(text)
+
+    def finish(self) -> None:
+        """The statement's task is over: what is kept from here on is small."""
+        self.over = True
+        self.reads, self.writes = self.tables()
+        self.what = None
+
+    def tables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What is read and what is written, by name."""
+        if not isinstance(self.what, Known):
+            return self.reads, self.writes
+        reads = tuple(sorted({str(read.table) for read in self.what.reads}))
+        return reads, tuple(sorted({str(write.table) for write in self.what.writes}))
+
+    def mark(self, phase: str) -> None:
+        """All since the last mark was this phase."""
+        now = time.perf_counter()
+        self.phases[phase] = self.phases.get(phase, 0.0) + now - self._last
+        self._last = now
+
+    def end(self, state: OperationState, failure: Failure | None) -> None:
+        """The client can know the outcome now. Said again, it changes no duration."""
+        self.state = state
+        if self.seconds is None:
+            self.seconds = time.perf_counter() - self._first
+        if failure is not None:
+            self.error = failure.message[:MAX_TEXT]
+            if self.error.startswith(_CODE):
+                self.code = self.error[1 : self.error.index("]")]
+
+    def sent(self, length: int, rows: int | None) -> None:
+        """A reply with rows went to the client."""
+        self.bytes += length
+        self.rows = None if rows is None or self.rows is None else self.rows + rows
+
+    def line(self) -> dict[str, object]:
+        """As the audit log has it: secrets masked, JSON's types."""
+        text, (reads, writes) = masked(self.text), self.tables()
+        return {
+            "time": _utc(self.began),
+            "user": self.user,
+            "address": self.address,
+            "session": self.session,
+            "statement": self.statement,
+            "text": text if self.length <= MAX_TEXT else f"{text}.. ({self.length:,} characters)",
+            "reads": reads,
+            "writes": writes,
+            "rule": self.rule,
+            "cluster": self.cluster,
+            "code": self.code,
+            "state": self.state.name,
+            "seconds": None if self.seconds is None else round(self.seconds, 6),
+            "phases": {name: round(spent, 6) for name, spent in self.phases.items()},
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "error": masked(self.error),
+        }
+
+
+def _utc(when: float) -> str:
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(when))
+    return f"{whole}.{int(when % 1 * 1000):03d}Z"

@@ -1,0 +1,30 @@
+"""How many rows a FetchResults reply has, by its first bytes: columns are not decoded."""
+
+import re
+
+_NUMBER = b"(.{4})"
+_HEAD = len(b"vvvvllllFetchResultsssss")
+_REPLY = re.compile(
+    b"\x0c\0\0\x0c\0\1\x08\0\1\0\0\0[\0\1]\0"  # the result, its status: a success without words
+    b"(?:\x02\0\2.)?"  # hasMoreRows
+    b"\x0c\0\3\x0a\0\1.{8}"  # the row set, its start
+    b"\x0f\0\2\x0c"
+    + _NUMBER  # the rows of old protocols
+    + b"(?:\x0f\0\3\x0c"
+    + _NUMBER  # the columns of newer ones
+    + b"(?:\x0c..\x0f\0\1."
+    + _NUMBER
+    + b")?)?",  # the first one's values
+    re.DOTALL,
+)
+
+
+def rows_in(head: bytes) -> int | None:
+    """The rows in a reply that begins so; None when it is not told where it is looked for."""
+    match = _REPLY.match(head, _HEAD)
+    if match is None:
+        return None
+    rows, columns, values = (int.from_bytes(each or b"", "big") for each in match.groups())
+    if columns:
+        return values if match[3] is not None else None
+    return rows
