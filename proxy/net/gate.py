@@ -6,6 +6,7 @@ its client goes. Why somebody is not let in is in our log, and nowhere else.
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -64,7 +65,8 @@ class Gate:
         self._passwords = passwords
         self._tickets = tickets
         self._tokens = tokens
-        self._failures = failures or Failures()
+        self._failures = Failures() if failures is None else failures
+        self._counting = threading.Lock()
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="identity")
 
     async def password(self, user: str, password: str, peer: str) -> str:
@@ -97,32 +99,35 @@ class Gate:
         self, check: Callable[[], _T], user: str, peer: str, named: Callable[[_T], str | None]
     ) -> _T:
         """What `check` says, in a thread; `named` says whom that lets in. Raises Denied."""
-        if self._failures.too_many(user, peer, time.monotonic()):
+        if self._too_many(user, peer):
             raise Denied
-        loop = asyncio.get_running_loop()
+
+        def counted() -> _T:
+            """Others may have failed while this one waited for its thread."""
+            if self._too_many(user, peer):
+                raise Unsure("too many failures")
+            try:
+                answer = check()
+            except Wrong:
+                with self._counting:
+                    self._failures.failed(user, peer, time.monotonic())
+                raise
+            if user and named(answer) is not None:
+                with self._counting:
+                    self._failures.succeeded(user, peer)
+            return answer
+
         try:
-            guarded = self._unless_too_many(check, user, peer)
-            answer = await loop.run_in_executor(self._pool, guarded)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, counted)
         except Wrong as error:
-            now = time.monotonic()
-            self._failures.failed(user, peer, now)
-            later = "; no more is heard for now" if self._failures.too_many(user, peer, now) else ""
+            later = "; no more is heard for now" if self._too_many(user, peer) else ""
             self._refuse(user, peer, f"{error}{later}")
         except Unsure as error:
             self._refuse(user, peer, f"nobody could tell: {error}")
-        if named(answer) is not None and user:
-            self._failures.succeeded(user, peer)
-        return answer
 
-    def _unless_too_many(self, check: Callable[[], _T], user: str, peer: str) -> Callable[[], _T]:
-        """Others may have failed while this one waited for a thread."""
-
-        def run() -> _T:
-            if self._failures.too_many(user, peer, time.monotonic()):
-                raise Unsure("too many failures")
-            return check()
-
-        return run
+    def _too_many(self, user: str, peer: str) -> bool:
+        with self._counting:
+            return self._failures.too_many(user, peer, time.monotonic())
 
     def _refuse(self, user: str, peer: str, why: str) -> NoReturn:
         _log.warning("%s from %s is not let in: %s", repr(user)[:80], peer, why)

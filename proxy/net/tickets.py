@@ -37,15 +37,16 @@ class Tickets:
         """Raises BadSetting when a keytab has no keys of its principal."""
         self._gssapi = library()
         self._realm = kerberos.realm
-        self._sasl = self._credentials(kerberos)
-        self._spnego = self._credentials(spnego) if spnego is not None else None
+        only = [self._gssapi.MechType.kerberos]
+        self._sasl = self._credentials(kerberos, only)
+        self._spnego = self._credentials(spnego, None) if spnego is not None else None
 
-    def _credentials(self, service: Service) -> Any:
+    def _credentials(self, service: Service, mechanisms: list[Any] | None) -> Any:
         gssapi = self._gssapi
         name = gssapi.Name(own_name(service.principal), gssapi.NameType.kerberos_principal)
         store = {"keytab": f"FILE:{service.keytab}"}
         try:
-            return gssapi.Credentials(name=name, usage="accept", store=store)
+            return gssapi.Credentials(name=name, usage="accept", mechs=mechanisms, store=store)
         except gssapi.exceptions.GSSError as error:
             raise BadSetting(
                 f"{service.keytab} has no keys of {own_name(service.principal)}: {error}."
@@ -67,6 +68,7 @@ class _Accepting:
         self._gssapi = gssapi
         self._realm = realm
         self._context = gssapi.SecurityContext(creds=credentials, usage="accept")
+        self._context.__DEFER_STEP_ERRORS__ = False  # else a refusal is told one step too late
 
     def accepted(self, token: bytes) -> bytes:
         """Our next token. Raises Wrong."""
