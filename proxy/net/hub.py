@@ -150,7 +150,7 @@ class Hub:
         await end(operation)
         operation.closed = True
         if not operation.working:
-            self.group.create_task(close_remote(operation))
+            close_remote(operation)
 
     def close_idle(self) -> None:
         """Closes the sessions and operations that nobody asked anything of for long."""

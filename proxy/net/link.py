@@ -5,8 +5,8 @@ away, whatever becomes of us.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
@@ -21,7 +21,7 @@ from dialect.statement import (
 )
 from proxy.errors import ClusterLost, Failure, NotCarried, Rejected, SessionGone, WireError
 from proxy.net.lines import Lines
-from proxy.net.upstream import UpstreamConnection
+from proxy.net.upstream import Aside, UpstreamConnection
 from proxy.session.journal import Entry, Journal
 from proxy.session.states import ENDS
 from proxy.wire.binary import Struct
@@ -44,6 +44,7 @@ from proxy.wire.requests import (
 from proxy.wire.status import as_synchronous
 from proxy.wire.types import OperationState
 
+_CLOSE_AFTER = 0.05  # seconds
 _GONE = "Invalid SessionHandle"
 _ALREADY_THERE = "42P07"
 _REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
@@ -74,6 +75,7 @@ class Link:
         self._main = main
         self._own = asyncio.Lock()
         self._long_call = False
+        self._closings: list[Aside] = []  # of operations, not yet sent
 
     @classmethod
     async def open(
@@ -124,9 +126,11 @@ class Link:
             finally:
                 self._long_call = False
 
-    async def call(self, name: str, request: bytes, long: bool = False) -> Struct:
+    async def call(
+        self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
+    ) -> Struct:
         """The result of a call. Raises ClusterLost, TooMany, Rejected with the cluster's words."""
-        result = await self.result(name, request, long)
+        result = await self.result(name, request, long, asides)
         failure = result_failure(result)
         if failure is not None:
             if failure.message.startswith(_GONE):
@@ -135,18 +139,29 @@ class Link:
             raise Rejected(failure)
         return result
 
-    async def result(self, name: str, request: bytes, long: bool = False) -> Struct:
+    async def result(
+        self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
+    ) -> Struct:
         """The result of a call, whatever its status. Raises ClusterLost, TooMany."""
-        return read_result(await self.reply(name, request, long), name)
+        return read_result(await self.reply(name, request, long, asides), name)
 
-    async def reply(self, name: str, request: bytes, long: bool = False) -> bytes:
+    async def reply(
+        self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
+    ) -> bytes:
         """The whole reply to a call, not looked at. Raises ClusterLost, TooMany."""
         try:
             async with asyncio.timeout(self._lines.limits.call), self.line(long) as connection:
-                return await connection.call(request)
+                return await connection.call(request, asides)
         except (WireError, TimeoutError) as error:
             why = str(error) or "no answer in time"
             raise ClusterLost(f"Cluster {self.cluster}: no answer to {name} ({why}).") from error
+
+    async def heard(self, reply: asyncio.Future[bytes | None]) -> bytes | None:
+        """The reply to something asked aside; None when there is none in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._lines.limits.call):
+                return await asyncio.shield(reply)
+        return None
 
     async def execute(
         self, statement: str, overlay: Mapping[str, str], limit: int
@@ -156,20 +171,27 @@ class Link:
         Raises as `call`.
         """
         request = execute_call(self.session, statement, overlay, limit)
-        return started_operation(await self.call("ExecuteStatement", request))
+        closings, self._closings = self._closings, []
+        return started_operation(await self.call("ExecuteStatement", request, asides=closings))
 
-    async def poll(self, operation: RemoteOperation) -> Status:
+    async def poll(self, operation: RemoteOperation, *asides: Aside) -> Status:
         """The operation's state, when it ends or after five seconds. Raises as `call`."""
-        request = operation_call("GetOperationStatus", operation)
-        return read_operation_status(await self.call("GetOperationStatus", request, long=True))
+        name = "GetOperationStatus"
+        request = operation_call(name, operation)
+        return read_operation_status(await self.call(name, request, long=True, asides=asides))
 
-    async def end_of(self, operation: RemoteOperation) -> Status:
-        """How the operation ends. Raises as `call`.
+    async def end_of(
+        self, operation: RemoteOperation, asked_then: Callable[[], Aside] | None = None
+    ) -> Status:
+        """How the operation ends. `asked_then` makes what is asked right behind each poll, and so
+        behind the one that tells the end. Raises as `call`.
 
         A Thrift Server says ERROR some 40 ms before it can say why: it is asked again.
         """
-        while (status := await self.poll(operation)).state not in ENDS:
-            pass  # a poll takes up to five seconds by itself
+        asides = () if asked_then is None else (asked_then(),)
+        while (status := await self.poll(operation, *asides)).state not in ENDS:
+            # a poll takes up to five seconds by itself
+            asides = () if asked_then is None else (asked_then(),)
         for pause in _REASON:
             failure = status.failure
             if status.state is not OperationState.ERROR or (failure and failure.message):
@@ -181,8 +203,16 @@ class Link:
     async def cancel(self, operation: RemoteOperation) -> None:
         await self.call("CancelOperation", operation_call("CancelOperation", operation))
 
-    async def close_operation(self, operation: RemoteOperation) -> None:
-        await self.call("CloseOperation", operation_call("CloseOperation", operation))
+    def close_operation(self, operation: RemoteOperation) -> None:
+        """Has it closed, behind the next statement or in a moment: nobody waits for that."""
+        if not self._closings:
+            asyncio.get_running_loop().call_later(_CLOSE_AFTER, self._close_operations)
+        self._closings.append(Aside(operation_call("CloseOperation", operation)))
+
+    def _close_operations(self) -> None:
+        closings, self._closings = self._closings, []
+        if closings and self.alive:
+            self._main.tell(closings)
 
     async def catch_up(self, journal: Journal) -> None:
         """Says what the session said elsewhere, in order. Raises NotCarried, ClusterLost."""
@@ -247,7 +277,7 @@ class Link:
     async def _run(self, sql: str) -> Failure | None:
         operation = await self.execute(sql, {}, 0)
         status = await self.end_of(operation)
-        await self.close_operation(operation)
+        self.close_operation(operation)
         if status.state is OperationState.FINISHED:
             return None
         return status.failure or Failure(f"it ended {status.state.name}")

@@ -7,9 +7,11 @@ operation ends and that a write is marked as ended.
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from proxy.errors import Failure
 from proxy.net.link import Link
+from proxy.net.upstream import Aside, release
 from proxy.session.local import Local
 from proxy.session.record import Record
 from proxy.session.states import ENDS, advance
@@ -27,11 +29,26 @@ class Remote:
     link: Link
     operation: RemoteOperation
     schema: bytes | None = None
+    _asked: asyncio.Future[bytes | None] | None = None
+
+    def ask_schema(self) -> Aside:
+        """The call that asks for the schema; `learn_schema` is for when its time has come."""
+        self._asked = asked = asyncio.get_running_loop().create_future()
+        return Aside(operation_call("GetResultSetMetadata", self.operation), partial(_tell, asked))
+
+    async def learn_schema(self) -> bytes:
+        """What was asked last, or is asked now. Raises ClusterLost, TooMany."""
+        if self.schema is None and self._asked is not None:
+            self.schema = await self.link.heard(self._asked)
+        if self.schema is None:
+            name = "GetResultSetMetadata"
+            self.schema = await self.link.reply(name, operation_call(name, self.operation))
+        return self.schema
 
 
-def release(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+def _tell(asked: asyncio.Future[bytes | None], reply: bytes | None) -> None:
+    if not asked.done():
+        asked.set_result(reply)
 
 
 class Operation:
@@ -79,15 +96,10 @@ class Operation:
         if not self.ended:
             self.becomes(OperationState.ERROR, failure)
 
-    async def learn_schema(self) -> None:
-        """Asks for the schema of a finished operation before its client does, as nearly all do."""
-        if isinstance(self.result, Remote):
-            async with self.learning:
-                if self.result.schema is None:
-                    request = operation_call("GetResultSetMetadata", self.result.operation)
-                    self.result.schema = await self.result.link.reply(
-                        "GetResultSetMetadata", request
-                    )
+    async def learn_schema(self, remote: Remote) -> bytes:
+        """The schema of a finished operation. Raises ClusterLost, TooMany."""
+        async with self.learning:
+            return await remote.learn_schema()
 
     def cancel(self) -> Remote | None:
         """The client wants no more of it. Gives what has to be cancelled in a cluster now."""

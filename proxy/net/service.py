@@ -299,10 +299,9 @@ class Service:
         match operation.result:
             case Local(table):
                 return results.metadata_reply(table)
-            case Remote() if operation.state is OperationState.FINISHED:
-                await operation.learn_schema()
-                assert operation.result.schema is not None
-                return replies.with_head(operation.result.schema, call.name, call.seqid)
+            case Remote() as remote if operation.state is OperationState.FINISHED:
+                schema = await operation.learn_schema(remote)
+                return replies.with_head(schema, call.name, call.seqid)
             case _:
                 return results.metadata_reply(results.NO_ROWS)
 

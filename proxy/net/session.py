@@ -147,14 +147,8 @@ async def cancel_remote(remote: Remote) -> None:
         _log.info("cancelling in %s: %s", remote.link.cluster, error)
 
 
-async def close_remote(operation: Operation) -> None:
-    """Closes it where it ran. Its client does not wait; the session's next call there does."""
+def close_remote(operation: Operation) -> None:
+    """Has it closed where it ran."""
     remote = operation.result
-    if not isinstance(remote, Remote) or not remote.link.alive:
-        return
-    try:
-        await remote.link.close_operation(remote.operation)
-    except (CausewayError, Rejected) as error:
-        _log.info("closing in %s: %s", remote.link.cluster, error)
-    except Exception:
-        _log.exception("closing an operation failed for a reason of ours")
+    if isinstance(remote, Remote):
+        remote.link.close_operation(remote.operation)

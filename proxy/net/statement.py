@@ -8,7 +8,6 @@ certain that it ended; where that cannot be learnt the mark stays, and copies st
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Protocol
 
 from conf.errors import CausewayError
@@ -87,7 +86,7 @@ class Statement:
             await self._run_or_fail()
             self._operation.working = False
             if self._operation.closed:
-                await close_remote(self._operation)
+                close_remote(self._operation)
             if self._open:
                 await asyncio.sleep(self._linger)
         finally:
@@ -248,10 +247,6 @@ class Statement:
             for table in _created(writes):
                 await self._decider.loader.claim(table, link.cluster)
         self._operation.becomes(status.state, status.failure)
-        if self._operation.state is OperationState.FINISHED:
-            await asyncio.sleep(0)  # who waits for the end hears of it first
-            with suppress(CausewayError, Rejected):  # the client will ask, and be told why
-                await self._operation.learn_schema()
 
     def _go_on(self) -> None:
         if self._operation.cancelled:
@@ -272,7 +267,7 @@ class Statement:
                 await cancel_remote(remote)
             else:
                 self._operation.becomes(OperationState.RUNNING)
-            status = await link.end_of(remote.operation)
+            status = await link.end_of(remote.operation, remote.ask_schema)
             settled = True
             ended = status.state in (OperationState.FINISHED, OperationState.ERROR)
             return status

@@ -1,4 +1,4 @@
-"""One connection to a Thrift Server: strictly one call at a time, replies streamed.
+"""One connection to a Thrift Server, which answers calls in their order; replies are streamed.
 
 Receiving uses one slab for all connections: a buffer is filled and emptied within one turn of
 the loop. A reply is looked at by its beginning; what follows goes straight to the client's
@@ -7,8 +7,10 @@ transport, and reading stops while that transport is full.
 
 import asyncio
 import socket
-from collections.abc import Callable
-from typing import Protocol, cast
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, cast
 
 from conf.names import ClusterName
 from conf.topology import Endpoint
@@ -19,7 +21,10 @@ _SLAB = memoryview(bytearray(128 << 10))
 _PASSWORD = "causeway"  # any will do where authentication is NONE; see docs/design/proxy.md
 HEAD = 512
 MAX_WHOLE = 128 << 20
+_LENGTH = 4  # bytes that say how long a message is
 _HIGH_WATER = 64 << 10  # below the slab: what comes in goes out within the same turn
+
+_T = TypeVar("_T")
 
 
 class Sink(Protocol):
@@ -35,6 +40,25 @@ class Sink(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A call that goes behind another one; nobody waits for it. `heard` is given its reply, or
+    None when there will be none."""
+
+    request: bytes
+    heard: Callable[[bytes | None], None] = lambda reply: None
+
+
+@dataclass(frozen=True, slots=True)
+class _Relay:
+    first: Callable[[int, bytes], bytes]
+    sink: Sink
+    done: asyncio.Future[None]
+
+
+_Expected = asyncio.Future[bytes] | Aside | _Relay
+
+
 class UpstreamConnection(asyncio.BufferedProtocol):
     """Use `connect`. After any exception but a time-out of `connect` itself, `abort` it."""
 
@@ -44,11 +68,11 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self._lost = lost
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
-        self._wanted = 0
-        self._waiter: asyncio.Future[None] | None = None
-        self._sink: Sink | None = None
-        self._first: Callable[[int, bytes], bytes] | None = None
-        self._streaming = 0
+        self._needed = 1  # bytes in the buffer before anything can be done with them
+        self._negotiation: asyncio.Future[None] | None = None
+        self._expected: deque[_Expected] = deque()  # whose replies are due, in their order
+        self._relaying: _Relay | None = None
+        self._streaming = 0  # bytes still to come of the reply being relayed
 
     # asyncio's side
 
@@ -61,18 +85,13 @@ class UpstreamConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         data = _SLAB[:nbytes]
-        if self._first is not None:
-            data = self._begin(data, self._first)
-        if self._streaming and data:
-            piece = data[: self._streaming]
-            self._pass_on(bytes(piece))
-            data = data[len(piece) :]
-        if data:
-            self._buffer += data
-        self._wake()
+        if self._streaming:
+            data = self._stream(data)
+        self._buffer += data
+        while len(self._buffer) >= self._needed and self._take_reply():
+            pass
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.broken = True
         self._lost()
         self._fail(ClusterLost(f"The connection to cluster {self.cluster} broke."))
 
@@ -104,21 +123,37 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         return connection
 
     async def _negotiated(self) -> None:
-        await self._have(5)
         while (reply := negotiation_reply(bytes(self._buffer))) is None:
-            await self._have(len(self._buffer) + 1)
+            self._needed = len(self._buffer) + 1
+            await self._more()
         accepted, reason, used = reply
         del self._buffer[:used]
+        self._needed = _LENGTH
         if not accepted:
             raise WireError(f"Cluster {self.cluster} refused the user: {reason}")
 
-    async def call(self, request: bytes) -> bytes:
-        """The whole reply to a call."""
-        length = await self._send(request)
-        if length > MAX_WHOLE:
-            raise WireError(f"A reply of {length} bytes where a short one was due.")
-        await self._have(length)
-        return self._take(length)
+    async def _more(self) -> None:
+        """Until there is more of the negotiation."""
+        if self.broken:
+            raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
+        self._negotiation = asyncio.get_running_loop().create_future()
+        try:
+            await self._negotiation
+        finally:
+            self._negotiation = None
+
+    async def call(self, request: bytes, asides: Sequence[Aside] = ()) -> bytes:
+        """The whole reply to a call. Whatever else is to be asked goes in the same breath: the
+        server answers in turn, and no reply has to travel before it begins with the next."""
+        done: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._write(request, *(each.request for each in asides))
+        self._expected += (done, *asides)
+        return await self._until(done)
+
+    def tell(self, asides: Sequence[Aside]) -> None:
+        """Sends calls that nobody waits for. Raises ClusterLost."""
+        self._write(*(each.request for each in asides))
+        self._expected += asides
 
     async def relay(self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink) -> None:
         """Passes the reply to a call to the sink, as fast as that takes it.
@@ -126,12 +161,12 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         `first` is given the reply's length and its beginning, `HEAD` bytes or all there is, and
         says what is passed in its place.
         """
-        self._first, self._sink = first, sink
+        relay = _Relay(first, sink, asyncio.get_running_loop().create_future())
+        self._write(request)
+        self._expected.append(relay)
         try:
-            self._write(request)
-            await self._wait()
+            await self._until(relay.done)
         finally:
-            self._first = self._sink = None
             sink.when_writable(None)
 
     def abort(self) -> None:
@@ -140,83 +175,99 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _write(self, request: bytes) -> None:
+    def _write(self, *requests: bytes) -> None:
         if self.broken or self._transport is None:
             raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
-        self._transport.write(len(request).to_bytes(4, "big") + request)
+        framed = (part for each in requests for part in (len(each).to_bytes(4, "big"), each))
+        self._transport.write(b"".join(framed))
 
-    async def _send(self, request: bytes) -> int:
-        self._write(request)
-        await self._have(4)
-        return int.from_bytes(self._take(4), "big")
-
-    async def _have(self, count: int) -> None:
-        if len(self._buffer) < count:
-            self._wanted = count
-            await self._wait()
-
-    async def _wait(self) -> None:
-        if self.broken:
-            raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
-        self._waiter = asyncio.get_running_loop().create_future()
+    async def _until(self, done: asyncio.Future[_T]) -> _T:
         try:
-            await self._waiter
+            return await done
         except asyncio.CancelledError:
             self.abort()  # a reply may be under way; nobody can tell where it would end
             raise
-        finally:
-            self._waiter = None
-            self._wanted = 0
 
-    def _take(self, count: int) -> bytes:
-        taken = bytes(memoryview(self._buffer)[:count])
-        del self._buffer[:count]
-        return taken
+    # replies
 
-    def _begin(self, data: memoryview, first: Callable[[int, bytes], bytes]) -> memoryview:
-        """Passes on a reply's beginning once it is here; gives what comes after it."""
-        if self._buffer:
-            data = memoryview(bytes(self._buffer) + data)
-            self._buffer.clear()
-        length = int.from_bytes(data[:4], "big")
-        end = 4 + min(length, HEAD)
-        if len(data) < end:
-            return data
-        assert self._sink is not None
-        self._first = None
+    def _take_reply(self) -> bool:
+        """Takes what is first in the buffer, once enough is there; whether it was."""
+        if self._negotiation is not None:
+            release(self._negotiation)
+            return False
+        if not self._expected:
+            self._fail(WireError(f"Cluster {self.cluster} said what it was not asked."))
+            return False
+        length = int.from_bytes(self._buffer[:_LENGTH], "big")
+        expected = self._expected[0]
+        relayed = isinstance(expected, _Relay)
+        if length > MAX_WHOLE and not relayed:
+            self._fail(WireError(f"A reply of {length} bytes where a short one was due."))
+            return False
+        self._needed = _LENGTH + (min(length, HEAD) if relayed else length)
+        if len(self._buffer) < self._needed:
+            return False
+        data = bytes(memoryview(self._buffer)[_LENGTH : self._needed])
+        del self._buffer[: self._needed]
+        self._needed = _LENGTH
+        self._expected.popleft()
+        match expected:
+            case _Relay():
+                self._begin(expected, length, data)
+            case Aside():
+                expected.heard(data)
+            case _:
+                if not expected.done():
+                    expected.set_result(data)
+        return True
+
+    def _begin(self, relay: _Relay, length: int, head: bytes) -> None:
+        """Passes on how a reply begins, and what else of it is here."""
+        self._relaying = relay
         try:
-            self._sink.write(first(length, bytes(data[4:end])))
+            relay.sink.write(relay.first(length, head))
         except WireError as error:
             self._fail(error)
-            return data[:0]
-        self._streaming = 4 + length - end
-        return data[end:]
+            return
+        self._streaming = length - len(head)
+        here = bytes(memoryview(self._buffer)[: self._streaming])
+        del self._buffer[: len(here)]
+        self._stream(memoryview(here))
 
-    def _pass_on(self, piece: bytes) -> None:
+    def _stream(self, data: memoryview) -> memoryview:
+        """Passes on what belongs to the reply being relayed; gives what comes after it."""
+        relay = self._relaying
+        assert relay is not None
+        piece = data[: self._streaming]
         self._streaming -= len(piece)
-        if self._sink is not None:
-            self._sink.write(piece)
-            if self._streaming:
-                self._stop_when_full()
-
-    def _stop_when_full(self) -> None:
-        assert self._transport is not None
-        if self._sink is not None and self._sink.is_full:
+        if piece:
+            relay.sink.write(bytes(piece))
+        if not self._streaming:
+            self._relaying = None
+            release(relay.done)
+        elif relay.sink.is_full and self._transport is not None:
             self._transport.pause_reading()
-            self._sink.when_writable(self)
-
-    def _wake(self) -> None:
-        waiter = self._waiter
-        if waiter is None or waiter.done():
-            return
-        if self._first or self._streaming:
-            return
-        if len(self._buffer) >= self._wanted:
-            waiter.set_result(None)
+            relay.sink.when_writable(self)
+        return data[len(piece) :]
 
     def _fail(self, error: Exception) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(error)
+        """Nothing more will come that anybody could make sense of."""
+        self.abort()
+        waiting = [self._negotiation, *self._expected, self._relaying]
+        self._expected.clear()
+        self._relaying = None
+        for each in waiting:
+            if isinstance(each, Aside):
+                each.heard(None)
+            elif each is not None:
+                future = each.done if isinstance(each, _Relay) else each
+                if not future.done():
+                    future.set_exception(error)
+
+
+def release(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def tune(transport: asyncio.Transport) -> None:
