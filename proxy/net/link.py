@@ -171,8 +171,17 @@ class Link:
         Raises as `call`.
         """
         request = execute_call(self.session, statement, overlay, limit)
+        return await self._start(request)
+
+    async def ping(self, statement: str, overlay: Mapping[str, str]) -> RemoteOperation:
+        """Runs, to its end, a statement that takes no time. Raises as `call`."""
+        return await self._start(
+            execute_call(self.session, statement, overlay, 0, run_async=False), long=True
+        )
+
+    async def _start(self, request: bytes, long: bool = False) -> RemoteOperation:
         closings, self._closings = self._closings, []
-        return started_operation(await self.call("ExecuteStatement", request, asides=closings))
+        return started_operation(await self.call("ExecuteStatement", request, long, closings))
 
     async def poll(self, operation: RemoteOperation, *asides: Aside) -> Status:
         """The operation's state, when it ends or after five seconds. Raises as `call`."""
@@ -199,6 +208,13 @@ class Link:
             await asyncio.sleep(pause)
             status = await self.poll(operation)
         return status
+
+    def ask(self, aside: Aside) -> None:
+        """Asks what nobody waits for yet."""
+        if self.alive:
+            self._main.tell((aside,))
+        else:
+            aside.heard(None)
 
     async def cancel(self, operation: RemoteOperation) -> None:
         await self.call("CancelOperation", operation_call("CancelOperation", operation))

@@ -21,6 +21,7 @@ from dialect.cluster_grammar import (
     ShowCurrentCluster,
     UseCluster,
 )
+from dialect.ping import is_ping
 from dialect.statement import Action, Known, SetVariable, Unknown, UseDatabase, Write
 from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
 from proxy.net.facts import Decider
@@ -267,7 +268,7 @@ class Statement:
                 await cancel_remote(remote)
             else:
                 self._operation.becomes(OperationState.RUNNING)
-            status = await link.end_of(remote.operation, remote.ask_schema)
+            status = await self._end(remote)
             settled = True
             ended = status.state in (OperationState.FINISHED, OperationState.ERROR)
             return status
@@ -290,7 +291,16 @@ class Statement:
         if not link.alive:
             raise SessionGone(f"The connection to cluster {link.cluster} broke.")
         self._asked = True
+        if is_ping(request.statement):
+            return await link.ping(request.statement, request.overlay)
         return await link.execute(request.statement, request.overlay, request.timeout)
+
+    async def _end(self, remote: Remote) -> Status:
+        """How it ends. A ping that has begun has ended: asking would take longer than it did."""
+        if not is_ping(self._request.statement):
+            return await remote.link.end_of(remote.operation, remote.ask_schema)
+        remote.link.ask(remote.ask_schema())
+        return Status(OperationState.FINISHED)
 
     async def _close_write(self, token: Any) -> None:
         try:

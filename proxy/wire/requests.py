@@ -234,9 +234,13 @@ def close_session_call(session: RemoteSession) -> bytes:
 
 
 def execute_call(
-    session: RemoteSession, statement: str, overlay: Mapping[str, str], timeout: int
+    session: RemoteSession,
+    statement: str,
+    overlay: Mapping[str, str],
+    timeout: int,
+    run_async: bool = True,
 ) -> bytes:
-    """Always asynchronous: a synchronous statement cannot be cancelled by CloseSession."""
+    """Asynchronous but for what ends at once: a synchronous statement cannot be cancelled."""
     pairs = Pairs(
         STRING, STRING, [(key.encode(), value.encode()) for key, value in overlay.items()]
     )
@@ -246,7 +250,7 @@ def execute_call(
             1: (STRUCT, session.fields),
             2: (STRING, statement.encode()),
             3: (MAP, pairs),
-            4: (BOOL, True),
+            4: (BOOL, run_async),
             5: (I64, timeout),
         },
     )

@@ -7,7 +7,7 @@ import pytest
 from metastore.errors import MetastoreDown
 from proxy.net.limits import Limits
 from proxy.wire.types import OperationState
-from tests.proxy.net.fakes import World, error_of, play, until
+from tests.proxy.net.fakes import World, column_length, error_of, play, until
 
 
 def test_a_refusal_is_a_statement_error_and_the_session_goes_on() -> None:
@@ -257,5 +257,82 @@ def test_explain_cluster_runs_nothing() -> None:
         assert await client.rows("EXPLAIN CLUSTER INSERT INTO w SELECT * FROM w") == 1
         assert world.west.log == world.east.log == []
         assert world.metastore.log == []
+
+    play(scenario)
+
+
+def _calls(world: World) -> list[str]:
+    return [call for _, call, _ in world.east.log]
+
+
+def test_a_closing_goes_behind_the_next_statement() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        first = await client.operation("SELECT * FROM e")
+        assert error_of(await client.on("CloseOperation", first)) is None
+        assert "CloseOperation" not in _calls(world)
+        await client.operation("SELECT * FROM e")
+        calls = _calls(world)
+        assert calls[calls.index("CloseOperation") - 1] == "ExecuteStatement"
+        assert len(world.east.operations) == 1
+
+    play(scenario)
+
+
+def test_a_closing_is_sent_by_itself_in_a_moment() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        for _ in range(3):
+            await client.on("CloseOperation", await client.operation("SHOW TABLES"))
+        await until(lambda: not world.east.operations)
+
+    play(scenario)
+
+
+def test_a_schema_is_asked_behind_the_poll_that_tells_the_end() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        operation = await client.operation("SELECT * FROM e")
+        asked = _calls(world)[-2:]
+        assert asked == ["GetOperationStatus", "GetResultSetMetadata"]
+        assert 2 in await client.on("GetResultSetMetadata", operation)
+        assert _calls(world)[-2:] == asked
+
+    play(scenario)
+
+
+def test_a_ping_needs_no_poll() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        operation = await client.operation("SELECT 1")
+        assert 2 in await client.on("GetResultSetMetadata", operation)
+        assert column_length(await client.on("FetchResults", operation)) == 1
+        assert "GetOperationStatus" not in _calls(world)
+
+    play(scenario)
+
+
+def test_a_cluster_that_says_what_it_was_not_asked_is_let_go() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SELECT 1")
+        for writer in world.east.connections:
+            writer.write(b"\0\0\0\1x")
+        await until(lambda: not world.east.connections)
+        assert await client.rows("SELECT * FROM e") == 1
+
+    play(scenario)
+
+
+def test_a_schema_lost_with_the_connection_is_asked_anew_and_the_session_goes_on() -> None:
+    async def scenario(world: World) -> None:
+        world.east.dies_at = "GetResultSetMetadata"
+        client = await world.client()
+        operation = await client.operation("SELECT * FROM e")
+        world.east.dies_at = ""
+        failure = error_of(await client.on("GetResultSetMetadata", operation))
+        assert failure is not None
+        assert failure.message.startswith("Invalid OperationHandle")
+        assert await client.rows("SELECT * FROM e") == 1
 
     play(scenario)
