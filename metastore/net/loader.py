@@ -16,6 +16,7 @@ from dataclasses import replace
 from time import time
 from typing import TypeVar
 
+from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.placement import OpenWrite, Placement
 from conf.settings import Settings
@@ -57,7 +58,7 @@ class Loader:
         self._tables: Flights[TableRef, bool] = Flights(self._read_table)
         self._databases: Flights[str, bool] = Flights(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
-        self.listing = Listing(self._pool, self._watch)
+        self._listing = Listing(self._pool, self._watch)
 
     def close(self) -> None:
         """Ends the threads once what they do is done."""
@@ -89,6 +90,12 @@ class Loader:
             return [TableRef(database, name) for name in client.get_all_tables(database)]
 
         return await self._pool.run(read)
+
+    async def listed(
+        self, wanted: Callable[[str], bool]
+    ) -> list[tuple[str, tuple[ListedTable, ...]]] | None:
+        """The tables of the databases that are wanted, as they are now; None: nobody knows."""
+        return await self._listing.tables_of(wanted)
 
     async def load_facts(
         self, tables: Iterable[TableRef], selectors: Selectors | None = None

@@ -1,10 +1,11 @@
 """From a statement's text to a decision, loading from the metastore what it takes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings import Coverage, Settings
@@ -54,6 +55,10 @@ class Snapshot(Catalog, Protocol):
         """Forgets these tables; None: everything."""
         ...
 
+    def counts(self) -> Mapping[str, int]:
+        """How much is kept: `tables`, and what else there is."""
+        ...
+
 
 class Loader(Protocol):
     """What the proxy asks of the metastore itself (`metastore.net.loader`).
@@ -75,6 +80,12 @@ class Loader(Protocol):
 
     async def tables_in(self, database: str) -> list[TableRef]:
         """The tables and views that the database has now; none when there is no such."""
+        ...
+
+    async def listed(
+        self, wanted: Callable[[str], bool]
+    ) -> Sequence[tuple[str, Sequence[ListedTable]]] | None:
+        """The tables, by database, of those that are wanted; None when that is not certain."""
         ...
 
     async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> Any:

@@ -12,6 +12,7 @@ from proxy.errors import Stopping, TooMany
 from proxy.net.facts import Decider
 from proxy.net.limits import Limits
 from proxy.net.lines import Lines
+from proxy.net.metadata import Metadata
 from proxy.net.observer import Observer
 from proxy.net.operation import Operation
 from proxy.net.session import Session, close_remote, end
@@ -56,6 +57,7 @@ class Hub:
         self.group = group
         self.stopping = False
         self.observer = observer or Observer(Metrics())
+        self.metadata = Metadata(decider.loader)
         self.lines = Lines(limits, decider.fleet)
         self._session_quota = Quota("sessions", Bounds())
         self._statement_quota = Quota("statements running", Bounds())

@@ -13,13 +13,13 @@ from conf.names import ClusterName
 from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooLarge, WireError
 from proxy.net.client import ClientConnection
 from proxy.net.hub import Hub, Owned
-from proxy.net.link import Link
 from proxy.net.operation import Operation, Remote
 from proxy.net.session import Session, cancel_remote
 from proxy.net.statement import Statement
 from proxy.session import info
 from proxy.session.handles import new_handle, no_such_operation, no_such_session
 from proxy.session.local import Local
+from proxy.session.metadata import METADATA_KINDS
 from proxy.session.record import Record
 from proxy.session.session import PROXY_USER, USE_DATABASE, SessionState
 from proxy.session.settings import cannot_open
@@ -250,9 +250,21 @@ class Service:
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session = self._session(request)
         try:
-            link, result = await _started(session, name, request)
+            return await self._metadata_result(session, name, request)
         except SessionGone:
-            link, result = await _started(session, name, request)
+            return await self._metadata_result(session, name, request)
+
+    async def _metadata_result(self, session: Session, name: str, request: MetadataCall) -> Struct:
+        link = await session.link(_metadata_cluster(session))
+        local = None
+        if session.through is None:
+            local = await self._hub.metadata.answer(name, request.arguments, session, link)
+        if local is not None:
+            operation = self._new_operation(session, METADATA_KINDS[name])
+            operation.result = local
+            operation.becomes(OperationState.FINISHED)
+            return replies.operation_started(operation.handle, operation.kind, True)
+        result = await link.call(name, metadata_call(name, link.session, request.arguments))
         remote = replies.started_operation(result)
         operation = self._new_operation(session, remote.kind)
         operation.result = Remote(link, remote)
@@ -297,6 +309,8 @@ class Service:
 
     async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
         match operation.result:
+            case Local(schema=bytes(schema)):
+                return replies.with_head(schema, call.name, call.seqid)
             case Local(table):
                 return results.metadata_reply(table)
             case Remote() as remote if operation.state is OperationState.FINISHED:
@@ -372,12 +386,6 @@ async def _until_done(operation: Operation) -> None:
         await waiter
     finally:
         operation.waiters.discard(waiter)
-
-
-async def _started(session: Session, name: str, request: MetadataCall) -> tuple[Link, Struct]:
-    """A metadata call, begun where the session's metadata is."""
-    link = await session.link(_metadata_cluster(session))
-    return link, await link.call(name, metadata_call(name, link.session, request.arguments))
 
 
 def _fetched_something(data: bytes) -> bytes:

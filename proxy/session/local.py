@@ -13,10 +13,13 @@ _REWINDS = (Orientation.PRIOR, Orientation.FIRST)
 
 @dataclass(slots=True)
 class Local:
-    """`position` is the row that the next fetch starts at."""
+    """`position` is the row that the next fetch starts at. `schema` is a cluster's reply to
+    GetResultSetMetadata that describes the table, where there is one.
+    """
 
     table: Table
     position: int = 0
+    schema: bytes | None = None
 
     def fetch(self, request: FetchResults, protocol: int) -> Struct:
         """FetchResultsResp, as the Thrift Server answers: PRIOR rewinds, too.

@@ -68,8 +68,15 @@ class Pairs:
     pairs: "list[tuple[Value, Value]]"
 
 
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A value of any type as its bytes: only written, never read."""
+
+    data: bytes
+
+
 Struct = dict[int, "tuple[int, Value]"]
-Value = bool | int | float | bytes | Struct | Items | Pairs
+Value = bool | int | float | bytes | Struct | Items | Pairs | Encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +256,8 @@ def _write_value(out: list[bytes], kind: int, value: Value) -> None:
         out.append(bytes((value.element,)) + _I32.pack(len(value.values)))
         for each in value.values:
             _write_value(out, value.element, each)
+    elif isinstance(value, Encoded):
+        out.append(value.data)
     else:
         out.append(bytes((value.key, value.value)) + _I32.pack(len(value.pairs)))
         for key, mapped in value.pairs:

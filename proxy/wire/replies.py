@@ -135,6 +135,13 @@ def opened_session(result: Struct) -> RemoteSession:
     return RemoteSession(_handle_field(result, 3))
 
 
+def info_text(result: Struct) -> str:
+    """The text in a GetInfo reply; empty when it is a number."""
+    union = result.get(2, (0, None))[1]
+    text = union.get(1, (STRING, b""))[1] if isinstance(union, dict) else b""
+    return text.decode(errors="replace") if isinstance(text, bytes) else ""
+
+
 def started_operation(result: Struct) -> RemoteOperation:
     return RemoteOperation(_handle_field(result, 2))
 

@@ -1,16 +1,21 @@
-"""Result sets that the proxy makes itself: all columns are texts."""
+"""Result sets that the proxy makes itself, and small ones of clusters, read."""
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from proxy.errors import WireError
 from proxy.wire.binary import (
     BOOL,
+    BYTE,
+    I16,
     I32,
     I64,
     LIST,
     MAP,
     STRING,
     STRUCT,
+    Encoded,
     Items,
     Pairs,
     Struct,
@@ -19,13 +24,21 @@ from proxy.wire.binary import (
 from proxy.wire.status import SUCCESS
 from proxy.wire.types import COLUMNS_SINCE, STRING_TYPE
 
+Cell = str | int | None
+TYPE_IDS = {BYTE: 1, I16: 2, I32: 3, STRING: STRING_TYPE}  # TTypeId by wire type
+_UNION = {BYTE: 2, I16: 3, I32: 4, STRING: 7}  # where TColumn and TColumnValue have a type
+_LETTERS = {BYTE: "b", I16: "h", I32: "i"}
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of texts, None for NULL, under named columns."""
+    """Rows, None for NULL, under named columns: all are texts, unless `types` has the wire type
+    of each (STRING, I32, I16, BYTE).
+    """
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | None, ...], ...] = ()
+    rows: Sequence[tuple[Cell, ...]] = ()
+    types: tuple[int, ...] = ()
 
 
 # What a statement without rows has; the Thrift Server calls its only column so.
@@ -45,27 +58,121 @@ def metadata_reply(table: Table) -> Struct:
 def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
     """FetchResultsResp with at most `limit` rows from row number `start` on."""
     rows = table.rows[start : start + max(0, limit)]
+    types = table.types or (STRING,) * len(table.columns)
     row_set: Struct = {1: (I64, start)}
     if protocol >= COLUMNS_SINCE:
         row_set[2] = (LIST, Items(STRUCT, []))
         columns: list[Value] = [
-            string_column([row[number] for row in rows]) for number in range(len(table.columns))
+            column(kind, [row[number] for row in rows]) for number, kind in enumerate(types)
         ]
         row_set[3] = (LIST, Items(STRUCT, columns))
     else:
-        row_set[2] = (LIST, Items(STRUCT, [_row(row) for row in rows]))
+        row_set[2] = (LIST, Items(STRUCT, [_row(types, row) for row in rows]))
     return {1: (STRUCT, SUCCESS), 2: (BOOL, False), 3: (STRUCT, row_set)}
 
 
-def string_column(values: Sequence[str | None]) -> Struct:
-    """A TColumn of texts. `nulls` is a bitmap, lowest bit first, empty when there are none."""
+def column(kind: int, values: Sequence[Cell]) -> Struct:
+    """A TColumn. `nulls` is a bitmap, lowest bit first, empty when there are none."""
     nulls = bytearray((len(values) + 7) // 8) if None in values else bytearray()
-    for number, value in enumerate(values):
-        if value is None:
-            nulls[number // 8] |= 1 << number % 8
-    texts: list[Value] = [("" if value is None else value).encode() for value in values]
-    column: Struct = {1: (LIST, Items(STRING, texts)), 2: (STRING, bytes(nulls))}
-    return {7: (STRUCT, column)}
+    if nulls:
+        for number, value in enumerate(values):
+            if value is None:
+                nulls[number // 8] |= 1 << number % 8
+    head = bytes((kind,)) + len(values).to_bytes(4, "big")
+    items = Encoded(head + (_texts(values) if kind == STRING else _numbers(kind, values)))
+    typed: Struct = {1: (LIST, items), 2: (STRING, bytes(nulls))}
+    return {_UNION[kind]: (STRUCT, typed)}
+
+
+def _texts(values: Sequence[Cell]) -> bytes:
+    """Each different text is encoded once: lists of tables repeat themselves a lot."""
+    encoded = {value: _text(value) for value in set(values)}
+    return b"".join([encoded[value] for value in values])
+
+
+def _text(value: Cell) -> bytes:
+    raw = b"" if value is None else str(value).encode(errors="surrogateescape")
+    return len(raw).to_bytes(4, "big") + raw
+
+
+def _numbers(kind: int, values: Sequence[Cell]) -> bytes:
+    return struct.pack(f">{len(values)}{_LETTERS[kind]}", *[value or 0 for value in values])
+
+
+def header(reply: Struct) -> list[tuple[str, int]]:
+    """The columns' names and types (TTypeId) in a GetResultSetMetadata reply. Raises WireError."""
+    found = []
+    for each in _list(_struct(reply, 2), 1):
+        entries = _list(_struct(each, 2), 1)
+        primitive = _struct(entries[0], 1) if len(entries) == 1 else {}
+        kind = primitive.get(1, (I32, -1))[1]
+        found.append(
+            (_decoded(each.get(1, (STRING, b""))[1]), kind if isinstance(kind, int) else -1)
+        )
+    return found
+
+
+def rows_in(reply: Struct, types: Sequence[int], protocol: int) -> list[tuple[Cell, ...]]:
+    """All rows of a small FetchResults reply, whose columns have these wire types.
+
+    Raises WireError when they have others.
+    """
+    row_set = _struct(reply, 3)
+    try:
+        if protocol < COLUMNS_SINCE:
+            return [_row_in(each, types) for each in _list(row_set, 2)]
+        found = zip(_list(row_set, 3), types, strict=True)
+        return list(zip(*[_column_in(each, kind) for each, kind in found], strict=True))
+    except ValueError as error:
+        raise WireError("Rows of another length than their header.") from error
+
+
+def _column_in(found: Struct, kind: int) -> list[Cell]:
+    typed = _struct(found, _UNION[kind])
+    values = typed.get(1, (LIST, None))[1]
+    nulls = typed.get(2, (STRING, b""))[1]
+    if not isinstance(values, Items) or not isinstance(nulls, bytes):
+        raise WireError("A column without values.")
+    return [
+        None if at // 8 < len(nulls) and nulls[at // 8] >> at % 8 & 1 else _cell(kind, value)
+        for at, value in enumerate(values.values)
+    ]
+
+
+def _row_in(found: Struct, types: Sequence[int]) -> tuple[Cell, ...]:
+    cells = []
+    for each, kind in zip(_list(found, 1), types, strict=True):
+        value = _struct(each, _UNION[kind]).get(1)
+        cells.append(None if value is None else _cell(kind, value[1]))
+    return tuple(cells)
+
+
+def _cell(kind: int, value: Value) -> Cell:
+    if kind == STRING:
+        return _decoded(value)
+    if not isinstance(value, int):
+        raise WireError("A cell of another type.")
+    return value
+
+
+def _decoded(value: Value) -> str:
+    if not isinstance(value, bytes):
+        raise WireError("A text of another type.")
+    return value.decode(errors="surrogateescape")
+
+
+def _struct(fields: Struct, number: int) -> Struct:
+    value = fields.get(number, (0, None))[1]
+    if not isinstance(value, dict):
+        raise WireError(f"A reply lacks its field {number}.")
+    return value
+
+
+def _list(fields: Struct, number: int) -> list[Struct]:
+    value = fields.get(number, (0, None))[1]
+    if not isinstance(value, Items):
+        raise WireError(f"A reply lacks its list {number}.")
+    return [each for each in value.values if isinstance(each, dict)]
 
 
 def with_a_column(reply: Struct) -> Struct | None:
@@ -80,7 +187,7 @@ def with_a_column(reply: Struct) -> Struct | None:
     rows = results.get(2, (LIST, None))[1]
     if isinstance(rows, Items) and rows.values:
         return None
-    results = {**results, 3: (LIST, Items(STRUCT, [string_column([])]))}
+    results = {**results, 3: (LIST, Items(STRUCT, [column(STRING, [])]))}
     return {**reply, 3: (STRUCT, dict(sorted(results.items())))}
 
 
@@ -101,10 +208,15 @@ def _column_description(name: str, position: int) -> Struct:
     }
 
 
-def _row(row: Sequence[str | None]) -> Struct:
+def _row(types: Sequence[int], row: Sequence[Cell]) -> Struct:
     values: list[Value] = []
-    for value in row:
-        text: Struct = {} if value is None else {1: (STRING, value.encode())}
-        column: Struct = {7: (STRUCT, text)}
-        values.append(column)
+    for kind, value in zip(types, row, strict=True):
+        cell: Struct = {}
+        if value is not None:
+            cell[1] = (
+                kind,
+                value.encode(errors="surrogateescape") if isinstance(value, str) else value,
+            )
+        union: Struct = {_UNION[kind]: (STRUCT, cell)}
+        values.append(union)
     return {1: (LIST, Items(STRUCT, values))}

@@ -24,7 +24,7 @@ def run(settings: Settings, scenario: Scenario) -> None:
     async def main() -> None:
         loader = Loader(settings, Snapshot())
         try:
-            await scenario(loader.listing)
+            await scenario(loader._listing)
         finally:
             loader.close()
 

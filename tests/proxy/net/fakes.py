@@ -250,6 +250,7 @@ class FakeMetastore:
     log: list[str] = field(default_factory=list)
     loaded: set[TableRef] = field(default_factory=set)
     failing: Exception | None = None
+    lists: list[tuple[str, list[Any]]] | None = None
 
     def table(self, ref: TableRef) -> TableInfo | None:
         if ref not in self.loaded:
@@ -283,6 +284,9 @@ class FakeMetastore:
 
     async def tables_in(self, database: str) -> list[TableRef]:
         return [TableRef.parse(name) for name in self.primaries if name.startswith(database + ".")]
+
+    async def listed(self, wanted: Callable[[str], bool]) -> Any:
+        return self.lists and [each for each in self.lists if wanted(each[0])]
 
     async def open_write(self, targets: Any) -> Any:
         names = " ".join(map(str, targets))
