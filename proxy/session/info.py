@@ -1,11 +1,11 @@
 """GetInfo's answers.
 
-The Thrift Server knows three kinds and drops the connection at any other; the rest is answered
+The Thrift Server knows four kinds and drops the connection at any other; the rest is answered
 here as Hive does, or as ODBC defines the number. 0 says "no limit, or not known".
 """
 
-SERVER_NAME, DBMS_NAME, DBMS_VERSION = 13, 17, 18
-ASKED_OF_CLUSTER = frozenset({SERVER_NAME, DBMS_NAME, DBMS_VERSION})
+SERVER_NAME, DBMS_NAME, DBMS_VERSION, KEYWORDS = 13, 17, 18, 10006
+ASKED_OF_CLUSTER = frozenset({SERVER_NAME, DBMS_NAME, DBMS_VERSION, KEYWORDS})
 
 _NAME_LENGTH = 128
 _ANSWERS: dict[int, str | int] = {
@@ -27,6 +27,7 @@ _ANSWERS: dict[int, str | int] = {
     46: 0,  # no transactions
     73: "N",  # no referential integrity
     90: "N",  # ORDER BY may name columns that are not selected
+    KEYWORDS: "",
     94: "",  # special characters in unquoted names
     10000: "1995",
     10002: "N",

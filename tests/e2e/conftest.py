@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -21,6 +21,9 @@ from cli.stack.stack import Stack, free_ports, guard_jar, spark_home
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.hms.client import HmsClient
+
+if TYPE_CHECKING:
+    from tests.e2e.fronts import Fronts
 
 C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
 _numbers = count(1)
@@ -162,3 +165,12 @@ def rows(cursor: Any, *statements: str) -> list[tuple[Any, ...]]:
     except TypeError:  # PyHive on a Thrift Server's result without columns
         return []
     return fetched
+
+
+@pytest.fixture(scope="session")
+def fronts(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Fronts"]:
+    """Proxies with every door open, plain and under TLS, and tables for clients to read."""
+    from tests.e2e.fronts import opened
+
+    with opened(stack, tmp_path_factory.mktemp("fronts")) as there:
+        yield there

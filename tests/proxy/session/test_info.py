@@ -12,3 +12,4 @@ def test_every_kind_has_an_answer() -> None:
         assert isinstance(info.answer(kind, "ann"), str | int)
     assert info.answer(TGetInfoType.CLI_USER_NAME, "ann") == "ann"
     assert info.answer(TGetInfoType.CLI_DBMS_NAME, "ann") == "Spark SQL"
+    assert isinstance(info.answer(info.KEYWORDS, "ann"), str)  # hive-jdbc reads a text or fails

@@ -1,0 +1,153 @@
+"""hive-jdbc 2.3, 3.1 and 4.0: what they get through Causeway is what they get directly.
+
+The drivers' standalone jars come from Maven; the tests of those that cannot be had are skipped.
+"""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.stack.java import find_java
+from cli.stack.stack import spark_home
+from tests.e2e.fronts import DATABASE, Fronts
+
+pytestmark = pytest.mark.e2e
+
+_PROGRAM = Path(__file__).parent / "clients" / "JdbcProbe.java"
+# What differs, and why, is in docs/clients.md.
+_OURS = {
+    "error of SELEC 1": "CW101",
+    "error of SELECT 1; SELECT 2": "CW101",
+}
+_NUMBERED = re.compile(r"#\d+L?|(stage|[Tt]ask|TID) [\d.]+")
+_STACK = re.compile(r"(\\n)+\tat .*|org\.apache\.hive\.service\.cli\.HiveSQLException: ")
+Probe = Callable[..., dict[str, dict[str, str]]]
+
+
+def standalone(version: str, folder: Path) -> Path:
+    """The driver with all it needs, in one jar."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        pytest.skip("hive-jdbc: no mvn here to fetch it with")
+    words = [maven, "--quiet", "--batch-mode", "dependency:copy", f"-DoutputDirectory={folder}"]
+    words.append(f"-Dartifact=org.apache.hive:hive-jdbc:{version}:jar:standalone")
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    jar = folder / f"hive-jdbc-{version}-standalone.jar"
+    if done.returncode or not jar.exists():
+        pytest.skip(f"hive-jdbc {version}: not to be had from Maven: {done.stdout[-300:]}")
+    return jar
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
+    """Runs the program with a driver; what was said, by the name of the URL and of the fact."""
+    folder = tmp_path_factory.mktemp("jdbc")
+    compiler = find_java().parent / "javac"
+    if not compiler.exists():
+        pytest.skip("hive-jdbc: this Java has no compiler")
+    subprocess.run([str(compiler), "-d", str(folder), str(_PROGRAM)], check=True, timeout=120)
+
+    def run(drivers: str, depth: str, **urls: str) -> dict[str, dict[str, str]]:
+        words = [str(find_java()), "-Xmx512m", "-cp", f"{folder}:{drivers}", "JdbcProbe"]
+        words += [DATABASE, depth, *(f"{name}={url}" for name, url in urls.items())]
+        done = subprocess.run(words, capture_output=True, timeout=240, check=False)
+        assert done.returncode == 0, done.stderr.decode()[-3000:]
+        return _read(done.stdout.decode())
+
+    return run
+
+
+def _read(text: str) -> dict[str, dict[str, str]]:
+    told: dict[str, dict[str, str]] = {}
+    for line in text.splitlines():
+        if line.startswith("== "):
+            facts = told.setdefault(line.removeprefix("== "), {})
+        else:
+            what, _, answer = line.partition(": ")
+            facts[what] = answer
+    return told
+
+
+def _same(direct: dict[str, str], other: dict[str, str]) -> None:
+    assert len(direct) > 150
+    assert list(direct) == list(other)
+    for what, answer in direct.items():
+        if what in _OURS:
+            assert _OURS[what] in other[what]
+        else:
+            assert _bare(other[what]) == _bare(answer), what
+
+
+def _bare(answer: str) -> str:
+    """Without stacks and without the numbers that Spark gives to whatever it does."""
+    return _NUMBERED.sub("#", _STACK.sub("", answer))
+
+
+@pytest.fixture(scope="module")
+def trust(fronts: Fronts, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The parts of a URL that make Java believe the certificate."""
+    keytool = find_java().parent / "keytool"
+    store = tmp_path_factory.mktemp("trust") / "trust.p12"
+    words = [str(keytool), "-importcert", "-noprompt", "-alias", "causeway", "-storepass", "secret"]
+    words += ["-file", str(fronts.ca), "-keystore", str(store), "-storetype", "PKCS12"]
+    subprocess.run(words, check=True, capture_output=True, timeout=60)
+    return f"ssl=true;sslTrustStore={store};trustStorePassword=secret"
+
+
+HTTP = "transportMode=http;httpPath=cliservice"
+VARIABLES = "?#greeting=hello"
+
+
+def test_hive_jdbc_4(
+    probe: Probe, fronts: Fronts, trust: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    jar = standalone("4.0.1", tmp_path_factory.mktemp("jdbc4"))
+    told = probe(
+        str(jar),
+        "all",
+        direct=f"jdbc:hive2://{fronts.direct}/{DATABASE}{VARIABLES}",
+        tls=f"jdbc:hive2://{fronts.secure.binary}/{DATABASE};{trust}{VARIABLES}",
+        http=f"jdbc:hive2://{fronts.plain.http}/{DATABASE};{HTTP}{VARIABLES}",
+    )
+    _same(told["direct"], told["tls"])
+    _same(told["direct"], told["http"])
+
+
+def test_hive_jdbc_3(
+    probe: Probe, fronts: Fronts, trust: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    jar = standalone("3.1.3", tmp_path_factory.mktemp("jdbc3"))
+    told = probe(
+        str(jar),
+        "brief",
+        direct=f"jdbc:hive2://{fronts.direct}/{DATABASE}{VARIABLES}",
+        https=f"jdbc:hive2://{fronts.secure.http}/{DATABASE};{HTTP};{trust}{VARIABLES}",
+    )
+    _same(told["direct"], told["https"])
+
+
+def test_hive_jdbc_2(probe: Probe, fronts: Fronts) -> None:
+    told = probe(
+        f"{spark_home()}/jars/*",
+        "brief",
+        direct=f"jdbc:hive2://{fronts.direct}/{DATABASE}{VARIABLES}",
+        binary=f"jdbc:hive2://{fronts.plain.binary}/{DATABASE}{VARIABLES}",
+    )
+    _same(told["direct"], told["binary"])
+
+
+def test_beeline_over_https(fronts: Fronts, trust: str) -> None:
+    words = [str(find_java()), "-Xmx256m", "-cp", f"{spark_home()}/jars/*"]
+    url = f"jdbc:hive2://{fronts.secure.http}/{DATABASE};{HTTP};{trust}"
+    words += ["org.apache.hive.beeline.BeeLine", "-u", url, "-n", "ann", "-p", "x"]
+    words += ["--silent=true", "--showHeader=false", "--outputformat=tsv2"]
+    words += ["-e", "SHOW CLUSTERS;", "-e", "SELECT i, st, ar FROM types ORDER BY i;"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("c1\t")
+    assert lines[-2:] == ["1\té\t[1,null]", "2\tNULL\tNULL"]
