@@ -48,8 +48,10 @@ LOG = Table(("operation_log",))
 
 def metadata_reply(table: Table) -> Struct:
     """GetResultSetMetadataResp."""
+    types = table.types or (STRING,) * len(table.columns)
     columns: list[Value] = [
-        _column_description(name, position) for position, name in enumerate(table.columns)
+        _column_description(name, position, TYPE_IDS[kind])
+        for position, (name, kind) in enumerate(zip(table.columns, types, strict=True))
     ]
     schema: Struct = {1: (LIST, Items(STRUCT, columns))}
     return {1: (STRUCT, SUCCESS), 2: (STRUCT, schema)}
@@ -195,9 +197,9 @@ def _is_empty(field: tuple[int, Value]) -> bool:
     return isinstance(field[1], Items) and not field[1].values
 
 
-def _column_description(name: str, position: int) -> Struct:
+def _column_description(name: str, position: int, kind: int) -> Struct:
     qualifiers: Struct = {1: (MAP, Pairs(STRING, STRUCT, []))}
-    primitive: Struct = {1: (I32, STRING_TYPE), 2: (STRUCT, qualifiers)}
+    primitive: Struct = {1: (I32, kind), 2: (STRUCT, qualifiers)}
     entry: Struct = {1: (STRUCT, primitive)}
     types: Struct = {1: (LIST, Items(STRUCT, [entry]))}
     return {

@@ -11,7 +11,7 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from proxy.errors import ClusterDown, Failure, WireError
 from proxy.wire import replies, results
-from proxy.wire.binary import REPLY, Struct, decode_message
+from proxy.wire.binary import BYTE, I16, I32, REPLY, STRING, Struct, decode_message
 from proxy.wire.replies import Status
 from proxy.wire.requests import Handle
 from proxy.wire.results import NO_ROWS, Table
@@ -194,3 +194,43 @@ def test_what_is_no_reply_is_a_wire_error() -> None:
         replies.started_operation({})
     with pytest.raises(WireError):
         replies.read_operation_status({2: (8, 99)})
+
+
+TYPES = (BYTE, I16, I32, STRING)
+_NAMES = ("byteVal", "i16Val", "i32Val", "stringVal")
+TYPED = Table(
+    ("a", "b", "c", "d"),
+    ((-6, 5, 4, "x"), (None, None, None, None), (1, 300, 70_000, "")),
+    TYPES,
+)
+
+
+@pytest.mark.parametrize("protocol", [0, 5, 9])
+def test_typed_columns_are_read_by_others_and_by_us(protocol: int) -> None:
+    found = by_thrift("FetchResults", results.fetch_reply(TYPED, 0, 10, protocol))
+    row_set = replies.read_result(by_us("FetchResults", found), "FetchResults")
+    assert results.rows_in(row_set, TYPES, protocol) == list(TYPED.rows)
+    if protocol < 5:
+        first = [
+            getattr(each, name)
+            for each, name in zip(found.results.rows[2].colVals, _NAMES, strict=True)
+        ]
+        assert [each.value for each in first] == [1, 300, 70_000, ""]
+    else:
+        typed = [
+            getattr(each, name) for each, name in zip(found.results.columns, _NAMES, strict=True)
+        ]
+        assert [each.values[0] for each in typed] == [-6, 5, 4, "x"]
+        assert [each.nulls for each in typed] == [b"\2"] * 4
+
+
+def test_their_types_are_told() -> None:
+    reply = results.metadata_reply(TYPED)
+    assert results.header(reply) == [("a", 1), ("b", 2), ("c", 3), ("d", 7)]
+
+
+@pytest.mark.parametrize("protocol", [0, 9])
+@pytest.mark.parametrize("types", [(STRING,) * 4, TYPES[:3], (*TYPES, I32)])
+def test_rows_of_other_types_are_not_read(protocol: int, types: tuple[int, ...]) -> None:
+    with pytest.raises(WireError):
+        results.rows_in(results.fetch_reply(TYPED, 0, 10, protocol), types, protocol)
