@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 from conf import doors, identity, operating
 from conf.errors import BadSetting, UnreadableSettings
+from conf.logins import KEYS as LOGIN_KEYS
+from conf.logins import Login, parse_login, parse_logins
 from conf.names import ClusterName
 from conf.reading import Reader, choice, flag, port, positive, seconds
 from conf.settings import Coverage, Settings, Writers
@@ -31,6 +33,7 @@ BIND_HOST = "hive.server2.thrift.bind.host"
 PORT = "hive.server2.thrift.port"
 COVERAGE = "router.coverage"
 UPSTREAM = "proxy.upstream"
+LOGIN = "proxy.login"
 SNAPSHOT_TTL = "snapshot.ttl"
 SNAPSHOT_LIMIT = "snapshot.limit"
 SNAPSHOT_WRITERS = "snapshot.writers"
@@ -45,6 +48,7 @@ NAMES = (
     PORT,
     COVERAGE,
     UPSTREAM,
+    LOGIN,
     SNAPSHOT_TTL,
     SNAPSHOT_LIMIT,
     SNAPSHOT_WRITERS,
@@ -56,6 +60,7 @@ NAMES = (
 
 _CLUSTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _FILE_SYSTEM, _JOB_TRACKER, _VIEW = "FileSystem", "JobTracker", "MetastoreView"
+_KEYS = (_FILE_SYSTEM, _JOB_TRACKER, _VIEW, *LOGIN_KEYS)
 
 _Clusters = tuple[dict[ClusterName, Cluster], dict[ClusterName, Endpoint]]
 
@@ -89,6 +94,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
     read = reader.read
     none: _Clusters = ({}, {})
     clusters, views = read(CLUSTERS, parse_clusters, none)
+    without: dict[ClusterName, Login] = {}
     default = read(DEFAULT_CLUSTER, ClusterName, None)
     if clusters and default not in clusters:
         what = f"{default!r} is not" if default else "missing; it has to be"
@@ -107,6 +113,8 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         listen=listen,
         coverage=read(COVERAGE, choice(Coverage), Coverage.READ),
         upstream=read(UPSTREAM, _hs2, ()),
+        upstream_login=read(LOGIN, parse_login, Login()),
+        logins=read(CLUSTERS, parse_logins, without),
         views=views,
         snapshot_ttl=read(SNAPSHOT_TTL, seconds, 60.0),
         snapshot_limit=read(SNAPSHOT_LIMIT, positive, 10_000),
@@ -152,7 +160,7 @@ def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, Endpoint | None]:
     if not isinstance(keys, dict):
         raise ValueError(f"cluster {name}: not an object of {_FILE_SYSTEM} and {_JOB_TRACKER}")
     for key, value in keys.items():
-        if key not in (_FILE_SYSTEM, _JOB_TRACKER, _VIEW):
+        if key not in _KEYS:
             raise ValueError(f"cluster {name}: unknown key {key!r}{_meant(key)}")
         if not isinstance(value, str) or not value.strip():
             raise ValueError(f"cluster {name}: {key} is not a text")
@@ -171,7 +179,7 @@ def _cluster(name: ClusterName, keys: Any) -> tuple[Cluster, Endpoint | None]:
 
 
 def _meant(key: str) -> str:
-    close = get_close_matches(key, (_FILE_SYSTEM, _JOB_TRACKER, _VIEW), 1)
+    close = get_close_matches(key, _KEYS, 1)
     return f"; {close[0]} was meant?" if close else ""
 
 
@@ -240,7 +248,7 @@ def _from_toml(text: str, source: str) -> dict[str, str]:
 def _flattened(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
     for key, value in table.items():
         name = prefix + key
-        if isinstance(value, dict) and name != CLUSTERS:
+        if isinstance(value, dict) and name not in (CLUSTERS, LOGIN):
             yield from _flattened(value, f"{name}.")
         elif isinstance(value, list):
             yield name, ",".join(str(each) for each in value)
@@ -263,6 +271,10 @@ def _from_endpoints(text: str, source: str) -> dict[str, str]:
         if told.get("proxy"):
             values[BIND_HOST] = str(told["proxy"]["host"])
             values[PORT] = str(told["proxy"]["port"])
+        if told.get("admin"):
+            values[operating.ADMIN_HOST] = str(told["admin"]["host"])
+            values[operating.ADMIN_PORT] = str(told["admin"]["port"])
+            values[operating.ADMIN_TOKEN] = str(told["admin"]["token_file"])
         return values
     except json.JSONDecodeError as error:
         raise UnreadableSettings(f"{source}: not JSON: {error}.") from error

@@ -5,6 +5,7 @@ from enum import Enum
 
 from conf.doors import Doors
 from conf.identity import Identity
+from conf.logins import Login
 from conf.names import ClusterName
 from conf.operating import Operating
 from conf.topology import Endpoint, Topology
@@ -30,7 +31,8 @@ class Settings:
 
     `metastores` are the real Hive Metastore's addresses in order of preference; `views` the
     addresses of the per-cluster view endpoints; `upstream` the Thrift Servers that everything
-    goes to, unlooked at, while no cluster is configured (DC-N1); `snapshot_ttl` bounds the age
+    goes to, unlooked at, while no cluster is configured (DC-N1), and `upstream_login` how we come
+    in there; `logins` how into clusters that want more than a name; `snapshot_ttl` bounds the age
     of a cached fact and `snapshot_limit` the number of tables kept, `writers` tells whom to ask
     whether one is still true.
     """
@@ -40,6 +42,8 @@ class Settings:
     listen: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 10000))
     coverage: Coverage = Coverage.READ
     upstream: tuple[Endpoint, ...] = ()
+    upstream_login: Login = field(default_factory=Login)
+    logins: dict[ClusterName, Login] = field(default_factory=dict)
     views: dict[ClusterName, Endpoint] = field(default_factory=dict)
     snapshot_ttl: float = 60.0
     snapshot_limit: int = 10_000

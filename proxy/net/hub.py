@@ -12,6 +12,7 @@ from proxy.errors import Stopping, TooMany
 from proxy.net.facts import Decider
 from proxy.net.limits import Limits
 from proxy.net.lines import Lines
+from proxy.net.logins import Entries
 from proxy.net.metadata import Metadata
 from proxy.net.observer import Observer
 from proxy.net.operation import Operation
@@ -58,7 +59,9 @@ class Hub:
         self.stopping = False
         self.observer = observer or Observer(Metrics())
         self.metadata = Metadata(decider.loader)
-        self.lines = Lines(limits, decider.fleet)
+        self.identity = settings.identity
+        other = settings.upstream_login if self.through else None
+        self.lines = Lines(limits, decider.fleet, Entries(settings.logins, other))
         self._session_quota = Quota("sessions", Bounds())
         self._statement_quota = Quota("statements running", Bounds())
         self._info: dict[int, Struct] = {}

@@ -17,7 +17,9 @@ from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
 from proxy.net.fleet import Fleet
 from proxy.net.limits import Limits
+from proxy.net.logins import Entries
 from proxy.net.upstream import UpstreamConnection
+from proxy.session.acting import PROXY_USER
 from proxy.wire.requests import NO_SESSION, get_info_call
 
 _log = logging.getLogger(__name__)
@@ -44,14 +46,21 @@ class _Slot:
 class Lines:
     """All connections to clusters. One per server."""
 
-    def __init__(self, limits: Limits, fleet: Fleet | None = None) -> None:
+    def __init__(
+        self, limits: Limits, fleet: Fleet | None = None, entries: Entries | None = None
+    ) -> None:
         self.limits = limits
         self.fleet = fleet or Fleet()
+        self.entries = entries or Entries({})
         self._counts: Counter[Endpoint] = Counter()
         self._idle: defaultdict[_Key, list[tuple[float, UpstreamConnection]]] = defaultdict(list)
 
     def __len__(self) -> int:
         return self._counts.total()
+
+    def named(self, cluster: Cluster, user: str) -> dict[str, str]:
+        """What of a session's configuration says whose it is, on a connection that is ours."""
+        return {PROXY_USER: user} if self.entries.of(cluster.name).login.is_service else {}
 
     def load(self, endpoint: Endpoint) -> int:
         """Connections that it has from us."""
@@ -116,7 +125,9 @@ class Lines:
         slot = _Slot(self._counts, endpoint)
         try:
             async with asyncio.timeout(self.limits.connect):
-                made = await UpstreamConnection.connect(cluster, endpoint, user, slot.release)
+                made = await UpstreamConnection.connect(
+                    cluster, endpoint, user, slot.release, self.entries.of(cluster)
+                )
         except BaseException as error:
             slot.release()
             if isinstance(error, OSError | ClusterLost):

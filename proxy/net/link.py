@@ -93,7 +93,9 @@ class Link:
         while True:
             endpoint, main = await lines.connect(cluster, user, tried)
             tried.append(endpoint)
-            request = open_session_call(protocol, user, configuration)
+            request = open_session_call(
+                protocol, user, {**configuration, **lines.named(cluster, user)}
+            )
             try:
                 session = await _opened(main, request, cluster.name, lines.limits.call)
             except ClusterLost:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from conf.errors import CausewayError
 from conf.names import ClusterName
 from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooLarge, WireError
+from proxy.net.acting import acted_as
 from proxy.net.client import ClientConnection
 from proxy.net.hub import Hub, Owned
 from proxy.net.operation import Operation, Remote
@@ -21,7 +22,7 @@ from proxy.session.handles import new_handle, no_such_operation, no_such_session
 from proxy.session.local import Local
 from proxy.session.metadata import METADATA_KINDS
 from proxy.session.record import Record
-from proxy.session.session import PROXY_USER, USE_DATABASE, SessionState
+from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.settings import cannot_open
 from proxy.wire import replies, results
 from proxy.wire.binary import Message, Struct, decode_head, decode_message
@@ -66,8 +67,10 @@ class Service:
 
     @property
     def _user(self) -> str:
-        """Without SASL a connection is nobody's: the handle's secret alone tells who may."""
-        return self._client.user or ""
+        """Whose handles are found. Without SASL a connection is nobody's: the handle's secret alone
+        tells who may. Of one client that acts for many, each has its own."""
+        user, acting_as = self._client.user or "", self._client.acting_as
+        return user if acting_as in (None, user) else f"{user}\0{acting_as}"
 
     async def serve(self) -> None:
         """Answers until the client goes; then closes what it opened."""
@@ -164,10 +167,10 @@ class Service:
 
     async def _get_info(self, kind: int) -> Struct:
         if kind in info.ASKED_OF_CLUSTER:
-            learned = await self._hub.learn_info(kind, self._user or "anonymous")
+            learned = await self._hub.learn_info(kind, self._client.user or "anonymous")
             if learned is not None:
                 return learned
-        return replies.info(info.answer(kind, self._user))
+        return replies.info(info.answer(kind, self._client.user or ""))
 
     # Sessions
 
@@ -175,11 +178,12 @@ class Service:
         protocol = min(request.protocol, NEWEST_PROTOCOL)
         if protocol < 0:
             raise WireError("Required field 'client_protocol' is unset.")
-        user = self._client.user or request.username or "anonymous"
+        client, configuration = self._client, request.configuration
+        user = client.user or request.username or "anonymous"
         try:
-            configuration = request.configuration
-            if self._client.acting_as is not None:
-                configuration = {**configuration, PROXY_USER: self._client.acting_as}
+            user = await acted_as(
+                self._hub.identity, user, configuration, client.acting_as, client.peer
+            )
             state = SessionState.opened(user, protocol, configuration, self._hub.topology)
             session = Session(
                 new_handle(), state, self._hub.lines, self._hub.through, self._client.peer
@@ -224,6 +228,7 @@ class Service:
 
     async def _execute(self, request: ExecuteStatement) -> Struct:
         session = self._session(request)
+        session.state.check_overlay(request.overlay)
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
         _note(operation.record, session, operation, request.statement)
         hub = self._hub

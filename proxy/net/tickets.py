@@ -1,6 +1,5 @@
 """Kerberos: tickets of clients, by SASL GSSAPI (RFC 4752) or SPNEGO. Needs `causeway[kerberos]`."""
 
-import socket
 from typing import Any
 
 from conf.errors import BadSetting
@@ -8,26 +7,10 @@ from conf.identity import Service
 from proxy.identity.errors import Unsure, Wrong
 from proxy.identity.names import name_of_principal
 from proxy.net.gate import Context
+from proxy.net.kerberos import library, own_name
 
 _NO_LAYER = 1  # the bit of RFC 4752: authentication alone, as the Thrift Server by default
 _OFFER = bytes((_NO_LAYER, 0, 0, 0))
-
-
-def library() -> Any:
-    """The package gssapi. Raises BadSetting."""
-    try:
-        import gssapi
-    except ImportError as error:
-        raise BadSetting(
-            "Kerberos needs the Python package gssapi (pip install 'causeway[kerberos]') and"
-            " libkrb5."
-        ) from error
-    return gssapi
-
-
-def own_name(principal: str) -> str:
-    """Hadoop's `_HOST` is this host's full name."""
-    return principal.replace("/_HOST@", f"/{socket.getfqdn().lower()}@")
 
 
 class Tickets:

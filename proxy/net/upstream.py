@@ -15,10 +15,10 @@ from typing import Protocol, TypeVar, cast
 from conf.names import ClusterName
 from conf.topology import Endpoint
 from proxy.errors import ClusterLost, WireError
-from proxy.wire.framing import client_negotiation, negotiation_reply
+from proxy.net.logins import Conversation, Entry
+from proxy.wire.framing import Word, client_start, client_word, server_word
 
 _SLAB = memoryview(bytearray(128 << 10))
-_PASSWORD = "causeway"  # any will do where authentication is NONE; see docs/design/proxy.md
 HEAD = 512
 MAX_WHOLE = 128 << 20
 _LENGTH = 4  # bytes that say how long a message is
@@ -104,7 +104,12 @@ class UpstreamConnection(asyncio.BufferedProtocol):
 
     @classmethod
     async def connect(
-        cls, cluster: ClusterName, endpoint: Endpoint, user: str, lost: Callable[[], None]
+        cls,
+        cluster: ClusterName,
+        endpoint: Endpoint,
+        user: str,
+        lost: Callable[[], None],
+        entry: Entry,
     ) -> "UpstreamConnection":
         """A connection authenticated as `user`; `lost` is called once when it is over.
 
@@ -112,25 +117,51 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         """
         loop = asyncio.get_running_loop()
         connection = cls(cluster, lost)
-        await loop.create_connection(lambda: connection, endpoint.host, endpoint.port)
+        conversation = entry.conversation(endpoint, user)
+        await loop.create_connection(
+            lambda: connection,
+            endpoint.host,
+            endpoint.port,
+            ssl=entry.tls,
+            server_hostname=endpoint.host if entry.tls else None,
+        )
         try:
-            assert connection._transport is not None
-            connection._transport.write(client_negotiation(user, _PASSWORD))
-            await connection._negotiated()
+            await connection._negotiate(conversation)
         except BaseException:
             connection.abort()
             raise
         return connection
 
-    async def _negotiated(self) -> None:
-        while (reply := negotiation_reply(bytes(self._buffer))) is None:
+    async def _negotiate(self, conversation: Conversation) -> None:
+        """Proves who we are, and has the server prove it where the mechanism does."""
+        assert self._transport is not None
+        begin, challenge = client_start(conversation.mechanism), None
+        while True:
+            said = await conversation.answer(challenge)
+            if self.broken:
+                raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
+            self._transport.write(begin + client_word(said, conversation.complete))
+            begin = b""
+            word = await self._word()
+            if not word.ok:
+                reason = word.payload.decode(errors="replace")
+                raise WireError(f"Cluster {self.cluster} refused us: {reason}")
+            if word.last and conversation.complete:
+                return
+            if word.last:
+                raise WireError(f"Cluster {self.cluster} did not prove who it is.")
+            if conversation.complete:
+                raise WireError(f"Cluster {self.cluster} goes on negotiating.")
+            challenge = word.payload
+
+    async def _word(self) -> Word:
+        """The server's next one."""
+        while (word := server_word(bytes(self._buffer))) is None:
             self._needed = len(self._buffer) + 1
             await self._more()
-        accepted, reason, used = reply
-        del self._buffer[:used]
+        del self._buffer[: word.used]
         self._needed = _LENGTH
-        if not accepted:
-            raise WireError(f"Cluster {self.cluster} refused the user: {reason}")
+        return word
 
     async def _more(self) -> None:
         """Until there is more of the negotiation."""

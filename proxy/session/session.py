@@ -21,12 +21,12 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-from proxy.errors import NotYourself, PartitionsPassedBy
+from proxy.errors import PartitionsPassedBy
+from proxy.session.acting import setting, stay_yourself, without
 from proxy.session.journal import Journal
 from router.request import Bound
 
 HIVECONF, HIVEVAR, SET, USE_DATABASE = "set:hiveconf:", "set:hivevar:", "set:", "use:database"
-PROXY_USER = "hive.server2.proxy.user"
 MANAGED_PARTITIONS = "spark.sql.hive.manageFilesourcePartitions"
 DEFAULT_DATABASE = "default"
 
@@ -35,7 +35,8 @@ DEFAULT_DATABASE = "default"
 class SessionState:
     """Everything that a session is, apart from its connections.
 
-    `configuration` is the client's own map, given to every cluster's session as it is.
+    `configuration` is the client's own map without what says who it is, given to every cluster's
+    session as it is.
     `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
     `homes` says where the temporary objects are whose data cannot travel.
     """
@@ -56,11 +57,9 @@ class SessionState:
     def opened(
         cls, user: str, protocol: int, configuration: Mapping[str, str], topology: Topology
     ) -> "SessionState":
-        """A new session. Raises NotYourself when the client asks to be somebody else, and
-        PartitionsPassedBy.
-        """
+        """A new session of `user`, who is whom it is for already. Raises PartitionsPassedBy."""
+        configuration = without(configuration)
         for key, value in configuration.items():
-            _stay_yourself(key, value, user)
             if topology.in_use:
                 _ask_for_partitions(key, value)
         return cls(
@@ -72,6 +71,14 @@ class SessionState:
             database=configuration.get(USE_DATABASE, DEFAULT_DATABASE).lower(),
             variables=_variables(configuration),
         )
+
+    def check_overlay(self, overlay: Mapping[str, str]) -> None:
+        """Before a statement runs that has settings of its own. Raises NotYourself,
+        PartitionsPassedBy."""
+        for key, value in overlay.items():
+            stay_yourself(key, value, self.user)
+            if self.topology.in_use:
+                _ask_for_partitions(key, value)
 
     def namespace(self) -> Namespace:
         """What the session brings to the meaning of its next statement."""
@@ -92,7 +99,7 @@ class SessionState:
         TooMany.
         """
         if isinstance(effect, SetVariable):
-            _stay_yourself(effect.key, effect.value, self.user)
+            stay_yourself(effect.key, effect.value, self.user)
             _ask_for_partitions(effect.key, effect.value)
         if not isinstance(effect, CacheTable):
             self.journal.room_for(sql)
@@ -132,22 +139,10 @@ class SessionState:
         self.journal.record(number, sql, effect, only)
 
 
-def _stay_yourself(key: str, value: str, user: str) -> None:
-    if _setting(key) == PROXY_USER and value.strip() != user:
-        raise NotYourself(f"{user} may not act as {value!r}.")
-
-
 def _ask_for_partitions(key: str, value: str) -> None:
     """Else Spark lists the folder of the table, where a partition may be missing or elsewhere."""
-    if _setting(key) == MANAGED_PARTITIONS.lower() and value.strip().lower() != "true":
+    if setting(key) == MANAGED_PARTITIONS.lower() and value.strip().lower() != "true":
         raise PartitionsPassedBy(f"{MANAGED_PARTITIONS} may not be {value!r} with clusters in use.")
-
-
-def _setting(key: str) -> str:
-    name = key.strip()
-    for prefix in (HIVECONF, HIVEVAR, SET, "hiveconf:"):
-        name = name.removeprefix(prefix)
-    return name.lower()
 
 
 def _variables(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -251,11 +251,31 @@ class BareInbound:
 def client_negotiation(user: str, password: str) -> bytes:
     """What a client of a Thrift Server says at first, in one go: the server reads it in turn."""
     credentials = b"\0".join((b"", user.encode(), password.encode()))
-    return _negotiation(START, b"PLAIN") + _negotiation(COMPLETE, credentials)
+    return client_start(PLAIN) + client_word(credentials, last=True)
 
 
-def negotiation_reply(data: bytes) -> tuple[bool, str, int] | None:
-    """A server's answer: (accepted, its reason, bytes used); None when it is not all here."""
+def client_start(mechanism: str) -> bytes:
+    """How a client begins."""
+    return _negotiation(START, mechanism.encode())
+
+
+def client_word(token: bytes, last: bool) -> bytes:
+    """What it says next; `last`: it needs no more than a yes."""
+    return _negotiation(COMPLETE if last else OK, token)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A server's next word: the end of the negotiation when `last`; a reason unless `ok`."""
+
+    ok: bool
+    last: bool
+    payload: bytes
+    used: int
+
+
+def server_word(data: bytes) -> Word | None:
+    """A server's answer, `used` bytes long; None when it is not all here. Raises WireError."""
     if len(data) < 5:
         return None
     length = int.from_bytes(data[1:5], "big")
@@ -263,7 +283,8 @@ def negotiation_reply(data: bytes) -> tuple[bool, str, int] | None:
         raise WireError("Not a SASL negotiation.")
     if len(data) < 5 + length:
         return None
-    return data[0] in (OK, COMPLETE), data[5 : 5 + length].decode(errors="replace"), 5 + length
+    ok, last = data[0] in (OK, COMPLETE), data[0] == COMPLETE
+    return Word(ok, last, bytes(data[5 : 5 + length]), 5 + length)
 
 
 def _negotiation(status: int, payload: bytes) -> bytes:

@@ -5,6 +5,7 @@ A statement has one row, unless the cluster is told otherwise.
 
 import asyncio
 import itertools
+import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -14,6 +15,8 @@ from typing import Any
 import uvloop
 
 from conf.doors import Doors, Transport
+from conf.identity import Identity
+from conf.logins import Login
 from conf.names import ClusterName, TableRef
 from conf.partitions import Holders, TableFacts
 from conf.settings import Settings
@@ -95,6 +98,8 @@ class FakeCluster:
         self.hangs_at = ""  # the call that it never answers
         self.dies_at = ""  # the call that makes it drop the connection
         self.row = b"x" * 1000
+        self.password: str | None = None  # None: any
+        self.tls: ssl.SSLContext | None = None
         self.endpoint = Endpoint("127.0.0.1", 0)
         self._server: asyncio.Server | None = None
 
@@ -103,7 +108,9 @@ class FakeCluster:
         return [text for _, call, text in self.log if call == "ExecuteStatement"]
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._client, "127.0.0.1", self.endpoint.port)
+        self._server = await asyncio.start_server(
+            self._client, "127.0.0.1", self.endpoint.port, ssl=self.tls
+        )
         self.endpoint = Endpoint("127.0.0.1", self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
@@ -126,9 +133,10 @@ class FakeCluster:
                     match events.popleft():
                         case Send(reply):
                             writer.write(reply)
-                        case Credentials(name):
+                        case Credentials(name, password):
                             user = name
-                            events.extend(inbound.accept())
+                            known = self.password in (None, password)
+                            events.extend(inbound.accept() if known else inbound.refuse())
                         case Frame(frame):
                             call = decode_message(frame)
                             if call.name == self.hangs_at:
@@ -263,6 +271,9 @@ class FakeMetastore:
 
     def database_exists(self, name: str) -> bool:
         return name in self.databases
+
+    def counts(self) -> dict[str, int]:
+        return {"tables": len(self.loaded)}
 
     def invalidate(self, refs: Iterable[TableRef] | None) -> None:
         self.log += [f"forget {ref}" for ref in refs or ()]
@@ -414,8 +425,14 @@ async def world(
     in_use: bool = True,
     authenticator: Authenticator | None = None,
     doors: Doors | None = None,
+    identity: Identity | None = None,
+    login: Login | None = None,
+    prepared: Callable[[FakeCluster], None] | None = None,
 ) -> AsyncIterator[World]:
     east, west = FakeCluster(EAST), FakeCluster(WEST)
+    for each in (east, west):
+        if prepared is not None:
+            prepared(each)
     await east.start()
     await west.start()
     clusters = {
@@ -430,6 +447,8 @@ async def world(
         listen,
         upstream=(east.endpoint,),
         doors=doors or Doors(Transport.ALL, http_port=0),
+        identity=identity or Identity(),
+        logins={EAST: login, WEST: login} if login else {},
     )
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST, "sales.w": WEST})
     ready: asyncio.Future[Listening] = asyncio.get_running_loop().create_future()
@@ -474,12 +493,18 @@ def play(
     in_use: bool = True,
     authenticator: Authenticator | None = None,
     doors: Doors | None = None,
+    identity: Identity | None = None,
+    login: Login | None = None,
+    prepared: Callable[[FakeCluster], None] | None = None,
 ) -> None:
     """Runs a scenario in a world of its own."""
 
     async def main() -> None:
         bounds = limits or Limits()
-        async with asyncio.timeout(20), world(bounds, in_use, authenticator, doors) as there:
+        async with (
+            asyncio.timeout(20),
+            world(bounds, in_use, authenticator, doors, identity, login, prepared) as there,
+        ):
             await scenario(there)
 
     uvloop.run(main())

@@ -118,10 +118,9 @@ def test_a_cached_table_is_a_hint() -> None:
         "Hive.Server2.Proxy.User",
     ],
 )
-def test_nobody_opens_a_session_as_another(key: str) -> None:
-    with pytest.raises(NotYourself):
-        SessionState.opened("ann", 5, {key: "zed"}, TOPOLOGY)
-    assert SessionState.opened("ann", 5, {key: "ann"}, TOPOLOGY).user == "ann"
+def test_clusters_do_not_hear_whom_the_client_names(key: str) -> None:
+    state = SessionState.opened("ann", 5, {key: "zed", "a": "b"}, TOPOLOGY)
+    assert (state.user, state.configuration) == ("ann", {"a": "b"})
 
 
 @pytest.mark.parametrize("key", ["hive.server2.proxy.user", "hiveconf:hive.server2.proxy.user"])
@@ -129,6 +128,9 @@ def test_nobody_becomes_another(key: str) -> None:
     with pytest.raises(NotYourself):
         opened().check(SetVariable(key, "zed"), "SET ..")
     opened().check(SetVariable(key, "ann"), "SET ..")
+    with pytest.raises(NotYourself):
+        opened().check_overlay({key: "zed"})
+    opened().check_overlay({key: "ann", "a": "b"})
 
 
 PASSING_BY = "spark.sql.hive.manageFilesourcePartitions"

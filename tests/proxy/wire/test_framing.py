@@ -22,8 +22,9 @@ from proxy.wire.framing import (
     SaslInbound,
     Send,
     Token,
+    Word,
     client_negotiation,
-    negotiation_reply,
+    server_word,
 )
 
 
@@ -167,9 +168,10 @@ def test_our_own_hello_is_understood() -> None:
 
 
 def test_the_servers_answer() -> None:
-    assert negotiation_reply(step(COMPLETE, b"")) == (True, "", 5)
-    assert negotiation_reply(step(4, b"no")) == (False, "no", 7)
+    assert server_word(step(COMPLETE, b"")) == Word(True, True, b"", 5)
+    assert server_word(step(OK, b"x") + b"more") == Word(True, False, b"x", 6)
+    assert server_word(step(4, b"no")) == Word(False, False, b"no", 7)
     for end in range(7):
-        assert negotiation_reply(step(4, b"no")[:end]) is None
+        assert server_word(step(4, b"no")[:end]) is None
     with pytest.raises(WireError):
-        negotiation_reply(b"\5\xff\xff\xff\xff")
+        server_word(b"\5\xff\xff\xff\xff")

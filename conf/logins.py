@@ -1,0 +1,112 @@
+"""How the proxy says who it is to a cluster's Thrift Servers, and how those prove who they are."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from conf.names import ClusterName
+
+PROOF, USER, PASSWORD_FILE = "Authentication", "User", "PasswordFile"
+PRINCIPAL, KEYTAB, TLS, CA = "Principal", "Keytab", "Tls", "CaFile"
+KEYS = (PROOF, USER, PASSWORD_FILE, PRINCIPAL, KEYTAB, TLS, CA)
+
+
+class Proof(Enum):
+    """NONE: connections are the end user's own, unproved. Else they are ours, and each session
+    names its end user as hive.server2.proxy.user."""
+
+    NONE = "NONE"
+    PLAIN = "PLAIN"
+    KERBEROS = "KERBEROS"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """`user` is our name or principal there, `secret` the file of its password or keys, `server`
+    the principal of the Thrift Servers. `ca` None: the system's authorities."""
+
+    proof: Proof = Proof.NONE
+    user: str = ""
+    secret: Path | None = None
+    server: str = ""
+    tls: bool = False
+    ca: Path | None = None
+
+    @property
+    def is_service(self) -> bool:
+        return self.proof is not Proof.NONE
+
+
+def parse_logins(text: str) -> dict[ClusterName, Login]:
+    """Those of hive.cluster.properties, which is known to be well-formed, where something is
+    said of it. Raises ValueError."""
+    named = {ClusterName(name): _named(f"cluster {name}", keys) for name, keys in _told(text)}
+    return {name: login for name, login in named.items() if login != Login()}
+
+
+def parse_login(text: str) -> Login:
+    """proxy.login. Raises ValueError."""
+    told = dict(_told(text))
+    unknown = [key for key in told if key not in KEYS]
+    if unknown:
+        raise ValueError(f"unknown key {unknown[0]!r}")
+    return _login({key: str(value) for key, value in told.items()})
+
+
+def _told(text: str) -> list[tuple[str, Mapping[str, str]]]:
+    try:
+        told = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from error
+    if not isinstance(told, dict):
+        raise ValueError("not a JSON object")
+    return list(told.items())
+
+
+def _named(whose: str, keys: Mapping[str, str]) -> Login:
+    try:
+        return _login(keys)
+    except ValueError as error:
+        raise ValueError(f"{whose}: {error}") from error
+
+
+def _login(keys: Mapping[str, str]) -> Login:
+    proof = keys.get(PROOF, "NONE").strip().upper()
+    if proof not in Proof.__members__:
+        raise ValueError(f"{PROOF}: {proof!r} is not one of {', '.join(Proof.__members__)}")
+    needed = {"NONE": (), "PLAIN": (USER, PASSWORD_FILE), "KERBEROS": (USER, KEYTAB, PRINCIPAL)}
+    belonging = (*needed[proof], PROOF, TLS, CA)
+    for key in needed[proof]:
+        if not keys.get(key, "").strip():
+            raise ValueError(f"{key} is missing; {PROOF} {proof} needs it")
+    for key in KEYS:
+        if key in keys and key not in belonging:
+            raise ValueError(f"{key} does not go with {PROOF} {proof}")
+    return Login(
+        Proof[proof],
+        keys.get(USER, "").strip(),
+        _file(keys, PASSWORD_FILE) or _file(keys, KEYTAB),
+        keys.get(PRINCIPAL, "").strip(),
+        _tls(keys),
+        _file(keys, CA),
+    )
+
+
+def _tls(keys: Mapping[str, str]) -> bool:
+    text = keys.get(TLS, "false").strip().lower()
+    if text not in ("true", "false"):
+        raise ValueError(f"{TLS} is neither true nor false")
+    if text == "false" and CA in keys:
+        raise ValueError(f"{CA} goes with {TLS} true")
+    return text == "true"
+
+
+def _file(keys: Mapping[str, str], key: str) -> Path | None:
+    if key not in keys:
+        return None
+    path = Path(keys[key].strip())
+    if not path.is_file():
+        raise ValueError(f"{key}: no such file: {path}")
+    return path

@@ -1,0 +1,50 @@
+"""Whom a session is for: its client, or somebody that the client asks to act as.
+
+Said in OpenSession's configuration, or by HTTP's doAs. Clusters never hear what the client said
+of it: they are told whom we found.
+"""
+
+from collections.abc import Mapping
+
+from proxy.errors import NotYourself
+from proxy.identity.errors import Wrong
+from proxy.identity.names import said_name, short_name
+
+PROXY_USER = "hive.server2.proxy.user"
+_PREFIXES = ("set:hiveconf:", "set:hivevar:", "set:", "hiveconf:")
+
+
+def setting(key: str) -> str:
+    """A setting's name, whatever a client puts before it."""
+    name = key.strip()
+    for prefix in _PREFIXES:
+        name = name.removeprefix(prefix)
+    return name.strip().lower()
+
+
+def without(configuration: Mapping[str, str]) -> dict[str, str]:
+    """What clusters may be told of a client's configuration."""
+    return {key: value for key, value in configuration.items() if setting(key) != PROXY_USER}
+
+
+def wanted(user: str, configuration: Mapping[str, str], do_as: str | None) -> str:
+    """Who `user` wants to be, whether that is allowed or not. Raises NotYourself when that is
+    nobody, or more than one."""
+    asked = {value for key, value in configuration.items() if setting(key) == PROXY_USER}
+    asked |= {do_as} if do_as is not None else set()
+    asked -= {user}
+    if not asked:
+        return user
+    try:
+        names = {short_name(said_name(each)) for each in asked}
+    except Wrong as error:
+        raise NotYourself(f"{user} may not act as that: {error}.") from None
+    if len(names) > 1:
+        raise NotYourself(f"{user} may not act as several at once.")
+    return names.pop()
+
+
+def stay_yourself(key: str, value: str, user: str) -> None:
+    """Of a running session's setting. Raises NotYourself."""
+    if setting(key) == PROXY_USER and value.strip() != user:
+        raise NotYourself(f"{user} may not act as {value!r}.")
