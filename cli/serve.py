@@ -6,16 +6,19 @@ import logging
 import signal
 import sys
 from contextlib import closing, suppress
+from pathlib import Path
 
 import uvloop
 
 from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
 from cli.target import add_target_arguments, load_settings
+from conf.load import load
 from conf.settings import Settings
 from metastore.net.follow import follow
 from metastore.net.loader import Loader
 from metastore.snapshot import Snapshot
+from proxy.net.admin import Admin
 from proxy.net.doors import Listening
 from proxy.net.limits import DEFAULT
 from proxy.net.server import serve
@@ -31,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     if not settings.topology.in_use and not settings.upstream:
         raise NoClusters("the settings name no cluster to run statements in.")
     try:
-        uvloop.run(_serve(settings, Copier(args.target)))
+        uvloop.run(_serve(settings, args.target))
     except BaseExceptionGroup as group:
         if not any(isinstance(error, OSError) for error in group.exceptions):
             raise
@@ -39,24 +42,55 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _serve(settings: Settings, copier: Copier) -> None:
-    """Until TERM or Ctrl-C."""
+async def _serve(settings: Settings, path: Path) -> None:
+    """Until Ctrl-C, or TERM and what runs has ended; HUP reads the settings anew."""
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
     with closing(Loader(settings, snapshot)) as loader:
+        signals = _Signals()
         limits = DEFAULT.of(settings.operating)
-        serving = asyncio.ensure_future(
-            serve(settings, snapshot, loader, _announce, limits, copier=copier)
+        signals.serving = asyncio.ensure_future(
+            serve(
+                settings,
+                snapshot,
+                loader,
+                _announce,
+                limits,
+                copier=Copier(path),
+                managed=signals.manage,
+                read=lambda: load(path),
+            )
         )
         following = asyncio.ensure_future(follow(settings, snapshot))
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, serving.cancel)
         try:
             with suppress(asyncio.CancelledError):
-                await serving
+                await signals.serving
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
+
+
+class _Signals:
+    """HUP reloads, the first TERM lets what runs come to its end, another one and INT do not."""
+
+    serving: "asyncio.Future[None]"
+
+    def __init__(self) -> None:
+        self._finishing: asyncio.Future[None] | None = None
+        self._stop_on(signal.SIGTERM, signal.SIGINT)
+
+    def manage(self, admin: Admin) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, admin.reload_or_say)
+        loop.add_signal_handler(signal.SIGTERM, self._finish, admin)
+
+    def _finish(self, admin: Admin) -> None:
+        self._stop_on(signal.SIGTERM)
+        self._finishing = asyncio.ensure_future(admin.finish())
+        self._finishing.add_done_callback(lambda _: self.serving.cancel())
+
+    def _stop_on(self, *numbers: int) -> None:
+        for number in numbers:
+            asyncio.get_running_loop().add_signal_handler(number, lambda: self.serving.cancel())
 
 
 def _announce(listening: Listening) -> None:

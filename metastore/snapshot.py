@@ -129,6 +129,15 @@ class Snapshot:
             raise NotLoaded(ref)
         return entry.record
 
+    def counts(self) -> dict[str, int]:
+        """How much is kept: tables, databases, and the tables' weight (1: 1,000 partitions)."""
+        return {
+            "tables": len(self._tables),
+            "databases": len(self._databases),
+            "weight": int(self._tables.currsize),
+            "limit": self._limit,
+        }
+
     # filling
 
     def begin(self, key: TableRef | str) -> Ticket:

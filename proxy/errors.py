@@ -107,6 +107,14 @@ class Stopping(CausewayError):
     hint = "Connect again: another one may serve you."
 
 
+class NoSuchThing(CausewayError):
+    """An operator named what is not there."""
+
+    code = "CW216"
+    sqlstate = "42704"
+    hint = "`causeway admin clusters`, `sessions` and `statements` list what is."
+
+
 class TooLarge(CausewayError):
     """A request longer than the proxy takes."""
 

@@ -81,6 +81,19 @@ class Hub:
             limits.statements_per_user, limits.statements_per_address
         )
 
+    def reconfigure(self, settings: Settings, limits: Limits) -> None:
+        """Other settings hold from now on, for the sessions that are there too."""
+        self.decider.settings = settings
+        self.topology = settings.topology
+        self.bound(limits)
+        self.lines.fleet.keep(each for cluster in self.clusters() for each in cluster.hs2)
+        for session in self.sessions.items():
+            session.state.reconfigured(settings.topology)
+
+    async def cancel(self, operation: Operation) -> None:
+        """Ends what runs, as its client could."""
+        await end(operation)
+
     @property
     def running(self) -> int:
         """Statements that have not ended everywhere."""

@@ -3,9 +3,14 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
+from conf.operating import Operating
 from conf.settings import Settings
+from proxy.net.admin import Admin
+from proxy.net.adminserver import AdminServer
+from proxy.net.audit import Audit
 from proxy.net.authenticators import made
 from proxy.net.client import ClientConnection
 from proxy.net.doors import Doors, Listening, Porter
@@ -14,9 +19,11 @@ from proxy.net.health import watch
 from proxy.net.hub import Hub
 from proxy.net.identity import Authenticator, identified
 from proxy.net.limits import DEFAULT, Limits
+from proxy.net.observer import Observer
 from proxy.net.service import Service
 from proxy.net.statement import Copier
 from proxy.net.turnstile import Turnstile
+from proxy.session.metrics import Metrics
 from proxy.wire.cookies import KEY_BYTES
 
 _log = logging.getLogger(__name__)
@@ -32,16 +39,19 @@ async def serve(
     copier: Copier | None = None,
     authenticator: Authenticator | None = None,
     cookie_key: bytes | None = None,
+    managed: Callable[[Admin], None] | None = None,
+    read: Callable[[], Settings] | None = None,
 ) -> None:
     """Serves until cancelled. `ready` is told the addresses once connections are taken;
-    `cookie_key` is what several servers have in common that are one to their clients.
+    `cookie_key` is what several servers have in common that are one to their clients. Before
+    that `managed` is given what operators may do; `read` reads the settings for a reload.
 
     Raises OSError when an address cannot be had, BadCertificate, and BadSetting.
     """
     who = authenticator or made(settings.identity)
-    async with asyncio.TaskGroup() as group:
+    async with _audited(settings.operating) as audit, asyncio.TaskGroup() as group:
         decider = Decider(settings, snapshot, loader)
-        hub = Hub(decider, limits, group, copier)
+        hub = Hub(decider, limits, group, copier, Observer(Metrics(), audit))
         turnstile = Turnstile(limits, hub.observer.metrics)
 
         def connected(client: ClientConnection) -> None:
@@ -54,7 +64,12 @@ async def serve(
         if limits.health_interval:
             interval = lambda: hub.limits.health_interval  # noqa: E731
             group.create_task(watch(hub.lines, hub.clusters, interval))
+        admin = Admin(hub, turnstile, doors, read)
+        desk = AdminServer(admin.ask)
         try:
+            await desk.listen(settings.operating)
+            if managed is not None:
+                managed(admin)
             if ready is not None:
                 ready(doors.listening)
             while True:
@@ -62,9 +77,23 @@ async def serve(
                 hub.lines.sweep()
                 doors.refresh()
         finally:
+            desk.close()
             doors.close()
             hub.lines.close()
             await decider.close()
+
+
+@asynccontextmanager
+async def _audited(operating: Operating) -> AsyncIterator[Audit | None]:
+    """The audit log, which has all that was before when this ends."""
+    if operating.audit_file is None:
+        yield None
+        return
+    audit = Audit(operating.audit_file, operating.audit_size)
+    try:
+        yield audit
+    finally:
+        await asyncio.to_thread(audit.close)
 
 
 async def _now_and_then(act: Callable[[], None], interval: Callable[[], float]) -> None:

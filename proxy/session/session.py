@@ -1,11 +1,11 @@
 """A user's session: pin, namespace, journal. Changed by what succeeded, never by what was asked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName
 from conf.tables import ViewText
-from conf.topology import Topology
+from conf.topology import Cluster, Endpoint, Topology
 from dialect.statement import (
     AddResource,
     CacheTable,
@@ -71,6 +71,22 @@ class SessionState:
             database=configuration.get(USE_DATABASE, DEFAULT_DATABASE).lower(),
             variables=_variables(configuration),
         )
+
+    def reconfigured(self, topology: Topology) -> None:
+        """The operator changed the clusters; what the session chose of them stays chosen."""
+        if self.topology == self.configured:
+            self.topology = topology
+        else:
+            clusters = {
+                name: replace(each, hs2=_still(self.topology.clusters.get(name), each))
+                for name, each in topology.clusters.items()
+                if name in self.topology.clusters or name == topology.default
+            }
+            default = self.topology.default if self.topology.default in clusters else None
+            self.topology = replace(
+                self.topology, clusters=clusters, default=default or topology.default
+            )
+        self.configured = topology
 
     def check_overlay(self, overlay: Mapping[str, str]) -> None:
         """Before a statement runs that has settings of its own. Raises NotYourself,
@@ -143,6 +159,12 @@ def _ask_for_partitions(key: str, value: str) -> None:
     """Else Spark lists the folder of the table, where a partition may be missing or elsewhere."""
     if setting(key) == MANAGED_PARTITIONS.lower() and value.strip().lower() != "true":
         raise PartitionsPassedBy(f"{MANAGED_PARTITIONS} may not be {value!r} with clusters in use.")
+
+
+def _still(chosen: Cluster | None, there: Cluster) -> tuple[Endpoint, ...]:
+    """The endpoints that were chosen, as far as they are there; else all."""
+    kept = tuple(each for each in there.hs2 if chosen is None or each in chosen.hs2)
+    return kept or there.hs2
 
 
 def _variables(configuration: Mapping[str, str]) -> dict[str, str]:

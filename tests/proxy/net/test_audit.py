@@ -1,0 +1,170 @@
+"""One line a statement, whatever happens to the file; nobody waits for it."""
+
+import json
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conf.operating import Operating
+from proxy.net import audit as module
+from proxy.net.audit import Audit
+from proxy.session.record import Record
+from tests.proxy.net.fakes import until
+from tests.proxy.net.running import Site, play
+
+
+def record(text: str) -> Record:
+    made = Record(user="ann")
+    made.of(text)
+    return made
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines() if line]
+
+
+def test_a_file_that_was_moved_or_removed_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    audit = Audit(path)
+    audit.put(record("1"))
+    wait(audit)
+    path.rename(tmp_path / "old")
+    audit.put(record("2"))
+    wait(audit)
+    path.unlink()
+    audit.put(record("3"))
+    audit.close()
+    assert [each["text"] for each in lines(tmp_path / "old")] == ["1"]
+    assert [each["text"] for each in lines(path)] == ["3"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def wait(audit: Audit) -> None:
+    while audit._taken < audit._put:
+        pass
+
+
+def test_a_long_file_is_set_aside(tmp_path: Path) -> None:
+    audit = Audit(tmp_path / "audit.log", size=500)
+    for number in range(10):
+        audit.put(record(str(number)))
+        wait(audit)
+    audit.close()
+    files = list(tmp_path.iterdir())
+    assert len(files) > 2
+    told = sorted(each["text"] for file in files for each in lines(file))
+    assert told == [str(number) for number in range(10)]
+
+
+def test_a_full_disk_costs_lines_and_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    full, write = threading.Event(), os.write
+
+    def writing(file: int, data: bytes) -> int:
+        if full.is_set():
+            raise OSError(28, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr(module.os, "write", writing)
+    audit = Audit(tmp_path / "audit.log")
+    full.set()
+    for number in range(5):
+        audit.put(record(str(number)))
+        wait(audit)
+    assert audit.dropped == 5
+    full.clear()
+    audit.put(record("5"))
+    audit.close()
+    assert [each["text"] for each in lines(tmp_path / "audit.log")] == ["5"]
+    said = [each.message for each in caplog.records if each.levelno == logging.WARNING]
+    assert len(said) == 2
+    assert "No space left" in said[0]
+    assert "5 statements are missing" in said[1]
+
+
+def test_half_a_line_spoils_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, half = os.write, iter([20])
+
+    def writing(file: int, data: bytes) -> int:
+        return write(file, data[: next(half, len(data))])
+
+    monkeypatch.setattr(module.os, "write", writing)
+    audit = Audit(tmp_path / "audit.log")
+    for text in ("1", "2"):
+        audit.put(record(text))
+        wait(audit)
+    audit.close()
+    first, second = (tmp_path / "audit.log").read_text().splitlines()
+    assert len(first) == 20
+    assert json.loads(second)["text"] == "2"
+    assert audit.dropped == 1
+
+
+def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    monkeypatch.setattr(Audit, "_write", lambda self, lines: go.wait(10))
+    monkeypatch.setattr(module, "MAX_WAITING", 10)
+    audit = Audit(tmp_path / "audit.log")
+    for number in range(100):
+        audit.put(record(str(number)))
+    assert audit.dropped >= 89
+    go.set()
+    audit.close()
+
+
+def test_a_file_that_cannot_be_made_stops_nobody(tmp_path: Path) -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        for _ in range(3):
+            assert await client.rows("SELECT 1") == 1
+
+    play(scenario, operating=Operating(audit_file=tmp_path / "nowhere" / "audit.log"))
+
+
+def test_a_line_a_statement(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+
+    async def scenario(site: Site) -> None:
+        site.one.fails["SELECT bad FROM e"] = "no such column"
+        site.one.counts["SELECT * FROM e"] = 7
+        client = await site.client()
+        operation = await client.operation("SELECT * FROM e")
+        await client.on("FetchResults", operation)
+        await client.on("CloseOperation", operation)
+        await client.execute("SELECT bad FROM e")
+        await client.execute("SELECT * FROM e JOIN w")
+        await client.operation("INSERT INTO w SELECT 1")
+        await client.operation("SET my.secret.key=hunter2")
+        await client.operation("SHOW CLUSTERS")
+        await until(lambda: path.exists() and len(lines(path)) == 3)
+
+    play(scenario, operating=Operating(audit_file=path))
+    told = {each["text"]: each for each in lines(path)}
+    assert list(told) == [
+        "SELECT * FROM e",
+        "SELECT bad FROM e",
+        "SELECT * FROM e JOIN w",
+        "INSERT INTO w SELECT 1",
+        "SET my.secret.key=***",
+        "SHOW CLUSTERS",
+    ]
+    read = told["SELECT * FROM e"]
+    assert read["user"] == "ann"
+    assert read["address"] == "127.0.0.1"
+    assert (read["reads"], read["writes"]) == (["default.e"], [])
+    assert (read["rule"], read["cluster"], read["state"]) == ("DC-R7", "east", "FINISHED")
+    assert read["rows"] == 7
+    assert read["bytes"] > 7000
+    assert set(read["phases"]) == {"analyse", "decide", "connect", "execute"}
+    assert 0 < read["seconds"] < 20
+    assert told["SELECT bad FROM e"]["state"] == "ERROR"
+    assert "no such column" in told["SELECT bad FROM e"]["error"]
+    assert told["SELECT * FROM e JOIN w"]["code"] == "CW104"
+    assert told["INSERT INTO w SELECT 1"]["writes"] == ["default.w"]
+    assert len({each["session"] for each in told.values()}) == 1
+    assert len({each["statement"] for each in told.values()}) == 6
