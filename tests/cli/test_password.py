@@ -1,0 +1,41 @@
+"""`causeway password`: what it prints lets that password in."""
+
+import io
+
+import pytest
+
+from cli.main import main
+from proxy.identity.passwords import read
+
+
+def test_a_line_for_the_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("s3cret\n"))
+    assert main(["password", "ann"]) == 0
+    told = capsys.readouterr()
+    assert "s3cret" not in told.out + told.err
+    assert read(told.out)["ann"].matches("s3cret")
+
+
+def test_an_empty_one_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["password", "ann"]) == 1
+    assert "the password is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("again", "status"), [("s3cret", 0), ("other", 1)])
+def test_on_a_terminal_it_asks_twice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], again: str, status: int
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    said = iter(("s3cret", again))
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("getpass.getpass", lambda prompt: next(said))
+    assert main(["password", "ann"]) == status
+    assert "s3cret" not in capsys.readouterr().out
