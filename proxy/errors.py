@@ -153,3 +153,11 @@ class Denied(CausewayError):
 
     def __init__(self, text: str = "Not let in.") -> None:
         super().__init__(text)
+
+
+class WorkerLost(CausewayError):
+    """The process of Causeway that kept a session ended while a request was there."""
+
+    code = "CW220"
+    sqlstate = "08006"
+    hint = "Open another session; look before repeating a write."

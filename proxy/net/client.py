@@ -12,6 +12,7 @@ from proxy.wire.framing import (
     Frame,
     FramingEvent,
     Inbound,
+    Introduced,
     Oversized,
     Question,
     SaslInbound,
@@ -82,6 +83,8 @@ class ClientConnection(asyncio.Protocol):
                 case Credentials() | Token():
                     self._question = event
                     self._arrived.set()
+                case Introduced(user, address):
+                    self.user, self.peer = user or None, address
                 case Frame() | Oversized():
                     self._messages.append(event)
                     self._arrived.set()

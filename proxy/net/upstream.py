@@ -10,6 +10,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeVar, cast
 
 from conf.names import ClusterName
@@ -130,6 +131,15 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         except BaseException:
             connection.abort()
             raise
+        return connection
+
+    @classmethod
+    async def to_peer(cls, name: ClusterName, path: Path) -> "UpstreamConnection":
+        """A connection to another worker of ours; there is nothing to negotiate. Raises OSError."""
+        connection = cls(name, lambda: None)
+        connection._needed = _LENGTH
+        loop = asyncio.get_running_loop()
+        await loop.create_unix_connection(lambda: connection, str(path))
         return connection
 
     async def _negotiate(self, conversation: Conversation) -> None:

@@ -4,6 +4,7 @@ The Thrift Server binds a handle to nobody: whoever knows it may use it. Here an
 handle is as unknown as one never given out.
 """
 
+import secrets
 import uuid
 from collections import Counter
 from dataclasses import dataclass
@@ -17,9 +18,16 @@ from proxy.wire.types import OperationType
 T = TypeVar("T")
 
 
-def new_handle() -> Handle:
-    """A handle that nobody can guess."""
-    return Handle(uuid.uuid4().bytes, uuid.uuid4().bytes)
+def new_handle(worker: int = 0) -> Handle:
+    """A handle that nobody can guess, and of which `worker_of` tells who keeps what it stands for.
+
+    `worker` is below 256.
+    """
+    return Handle(bytes((worker,)) + secrets.token_bytes(15), secrets.token_bytes(16))
+
+
+def worker_of(handle: Handle) -> int:
+    return handle.guid[0] if handle.guid else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,9 @@
 """How many of something a user, an address, and a user at an address may have at once."""
 
-from collections import Counter
-from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from proxy.errors import TooMany
-
-_K = TypeVar("_K", bound=Hashable)
+from proxy.session.tally import OwnTally, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,37 +18,36 @@ class Bounds:
 class Quota:
     """Counts `what`. What was taken is given back with the same names."""
 
-    def __init__(self, what: str, bounds: Bounds) -> None:
+    def __init__(self, what: str, bounds: Bounds, tally: Tally | None = None) -> None:
         self.bounds = bounds
         self._what = what
-        self._users: Counter[str] = Counter()
-        self._addresses: Counter[str] = Counter()
-        self._both: Counter[tuple[str, str]] = Counter()
+        self._tally = OwnTally() if tally is None else tally
+        self._taken = 0
 
     def take(self, user: str, address: str) -> None:
         """Raises TooMany, with nothing taken."""
-        bounds = self.bounds
-        for count, bound, who in (
-            (self._users[user], bounds.user, f"The user {user}"),
-            (self._addresses[address], bounds.address, f"The address {address}"),
-            (self._both[user, address], bounds.both, f"The user {user} at {address}"),
+        bounds, keys = self.bounds, self._keys(user, address)
+        for key, bound, who in (
+            (keys[0], bounds.user, f"The user {user}"),
+            (keys[1], bounds.address, f"The address {address}"),
+            (keys[2], bounds.both, f"The user {user} at {address}"),
         ):
-            if bound and count >= bound:
+            if bound and self._tally.count(key) >= bound:
                 raise TooMany(f"{who} has {bound} {self._what}, which is the limit.")
-        self._users[user] += 1
-        self._addresses[address] += 1
-        self._both[user, address] += 1
+        self._add(keys, 1)
 
     def give_back(self, user: str, address: str) -> None:
-        _less(self._users, user)
-        _less(self._addresses, address)
-        _less(self._both, (user, address))
+        self._add(self._keys(user, address), -1)
 
     def __len__(self) -> int:
-        return self._users.total()
+        """How many this process has."""
+        return self._taken
 
+    def _add(self, keys: tuple[str, str, str], by: int) -> None:
+        self._taken += by
+        for key in keys:
+            self._tally.add(key, by)
 
-def _less(counts: Counter[_K], key: _K) -> None:
-    counts[key] -= 1
-    if not counts[key]:
-        del counts[key]
+    def _keys(self, user: str, address: str) -> tuple[str, str, str]:
+        what = self._what
+        return f"{what}\0u{user}", f"{what}\0a{address}", f"{what}\0b{user}\0{address}"

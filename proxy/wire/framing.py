@@ -61,7 +61,17 @@ class Oversized:
 
 
 Question = Credentials | Token
-FramingEvent = Send | Question | Frame | Oversized
+
+
+@dataclass(frozen=True, slots=True)
+class Introduced:
+    """Whose the messages are from here on, and from which address, by another worker's word."""
+
+    user: str
+    address: str
+
+
+FramingEvent = Send | Question | Frame | Oversized | Introduced
 
 
 class Inbound(Protocol):

@@ -1,0 +1,66 @@
+"""Counts by name, of one process or of several that are one to their clients."""
+
+from collections import Counter
+from hashlib import blake2b
+from typing import Protocol
+
+_SLOTS = 1 << 16
+_BYTES = 4
+
+
+class Tally(Protocol):
+    def count(self, key: str) -> int:
+        """How many there are."""
+        ...
+
+    def add(self, key: str, by: int) -> None: ...
+
+
+class OwnTally:
+    """One process's."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def count(self, key: str) -> int:
+        return self._counts[key]
+
+    def add(self, key: str, by: int) -> None:
+        self._counts[key] += by
+        if not self._counts[key]:
+            del self._counts[key]
+
+
+class SharedTally:
+    """Each of several processes writes its own part of the memory and reads all of it.
+
+    A key has two of a part's 65,536 counters, and its count is the lower one: one that it shares
+    with another key can only be higher. Nothing is locked: two that take the last place at the
+    same moment may both have it.
+    """
+
+    def __init__(self, memory: memoryview, number: int, processes: int) -> None:
+        """`memory` has `shared_size(processes)` bytes, whose part of `number` is made empty."""
+        counters = memory.cast("I")
+        self._parts = [counters[each * _SLOTS : (each + 1) * _SLOTS] for each in range(processes)]
+        self._own = self._parts[number]
+        self._own[:] = memoryview(bytes(_SLOTS * _BYTES)).cast("I")
+
+    def count(self, key: str) -> int:
+        one, other = _slots(key)
+        return min(sum(part[one] for part in self._parts), sum(part[other] for part in self._parts))
+
+    def add(self, key: str, by: int) -> None:
+        for slot in _slots(key):
+            self._own[slot] += by
+
+
+def shared_size(processes: int) -> int:
+    """Bytes of memory."""
+    return processes * _SLOTS * _BYTES
+
+
+def _slots(key: str) -> tuple[int, int]:
+    digest = int.from_bytes(blake2b(key.encode(errors="replace"), digest_size=4).digest(), "big")
+    one, other = divmod(digest, _SLOTS)
+    return one, other if other != one else (one + 1) % _SLOTS
