@@ -63,8 +63,9 @@ class Lines:
         return {PROXY_USER: user} if self.entries.of(cluster.name).login.is_service else {}
 
     def load(self, endpoint: Endpoint) -> int:
-        """Connections that it has from us."""
-        return self._counts[endpoint]
+        """Connections that it has from us and that are in use."""
+        idle = sum(len(each) for (where, _), each in self._idle.items() if where == endpoint)
+        return self._counts[endpoint] - idle
 
     async def connect(
         self, cluster: Cluster, user: str, but: Collection[Endpoint] = ()

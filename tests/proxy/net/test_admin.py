@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,13 +12,19 @@ from proxy.errors import NoSuchThing
 from proxy.net.limits import Limits
 from proxy.session.metrics import text
 from proxy.wire.framing import client_negotiation
-from tests.proxy.net.fakes import Client, error_of, until
+from tests.proxy.net.fakes import Client, FakeCluster, error_of, until
 from tests.proxy.net.running import Site, play, topology
 
 
 async def refusal(client: Client, sql: str = "SELECT 1") -> str:
     failure = error_of(await client.execute(sql))
     return failure.message if failure is not None else ""
+
+
+def endpoint(site: Site, fake: FakeCluster) -> dict[str, Any]:
+    (east, _) = site.admin.clusters()
+    (told,) = (each for each in east["endpoints"] if each["endpoint"] == str(fake.endpoint))
+    return dict(told)
 
 
 def test_new_sessions_go_where_the_load_is_least() -> None:
@@ -71,16 +78,15 @@ def test_an_endpoint_that_dies_is_left_and_found_again() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
         await client.operation("SET a=1")
-        dead, other = site.one, site.two
-        assert dead.statements == ["SET a=1"]
+        dead, other = sorted((site.one, site.two), key=lambda each: not each.statements)
         await dead.stop()
         assert await client.rows("SELECT 1") == 1
         assert other.statements == ["SET a=1", "SELECT 1"]
-        (east, _) = site.admin.clusters()
-        assert [each["sessions"] for each in east["endpoints"]] == [0, 1]
-        await until(lambda: site.admin.clusters()[0]["endpoints"][0]["up"] is False)
+        assert endpoint(site, other)["sessions"] == 1
+        assert endpoint(site, dead)["sessions"] == 0
+        await until(lambda: endpoint(site, dead)["up"] is False)
         await dead.start()
-        await until(lambda: site.admin.clusters()[0]["endpoints"][0]["up"] is True)
+        await until(lambda: endpoint(site, dead)["up"] is True)
 
     play(scenario, Limits(health_interval=0.02))
 
@@ -89,10 +95,11 @@ def test_a_session_whose_endpoint_hangs_goes_on_elsewhere() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
         await client.on("CloseOperation", await client.operation("SET a=1"))
-        site.one.silent = True
-        await until(lambda: site.admin.clusters()[0]["endpoints"][0]["up"] is False)
+        hanging, other = sorted((site.one, site.two), key=lambda each: not each.statements)
+        hanging.silent = True
+        await until(lambda: endpoint(site, hanging)["up"] is False)
         assert await client.rows("SELECT 1") == 1
-        assert site.two.statements == ["SET a=1", "SELECT 1"]
+        assert other.statements == ["SET a=1", "SELECT 1"]
 
     play(scenario, Limits(health_interval=0.02, connect=0.1))
 
