@@ -22,8 +22,7 @@ from cli.progress import Bar
 from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef
 from conf.settings import Settings
-from metastore.hms.barrier import ViewBarrier
-from metastore.hms.client import HmsClient
+from metastore.hms.told import told_client
 from metastore.net.leftovers import LeftoverLog
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import Effort
@@ -78,11 +77,8 @@ def run(args: argparse.Namespace) -> int:
         print("causeway copy: name one table", file=sys.stderr)
         return 2
     ref = TableRef.parse(names[0]) if names else None
-    with (
-        HmsClient(settings.metastores, _METASTORE_TIMEOUT) as client,
-        ViewBarrier.of(settings) as barrier,
-    ):
-        objects = Objects(client, settings.topology.default, barrier)
+    with told_client(settings, _METASTORE_TIMEOUT) as client:
+        objects = Objects(client, settings.topology.default)
         command = _Command(args, settings, objects)
         if action == "sweep":
             return command.sweep(ref)

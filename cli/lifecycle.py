@@ -7,7 +7,8 @@
 one store. With --once it ends when nothing is left to do. --at sets the clock, which then runs
 on from there (with --once it stands still): the past, lived through again. `plan` prints what
 a round would do and does nothing, `plan --evictions` what retention would drop. Events go to
-standard error as JSON, an object a line.
+standard error as JSON, an object a line. --conf names settings whose views hear of every change
+before it is reported: `snapshot.writers = views` there needs it.
 """
 
 import argparse
@@ -30,7 +31,10 @@ from cli.lifecycle_options import (
     open_store,
     time_option,
 )
+from conf.load import load
 from conf.names import ClusterName
+from metastore.hms.barrier import ViewBarrier
+from metastore.hms.told import Tell
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import Effort
 from pipeline.entities.calendar import format_time
@@ -67,6 +71,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--spark-conf", action="append", default=[], metavar="KEY=VALUE")
     add("--spark-submit", default=find_spark_submit(), help="of Spark processes (%(default)s)")
     add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="per endpoint, * the rest")
+    add(
+        "--conf",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="settings of clusters whose views are to hear of changes (CAUSEWAY_CONF)",
+    )
     add("--default-cluster", metavar="NAME", help="hive.default.cluster.name of shared metastores")
     add("--checksum", action=argparse.BooleanOptionalAction, default=True, help="read back")
     add("--bandwidth", type=parse_bytes, default=0, metavar="BYTES", help="a second, e.g. 100m")
@@ -92,16 +103,28 @@ def _serve(args: argparse.Namespace) -> int:
     stop = threading.Event()
     for each in _STOP:
         signal.signal(each, lambda *_: stop.set())
-    service = Service(open_store(args), _actions(args), _clock(args), name, limits, _emit)
-    try:
-        if args.once:
-            service.until_idle(stop=stop)
-        else:
-            _emit({"event": "serving", "server": name, "user": args.user})
-            service.serve(stop)
-    finally:
-        service.close(give_up=stop.is_set())
+    with _views(args) as tell:
+        actions = _actions(args, tell)
+        service = Service(open_store(args), actions, _clock(args), name, limits, _emit)
+        try:
+            if args.once:
+                service.until_idle(stop=stop)
+            else:
+                _emit({"event": "serving", "server": name, "user": args.user})
+                service.serve(stop)
+        finally:
+            service.close(give_up=stop.is_set())
     return 0
+
+
+def _views(args: argparse.Namespace) -> ViewBarrier:
+    """The views of all clusters in the settings that were named. Raises CausewayError."""
+    named = os.environ.get("CAUSEWAY_CONF", "").split(os.pathsep)
+    known = [load(path) for path in args.conf or [Path(each) for each in named if each]]
+    if not known:
+        _emit({"event": "untold", "message": "without --conf no view hears of changes"})
+    views = dict.fromkeys(view for each in known for view in each.views.values())
+    return ViewBarrier(views, max((each.metastore_timeout for each in known), default=0.0))
 
 
 def _clock(args: argparse.Namespace) -> Clock:
@@ -110,7 +133,7 @@ def _clock(args: argparse.Namespace) -> Clock:
     return SetClock(args.at) if args.once else RunningClock(args.at)
 
 
-def _actions(args: argparse.Namespace) -> ClusterActions:
+def _actions(args: argparse.Namespace, tell: Tell) -> ClusterActions:
     files = _Files(args)
     return ClusterActions(
         files=files,
@@ -118,6 +141,7 @@ def _actions(args: argparse.Namespace) -> ClusterActions:
         programs=Programs(args.spark_submit, args.pig),
         effort=Effort(checksum=args.checksum, bandwidth=args.bandwidth),
         default=ClusterName(args.default_cluster) if args.default_cluster else None,
+        tell=tell,
     )
 
 

@@ -3,11 +3,12 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from time import monotonic
 
 from cli.target import add_target_arguments, load_settings
-from metastore.hms.client import HmsClient
+from metastore.hms.barrier import ViewBarrier
+from metastore.hms.told import ToldClient
 from metastore.upgrade import Migration
 
 WIDTH = 30
@@ -36,7 +37,8 @@ class CountBar:
         bar = "#" * filled + "-" * (WIDTH - filled)
         print(f"\r\x1b[K[{bar}] {text}", end="", file=sys.stderr, flush=True)
 
-    def clear(self) -> None:
+    def close(self) -> None:
+        """Takes the bar away."""
         if self._terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
@@ -49,17 +51,18 @@ def add_migration_arguments(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def migration(args: argparse.Namespace) -> Iterator[Migration]:
-    """A migration of the metastore that the arguments name, with progress on the terminal."""
+    """A migration of the metastore that the arguments name, with progress on the terminal.
+
+    The views hear of each change: a table's facts came or went.
+    """
     settings = load_settings(args)
     bar = CountBar()
     timeout = max(settings.metastore_timeout, CALL_TIMEOUT)
-    try:
+    with ViewBarrier.of(settings) as tell, closing(bar):
         yield Migration(
-            lambda: HmsClient(settings.metastores, timeout),
+            lambda: ToldClient(settings.metastores, timeout, tell),
             settings.topology,
             bar,
             dry_run=args.dry_run,
             every_partition=args.every_partition,
         )
-    finally:
-        bar.clear()

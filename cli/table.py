@@ -13,9 +13,8 @@ from conf.settings import Settings
 from metastore.assign import Assignment, assign
 from metastore.errors import UnreadableFacts
 from metastore.facts import Facts
-from metastore.hms.barrier import ViewBarrier
-from metastore.hms.client import HmsClient
 from metastore.hms.nouns import Table
+from metastore.hms.told import told_client
 
 SHOWN = 20  # partitions in the text of `show`; --json has all
 
@@ -57,11 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     settings = load_settings(args)
     owner = settings.topology.default or ClusterName("")
-    with (
-        HmsClient(settings.metastores, settings.metastore_timeout) as client,
-        ViewBarrier.of(settings) as barrier,
-    ):
-        facts = Facts(client, owner, barrier)
+    with told_client(settings) as client:
+        facts = Facts(client, owner)
         return {"assign": _assign, "show": _show}[args.action](args, settings, facts)
 
 

@@ -320,6 +320,8 @@ def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
         f"hive.server2.thrift.bind.host = {_quoted(listen.host)}",
         f"hive.server2.thrift.port = {listen.port}",
     ]
+    if spec.views:  # all that runs here changes the metastore through them, or tells them
+        lines.append('snapshot.writers = "views"')
     for cluster in spec.clusters:
         lines += [
             "",

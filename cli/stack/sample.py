@@ -13,7 +13,7 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.assign import Assignment, assign
 from metastore.facts import Facts
-from metastore.hms.client import HmsClient
+from metastore.hms.told import told_client
 
 DATABASE = "sample"
 CUSTOMERS, ORDERS, VISITS = (f"{DATABASE}.{name}" for name in ("customers", "orders", "visits"))
@@ -86,7 +86,7 @@ def _copy_customers(stack: Stack, away: ClusterName) -> None:
     settings = load(stack.layout.settings)
     target = stack.layout.warehouse(away) / "copies" / "customers"
     table = TableRef.parse(CUSTOMERS)
-    with HmsClient(settings.metastores, settings.metastore_timeout) as client:
+    with told_client(settings) as client:
         source = client.get_table(table).location
         shutil.copytree(Path(source.removeprefix("file:")), target, dirs_exist_ok=True)
         wanted = Assignment(table, copies={away: hadoop_uri(target)})

@@ -13,6 +13,7 @@ from cachetools import TTLCache
 from conf.names import TableRef
 from conf.placement import COPY_PREFIX, OPEN_PREFIX
 from metastore.hms.binary import REPLY, Incomplete, read_field_header, read_message_header
+from metastore.hms.told import EVERYTHING
 from metastore.view.methods import Shape
 from metastore.view.objects import scan
 
@@ -37,9 +38,11 @@ class TableCache:
             self._replies[table] = reply
 
     def forget(self, tables: tuple[TableRef, ...]) -> None:
-        """`db.*` stands for all tables of a database."""
+        """`db.*` stands for all tables of a database, `*.*` for all there are."""
         self.changes += 1
         for table in tables:
+            if table == EVERYTHING:
+                self._replies.clear()
             if table.name == "*":
                 self._forget_database(table.db)
             self._replies.pop(table, None)

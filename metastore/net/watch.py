@@ -14,6 +14,7 @@ from conf.settings import Settings, Writers
 from conf.topology import Endpoint
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.hms.client import Changes
+from metastore.hms.told import EVERYTHING
 from metastore.net.client import ClientPool
 from metastore.net.flights import Flights
 
@@ -84,6 +85,8 @@ class Watch:
         return changes
 
     def _doubt(self, tables: tuple[TableRef, ...] | None) -> None:
+        if tables is not None and EVERYTHING in tables:
+            tables = None
         if tables is None:
             self._sure.clear()
         for table in tables or ():

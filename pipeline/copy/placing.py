@@ -19,7 +19,7 @@ from conf.placement import (
     replace_placement,
 )
 from metastore.errors import UnreadableFacts
-from metastore.facts import Barrier, Facts, new_id, nobody_else
+from metastore.facts import Facts, new_id
 from metastore.hms.client import HmsClient, batches
 from metastore.hms.nouns import Partition, Table
 from pipeline.errors import NotCopyable
@@ -68,13 +68,14 @@ class Publication:
 
 
 class Objects:
-    """The objects of tables in one metastore; `default` is hive.default.cluster.name."""
+    """The objects of tables in one metastore; `default` is hive.default.cluster.name.
 
-    def __init__(
-        self, metastore: HmsClient, default: ClusterName, barrier: Barrier = nobody_else
-    ) -> None:
+    Where there are views, `metastore` is a `ToldClient`: facts are certain when they have heard.
+    """
+
+    def __init__(self, metastore: HmsClient, default: ClusterName) -> None:
         self._metastore = metastore
-        self._facts = Facts(metastore, default, barrier)
+        self._facts = Facts(metastore, default)
 
     def table(self, ref: TableRef) -> TableState:
         """Raises NoSuchObject, NotCopyable for a view, UnreadableFacts."""

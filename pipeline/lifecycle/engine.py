@@ -9,12 +9,15 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef, partition_name
 from metastore.errors import NoSuchObject
+from metastore.facts import nobody_else
 from metastore.hms import nouns as metastore
 from metastore.hms.client import HmsClient
+from metastore.hms.told import EVERYTHING, Tell
 from pipeline.copy.files import Effort, Files, Listing
 from pipeline.copy.placing import Objects
 from pipeline.copy.plan import plan_copy
@@ -49,7 +52,10 @@ _TURN_POLL = 2.0
 @dataclass(slots=True)
 class ClusterActions:
     """`files` opens Spark's file systems, when they are first needed, `storage` reads Hudi's
-    timelines by URI. `default` is hive.default.cluster.name of clusters that share a metastore."""
+    timelines by URI. `default` is hive.default.cluster.name of clusters that share a metastore.
+    `tell` returns when the views have heard that a table changed: whatever is changed here is told
+    before it is reported.
+    """
 
     files: Callable[[], Files]
     programs: Programs
@@ -57,6 +63,7 @@ class ClusterActions:
     limits: Limits = field(default_factory=Limits)
     default: ClusterName | None = None
     storage: Storages = field(default=lambda uri: LocalStorage())
+    tell: Tell = nobody_else
     _turns: defaultdict[str, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
@@ -71,14 +78,18 @@ class ClusterActions:
         return [found[each] if each in found else tables.local_listing(each) for each in locations]
 
     def process(self, task: Task, ticket: Ticket) -> str:
-        return run_process(task, ticket, self.programs)
+        """A program may change whatever it wants, and also when it fails."""
+        try:
+            return run_process(task, ticket, self.programs)
+        finally:
+            self.tell(EVERYTHING)
 
     def replicate(self, task: Task, ticket: Ticket) -> str:
         """One instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
         copy = _copy_of(task)
         if isinstance(copy, PathCopy):
             return replicate_path(self.files(), copy, self.effort, ticket)
-        with tables.metastore(copy.source, task.owner, _COPY_TIMEOUT) as source:
+        with self._metastore(copy.source, task.owner) as source:
             table = _require_owner(source, copy.source_table, task.owner)
         way = self._replicate_hudi if is_hudi(table) else self._replicate
         with self._turns[f"{copy.target.endpoint('registry')} {copy.target_table}"]:
@@ -88,8 +99,8 @@ class ClusterActions:
         if copy.shares_table:
             return self._secondary(copy, owner, ticket)
         with (
-            tables.metastore(copy.source, owner, _COPY_TIMEOUT) as source,
-            tables.metastore(copy.target, owner, _COPY_TIMEOUT) as target,
+            self._metastore(copy.source, owner) as source,
+            self._metastore(copy.target, owner) as target,
         ):
             request = copy.request(self.effort.checksum)
             plan = read_replication(request, source, target, self.files())
@@ -101,7 +112,7 @@ class ClusterActions:
         return _told(report, copy)
 
     def _secondary(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
-        with tables.metastore(copy.source, owner, _COPY_TIMEOUT) as client:
+        with self._metastore(copy.source, owner) as client:
             objects = self._objects(client, copy)
             state = objects.table(copy.source_table)
             spec = copy.source_spec
@@ -120,8 +131,8 @@ class ClusterActions:
         tools = self._tools(ticket)
         replicator = Replicator(self.storage, tools, self.effort, self.limits)
         with (
-            tables.metastore(copy.source, owner, _COPY_TIMEOUT) as source,
-            tables.metastore(copy.target, owner, _COPY_TIMEOUT) as target,
+            self._metastore(copy.source, owner) as source,
+            self._metastore(copy.target, owner) as target,
         ):
             if copy.shares_table:
                 objects = self._objects(source, copy)
@@ -133,6 +144,9 @@ class ClusterActions:
             done = replicator.run(two)
             two.settle(changed=done is not None)
             return _told_commits(done, copy)
+
+    def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[HmsClient]:
+        return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.tell)
 
     def _objects(self, client: HmsClient, copy: "_Copy") -> Objects:
         return Objects(client, self.default or copy.source.name)
@@ -146,7 +160,7 @@ class ClusterActions:
             return self._evict(home, task, ticket)
 
     def _evict(self, home: "_Home", task: Task, ticket: Ticket) -> str:
-        with tables.metastore(home.cluster, task.owner, _COPY_TIMEOUT) as client:
+        with self._metastore(home.cluster, task.owner) as client:
             objects = Objects(client, self.default or home.primary)
             plan = self._retention(home, client, objects, task)
             if plan is None:
@@ -166,7 +180,7 @@ class ClusterActions:
         home = _home_of(task)
         if isinstance(home, PathHome):
             return None
-        with tables.metastore(home.cluster, task.owner, _COPY_TIMEOUT) as client:
+        with self._metastore(home.cluster, task.owner) as client:
             objects = Objects(client, self.default or home.primary)
             return self._retention(home, client, objects, task)
 

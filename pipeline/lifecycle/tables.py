@@ -15,8 +15,10 @@ from conf.names import TableRef, parse_partition_name, partition_name
 from conf.placement import NEVER_WRITTEN, WRITE
 from conf.topology import Endpoint
 from metastore.errors import NoSuchObject
+from metastore.facts import nobody_else
 from metastore.hms.client import HmsClient
 from metastore.hms.nouns import Partition, Table
+from metastore.hms.told import Tell, ToldClient
 from pipeline.copy.files import FileEntry, Listing
 from pipeline.copy.replica_plan import fingerprint
 from pipeline.entities.errors import Problem
@@ -38,9 +40,11 @@ MAX_FILES = 100_000
 
 
 @contextmanager
-def metastore(cluster: Cluster, user: str, timeout: float = _TIMEOUT) -> Iterator[HmsClient]:
-    """A client of the cluster's registry, asking as `user`."""
-    with HmsClient([registry_of(cluster)], timeout, user) as client:
+def metastore(
+    cluster: Cluster, user: str, timeout: float = _TIMEOUT, tell: Tell = nobody_else
+) -> Iterator[HmsClient]:
+    """A client of the cluster's registry, asking as `user`; `tell` hears of what it changes."""
+    with ToldClient([registry_of(cluster)], timeout, tell, user) as client:
         yield client
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -75,7 +76,42 @@ def test_serve_once_works_and_ends(store: Store, capsys: pytest.CaptureFixture[s
     assert "CW762" in one.detail
     events = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     seen = [each["event"] for each in events if each["event"] != "log"]
-    assert seen == ["started", "retried"]
+    assert seen == ["untold", "untold", "started", "retried"]
+
+
+@pytest.mark.usefixtures("kept_signals")
+@pytest.mark.parametrize("named", ["option", "environment"])
+def test_the_views_of_named_settings_are_told(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """A process may have changed anything: not even its failure is reported before they know."""
+    with socket.create_server(("127.0.0.1", 0)) as view:
+        conf = tmp_path / "causeway.toml"
+        conf.write_text(_SETTINGS.replace("VIEW", f"127.0.0.1:{view.getsockname()[1]}"))
+        words = ["--once", "--at", "2013-09-25T00:00Z", "--user", "ann"]
+        if named == "option":
+            words += ["--conf", str(conf)]
+        else:
+            monkeypatch.setenv("CAUSEWAY_CONF", str(conf))
+        assert causeway("lifecycle", "serve", *words) == 0
+        client, _ = view.accept()
+        client.settimeout(5)
+        assert b"causeway_settle" in client.recv(1000)
+        client.close()
+    (one,) = store.instances(PROCESS_KEY)
+    assert "causeway_settle" in one.detail, "a view that hears and does not answer is said"
+
+
+_SETTINGS = """
+hive.default.cluster.name = "c1"
+hive.metastore.uris = "thrift://127.0.0.1:1"
+metastore.timeout = "0.3s"
+
+[hive.cluster.properties."c1"]
+FileSystem = "file:///w"
+JobTracker = "127.0.0.1:1"
+MetastoreView = "VIEW"
+"""
 
 
 def test_serve_stops_when_told(store: Store, tmp_path: Path) -> None:
@@ -93,5 +129,5 @@ def test_serve_stops_when_told(store: Store, tmp_path: Path) -> None:
             server.terminate()
     assert server.wait(60) == 0
     server.stderr.close()
-    assert seen[0] == "serving"
+    assert seen[:2] == ["untold", "serving"]
     assert State.RUNNING not in {each.state for each in store.instances(PROCESS_KEY)}

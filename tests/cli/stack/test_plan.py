@@ -6,6 +6,7 @@ from pathlib import Path
 from cli.stack.plan import Layout, Ports, StackSpec, files, hive_site, thrift_server
 from conf.load import load, settings_from
 from conf.names import ClusterName
+from conf.settings import Writers
 from conf.topology import Endpoint
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
@@ -27,8 +28,15 @@ def test_the_settings_that_are_written_can_be_loaded(tmp_path: Path) -> None:
     assert settings.topology.default == EAST
     assert settings.metastores == (PORTS.metastore,)
     assert settings.views == PORTS.views
+    assert settings.writers is Writers.VIEWS
     assert settings.topology.clusters[WEST].hs2 == (PORTS.hs2[WEST],)
     assert settings.topology.clusters[WEST].filesystem == f"file://{layout.warehouse(WEST)}"
+
+
+def test_without_views_nobody_is_trusted_to_use_them() -> None:
+    layout = Layout.at(Path("/x"))
+    written = files(StackSpec((EAST, WEST), views=False), layout, PORTS)[layout.settings]
+    assert "snapshot.writers" not in written
 
 
 def test_a_thrift_server_sees_its_own_clusters_view(tmp_path: Path) -> None:

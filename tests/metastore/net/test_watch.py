@@ -14,6 +14,7 @@ from metastore.hms.binary import STRING, STRUCT, Struct
 from metastore.hms.client import HmsClient
 from metastore.hms.connection import Connection
 from metastore.hms.nouns import Partition
+from metastore.hms.told import EVERYTHING
 from metastore.net.loader import Loader
 from metastore.snapshot import Snapshot
 from tests.metastore.net.test_server import AWAY, HOME, KEYS, REF, placed, table
@@ -79,7 +80,14 @@ def _rewrite(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("change", [_alter, _mark, _rewrite])
+def _anything(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
+    """As after a program that may have changed whatever it wanted."""
+    with HmsClient((hms.endpoint,), 5.0) as client, ViewBarrier([view[C2]], 5.0) as tell:
+        client.alter_table(REF, table({}))
+        tell(EVERYTHING)
+
+
+@pytest.mark.parametrize("change", [_alter, _mark, _rewrite, _anything])
 def test_the_next_statement_sees_a_change(hms, view, change: Callable[..., None]) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
 

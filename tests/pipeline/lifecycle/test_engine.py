@@ -1,9 +1,10 @@
 """Real replication and retention under the lifecycle, over metastores and files in memory."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -11,6 +12,7 @@ from conf.names import ClusterName, TableRef
 from conf.placement import read_partition_placement, read_placement
 from metastore.errors import MetastoreDown
 from metastore.hms.nouns import Partition, Table
+from metastore.hms.told import EVERYTHING, Tell
 from pipeline.copy.files import Listing
 from pipeline.copy.workshop import Limits as CopyLimits
 from pipeline.entities import document
@@ -18,6 +20,7 @@ from pipeline.entities.model import Cluster, Feed
 from pipeline.lifecycle import engine, tables
 from pipeline.lifecycle.clock import SetClock
 from pipeline.lifecycle.engine import ClusterActions
+from pipeline.lifecycle.errors import ActionFailed
 from pipeline.lifecycle.instance import Action
 from pipeline.lifecycle.service import Limits, Service
 from pipeline.lifecycle.states import State
@@ -67,8 +70,11 @@ class Site:
         submit(self.store, feed)
 
     @contextmanager
-    def metastore(self, cluster: Cluster, user: str, timeout: float = 1) -> Iterator[FakeMetastore]:
+    def metastore(
+        self, cluster: Cluster, user: str, timeout: float = 1, tell: Tell | None = None
+    ) -> Iterator[FakeMetastore]:
         assert user == self.owner
+        assert tell in (None, self.actions.tell)  # none where nothing is changed
         yield self.by_registry[cluster.endpoint("registry") or ""]
 
     def add(self, hours: int, region: str = "us", **content: str) -> None:
@@ -93,6 +99,25 @@ class Site:
     def replicas(self) -> dict[str, dict[str, bytes]]:
         parts = self.target.parts.get(TARGET, {})
         return {name: self.files.read(part.location) for name, part in parts.items()}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_after_a_program_the_views_hear_that_anything_may_have_changed(
+    monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    heard: list[TableRef] = []
+
+    def run(*_: object) -> str:
+        assert heard == []
+        if fails:
+            raise ActionFailed("status 1")
+        return "done"
+
+    monkeypatch.setattr(engine, "run_process", run)
+    actions = ClusterActions(lambda: FakeFiles(Effects()), Programs(""), tell=heard.append)
+    with suppress(ActionFailed):
+        actions.process(cast(Any, None), cast(Any, None))
+    assert heard == [EVERYTHING]
 
 
 @pytest.fixture
