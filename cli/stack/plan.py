@@ -59,11 +59,12 @@ class StackSpec:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Where each service listens, all on 127.0.0.1."""
+    """Where each service listens, all on 127.0.0.1. `admin` is the proxy's administration."""
 
     metastore: Endpoint
     hs2: Mapping[ClusterName, Endpoint]
     views: Mapping[ClusterName, Endpoint]
+    admin: Endpoint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,11 @@ class Layout:
     def leftovers(self) -> Path:
         """Where the view records copies that a drop leaves behind."""
         return self.root / "leftovers.jsonl"
+
+    @property
+    def admin_token(self) -> Path:
+        """What who administers the proxy has to know."""
+        return self.root / "admin.token"
 
     @property
     def derby(self) -> Path:
@@ -319,7 +325,13 @@ def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
         f"hive.metastore.uris = {_quoted(f'thrift://{ports.metastore}')}",
         f"hive.server2.thrift.bind.host = {_quoted(listen.host)}",
         f"hive.server2.thrift.port = {listen.port}",
+        'proxy.drain.timeout = "5s"',  # Ctrl-C ends the clusters, too
     ]
+    if ports.admin is not None:
+        lines += [
+            f"proxy.admin.port = {ports.admin.port}",
+            f"proxy.admin.token.file = {_quoted(str(layout.admin_token))}",
+        ]
     if spec.views:  # all that runs here changes the metastore through them, or tells them
         lines.append('snapshot.writers = "views"')
     for cluster in spec.clusters:

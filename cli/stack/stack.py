@@ -4,6 +4,7 @@ import fcntl
 import importlib.util
 import json
 import os
+import secrets
 import socket
 import time
 from collections.abc import Callable
@@ -80,6 +81,7 @@ class Stack:
             "proxy": {"host": proxy.host, "port": proxy.port} if proxy else None,
             "metastore": {"uri": f"thrift://{self.ports.metastore}"},
             "clusters": clusters,
+            "admin": self._admin(),
         }
 
     def check(self) -> None:
@@ -104,6 +106,13 @@ class Stack:
             told["metastore"] = f"thrift://{self.ports.views[name]}"
         return told
 
+    def _admin(self) -> dict[str, object] | None:
+        where = self.ports.admin
+        if where is None:
+            return None
+        token = str(self.layout.admin_token)
+        return {"host": where.host, "port": where.port, "token_file": token}
+
     def _prepare(self, exits: ExitStack) -> None:
         if self.spec.proxy:
             _check_free(self.spec.proxy)
@@ -113,6 +122,7 @@ class Stack:
         for cluster in self.spec.clusters:
             self.layout.warehouse(cluster).mkdir(parents=True, exist_ok=True)
             (self.layout.scratch(cluster) / "hive-local").mkdir(parents=True, exist_ok=True)
+        _write_secret(self.layout.admin_token)
         for path, text in files(self.spec, self.layout, self.ports).items():
             path.parent.mkdir(parents=True, exist_ok=True)
             _write(path, text)
@@ -163,12 +173,13 @@ class Stack:
 
 
 def _choose_ports(spec: StackSpec) -> Ports:
-    free = free_ports(1 + 2 * len(spec.clusters))
+    free = free_ports(2 + 2 * len(spec.clusters))
     count = len(spec.clusters)
     return Ports(
         metastore=free[0],
         hs2=dict(zip(spec.clusters, free[1 : 1 + count], strict=True)),
-        views=dict(zip(spec.clusters, free[1 + count :], strict=True)),
+        views=dict(zip(spec.clusters, free[1 + count : -1], strict=True)),
+        admin=free[-1] if spec.proxy else None,
     )
 
 
@@ -220,6 +231,14 @@ def guard_jar() -> Path | None:
     """What `make guard` built beside the sources, None when it did not."""
     jar = Path(__file__).parents[2] / "guard" / "target" / "causeway-guard.jar"
     return jar if jar.exists() else None
+
+
+def _write_secret(path: Path) -> None:
+    """A new word that nobody else can read."""
+    path.unlink(missing_ok=True)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(file, "w") as stream:
+        stream.write(secrets.token_urlsafe(32) + "\n")
 
 
 def _write(path: Path, text: str) -> None:

@@ -132,6 +132,8 @@ class Admin:
             ("causeway_statements_running", (), hub.running),
             ("causeway_operations", (), len(hub.operations)),
             ("causeway_tables_cached", (), self.cache().get("tables", 0)),
+            ("causeway_catalog_total", ("memory",), hub.decider.from_memory),
+            ("causeway_catalog_total", ("loaded",), hub.decider.loaded),
         ]
         if observer.audit is not None:
             gauges.append(("causeway_audit_dropped_total", (), observer.audit.dropped))

@@ -121,6 +121,7 @@ class Decider:
         self.snapshot = snapshot
         self.loader = loader
         self._worker = Worker()
+        self.from_memory = self.loaded = 0  # statements, by what it took to understand them
 
     async def close(self) -> None:
         await self._worker.close()
@@ -128,13 +129,17 @@ class Decider:
     async def analyse(self, sql: str, namespace: Namespace) -> Known | Unknown:
         """What the statement is. Raises a CausewayError when the metastore cannot be asked."""
         told: dict[TableRef, TableInfo | None] = {}
+        asked = False
         for _ in range(MAX_ROUNDS):
             if len(sql) > LONG_TEXT:
                 found = await self._worker.analyse(sql, namespace, told)
             else:
                 found = analyze(sql, namespace, self.snapshot)
             if not isinstance(found, Needs):
+                self.loaded += asked
+                self.from_memory += not asked
                 return found
+            asked = True
             await self.loader.load(found.tables)
             if len(sql) > LONG_TEXT:
                 told.update((ref, self.snapshot.table(ref)) for ref in found.tables)

@@ -13,6 +13,7 @@ from proxy.net.adminserver import AdminServer
 from proxy.net.audit import Audit
 from proxy.net.authenticators import made
 from proxy.net.client import ClientConnection
+from proxy.net.counted import Counted
 from proxy.net.doors import Doors, Listening, Porter
 from proxy.net.facts import Decider, Loader, Snapshot
 from proxy.net.health import watch
@@ -48,11 +49,12 @@ async def serve(
 
     Raises OSError when an address cannot be had, BadCertificate, and BadSetting.
     """
-    who = authenticator or made(settings.identity)
+    known = authenticator or made(settings.identity)
     async with _audited(settings.operating) as audit, asyncio.TaskGroup() as group:
         decider = Decider(settings, snapshot, loader)
         hub = Hub(decider, limits, group, copier, Observer(Metrics(), audit))
         turnstile = Turnstile(limits, hub.observer.metrics)
+        who = Counted(known, hub.observer.metrics)
 
         def connected(client: ClientConnection) -> None:
             if turnstile.admit(client):
