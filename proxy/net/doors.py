@@ -55,17 +55,21 @@ class Porter:
 class Doors:
     """Use `opened`."""
 
-    def __init__(self, certificate: Certificate | None) -> None:
+    def __init__(self, certificate: Certificate | None, shared: bool) -> None:
+        self._shared = shared
         self.listening = Listening(None, None)
         self._certificate = certificate
         self._servers: list[asyncio.Server] = []
 
     @classmethod
-    async def opened(cls, porter: Porter) -> "Doors":
-        """Raises OSError when an address cannot be had, and BadCertificate."""
+    async def opened(cls, porter: Porter, shared: bool = False) -> "Doors":
+        """`shared`: other processes of ours listen at the same addresses.
+
+        Raises OSError when an address cannot be had, and BadCertificate.
+        """
         settings = porter.settings
         tls = settings.doors.tls
-        doors = cls(Certificate(tls) if tls is not None else None)
+        doors = cls(Certificate(tls) if tls is not None else None, shared)
         host, binary, http = settings.listen.host, None, None
         try:
             if settings.doors.binary:
@@ -87,6 +91,7 @@ class Doors:
             factory,
             endpoint.host,
             endpoint.port,
+            reuse_port=self._shared or None,
             ssl=context,
             ssl_handshake_timeout=limits.handshake if context is not None else None,
             ssl_shutdown_timeout=limits.close if context is not None else None,

@@ -16,6 +16,7 @@ from proxy.net.logins import Entries
 from proxy.net.metadata import Metadata
 from proxy.net.observer import Observer
 from proxy.net.operation import Operation
+from proxy.net.peers import ALONE, Crew, Peers
 from proxy.net.session import Session, close_remote, end
 from proxy.net.statement import Copier, Statement
 from proxy.session.handles import Registry
@@ -49,6 +50,7 @@ class Hub:
         group: asyncio.TaskGroup,
         copier: Copier | None = None,
         observer: Observer | None = None,
+        crew: Crew = ALONE,
     ) -> None:
         settings = decider.settings
         self.topology = settings.topology
@@ -61,9 +63,10 @@ class Hub:
         self.metadata = Metadata(decider.loader)
         self.identity = settings.identity
         other = settings.upstream_login if self.through else None
-        self.lines = Lines(limits, decider.fleet, Entries(settings.logins, other))
-        self._session_quota = Quota("sessions", Bounds())
-        self._statement_quota = Quota("statements running", Bounds())
+        self.lines = Lines(limits, decider.fleet, Entries(settings.logins, other), crew.tally)
+        self.peers = Peers(crew)
+        self._session_quota = Quota("sessions", Bounds(), crew.tally)
+        self._statement_quota = Quota("statements running", Bounds(), crew.tally)
         self._info: dict[int, Struct] = {}
         self.sessions: Registry[Session] = Registry("sessions", 0)
         self.operations: Registry[Owned] = Registry("operations", limits.operations_per_user)

@@ -9,8 +9,9 @@ import asyncio
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
+from functools import partial
 
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
@@ -20,6 +21,7 @@ from proxy.net.limits import Limits
 from proxy.net.logins import Entries
 from proxy.net.upstream import UpstreamConnection
 from proxy.session.acting import PROXY_USER
+from proxy.session.tally import OwnTally, Tally
 from proxy.wire.requests import NO_SESSION, get_info_call
 
 _log = logging.getLogger(__name__)
@@ -31,27 +33,31 @@ _SERVER_NAME = 17  # of GetInfo
 class _Slot:
     """One connection's place in the count of its endpoint."""
 
-    def __init__(self, counts: Counter[Endpoint], endpoint: Endpoint) -> None:
-        self._counts: Counter[Endpoint] | None = counts
-        self._endpoint = endpoint
-        counts[endpoint] += 1
+    def __init__(self, add: Callable[[int], None]) -> None:
+        self._add: Callable[[int], None] | None = add
+        add(1)
 
     def release(self) -> None:
         """Once; later calls do nothing."""
-        if self._counts is not None:
-            self._counts[self._endpoint] -= 1
-            self._counts = None
+        if self._add is not None:
+            self._add(-1)
+            self._add = None
 
 
 class Lines:
     """All connections to clusters. One per server."""
 
     def __init__(
-        self, limits: Limits, fleet: Fleet | None = None, entries: Entries | None = None
+        self,
+        limits: Limits,
+        fleet: Fleet | None = None,
+        entries: Entries | None = None,
+        tally: Tally | None = None,
     ) -> None:
         self.limits = limits
         self.fleet = fleet or Fleet()
         self.entries = entries or Entries({})
+        self._tally = OwnTally() if tally is None else tally
         self._counts: Counter[Endpoint] = Counter()
         self._idle: defaultdict[_Key, list[tuple[float, UpstreamConnection]]] = defaultdict(list)
 
@@ -61,6 +67,14 @@ class Lines:
     def named(self, cluster: Cluster, user: str) -> dict[str, str]:
         """What of a session's configuration says whose it is, on a connection that is ours."""
         return {PROXY_USER: user} if self.entries.of(cluster.name).login.is_service else {}
+
+    def _add(self, endpoint: Endpoint, by: int) -> None:
+        self._counts[endpoint] += by
+        self._tally.add(_key(endpoint), by)
+
+    def _of_all(self, endpoint: Endpoint) -> int:
+        """Connections that it has from all our processes."""
+        return self._tally.count(_key(endpoint))
 
     def load(self, endpoint: Endpoint) -> int:
         """Connections that it has from us and that are in use."""
@@ -119,11 +133,11 @@ class Lines:
     async def _open(
         self, cluster: ClusterName, endpoint: Endpoint, user: str
     ) -> UpstreamConnection:
-        if self._counts[endpoint] >= self.limits.endpoint_connections:
+        if self._of_all(endpoint) >= self.limits.endpoint_connections:
             self._close_idle(endpoint)
-        if self._counts[endpoint] >= self.limits.endpoint_connections:
+        if self._of_all(endpoint) >= self.limits.endpoint_connections:
             raise TooMany(f"Cluster {cluster} has all the connections that it can serve.")
-        slot = _Slot(self._counts, endpoint)
+        slot = _Slot(partial(self._add, endpoint))
         try:
             async with asyncio.timeout(self.limits.connect):
                 made = await UpstreamConnection.connect(
@@ -181,6 +195,10 @@ class Lines:
                 for _, connection in idle:
                     connection.abort()
                 del self._idle[where, user]
+
+
+def _key(endpoint: Endpoint) -> str:
+    return f"endpoint\0{endpoint}"
 
 
 def _reason(error: Exception) -> str:

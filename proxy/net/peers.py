@@ -17,7 +17,7 @@ from proxy.errors import ClusterLost, WorkerLost
 from proxy.net.client import ClientConnection
 from proxy.net.upstream import UpstreamConnection
 from proxy.session.handles import worker_of
-from proxy.session.tally import OwnTally, Tally
+from proxy.session.tally import Tally
 from proxy.wire.peering import PeerInbound, introduced
 from proxy.wire.requests import Handle
 
@@ -30,11 +30,10 @@ class Crew:
 
     number: int = 0
     sockets: Mapping[int, Path] = field(default_factory=dict)
-    tally: Tally = field(default_factory=OwnTally)
+    tally: Tally | None = None
 
-    @property
-    def size(self) -> int:
-        return max(1, len(self.sockets))
+
+ALONE = Crew()
 
 
 class Peers:

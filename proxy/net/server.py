@@ -21,6 +21,7 @@ from proxy.net.hub import Hub
 from proxy.net.identity import Authenticator, identified
 from proxy.net.limits import DEFAULT, Limits
 from proxy.net.observer import Observer
+from proxy.net.peers import ALONE, Crew
 from proxy.net.service import Service
 from proxy.net.statement import Copier
 from proxy.net.turnstile import Turnstile
@@ -42,26 +43,33 @@ async def serve(
     cookie_key: bytes | None = None,
     managed: Callable[[Admin], None] | None = None,
     read: Callable[[], Settings] | None = None,
+    crew: Crew = ALONE,
 ) -> None:
     """Serves until cancelled. `ready` is told the addresses once connections are taken;
     `cookie_key` is what several servers have in common that are one to their clients. Before
-    that `managed` is given what operators may do; `read` reads the settings for a reload.
+    that `managed` is given what operators may do; `read` reads the settings for a reload. One of
+    a `crew` takes its clients from the same addresses as the others, which answers operators.
 
     Raises OSError when an address cannot be had, BadCertificate, and BadSetting.
     """
     known = authenticator or made(settings.identity)
     async with _audited(settings.operating) as audit, asyncio.TaskGroup() as group:
         decider = Decider(settings, snapshot, loader)
-        hub = Hub(decider, limits, group, copier, Observer(Metrics(), audit))
-        turnstile = Turnstile(limits, hub.observer.metrics)
+        hub = Hub(decider, limits, group, copier, Observer(Metrics(), audit), crew)
+        turnstile = Turnstile(limits, hub.observer.metrics, crew.tally)
         who = Counted(known, hub.observer.metrics)
 
         def connected(client: ClientConnection) -> None:
             if turnstile.admit(client):
                 group.create_task(_serve_client(hub, client, turnstile, who))
 
+        def called(peer: ClientConnection) -> None:
+            group.create_task(_serve_peer(hub, peer))
+
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
-        doors = await Doors.opened(Porter(settings, limits, who, key, connected))
+        doors = await Doors.opened(
+            Porter(settings, limits, who, key, connected), shared=bool(crew.sockets)
+        )
         group.create_task(_now_and_then(hub.close_idle, lambda: hub.limits.check_interval))
         if limits.health_interval:
             interval = lambda: hub.limits.health_interval  # noqa: E731
@@ -69,7 +77,10 @@ async def serve(
         admin = Admin(hub, turnstile, doors, read)
         desk = AdminServer(admin.ask)
         try:
-            await desk.listen(settings.operating)
+            if crew.sockets:
+                await hub.peers.listen(called)
+            else:
+                await desk.listen(settings.operating)
             if managed is not None:
                 managed(admin)
             if ready is not None:
@@ -80,6 +91,7 @@ async def serve(
                 doors.refresh()
         finally:
             desk.close()
+            hub.peers.close()
             doors.close()
             hub.lines.close()
             await decider.close()
@@ -102,6 +114,15 @@ async def _now_and_then(act: Callable[[], None], interval: Callable[[], float]) 
     while True:
         await asyncio.sleep(interval())
         act()
+
+
+async def _serve_peer(hub: Hub, peer: ClientConnection) -> None:
+    """Another worker's connection to its end; it says of each call whose it is."""
+    try:
+        await Service(hub, peer).serve()
+    except Exception:
+        _log.exception("a call of another worker failed for a reason of ours")
+        peer.abort()
 
 
 async def _serve_client(

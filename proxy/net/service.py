@@ -42,6 +42,7 @@ from proxy.wire.requests import (
     OperationCall,
     UnknownCall,
     fetch_call,
+    handle_of,
     metadata_call,
     operation_type,
     read_request,
@@ -105,6 +106,9 @@ class Service:
             await self._refuse(call.name, call.seqid, str(error), replies.PROTOCOL_ERROR)
             return
         try:
+            handle = handle_of(request)
+            if handle and await self._hub.peers.carry(handle, message.data, self._client):
+                return
             result = await self._result(call, request)
         except Rejected as error:
             result = replies.failed(error.failure)
@@ -186,7 +190,11 @@ class Service:
             )
             state = SessionState.opened(user, protocol, configuration, self._hub.topology)
             session = Session(
-                new_handle(), state, self._hub.lines, self._hub.through, self._client.peer
+                new_handle(self._hub.peers.number),
+                state,
+                self._hub.lines,
+                self._hub.through,
+                self._client.peer,
             )
             self._hub.admit(session, self._user)
             try:
@@ -221,7 +229,7 @@ class Service:
     # Statements and metadata calls
 
     def _new_operation(self, session: Session, kind: int) -> Operation:
-        operation = Operation(new_handle(), kind)
+        operation = Operation(new_handle(self._hub.peers.number), kind)
         self._hub.operations.add(operation.handle, self._user, Owned(session, operation))
         session.operations[operation.handle.guid] = operation
         return operation

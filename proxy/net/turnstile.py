@@ -7,6 +7,7 @@ from proxy.net.client import ClientConnection
 from proxy.net.limits import Limits
 from proxy.session.metrics import Metrics
 from proxy.session.quota import Bounds, Quota
+from proxy.session.tally import Tally
 
 _PATIENCE = 2.0  # seconds for a client that is turned away to hear why
 _HEARD_OUT = 200  # of them at once; in a flood the others are cut off
@@ -15,12 +16,12 @@ _HEARD_OUT = 200  # of them at once; in a flood the others are cut off
 class Turnstile:
     """The clients that are connected."""
 
-    def __init__(self, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, limits: Limits, metrics: Metrics, tally: Tally | None = None) -> None:
         self.clients: set[ClientConnection] = set()
         self.closed = ""  # why nobody is let in any more
         self._metrics = metrics
         self._total = limits.client_connections
-        self._quota = Quota("connections", Bounds(address=limits.connections_per_address))
+        self._quota = Quota("connections", Bounds(address=limits.connections_per_address), tally)
         self._leaving: set[ClientConnection] = set()
 
     def bound(self, limits: Limits) -> None:

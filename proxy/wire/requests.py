@@ -124,6 +124,16 @@ Request = (
 )
 
 
+def handle_of(request: Request) -> Handle | None:
+    """The session or operation that must be there for the request."""
+    match request:
+        case OpenSession() | GetInfo() | UnknownCall():
+            return None
+        case CloseSession() | ExecuteStatement() | MetadataCall() | DelegationToken():
+            return request.session
+    return request.operation
+
+
 def read_request(message: Message) -> Request:
     """The request in a call. Raises WireError when a required field is absent or mistyped."""
     reader = _READERS.get(message.name)
