@@ -30,7 +30,8 @@ _FETCHING = 2.0  # seconds that a client takes at most from an answer to its nex
 
 
 class Admin:
-    """One process's. `read` reads the settings anew; it may raise a CausewayError."""
+    """One process's. `read` reads the settings anew; it may raise a CausewayError. `leave` takes us
+    off the list where clients find us, which may take seconds."""
 
     def __init__(
         self,
@@ -38,11 +39,13 @@ class Admin:
         turnstile: Turnstile,
         doors: Doors,
         read: Callable[[], Settings] | None = None,
+        leave: Callable[[], None] | None = None,
     ) -> None:
         self._hub = hub
         self._turnstile = turnstile
         self._doors = doors
         self._read = read
+        self._leave = leave
 
     async def ask(self, action: str, argument: str = "") -> Any:
         """`proxy.session.administration.Ask`. Raises NoSuchThing, and what `reload` does."""
@@ -225,8 +228,10 @@ class Admin:
         """Takes nothing new, and returns when all is done or the time is up (`Limits.drain`)."""
         hub, loop = self._hub, asyncio.get_running_loop()
         deadline = loop.time() + hub.limits.drain
-        self._turnstile.closed = "Causeway is about to end."
         hub.stopping = True
+        if self._leave is not None:
+            await asyncio.to_thread(self._leave)
+        self._turnstile.closed = "Causeway is about to end."
         self._doors.close()
         while loop.time() < deadline and not self._is_quiet(loop.time()):  # noqa: ASYNC110
             await asyncio.sleep(_STEP)

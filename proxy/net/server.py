@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import secrets
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from conf.operating import Operating
 from conf.settings import Settings
@@ -25,8 +27,12 @@ from proxy.net.peers import ALONE, Crew
 from proxy.net.service import Service
 from proxy.net.statement import Copier
 from proxy.net.turnstile import Turnstile
+from proxy.session.discovery import nodes
 from proxy.session.metrics import Metrics
 from proxy.wire.cookies import KEY_BYTES
+
+if TYPE_CHECKING:
+    from proxy.net.registration import Registration
 
 _log = logging.getLogger(__name__)
 _SWEEP_EVERY = 10.0
@@ -74,13 +80,19 @@ async def serve(
         if limits.health_interval:
             interval = lambda: hub.limits.health_interval  # noqa: E731
             group.create_task(watch(hub.lines, hub.clusters, interval))
-        admin = Admin(hub, turnstile, doors, read)
+        registration = None
+        if crew.number == 0:  # one entry for all of a server's processes
+            registration = _registration(settings, doors.listening)
+        leave = registration.stop if registration is not None else None
+        admin = Admin(hub, turnstile, doors, read, leave)
         desk = AdminServer(admin.ask)
         try:
             if crew.sockets:
                 await hub.peers.listen(called)
             else:
                 await desk.listen(settings.operating)
+            if registration is not None:
+                registration.start()
             if managed is not None:
                 managed(admin)
             if ready is not None:
@@ -93,8 +105,20 @@ async def serve(
             desk.close()
             hub.peers.close()
             doors.close()
+            if registration is not None:
+                await asyncio.to_thread(registration.stop)
             hub.lines.close()
             await decider.close()
+
+
+def _registration(settings: Settings, listening: Listening) -> "Registration | None":
+    zookeeper = settings.operating.zookeeper
+    if zookeeper is None:
+        return None
+    from proxy.net.registration import Registration  # its library is a large one
+
+    told = nodes(settings, listening.binary, listening.http, socket.getfqdn())
+    return Registration(zookeeper, told)
 
 
 @asynccontextmanager
