@@ -43,8 +43,9 @@ slow: install ## tests that take seconds but no server
 e2e: install $(GUARD) ## tests on the real stack
 	$(BIN)/pytest -m e2e
 
-bench: install ## measurements, each paired with the direct way: queries, routing, copies, Hudi pulls
+bench: install ## measurements, each paired with the direct way: queries, catalogs, routing, copies, Hudi pulls
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.catalog
 	$(BIN)/python -m bench.routing
 	$(BIN)/python -m bench.copy
 	$(BIN)/python -m bench.copy_metadata

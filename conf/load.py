@@ -22,7 +22,7 @@ from conf.logins import KEYS as LOGIN_KEYS
 from conf.logins import Login, parse_login, parse_logins
 from conf.names import ClusterName
 from conf.reading import Reader, choice, flag, port, positive, seconds
-from conf.settings import Coverage, Settings, Writers
+from conf.settings import Coverage, Metadata, Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
 
 CLUSTERS = "hive.cluster.properties"
@@ -37,6 +37,7 @@ LOGIN = "proxy.login"
 SNAPSHOT_TTL = "snapshot.ttl"
 SNAPSHOT_LIMIT = "snapshot.limit"
 SNAPSHOT_WRITERS = "snapshot.writers"
+METADATA = "proxy.metadata"
 METASTORE_TIMEOUT = "metastore.timeout"
 
 NAMES = (
@@ -52,6 +53,7 @@ NAMES = (
     SNAPSHOT_TTL,
     SNAPSHOT_LIMIT,
     SNAPSHOT_WRITERS,
+    METADATA,
     METASTORE_TIMEOUT,
     *operating.NAMES,
     *doors.NAMES,
@@ -120,6 +122,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         snapshot_limit=read(SNAPSHOT_LIMIT, positive, 10_000),
         metastore_timeout=read(METASTORE_TIMEOUT, seconds, 20.0),
         writers=writers,
+        metadata=read(METADATA, choice(Metadata), Metadata.MEMORY),
         operating=operating.read(reader),
         doors=doors.read(reader),
         identity=identity.read(reader),

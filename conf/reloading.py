@@ -36,6 +36,7 @@ _NAMES = {
     "snapshot_limit": "snapshot.limit",
     "metastore_timeout": "metastore.timeout",
     "writers": "snapshot.writers",
+    "metadata": "proxy.metadata",
     "audit_file": operating.AUDIT_FILE,
     "audit_size": operating.AUDIT_SIZE,
     "admin": operating.ADMIN_PORT,

@@ -25,6 +25,13 @@ class Writers(Enum):
     VIEWS = "views"
 
 
+class Metadata(Enum):
+    """`proxy.metadata`: who answers GetTables and GetColumns where both give the same."""
+
+    MEMORY = "memory"
+    CLUSTER = "cluster"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a running Causeway needs to know. Times are in seconds.
@@ -49,6 +56,7 @@ class Settings:
     snapshot_limit: int = 10_000
     metastore_timeout: float = 20.0
     writers: Writers = Writers.ANY
+    metadata: Metadata = Metadata.MEMORY
     operating: Operating = field(default_factory=Operating)
     doors: Doors = field(default_factory=Doors)
     identity: Identity = field(default_factory=Identity)

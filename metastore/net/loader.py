@@ -19,7 +19,7 @@ from typing import TypeVar
 from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.placement import OpenWrite, Placement
-from conf.settings import Settings
+from conf.settings import Metadata, Settings
 from conf.tables import NotLoaded
 from metastore.describe import describe
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
@@ -58,7 +58,8 @@ class Loader:
         self._tables: Flights[TableRef, bool] = Flights(self._read_table)
         self._databases: Flights[str, bool] = Flights(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
-        self._listing = Listing(self._pool, self._watch)
+        remembered = settings.metadata is Metadata.MEMORY
+        self._listing = Listing(self._pool, self._watch) if remembered else None
 
     def close(self) -> None:
         """Ends the threads once what they do is done."""
@@ -95,7 +96,7 @@ class Loader:
         self, wanted: Callable[[str], bool]
     ) -> list[tuple[str, tuple[ListedTable, ...]]] | None:
         """The tables of the databases that are wanted, as they are now; None: nobody knows."""
-        return await self._listing.tables_of(wanted)
+        return None if self._listing is None else await self._listing.tables_of(wanted)
 
     async def load_facts(
         self, tables: Iterable[TableRef], selectors: Selectors | None = None

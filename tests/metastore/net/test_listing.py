@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
 from conf.names import TableRef
-from conf.settings import Settings
+from conf.settings import Metadata, Settings
 from metastore.hms.client import HmsClient
 from metastore.hms.nouns import Database, Table
 from metastore.net import listing
@@ -24,6 +25,7 @@ def run(settings: Settings, scenario: Scenario) -> None:
     async def main() -> None:
         loader = Loader(settings, Snapshot())
         try:
+            assert loader._listing is not None
             await scenario(loader._listing)
         finally:
             loader.close()
@@ -206,3 +208,15 @@ def test_what_is_too_much_is_not_kept(hms, view, monkeypatch) -> None:
 
     monkeypatch.setattr(listing, "REST", 60.0)
     run(settings_of(hms, view), scenario)
+
+
+def test_nor_is_anything_kept_where_the_cluster_is_to_answer(hms, view) -> None:
+    settings = replace(settings_of(hms, view), metadata=Metadata.CLUSTER)
+
+    async def main() -> None:
+        loader = Loader(settings, Snapshot())
+        assert await loader.listed(lambda name: True) is None
+        loader.close()
+
+    asyncio.run(main())
+    assert sum(hms.calls.values()) == 0
