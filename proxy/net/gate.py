@@ -43,9 +43,7 @@ class Context(Protocol):
 
 
 class Tickets(Protocol):
-    def sasl(self) -> Context:
-        """Raises Wrong where it is not offered; so does `spnego`."""
-        ...
+    def sasl(self) -> Context: ...
 
     def spnego(self) -> Context: ...
 
@@ -90,10 +88,7 @@ class Gate:
     def _acceptor(self, make: Callable[[], Context] | None, peer: str) -> Acceptor:
         if make is None:
             raise Denied
-        try:
-            return _Negotiation(self, make(), peer)
-        except Wrong as error:
-            self._refuse("", peer, str(error))
+        return _Negotiation(self, make(), peer)
 
     async def ask(
         self, check: Callable[[], _T], user: str, peer: str, named: Callable[[_T], str | None]

@@ -22,6 +22,7 @@ class Tickets:
         self._realm = kerberos.realm
         only = [self._gssapi.MechType.kerberos]
         self._sasl = self._credentials(kerberos, only)
+        self._any = self._credentials(kerberos, None)
         self._spnego = self._credentials(spnego, None) if spnego is not None else None
 
     def _credentials(self, service: Service, mechanisms: list[Any] | None) -> Any:
@@ -39,9 +40,10 @@ class Tickets:
         return _Sasl(self._gssapi, self._sasl, self._realm)
 
     def spnego(self) -> Context:
-        if self._spnego is None:
-            raise Wrong("SPNEGO is not configured")
-        return _Spnego(self._gssapi, self._spnego, self._realm)
+        """As in HiveServer2, tickets for either of our services: hive-jdbc asks for one of the
+        binary transport's over HTTP too."""
+        ours = [each for each in (self._spnego, self._any) if each is not None]
+        return _Spnego([_Accepting(self._gssapi, each, self._realm) for each in ours])
 
 
 class _Accepting:
@@ -74,9 +76,25 @@ class _Accepting:
         return None if principal is None else name_of_principal(principal, self._realm)
 
 
-class _Spnego(_Accepting):
+class _Spnego:
+    """The first of the contexts that takes the first token goes on."""
+
+    def __init__(self, contexts: list[_Accepting]) -> None:
+        self._contexts = contexts
+        self._begun = False
+
     def step(self, token: bytes) -> tuple[bytes, str | None]:
-        return self.accepted(token), self.user()
+        while True:
+            context = self._contexts[0]
+            try:
+                reply = context.accepted(token)
+            except Wrong:
+                if self._begun or len(self._contexts) == 1:
+                    raise
+                del self._contexts[0]
+            else:
+                self._begun = True
+                return reply, context.user()
 
 
 class _Sasl(_Accepting):

@@ -207,9 +207,9 @@ def basic(text: str) -> tuple[str, str] | None:
 
 
 def negotiate(text: str) -> bytes | None:
-    """A token of SPNEGO; None when that is not what it is."""
+    """A token of SPNEGO; None when that is not what it is. hive-jdbc puts a colon before it."""
     try:
-        return b64decode(text, validate=True) or None
+        return b64decode(text.removeprefix(":").strip(), validate=True) or None
     except (NotBase64, ValueError):
         return None
 

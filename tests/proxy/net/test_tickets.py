@@ -122,11 +122,14 @@ def test_tokens_of_one_context_are_worth_nothing_in_another(realm: Kdc, tickets:
 def test_spnego(realm: Kdc, tickets: Tickets) -> None:
     spnego = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
     for chosen in (spnego, gssapi.MechType.kerberos):
-        context = initiator(realm, "ann", WEB, mech=chosen)
-        reply, user = tickets.spnego().step(context.step())
-        assert user == "ann"
-        context.step(reply)
-        assert context.complete
+        for service in (WEB, SERVICE):
+            context = initiator(realm, "ann", service, mech=chosen)
+            reply, user = tickets.spnego().step(context.step())
+            assert user == "ann"
+            context.step(reply)
+            assert context.complete
+        with pytest.raises(Wrong):
+            tickets.spnego().step(initiator(realm, "ann", SERVERS, mech=chosen).step())
 
 
 def test_a_keytab_has_to_have_the_keys(realm: Kdc, tmp_path: Path) -> None:
@@ -135,4 +138,4 @@ def test_a_keytab_has_to_have_the_keys(realm: Kdc, tmp_path: Path) -> None:
             Tickets(Service(SERVICE, keytab), None)
     without = Tickets(Service(SERVICE, realm.keytab(SERVICE)), None)
     with pytest.raises(Wrong):
-        without.spnego()
+        without.spnego().step(initiator(realm, "ann", WEB).step())

@@ -152,7 +152,7 @@ def test_credentials() -> None:
     assert http.basic(basic("ännä", "пароль").split()[1]) == ("ännä", "пароль")
     for text in ("", "!", "YW5u", "OnB3", "/////w=="):  # nothing, no base64, no colon, no name
         assert http.basic(text) is None
-    assert http.negotiate("YWJj") == b"abc"
+    assert http.negotiate("YWJj") == http.negotiate(": YWJj") == b"abc"
     assert http.negotiate("") is http.negotiate("*") is None
     assert http.negotiation(b"abc") == "Negotiate YWJj"
 
