@@ -5,11 +5,13 @@ import asyncio
 import logging
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
 import uvloop
 
+from cli import workers
 from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
 from cli.target import add_target_arguments, load_settings
@@ -21,11 +23,14 @@ from metastore.snapshot import Snapshot
 from proxy.net.admin import Admin
 from proxy.net.doors import Listening
 from proxy.net.limits import DEFAULT
+from proxy.net.peers import ALONE
 from proxy.net.server import serve
+from proxy.net.supervisor import Brief, answer_supervisor
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
+    parser.add_argument(workers.WORKER, action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,7 +39,14 @@ def run(args: argparse.Namespace) -> int:
     if not settings.topology.in_use and not settings.upstream:
         raise NoClusters("the settings name no cluster to run statements in.")
     try:
-        uvloop.run(_serve(settings, args.target))
+        if args.worker:
+            uvloop.run(_work(settings, args.target))
+        elif workers.size(settings) > 1:
+            uvloop.run(workers.supervise(settings, args.target, _announce))
+        else:
+            uvloop.run(_serve(settings, args.target, _announce))
+    except OSError as error:
+        raise CannotListen(f"{settings.listen}: {error}.") from error
     except BaseExceptionGroup as group:
         if not any(isinstance(error, OSError) for error in group.exceptions):
             raise
@@ -42,22 +54,38 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _serve(settings: Settings, path: Path) -> None:
-    """Until Ctrl-C, or TERM and what runs has ended; HUP reads the settings anew."""
+async def _work(settings: Settings, path: Path) -> None:
+    """As one of several, which a supervisor started."""
+    orders, brief = await workers.orders()
+    settings = workers.told(settings, brief)
+    await _serve(settings, path, workers.announce, brief, orders)
+
+
+async def _serve(
+    settings: Settings,
+    path: Path,
+    announce: Callable[[Listening], None],
+    brief: Brief | None = None,
+    orders: asyncio.StreamReader | None = None,
+) -> None:
+    """Until Ctrl-C, or TERM and what runs has ended, or the supervisor's `orders`; HUP reads the
+    settings anew."""
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
     with closing(Loader(settings, snapshot)) as loader:
-        signals = _Signals()
+        signals = _Signals(orders)
         limits = DEFAULT.of(settings.operating)
         signals.serving = asyncio.ensure_future(
             serve(
                 settings,
                 snapshot,
                 loader,
-                _announce,
+                announce,
                 limits,
                 copier=Copier(path),
                 managed=signals.manage,
                 read=lambda: load(path),
+                crew=brief.crew() if brief else ALONE,
+                cookie_key=brief.cookie_key if brief else None,
             )
         )
         following = asyncio.ensure_future(follow(settings, snapshot))
@@ -70,11 +98,16 @@ async def _serve(settings: Settings, path: Path) -> None:
 
 
 class _Signals:
-    """HUP reloads, the first TERM lets what runs come to its end, another one and INT do not."""
+    """HUP reloads, the first TERM lets what runs come to its end, another one and INT do not.
+
+    Without its supervisor a worker ends at once.
+    """
 
     serving: "asyncio.Future[None]"
 
-    def __init__(self) -> None:
+    def __init__(self, orders: asyncio.StreamReader | None) -> None:
+        self._orders = orders
+        self._obeying: asyncio.Future[None] | None = None
         self._finishing: asyncio.Future[None] | None = None
         self._stop_on(signal.SIGTERM, signal.SIGINT)
 
@@ -82,6 +115,9 @@ class _Signals:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, admin.reload_or_say)
         loop.add_signal_handler(signal.SIGTERM, self._finish, admin)
+        if self._orders is not None:
+            self._obeying = asyncio.ensure_future(answer_supervisor(self._orders, admin.ask))
+            self._obeying.add_done_callback(lambda _: self.serving.cancel())
 
     def _finish(self, admin: Admin) -> None:
         self._stop_on(signal.SIGTERM)

@@ -26,6 +26,7 @@ ADMIN_HOST = "proxy.admin.host"
 ADMIN_PORT = "proxy.admin.port"
 ADMIN_SOCKET = "proxy.admin.socket"
 ADMIN_TOKEN = "proxy.admin.token.file"
+WORKERS = "proxy.workers"
 DISCOVERY = "hive.server2.support.dynamic.service.discovery"
 QUORUM = "hive.zookeeper.quorum"
 QUORUM_PORT = "hive.zookeeper.client.port"
@@ -53,6 +54,7 @@ NAMES = (
     ADMIN_PORT,
     ADMIN_SOCKET,
     ADMIN_TOKEN,
+    WORKERS,
     DISCOVERY,
     QUORUM,
     QUORUM_PORT,
@@ -62,6 +64,7 @@ NAMES = (
 )
 
 DAY = 86_400.0
+MOST_WORKERS = 64
 _HIVE_TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]*)")
 _HIVE_UNITS = {"": 1e-3, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0}
 _HIVE_UNITS |= {"m": 60.0, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600}
@@ -87,7 +90,7 @@ class Operating:
     As HiveServer2 does, `hive.server2.limit.connections.*` count sessions: with HTTP they outlive
     connections. `idle_operation` below 0 means that a statement may also be idle while it runs.
     `audit_size` is in bytes, 0: the file is not rotated by us. `admin_token` is needed beside
-    `admin`; a `admin_socket` is its owner's alone.
+    `admin`; a `admin_socket` is its owner's alone. `workers` are processes, 0: one a core.
     """
 
     sessions_per_user: int = 1_000
@@ -108,6 +111,7 @@ class Operating:
     admin: Endpoint | None = None
     admin_socket: Path | None = None
     admin_token: Path | None = None
+    workers: int = 0
     zookeeper: ZooKeeper | None = None
 
 
@@ -138,8 +142,15 @@ def read(reader: Reader) -> Operating:
         admin=None if admin_port is None else Endpoint(host, admin_port),
         admin_socket=get(ADMIN_SOCKET, Path, None),
         admin_token=token,
+        workers=get(WORKERS, _workers, 0),
         zookeeper=_zookeeper(reader),
     )
+
+
+def _workers(text: str) -> int:
+    if count(text) > MOST_WORKERS:
+        raise ValueError(f"more than {MOST_WORKERS}: {text!r}")
+    return int(text)
 
 
 def _at_least_a_second(reader: Reader, default: float) -> float:

@@ -42,6 +42,7 @@ _NAMES = {
     "admin": operating.ADMIN_PORT,
     "admin_socket": operating.ADMIN_SOCKET,
     "admin_token": operating.ADMIN_TOKEN,
+    "workers": operating.WORKERS,
     "zookeeper": f"{operating.QUORUM} and what belongs to it",
 }
 

@@ -161,3 +161,10 @@ class WorkerLost(CausewayError):
     code = "CW220"
     sqlstate = "08006"
     hint = "Open another session; look before repeating a write."
+
+
+class WorkerFailed(CausewayError):
+    """One of the server's processes did not start, or does not answer its supervisor."""
+
+    code = "CW221"
+    hint = "The server's log says more."

@@ -1,0 +1,127 @@
+"""`causeway serve` on several cores: the supervisor, and each of its workers."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from conf.settings import Settings
+from conf.topology import Endpoint
+from proxy.net.adminserver import AdminServer
+from proxy.net.doors import Listening
+from proxy.net.supervisor import Brief, Supervisor, say
+
+WORKER = "--worker"  # what makes `causeway serve` one of several
+
+
+def size(settings: Settings) -> int:
+    """How many processes the settings ask for."""
+    return settings.operating.workers or len(os.sched_getaffinity(0))
+
+
+async def supervise(settings: Settings, path: Path, announce: Callable[[Listening], None]) -> None:
+    """Until TERM and what runs has ended, or INT. Raises OSError, WorkerFailed."""
+    with ExitStack() as exits:
+        folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="causeway-"))
+        listening = _reserved(settings, exits)
+        argv = (sys.executable, "-m", "cli.main", "serve", "--conf", str(path), WORKER)
+        ports = _port(listening.binary), _port(listening.http)
+        supervisor = Supervisor(argv, size(settings), Path(folder), ports)
+        desk = AdminServer(supervisor.ask)
+        serving = asyncio.ensure_future(_serve(supervisor, desk, settings, announce, listening))
+        _heed_signals(supervisor, serving)
+        try:
+            with suppress(asyncio.CancelledError):
+                await serving
+        finally:
+            desk.close()
+            await supervisor.end(settings.operating.drain_timeout)
+
+
+async def _serve(
+    supervisor: Supervisor,
+    desk: AdminServer,
+    settings: Settings,
+    announce: Callable[[Listening], None],
+    listening: Listening,
+) -> None:
+    await desk.listen(settings.operating)
+    await supervisor.start()
+    announce(listening)
+    await supervisor.watch()
+
+
+def _heed_signals(supervisor: Supervisor, serving: "asyncio.Future[None]") -> None:
+    """HUP reloads everywhere; TERM and INT, and each one more, go on to all workers."""
+    loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        supervisor.stop(number)
+        serving.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number)
+    loop.add_signal_handler(signal.SIGHUP, supervisor.signal, signal.SIGHUP)
+
+
+def _reserved(settings: Settings, exits: ExitStack) -> Listening:
+    """The addresses, held until the end. Raises OSError when one is somebody else's."""
+    host, doors = settings.listen.host, settings.doors
+    binary = exits.enter_context(_held(settings.listen)) if doors.binary else None
+    http = exits.enter_context(_held(Endpoint(host, doors.http_port))) if doors.http else None
+    return Listening(_at(host, binary), _at(host, http))
+
+
+def _held(endpoint: Endpoint) -> socket.socket:
+    """A socket that keeps others' from the address, and never listens itself."""
+    family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
+    with socket.socket(family) as probe:  # fails even for one that would share its address
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((endpoint.host, endpoint.port))
+        port = probe.getsockname()[1]
+    held = socket.socket(family)
+    try:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind((endpoint.host, port))
+    except OSError:
+        held.close()
+        raise
+    return held
+
+
+def _at(host: str, held: socket.socket | None) -> Endpoint | None:
+    return None if held is None else Endpoint(host, held.getsockname()[1])
+
+
+def _port(endpoint: Endpoint | None) -> int:
+    return 0 if endpoint is None else endpoint.port
+
+
+def told(settings: Settings, brief: Brief) -> Settings:
+    """A worker's settings: the addresses that its supervisor holds."""
+    binary, http = brief.ports
+    return replace(
+        settings,
+        listen=Endpoint(settings.listen.host, binary or settings.listen.port),
+        doors=replace(settings.doors, http_port=http or settings.doors.http_port),
+    )
+
+
+async def orders() -> tuple[asyncio.StreamReader, Brief]:
+    """What the supervisor says to this worker, and what it said first."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader, Brief.read(await reader.readline())
+
+
+def announce(_: Listening) -> None:
+    """This worker serves."""
+    say({"ready": True})

@@ -1,0 +1,210 @@
+"""`causeway serve` in several processes, before a fake Thrift Server: one server to its clients."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conf.names import ClusterName
+from conf.topology import Endpoint
+from proxy.wire.binary import Struct
+from tests.proxy.net.fakes import (
+    Client,
+    FakeCluster,
+    client_negotiation,
+    column_length,
+    error_of,
+    until,
+)
+
+pytestmark = pytest.mark.slow
+CONF = """
+proxy.upstream = "{upstream}"
+proxy.workers = 2
+proxy.drain.timeout = "5s"
+proxy.admin.socket = "{folder}/admin"
+hive.server2.thrift.port = {port}
+hive.server2.limit.connections.per.user = 6
+"""
+
+
+@dataclass
+class Served:
+    process: asyncio.subprocess.Process
+    endpoint: Endpoint
+    cluster: FakeCluster
+    folder: Path
+    clients: list[Client] = field(default_factory=list)
+
+    async def client(self, user: str = "ann") -> Client:
+        address = self.endpoint.host, self.endpoint.port
+        client = Client(*await asyncio.open_connection(*address))
+        self.clients.append(client)
+        client.writer.write(client_negotiation(user, "pw"))
+        assert await client.reader.readexactly(5) == b"\5\0\0\0\0"
+        return client
+
+    async def one_of_each(self, user: str) -> list[Client]:
+        """A client with a session in each worker."""
+        found: dict[int, Client] = {}
+        for _ in range(30):
+            client = await self.client(user)
+            if error_of(await client.open()) is None and _worker(client) not in found:
+                found[_worker(client)] = client
+                continue
+            client.close()
+            if len(found) == 2:
+                break
+        return [found[number] for number in sorted(found)]
+
+    def workers(self) -> list[int]:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(word) for word in children.read_text().split()]
+
+    async def ask(self, line: str) -> Any:
+        reader, writer = await asyncio.open_unix_connection(str(self.folder / "admin"))
+        writer.write(f"{line} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode())
+        text = (await reader.read()).partition(b"\r\n\r\n")[2]
+        writer.close()
+        return json.loads(text)
+
+
+def _worker(client: Client) -> int:
+    identifier: Any = client.session[1][1]
+    guid: bytes = identifier[1][1]
+    return guid[0]
+
+
+def _with_session_of(client: Client, other: Client) -> None:
+    client.session = other.session
+
+
+@asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[Served]:
+    cluster = FakeCluster(ClusterName("one"))
+    await cluster.start()
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    conf = folder / "causeway.toml"
+    conf.write_text(CONF.format(upstream=cluster.endpoint, folder=folder, port=port))
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "cli.main", "serve", "--conf", str(conf)),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout is not None
+    there = Served(process, Endpoint("127.0.0.1", port), cluster, folder)
+    try:
+        assert await process.stdout.readline() == f"listening 127.0.0.1:{port}\n".encode()
+        yield there
+    finally:
+        for client in there.clients:
+            client.close()
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+        await cluster.stop()
+
+
+def play(folder: Path, scenario: Callable[[Served], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(60), served(folder) as there:
+            await scenario(there)
+
+    asyncio.run(main())
+
+
+def test_a_session_is_served_wherever_its_call_comes_in(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        one, other = await there.one_of_each("ann")
+        assert (_worker(one), _worker(other)) == (0, 1)
+        _with_session_of(one, other)
+        assert await one.rows("SELECT a") == 1
+        operation = await one.operation("SELECT b")
+        assert column_length(await other.on("FetchResults", operation)) == 1
+        there.cluster.counts["SELECT many"], there.cluster.row = 5_000, b"y" * 1_000
+        many = await other.operation("SELECT many")
+        assert column_length(await one.on("FetchResults", many, rows=5_000)) == 5_000
+        assert len(await there.ask("GET /v1/sessions")) == 2
+
+    play(tmp_path, scenario)
+
+
+def test_nobody_uses_another_users_handle_there_either(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        for ann in await there.one_of_each("ann"):
+            bob = await there.client("bob")
+            _with_session_of(bob, ann)
+            failure = error_of(await bob.execute("SELECT 1"))
+            assert failure is not None
+            assert failure.message.startswith("Invalid SessionHandle")
+
+    play(tmp_path, scenario)
+
+
+def test_a_limit_is_for_all_of_them(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        opened: list[Struct] = [await (await there.client()).open() for _ in range(12)]
+        assert sum(error_of(result) is None for result in opened) == 6
+
+    play(tmp_path, scenario)
+
+
+def test_a_worker_that_is_killed_takes_its_sessions_and_comes_back(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        one, other = await there.one_of_each("ann")
+        before = there.workers()
+        operation = await other.operation("SELECT a")
+        os.kill(before[1], signal.SIGKILL)
+        await until(lambda: other.reader.at_eof())
+        failure = error_of(await one.on("FetchResults", operation))
+        assert failure is not None
+        assert failure.message.startswith("Invalid OperationHandle")
+        assert await one.rows("SELECT b") == 1
+        found = 0
+        for number in range(100):
+            found = len(await there.one_of_each(f"bob{number}"))
+            if found == 2:
+                break
+            await asyncio.sleep(0.1)
+        assert found == 2
+
+    play(tmp_path, scenario)
+
+
+def test_term_lets_what_runs_end(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        there.cluster.sleeping.add("SELECT long")
+        client, _ = await there.one_of_each("ann")
+        await client.send(
+            "ExecuteStatement", {1: (12, client.session), 2: (11, b"SELECT long"), 4: (2, False)}
+        )
+        await until(lambda: "SELECT long" in there.cluster.statements)
+        there.process.terminate()
+        await asyncio.sleep(0.3)
+        assert there.process.returncode is None
+        for each in there.cluster.operations.values():
+            there.cluster._end(each, 2)  # type: ignore[arg-type]
+        assert error_of((await client.receive()).body[0][1]) is None  # type: ignore[arg-type]
+        assert await there.process.wait() == 0
+
+    play(tmp_path, scenario)
+
+
+def test_workers_go_with_their_supervisor(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        workers = there.workers()
+        assert len(workers) == 2
+        there.process.kill()
+        await until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+
+    play(tmp_path, scenario)
