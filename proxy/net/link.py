@@ -5,7 +5,7 @@ away, whatever becomes of us.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from conf.errors import CausewayError
@@ -185,24 +185,19 @@ class Link:
         closings, self._closings = self._closings, []
         return started_operation(await self.call("ExecuteStatement", request, long, closings))
 
-    async def poll(self, operation: RemoteOperation, *asides: Aside) -> Status:
+    async def poll(self, operation: RemoteOperation) -> Status:
         """The operation's state, when it ends or after five seconds. Raises as `call`."""
         name = "GetOperationStatus"
         request = operation_call(name, operation)
-        return read_operation_status(await self.call(name, request, long=True, asides=asides))
+        return read_operation_status(await self.call(name, request, long=True))
 
-    async def end_of(
-        self, operation: RemoteOperation, asked_then: Callable[[], Aside] | None = None
-    ) -> Status:
-        """How the operation ends. `asked_then` makes what is asked right behind each poll, and so
-        behind the one that tells the end. Raises as `call`.
+    async def end_of(self, operation: RemoteOperation) -> Status:
+        """How the operation ends. Raises as `call`.
 
         A Thrift Server says ERROR some 40 ms before it can say why: it is asked again.
         """
-        asides = () if asked_then is None else (asked_then(),)
-        while (status := await self.poll(operation, *asides)).state not in ENDS:
-            # a poll takes up to five seconds by itself
-            asides = () if asked_then is None else (asked_then(),)
+        while (status := await self.poll(operation)).state not in ENDS:
+            pass  # a poll takes up to five seconds by itself
         for pause in _REASON:
             failure = status.failure
             if status.state is not OperationState.ERROR or (failure and failure.message):
@@ -212,8 +207,8 @@ class Link:
         return status
 
     def ask(self, aside: Aside) -> None:
-        """Asks what nobody waits for yet."""
-        if self.alive:
+        """Asks what nobody waits for yet; not behind a call that may take seconds."""
+        if self.alive and not self._long_call:
             self._main.tell((aside,))
         else:
             aside.heard(None)

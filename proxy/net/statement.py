@@ -296,11 +296,17 @@ class Statement:
         return await link.execute(request.statement, request.overlay, request.timeout)
 
     async def _end(self, remote: Remote) -> Status:
-        """How it ends. A ping that has begun has ended: asking would take longer than it did."""
+        """How it ends, and then its schema is asked for.
+
+        Not before: a Thrift Server that is asked too early makes up a column `Result` and
+        remembers it. A ping that has begun has ended: asking would take longer than it did.
+        """
+        status = Status(OperationState.FINISHED)
         if not is_ping(self._request.statement):
-            return await remote.link.end_of(remote.operation, remote.ask_schema)
-        remote.link.ask(remote.ask_schema())
-        return Status(OperationState.FINISHED)
+            status = await remote.link.end_of(remote.operation)
+        if status.state is OperationState.FINISHED:
+            remote.link.ask(remote.ask_schema())
+        return status
 
     async def _close_write(self, token: Any) -> None:
         try:

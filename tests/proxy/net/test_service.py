@@ -7,6 +7,7 @@ import pytest
 
 from proxy.net.limits import Limits
 from proxy.wire.binary import CALL, I32, LIST, STRUCT, Items, Message, encode_message
+from proxy.wire.types import OperationState
 from tests.proxy.net.fakes import Client, World, column_length, error_of, play, until
 
 
@@ -200,5 +201,26 @@ def test_what_is_no_client_is_let_go() -> None:
         with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
             await client.receive()
         assert isinstance(await world.client(), Client)
+
+    play(scenario)
+
+
+def test_a_schema_is_not_asked_for_before_the_statement_has_ended() -> None:
+    """A Thrift Server that is asked too early remembers a schema of its own making."""
+
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        east = world.east
+        east.poll_time = 0.02
+        east.sleeping.add("SELECT 7 FROM e")
+        operation = await client.operation("SELECT 7 FROM e", run_async=True)
+        calls = lambda name: sum(call == name for _, call, _ in east.log)  # noqa: E731
+        await until(lambda: calls("GetOperationStatus") > 3)
+        assert calls("GetResultSetMetadata") == 0
+        (running,) = east.operations.values()
+        east._end(running, OperationState.FINISHED)
+        await until(lambda: calls("GetResultSetMetadata") > 0)
+        assert error_of(await client.on("GetResultSetMetadata", operation)) is None
+        assert calls("GetResultSetMetadata") == 1
 
     play(scenario)
