@@ -165,7 +165,7 @@ class HttpConnection(ClientConnection):
         if said is None:
             raise Denied
         user = await self._proved(*said)
-        if cookies is not None:
+        if cookies is not None and said[0] != "bearer":  # it would outlive the token
             identity = Identity(_said_by(said) or user, user)
             self._headers.append(("Set-Cookie", cookies.made_for(identity, now)))
         return user

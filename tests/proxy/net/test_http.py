@@ -218,6 +218,12 @@ class Counting(Anyone):
             raise Denied
         return user.partition("@")[0]
 
+    async def bearer(self, token: str, peer: str) -> str:
+        self.asked.append(token)
+        if token != "good":
+            raise Denied
+        return "ann"
+
 
 def test_a_cookie_stands_for_the_credentials_that_it_was_given_for() -> None:
     counting = Counting()
@@ -242,6 +248,24 @@ def test_a_cookie_stands_for_the_credentials_that_it_was_given_for() -> None:
             forged = cookie[:-3] + "AAA"
             assert (await client.say(post(CALL_BYTES, Cookie=forged))).status == 401
         assert {user for user, _, _ in world.west.log} == {"ann"}
+
+    play(scenario, authenticator=counting)
+
+
+def test_a_token_is_asked_for_each_time_and_no_cookie_outlives_it() -> None:
+    counting = Counting()
+
+    async def scenario(world: World) -> None:
+        async with web(world.http) as client:
+            await client.open()
+            cookie = (client.last.header("Set-Cookie") or "").partition(";")[0]
+            client.headers = {"Authorization": "Bearer good"}
+            for _ in range(3):
+                assert await client.rows("SELECT * FROM w") == 1
+                assert client.last.header("Set-Cookie") is None
+            assert counting.asked.count("good") >= 3
+            client.headers = {"Authorization": "Bearer stale", "Cookie": cookie}
+            assert (await client.say(post(CALL_BYTES, **client.headers))).status == 401
 
     play(scenario, authenticator=counting)
 

@@ -7,7 +7,7 @@ from proxy.errors import Denied
 from proxy.net.identity import Anyone
 from proxy.net.limits import Limits
 from proxy.wire.binary import I32
-from proxy.wire.framing import MAX_EARLY, client_negotiation
+from proxy.wire.framing import GSSAPI, MAX_EARLY, client_negotiation
 from tests.proxy.net.fakes import World, play, until
 
 NO = b"Error validating the login"
@@ -124,3 +124,32 @@ def test_calls_sent_before_the_answer_are_answered_after_it() -> None:
         assert (await client.receive()).name == "OpenSession"
 
     play(scenario, authenticator=doorman)
+
+
+class Tickets(Anyone):
+    """Two tokens, then a name; `bad` is nobody's."""
+
+    async def step(self, token: bytes) -> tuple[bytes, str | None]:
+        if token == b"bad":
+            raise Denied
+        return token.upper(), "ann" if token == b"two" else None
+
+    def gssapi(self, peer: str) -> "Tickets":
+        return self
+
+
+def word(status: int, payload: bytes) -> bytes:
+    return bytes((status,)) + len(payload).to_bytes(4, "big") + payload
+
+
+def test_tokens_go_back_and_forth() -> None:
+    async def scenario(world: World) -> None:
+        for last, reply in ((b"two", word(5, b"TWO")), (b"bad", word(3, NO))):
+            reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+            writer.write(word(1, b"GSSAPI") + word(2, b"one"))
+            assert await reader.readexactly(8) == word(2, b"ONE")
+            writer.write(word(2, last))
+            assert await reader.readexactly(len(reply)) == reply
+            writer.close()
+
+    play(scenario, authenticator=Tickets(frozenset((GSSAPI,))))
