@@ -193,7 +193,7 @@ def test_term_lets_what_runs_end(tmp_path: Path) -> None:
         await asyncio.sleep(0.3)
         assert there.process.returncode is None
         for each in there.cluster.operations.values():
-            there.cluster._end(each, 2)  # type: ignore[arg-type]
+            there.cluster.end(each)
         assert error_of((await client.receive()).body[0][1]) is None  # type: ignore[arg-type]
         assert await there.process.wait() == 0
 

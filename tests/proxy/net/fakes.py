@@ -236,6 +236,10 @@ class FakeCluster:
         operation.position = min(count, start + request.max_rows)
         return results.fetch_reply(table, start, request.max_rows, 10)
 
+    def end(self, operation: FakeOperation) -> None:
+        """A sleeping statement finishes."""
+        self._end(operation, OperationState.FINISHED)
+
     def _end(self, operation: FakeOperation, state: OperationState) -> None:
         if not operation.changed.is_set():
             operation.status = Status(state)

@@ -289,7 +289,7 @@ def test_a_closing_is_sent_by_itself_in_a_moment() -> None:
     play(scenario)
 
 
-def test_a_schema_is_asked_behind_the_poll_that_tells_the_end() -> None:
+def test_a_schema_is_asked_before_its_client_asks() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         operation = await client.operation("SELECT * FROM e")
