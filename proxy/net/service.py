@@ -185,16 +185,17 @@ class Service:
         client, configuration = self._client, request.configuration
         user = client.user or request.username or "anonymous"
         try:
-            user = await acted_as(
+            acting = await acted_as(
                 self._hub.identity, user, configuration, client.acting_as, client.peer
             )
-            state = SessionState.opened(user, protocol, configuration, self._hub.topology)
+            state = SessionState.opened(acting, protocol, configuration, self._hub.topology)
             session = Session(
                 new_handle(self._hub.peers.number),
                 state,
                 self._hub.lines,
                 self._hub.through,
                 self._client.peer,
+                user,
             )
             self._hub.admit(session, self._user)
             try:
@@ -384,7 +385,8 @@ class Service:
 
 
 def _note(record: Record, session: Session, operation: Operation, statement: str) -> None:
-    record.user, record.address = session.state.user, session.address
+    record.user, record.by = session.state.user, session.by
+    record.address = session.address
     record.session, record.statement = session.handle.guid.hex(), operation.handle.guid.hex()
     record.of(statement)
 

@@ -22,7 +22,8 @@ class Session:
     """`close` ends everything that the session has anywhere.
 
     `through` is where all of it goes, unlooked at, while no cluster is configured (DC-N1).
-    `address` is its client's; `opened` Unix time, `used` the loop's time of its last call.
+    `address` is its client's, `by` who that proved to be; `opened` Unix time, `used` the loop's
+    time of its last call.
     """
 
     def __init__(
@@ -32,8 +33,10 @@ class Session:
         lines: Lines,
         through: Cluster | None = None,
         address: str = "",
+        by: str = "",
     ) -> None:
         self.address = address
+        self.by = by or state.user
         self.opened = time.time()
         self.used = asyncio.get_running_loop().time()
         self.relaying = 0  # calls that send rows: a slow client is not an idle one

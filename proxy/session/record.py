@@ -15,7 +15,8 @@ _CODE = "[CW"
 
 @dataclass(slots=True)
 class Record:
-    """`phases` are seconds by name; `began` is Unix time. `rule` and `cluster` are the router's,
+    """`user` is whom the statement runs as, `by` who proved to be somebody and may act for them.
+    `phases` are seconds by name; `began` is Unix time. `rule` and `cluster` are the router's,
     `code` that of a refusal or failure of ours. `text` is the beginning of a long statement,
     `length` the whole one's. `rows` and `bytes` are those sent to the client; rows are None where
     a reply did not say how many it has.
@@ -24,6 +25,7 @@ class Record:
     """
 
     user: str = ""
+    by: str = ""
     address: str = ""
     session: str = ""
     statement: str = ""
@@ -92,6 +94,7 @@ class Record:
         return {
             "time": _utc(self.began),
             "user": self.user,
+            "by": self.by,
             "address": self.address,
             "session": self.session,
             "statement": self.statement,

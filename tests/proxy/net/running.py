@@ -8,6 +8,7 @@ from typing import Any
 
 import uvloop
 
+from conf.identity import Identity
 from conf.operating import Operating
 from conf.settings import Settings
 from conf.topology import Cluster, Endpoint, Topology
@@ -59,13 +60,18 @@ def topology(*clusters: FakeCluster) -> Topology:
 
 
 @asynccontextmanager
-async def site(limits: Limits, operating: Operating) -> AsyncIterator[Site]:
+async def site(
+    limits: Limits, operating: Operating, identity: Identity | None = None
+) -> AsyncIterator[Site]:
     fakes = [FakeCluster(EAST), FakeCluster(EAST), FakeCluster(WEST)]
     for each in fakes:
         await each.start()
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST})
     listen = Endpoint("127.0.0.1", 0)
-    there = Site(*fakes, metastore, Settings(topology(*fakes), (), listen, operating=operating))
+    settings = Settings(
+        topology(*fakes), (), listen, operating=operating, identity=identity or Identity()
+    )
+    there = Site(*fakes, metastore, settings)
     ready: asyncio.Future[Listening] = asyncio.get_running_loop().create_future()
     there.serving = asyncio.ensure_future(
         serve(
@@ -97,14 +103,17 @@ Scenario = Callable[[Site], Coroutine[Any, Any, None]]
 
 
 def play(
-    scenario: Scenario, limits: Limits | None = None, operating: Operating | None = None
+    scenario: Scenario,
+    limits: Limits | None = None,
+    operating: Operating | None = None,
+    identity: Identity | None = None,
 ) -> None:
     """Runs a scenario at a site of its own."""
 
     async def main() -> None:
         async with (
             asyncio.timeout(20),
-            site(limits or Limits(linger=0.0), operating or Operating()) as there,
+            site(limits or Limits(linger=0.0), operating or Operating(), identity) as there,
         ):
             await scenario(there)
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from conf.identity import Identity, ProxyRule
 from conf.operating import Operating
 from proxy.net import audit as module
 from proxy.net.audit import Audit
 from proxy.session.record import Record
-from tests.proxy.net.fakes import until
+from tests.proxy.net.fakes import error_of, until
 from tests.proxy.net.running import Site, play
 
 
@@ -156,6 +157,7 @@ def test_a_line_a_statement(tmp_path: Path) -> None:
     read = told["SELECT * FROM e"]
     assert read["user"] == "ann"
     assert read["address"] == "127.0.0.1"
+    assert read["by"] == read["user"]
     assert (read["reads"], read["writes"]) == (["default.e"], [])
     assert (read["rule"], read["cluster"], read["state"]) == ("DC-R7", "east", "FINISHED")
     assert read["rows"] == 7
@@ -168,3 +170,18 @@ def test_a_line_a_statement(tmp_path: Path) -> None:
     assert told["INSERT INTO w SELECT 1"]["writes"] == ["default.w"]
     assert len({each["session"] for each in told.values()}) == 1
     assert len({each["statement"] for each in told.values()}) == 6
+
+
+def test_it_names_who_acts_for_whom(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    everywhere = frozenset("*")
+    rules = {"hue": ProxyRule(everywhere, users=frozenset({"zed"}))}
+
+    async def scenario(site: Site) -> None:
+        hue = await site.client("hue", opened=False)
+        assert error_of(await hue.open(5, **{"hive.server2.proxy.user": "zed"})) is None
+        await hue.on("CloseOperation", await hue.operation("SELECT 1 FROM e"))
+        await until(lambda: path.exists() and len(lines(path)) == 1)
+
+    play(scenario, operating=Operating(audit_file=path), identity=Identity(rules=rules))
+    assert [(each["user"], each["by"]) for each in lines(path)] == [("zed", "hue")]
