@@ -7,7 +7,7 @@ GUARD := guard/target/causeway-guard.jar
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test check lint slow e2e bench lifecycle-demo oracle golden guard lock clean
+.PHONY: help install run test check lint slow e2e bench lifecycle-demo oracle fuzz golden guard lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -45,6 +45,7 @@ e2e: install $(GUARD) ## tests on the real stack
 
 bench: install ## measurements, each paired with the direct way: queries, catalogs, routing, copies, Hudi pulls
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.crowd
 	$(BIN)/python -m bench.catalog
 	$(BIN)/python -m bench.routing
 	$(BIN)/python -m bench.copy
@@ -56,6 +57,10 @@ lifecycle-demo: install ## feeds and processes on two metastores, shown on a ter
 
 oracle: install ## accuracy of the analysis against Hive's own record (shared data)
 	$(BIN)/python -m bench.oracle
+
+fuzz: install ## millions of inputs for the readers of what comes from outside, guided by coverage
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
+	$(BIN)/python -m tests.fuzz --keep
 
 golden: install ## write the golden files anew; the diff is the review
 	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/cli/test_errors.py

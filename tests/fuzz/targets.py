@@ -1,0 +1,226 @@
+"""What must hold for any bytes; each target is a function of them.
+
+A target may let only its reader's own errors pass: anything else that it raises is a finding. The
+first byte says, where a stream is read, in what pieces it comes.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from conf.identity import Jwt
+from proxy.errors import WireError
+from proxy.identity.errors import Wrong
+from proxy.identity.tokens import read_keys, user_of
+from proxy.wire import replies
+from proxy.wire.binary import decode_message, encode_message
+from proxy.wire.framing import (
+    BareInbound,
+    Credentials,
+    Frame,
+    Inbound,
+    Oversized,
+    SaslInbound,
+    Send,
+    Token,
+)
+from proxy.wire.http import Head, HttpReader, acting_as, basic, negotiate, refusal, scheme_of
+from proxy.wire.peering import PeerInbound
+from proxy.wire.requests import handle_of, operation_type, read_request
+from proxy.wire.rowcount import rows_in
+from proxy.wire.scan import EndFinder
+
+_OVER = "no more can be read"
+_LIMIT = 200  # of a frame, so that one that is too long is soon there
+# A public key of which nobody has the private one; made for this.
+_JWKS = json.dumps(
+    {
+        "keys": [
+            {
+                "kty": "EC",
+                "crv": "P-256",
+                "kid": "k",
+                "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+                "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+            }
+        ]
+    }
+)
+_KEYS = read_keys(_JWKS)
+_JWT = Jwt("unused")
+
+
+def thrift(data: bytes) -> None:
+    """A message is read or refused; one that was read is written as the same."""
+    try:
+        message = decode_message(data)
+    except WireError:
+        return
+    again = decode_message(encode_message(message))
+    assert repr(again) == repr(message)  # not ==: a double may be no number
+    try:
+        request = read_request(message)
+        handle_of(request)
+        operation_type(message)
+    except WireError:
+        pass
+
+
+def bare(data: bytes) -> None:
+    """The end of an unframed message is where its reader finds it, in any pieces."""
+    finder, at, end = EndFinder(), 0, None
+    try:
+        for piece in _pieces(data):
+            end = finder.feed(piece)
+            if end is not None:
+                end += at
+                break
+            at += len(piece)
+    except WireError:
+        end = None
+    body = data[1:]
+    if end is None:
+        return
+    assert 0 < end <= len(body)
+    why = ""
+    try:
+        decode_message(body[:end])
+    except WireError as error:
+        why = str(error)
+    assert "after the end" not in why
+    assert "too early" not in why
+
+
+def sasl(data: bytes) -> None:
+    """The same events, however the bytes are cut; nothing before the client is let in."""
+    _same(_told_sasl(_pieces(data)), _told_sasl(iter((data[1:],))))
+
+
+def _told_sasl(pieces: Iterator[bytes]) -> list[object]:
+    inbound = SaslInbound(frozenset(("PLAIN", "GSSAPI")), _LIMIT)
+    told: list[object] = []
+    waiting: list[object] = []
+    try:
+        for piece in pieces:
+            waiting += inbound.feed(piece)
+            while waiting:
+                event = waiting.pop(0)
+                told.append(event)
+                if isinstance(event, Credentials):
+                    waiting += inbound.accept() if event.user else inbound.refuse()
+                elif isinstance(event, Token):
+                    last = event.data.endswith(b"!")
+                    waiting += inbound.accept(b"k") if last else inbound.challenge(b"c")
+    except WireError:
+        told.append(_OVER)
+    frames = [n for n, event in enumerate(told) if isinstance(event, Frame | Oversized)]
+    asked = [n for n, event in enumerate(told) if isinstance(event, Credentials | Token)]
+    assert not frames or (asked and asked[0] < frames[0])
+    return [event for event in told if not isinstance(event, Send)]
+
+
+def unframed(data: bytes) -> None:
+    """NOSASL: what is kept of a stream is bounded, and messages come out in order."""
+    inbound = BareInbound(_LIMIT)
+    _read_all(inbound, _pieces(data))
+
+
+def peer(data: bytes) -> None:
+    """Calls of other workers, cut anyhow, are the same."""
+    _same(_read_all(PeerInbound(), _pieces(data)), _read_all(PeerInbound(), iter((data[1:],))))
+
+
+def _read_all(inbound: Inbound, pieces: Iterator[bytes]) -> list[object]:
+    told: list[object] = []
+    try:
+        for piece in pieces:
+            told += inbound.feed(piece)
+    except WireError:
+        told.append(_OVER)
+    for event in told:
+        if isinstance(event, Frame) and isinstance(inbound, BareInbound):
+            assert len(event.data) <= _LIMIT
+    return told
+
+
+def _same(cut: list[object], whole: list[object]) -> None:
+    """What goes before an error may be lost with it when both are in one piece."""
+    if _OVER in (*cut, *whole):
+        assert cut[-1:] == [_OVER] or whole[-1:] == [_OVER]
+        cut, whole = ([event for event in each if event is not _OVER] for each in (cut, whole))
+        shorter = min(len(cut), len(whole))
+        cut, whole = cut[:shorter], whole[:shorter]
+    assert cut == whole
+
+
+def http(data: bytes) -> None:
+    """Requests and bodies, however the bytes are cut."""
+    told, lengths = [], []
+    for pieces in (_pieces(data), iter((data[1:],))):
+        reader = HttpReader(_LIMIT)
+        events = [event for piece in pieces for event in reader.feed(piece)]
+        lengths.append(len(events))
+        told.append([event for event in events if isinstance(event, Frame | Oversized)])
+        for event in events:
+            if isinstance(event, Frame):
+                assert len(event.data) <= _LIMIT
+            if isinstance(event, Head):
+                _ask_head(event)
+    fewer = min(map(len, told))  # one that reads in pieces may notice later what is wrong
+    assert told[0][:fewer] == told[1][:fewer]
+
+
+def _ask_head(head: Head) -> None:
+    refusal(head, "cliservice")
+    acting_as(head)
+    scheme = scheme_of(head)
+    if scheme is not None:
+        basic(scheme[1])
+        negotiate(scheme[1])
+
+
+def reply(data: bytes) -> None:
+    """What a cluster says is read or refused, whatever it is."""
+    rows_in(data[:512])
+    for name in ("GetOperationStatus", "ExecuteStatement", "OpenSession", "FetchResults"):
+        try:
+            result = replies.read_result(data, name)
+            replies.result_failure(result)
+            replies.read_operation_status(result)
+        except WireError:
+            pass
+        try:
+            result = replies.read_result(data, name)
+            replies.started_operation(result)
+            replies.opened_session(result)
+        except WireError:
+            pass
+    with suppress(WireError):
+        assert len(replies.with_head(data, "FetchResults", 7)) >= 12
+
+
+def token(data: bytes) -> None:
+    """No token lets anybody in whose key nobody has; none fails in a way of its own."""
+    try:
+        user = user_of(_JWT, data.decode("latin-1"), _KEYS)
+    except Wrong:
+        return
+    raise AssertionError(f"{user} came in")
+
+
+def keys(data: bytes) -> None:
+    """Keys are read or refused."""
+    with suppress(ValueError):
+        read_keys(data.decode("latin-1"))
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """All but the first byte, in pieces of as many bytes as it says."""
+    size = (data[0] if data else 0) + 1
+    for at in range(1, len(data), size):
+        yield data[at : at + size]
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    each.__name__: each for each in (thrift, bare, sasl, unframed, peer, http, reply, token, keys)
+}
