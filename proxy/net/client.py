@@ -109,6 +109,13 @@ class ClientConnection(asyncio.Protocol):
 
     # our side
 
+    @property
+    def owner(self) -> str:
+        """Whose handles it finds. Without SASL a connection is nobody's: the handle's secret alone
+        tells who may. Of one client that acts for many, each has its own."""
+        user, acting_as = self.user or "", self.acting_as
+        return user if acting_as in (None, user) else f"{user}\0{acting_as}"
+
     async def next_message(self) -> Frame | Oversized | None:
         """The next whole message; None once the client is gone."""
         while not self._messages:

@@ -72,7 +72,7 @@ class Peers:
             return client.wrap(length) + data
 
         try:
-            call = introduced(client.user or "", client.peer, message)
+            call = introduced(client.owner, client.peer, message)
             await connection.relay(call, first, client)
         except ClusterLost as error:
             if begun:

@@ -68,10 +68,8 @@ class Service:
 
     @property
     def _user(self) -> str:
-        """Whose handles are found. Without SASL a connection is nobody's: the handle's secret alone
-        tells who may. Of one client that acts for many, each has its own."""
-        user, acting_as = self._client.user or "", self._client.acting_as
-        return user if acting_as in (None, user) else f"{user}\0{acting_as}"
+        """Whose handles are found."""
+        return self._client.owner
 
     async def serve(self) -> None:
         """Answers until the client goes; then closes what it opened."""

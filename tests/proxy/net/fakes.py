@@ -25,6 +25,7 @@ from conf.topology import Cluster, Endpoint, Topology
 from proxy.net.doors import Listening
 from proxy.net.identity import Authenticator
 from proxy.net.limits import Limits
+from proxy.net.peers import ALONE, Crew
 from proxy.net.server import serve
 from proxy.wire import replies, results
 from proxy.wire.binary import (
@@ -432,6 +433,7 @@ async def world(
     identity: Identity | None = None,
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
+    crew: Crew = ALONE,
 ) -> AsyncIterator[World]:
     east, west = FakeCluster(EAST), FakeCluster(WEST)
     for each in (east, west):
@@ -464,6 +466,7 @@ async def world(
             ready.set_result,
             limits,
             authenticator=authenticator,
+            crew=crew,
         )
     )
     listening = await ready

@@ -1,5 +1,6 @@
 """Acting for others through the proxy, and all the ways in which nobody may."""
 
+import asyncio
 import grp
 import os
 import pwd
@@ -8,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from conf.identity import Identity, ProxyRule
 from conf.logins import Login, Proof
+from proxy.net.limits import Limits
+from proxy.net.peers import Crew
 from proxy.wire.binary import MAP, STRING, STRUCT, Pairs
 from tests.proxy.net import slapd
-from tests.proxy.net.fakes import Client, FakeCluster, World, error_of, play
+from tests.proxy.net.fakes import Client, FakeCluster, World, error_of, play, world
 from tests.proxy.net.web import PATH, web
 
 ALL = frozenset("*")
@@ -107,6 +111,31 @@ def test_handles_are_of_whom_one_acts_for() -> None:
         assert "Invalid SessionHandle" in str(error_of(await binary.execute("SELECT 1")))
 
     play(scenario, identity=Identity(rules=rules))
+
+
+def test_handles_are_of_whom_one_acts_for_at_every_worker(tmp_path: Path) -> None:
+    rules = Identity(rules={"hue": ProxyRule(ALL, users=ALL)})
+    sockets = {number: tmp_path / str(number) for number in range(2)}
+
+    async def main() -> None:
+        async with (
+            asyncio.timeout(20),
+            world(Limits(), identity=rules, crew=Crew(0, sockets)) as one,
+            world(Limits(), identity=rules, crew=Crew(1, sockets)) as other,
+            web(one.http, "hue") as here,
+            web(other.http, "hue") as there,
+        ):
+            here.path = there.path = f"{PATH}?doAs=zed"
+            assert error_of(await here.open()) is None
+            there.session = here.session
+            assert await there.rows("SELECT 1") == 1
+            assert {user for user, _, _ in one.east.log} == {"zed"}
+            for path in ("?doAs=bob", ""):
+                there.path = PATH + path
+                assert "Invalid SessionHandle" in str(error_of(await there.execute("SELECT 1")))
+            assert other.east.log == []
+
+    uvloop.run(main())
 
 
 def test_a_service_names_its_end_users_and_proves_itself(tmp_path: Path) -> None:
