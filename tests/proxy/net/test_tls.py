@@ -17,7 +17,7 @@ from proxy.net.tls import Certificate
 from proxy.wire.framing import client_negotiation
 from tests.proxy.net.certificates import Made, made
 from tests.proxy.net.fakes import Client, World, column_length, error_of, play
-from tests.proxy.net.web import web
+from tests.proxy.net.web import basic, post, web
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -64,6 +64,21 @@ def test_both_transports(kind: str, ours: Made, tmp_path: Path) -> None:
     else:
         there = doors(ours.p12(tmp_path / "k", "secret"), "secret")
     play(scenario, doors=there)
+
+
+def test_the_last_word_over_tls_is_heard(ours: Made, tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        async with web(world.http, tls=ours.trusting()) as client:
+            assert (await client.say(post(b"x"))).status == 401
+            reply = await client.say(post(b"", Authorization=basic("ann"), Content_Length="9" * 15))
+            assert (reply.status, reply.header("Connection")) == (413, "close")
+            assert await client.reader.read() == b""
+        async with web(world.http, tls=ours.trusting()) as client:
+            client.headers["Connection"] = "close"
+            assert error_of(await client.open()) is None
+            assert await client.reader.read() == b""
+
+    play(scenario, doors=doors(ours.pem(tmp_path / "k")))
 
 
 def test_an_older_version_is_not_spoken(ours: Made, tmp_path: Path) -> None:
