@@ -27,7 +27,9 @@ _CLUSTERS = "hive.cluster.properties"
 _NAMES = {
     "metastores": "hive.metastore.uris",
     "listen": "hive.server2.thrift.bind.host and hive.server2.thrift.port",
-    "identity": "hive.server2.authentication",
+    "identity": "hive.server2.authentication and what belongs to it",
+    "logins": f"Authentication and what belongs to it in {_CLUSTERS}",
+    "upstream_login": "proxy.login",
     "doors": "hive.server2.transport.mode and what belongs to it",
     "coverage": "router.coverage",
     "upstream": "proxy.upstream",

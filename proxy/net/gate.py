@@ -4,18 +4,17 @@ Those who know may block: they are asked in a few threads, and who waits for one
 its client goes. Why somebody is not let in is in our log, and nowhere else.
 """
 
-import asyncio
 import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn, Protocol, TypeVar
 
 from proxy.errors import Denied
 from proxy.identity.errors import Unsure, Wrong
 from proxy.identity.failures import Failures
 from proxy.net.identity import Acceptor
+from proxy.net.threads import Threads
 
 _THREADS = 16
 _STEPS = 8  # tokens of one negotiation
@@ -65,7 +64,7 @@ class Gate:
         self._tokens = tokens
         self._failures = Failures() if failures is None else failures
         self._counting = threading.Lock()
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="identity")
+        self._threads = Threads(_THREADS, "identity")
 
     async def password(self, user: str, password: str, peer: str) -> str:
         knows = self._passwords
@@ -113,7 +112,7 @@ class Gate:
             return answer
 
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, counted)
+            return await self._threads.run(counted)
         except Wrong as error:
             later = "; no more is heard for now" if self._too_many(user, peer) else ""
             self._refuse(user, peer, f"{error}{later}")
@@ -127,10 +126,6 @@ class Gate:
     def _refuse(self, user: str, peer: str, why: str) -> NoReturn:
         _log.warning("%s from %s is not let in: %s", repr(user)[:80], peer, why)
         raise Denied from None
-
-    def close(self) -> None:
-        """Waits for nobody."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class _Negotiation:

@@ -410,13 +410,19 @@ class World:
     metastore: FakeMetastore
     clients: list["Client"] = field(default_factory=list)
 
-    async def client(self, user: str = "ann", opened: bool = True, greeted: bool = True) -> Client:
+    async def client(
+        self,
+        user: str = "ann",
+        opened: bool = True,
+        greeted: bool = True,
+        password: str = "pw",
+    ) -> Client:
         reader, writer = await asyncio.open_connection(
             self.endpoint.host, self.endpoint.port, limit=1 << 16
         )
         client = Client(reader, writer)
         self.clients.append(client)
-        writer.write(client_negotiation(user, "pw"))
+        writer.write(client_negotiation(user, password))
         if greeted:
             assert await reader.readexactly(5) == b"\5\0\0\0\0"
         if opened:

@@ -2,17 +2,20 @@
 
 import dataclasses
 import logging
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conf.identity import Ldap
+from conf.identity import Auth, Identity, Ldap
 from proxy.identity.errors import Unsure, Wrong
 from proxy.net.directory import Directory
 from tests.proxy.net import slapd
+from tests.proxy.net.fakes import World, play
 from tests.proxy.net.slapd import ADMIN, ADMIN_PASSWORD, BASE, GROUPS, PASSWORDS, PEOPLE, Slapd
+from tests.proxy.net.web import post, web
 
 pytestmark = pytest.mark.slow
 
@@ -160,3 +163,37 @@ def test_no_secret_shows(server: Slapd, caplog: pytest.LogCaptureFixture) -> Non
     text = caplog.text + repr(told) + said
     assert PASSWORDS["ann"] not in text
     assert ADMIN_PASSWORD not in text
+
+
+def test_from_a_client_to_the_directory_and_back(server: Slapd) -> None:
+    identity = Identity(frozenset((Auth.LDAP,)), settings(server, **MEMBER))
+
+    async def scenario(world: World) -> None:
+        for user, let_in in (("ann", True), ("bob", False), ("ann)(uid=*", False)):
+            password = PASSWORDS.get(user, PASSWORDS["ann"])
+            client = await world.client(user, let_in, let_in, password)
+            if let_in:
+                assert await client.rows("SELECT 1") == 1
+            else:
+                reason = b"Error validating the login"
+                said = await client.reader.read()
+                assert said == b"\3" + len(reason).to_bytes(4, "big") + reason
+        assert {user for user, _, _ in world.east.log} == {"ann"}
+
+    play(scenario, identity=identity)
+
+
+def test_a_directory_that_does_not_answer_blocks_nobody() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"ldap://127.0.0.1:{silent.getsockname()[1]}"
+        ldap = Ldap((url,), user_patterns=(f"uid=%s,{PEOPLE}",))
+
+        async def scenario(world: World) -> None:
+            waiting = [await world.client("ann", opened=False, greeted=False) for _ in range(40)]
+            async with web(world.http, None) as other:
+                assert (await other.say(post(b"x"))).status == 401
+            assert not any(each.reader.at_eof() for each in waiting)  # they wait still
+            for each in waiting:
+                each.close()
+
+        play(scenario, identity=Identity(frozenset((Auth.LDAP,)), ldap))
