@@ -108,7 +108,7 @@ class Admin:
                     "reason": condition.reason,
                     "seconds": condition.seconds and round(condition.seconds, 6),
                     "drained": fleet.is_drained(endpoint),
-                    "connections": self._hub.lines.load(endpoint),
+                    "connections": self._hub.lines.held(endpoint),
                     "sessions": sessions.get(endpoint, 0),
                 }
             )
@@ -152,7 +152,7 @@ class Admin:
                         labels,
                         float(drained(endpoint) or drained(cluster.name)),
                     ),
-                    ("causeway_endpoint_connections", labels, hub.lines.load(endpoint)),
+                    ("causeway_endpoint_connections", labels, hub.lines.held(endpoint)),
                 ]
         return [*observer.metrics.samples(), *gauges]
 

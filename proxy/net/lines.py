@@ -77,9 +77,13 @@ class Lines:
         return self._tally.count(_key(endpoint))
 
     def load(self, endpoint: Endpoint) -> int:
-        """Connections that it has from us and that are in use."""
+        """Connections that it has from all our processes, without those that only wait here."""
         idle = sum(len(each) for (where, _), each in self._idle.items() if where == endpoint)
-        return self._counts[endpoint] - idle
+        return self._of_all(endpoint) - idle
+
+    def held(self, endpoint: Endpoint) -> int:
+        """Connections that it has from this process."""
+        return self._counts[endpoint]
 
     async def connect(
         self, cluster: Cluster, user: str, but: Collection[Endpoint] = ()

@@ -86,6 +86,7 @@ class Operation:
         if self.cancelled and self.state in ENDS:
             return
         self.status = Status(advance(self.state, state), failure)
+        self.record.state = state
         if state in ENDS:
             self.record.end(state, failure)
             for waiter in self.waiters:

@@ -25,7 +25,7 @@ from proxy.session.record import Record
 from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.settings import cannot_open
 from proxy.wire import replies, results
-from proxy.wire.binary import Message, Struct, decode_head, decode_message
+from proxy.wire.binary import MAX_VALUES, Message, Struct, decode_head, decode_message
 from proxy.wire.framing import Frame, Oversized
 from proxy.wire.requests import (
     CancelOperation,
@@ -97,7 +97,7 @@ class Service:
         if isinstance(message, Oversized):
             await self._too_large(message)
             return
-        call = decode_message(message.data)
+        call = decode_message(message.data, MAX_VALUES)
         try:
             request = read_request(call)
         except WireError as error:

@@ -21,13 +21,14 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-from proxy.errors import PartitionsPassedBy
+from proxy.errors import PartitionsPassedBy, TooLarge
 from proxy.session.acting import setting, stay_yourself, without
 from proxy.session.journal import Journal
 from router.request import Bound
 
 HIVECONF, HIVEVAR, SET, USE_DATABASE = "set:hiveconf:", "set:hivevar:", "set:", "use:database"
 MANAGED_PARTITIONS = "spark.sql.hive.manageFilesourcePartitions"
+MAX_CONFIGURATION = 1 << 20  # characters, which are kept as long as the session is
 DEFAULT_DATABASE = "default"
 
 
@@ -57,7 +58,12 @@ class SessionState:
     def opened(
         cls, user: str, protocol: int, configuration: Mapping[str, str], topology: Topology
     ) -> "SessionState":
-        """A new session of `user`, who is whom it is for already. Raises PartitionsPassedBy."""
+        """A new session of `user`, who is whom it is for already. Raises PartitionsPassedBy and
+        TooLarge.
+        """
+        size = sum(len(key) + len(value) for key, value in configuration.items())
+        if size > MAX_CONFIGURATION:
+            raise TooLarge(f"A session's configuration of {size:,} characters is not taken.")
         configuration = without(configuration)
         for key, value in configuration.items():
             if topology.in_use:

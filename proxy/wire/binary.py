@@ -24,6 +24,7 @@ BOOL, BYTE, DOUBLE, I16, I32, I64, STRING, STRUCT, MAP, SET, LIST = (
 )
 CALL, REPLY, EXCEPTION, ONEWAY = 1, 2, 3, 4
 MAX_DEPTH = 64
+MAX_VALUES = 1 << 18  # in a client's request: a byte of an empty struct takes 100 in memory
 
 _VERSION = 0x80010000
 _NUMBERS = {
@@ -89,9 +90,12 @@ class Message:
     body: Struct
 
 
-def decode_message(data: bytes) -> Message:
-    """The message that `data` is, whole. Raises WireError, also for bytes after its end."""
-    reader = _Reader(data)
+def decode_message(data: bytes, most: int = 1 << 40) -> Message:
+    """The message that `data` is, whole, of `most` values at most: fields and elements.
+
+    Raises WireError, also for bytes after its end.
+    """
+    reader = _Reader(data, most)
     name, kind, seqid = reader.head()
     body = reader.struct(0)
     if reader.at != len(data):
@@ -128,11 +132,12 @@ def encode_struct(fields: Struct) -> bytes:
 
 
 class _Reader:
-    __slots__ = ("at", "data")
+    __slots__ = ("at", "data", "room")
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, room: int = 0) -> None:
         self.data = data
         self.at = 0
+        self.room = room
 
     def head(self) -> tuple[str, int, int]:
         version = self.length()
@@ -182,8 +187,14 @@ class _Reader:
         while (kind := self.byte()) != 0:
             field = int.from_bytes(data[self.at : self.at + 2], "big", signed=True)
             self.at += 2
+            self.take_room(1)
             fields[field] = (kind, self.value(kind, depth))
         return fields
+
+    def take_room(self, count: int) -> None:
+        self.room -= count
+        if self.room < 0:
+            raise WireError("A message of too many values.")
 
     def byte(self) -> int:
         if self.at >= len(self.data):
@@ -232,6 +243,7 @@ class _Reader:
             raise WireError("Unknown wire type in a container.")
         if count < 0 or count * sum(sizes) > len(self.data) - self.at:
             raise WireError("A message ends too early.")
+        self.take_room(count)
         return count
 
 

@@ -138,7 +138,7 @@ def test_what_runs_is_seen_and_can_be_ended() -> None:
         assert statement["reads"] == ("default.e",)
         assert (statement["rule"], statement["cluster"]) == ("DC-R7", "east")
         assert (statement["user"], statement["address"]) == ("ann", "127.0.0.1")
-        assert statement["state"] == "PENDING"
+        assert statement["state"] == "RUNNING"
         (session,) = site.admin.sessions()
         assert session["clusters"] == {"east": str(site.one.endpoint)}
         assert (session["running"], session["operations"]) == (1, 1)

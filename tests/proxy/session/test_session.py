@@ -16,7 +16,7 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-from proxy.errors import NotYourself, PartitionsPassedBy
+from proxy.errors import NotYourself, PartitionsPassedBy, TooLarge
 from proxy.session.session import SessionState
 from router.request import Bound
 
@@ -148,3 +148,36 @@ def test_nobody_passes_partitions_by_later() -> None:
     with pytest.raises(PartitionsPassedBy):
         opened().check(SetVariable(PASSING_BY, "false"), "SET ..")
     opened().check(SetVariable(PASSING_BY, "true"), "SET ..")
+
+
+def test_a_configuration_is_kept_and_so_bounded() -> None:
+    opened(a="x" * 1_000_000)
+    with pytest.raises(TooLarge):
+        opened(a="x" * 600_000, b="x" * 600_000)
+
+
+def endpoints(state: SessionState) -> dict[str, list[int]]:
+    return {name: [e.port for e in each.hs2] for name, each in state.topology.clusters.items()}
+
+
+def test_other_clusters_hold_for_a_session_that_chose_none() -> None:
+    state = opened()
+    state.reconfigured(Topology({EAST: Cluster(EAST, "file:/e", (Endpoint("e", 3),))}, EAST))
+    assert endpoints(state) == {"east": [3]}
+    assert state.configured == state.topology
+
+
+def test_what_a_session_chose_stays_chosen_as_far_as_it_is_there() -> None:
+    state = opened()
+    chosen = {EAST: Cluster(EAST, "file:/e", (Endpoint("e", 2),))}
+    state.topology = Topology(chosen, EAST, use_default=True)
+    more = tuple(Endpoint("e", port) for port in (2, 3))
+    west = TOPOLOGY.clusters[WEST]
+    state.reconfigured(Topology({EAST: Cluster(EAST, "file:/e", more), WEST: west}, EAST))
+    assert endpoints(state) == {"east": [2]}
+    assert state.topology.use_default
+    state.reconfigured(Topology({EAST: Cluster(EAST, "file:/e", more[1:]), WEST: west}, EAST))
+    assert endpoints(state) == {"east": [3]}
+    state.reconfigured(Topology({WEST: west}, WEST))
+    assert endpoints(state) == {"west": [1]}
+    assert state.topology.default == WEST

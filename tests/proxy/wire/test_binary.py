@@ -10,7 +10,20 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TTransport import TMemoryBuffer
 
 from proxy.errors import WireError
-from proxy.wire.binary import CALL, Message, decode_head, decode_message, encode_message
+from proxy.wire.binary import (
+    BOOL,
+    CALL,
+    LIST,
+    MAP,
+    STRUCT,
+    Items,
+    Message,
+    Pairs,
+    Value,
+    decode_head,
+    decode_message,
+    encode_message,
+)
 
 
 def thrift_call(name: str, seqid: int, arguments: object) -> bytes:
@@ -114,3 +127,21 @@ def test_a_changed_byte_gives_a_message_or_a_wire_error(data: st.DataObject) -> 
     original[at] = data.draw(st.integers(0, 255))
     with suppress(WireError):
         decode_message(bytes(original))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        Items(STRUCT, [{}] * 1000),
+        Items(LIST, [Items(BOOL, [True] * 100)] * 10),
+        Pairs(BOOL, BOOL, [(True, True)] * 1000),
+        dict.fromkeys(range(1000), (BOOL, True)),
+    ],
+)
+def test_how_many_values_a_message_has_is_bounded(values: Value) -> None:
+    """A byte on the wire may take a hundred in memory."""
+    kind = {Items: LIST, Pairs: MAP, dict: STRUCT}[type(values)]
+    message = Message("Ping", CALL, 1, {1: (kind, values)})
+    assert decode_message(encode_message(message), 1100) == message
+    with pytest.raises(WireError, match="too many values"):
+        decode_message(encode_message(message), 900)

@@ -1,0 +1,337 @@
+"""A proxy of its own before real Thrift Servers: endpoints die, hang and are drained, the proxy is
+reloaded and ended, found by ZooKeeper; with the commands that an operator has.
+
+Each endpoint is a forwarder's address: a process that can be killed and stopped without taking
+the Thrift Server of the other tests along.
+"""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyhive import hive
+
+from cli.admin import call
+from cli.stack.java import find_java
+from cli.stack.stack import Stack, free_ports, spark_home
+from conf.load import load
+from conf.topology import Endpoint
+from tests.e2e.conftest import C1, C2, rows
+
+pytestmark = pytest.mark.e2e
+
+_FORWARD = """
+import asyncio, sys
+async def pipe(reader, writer):
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()
+async def serve(reader, writer):
+    there, back = await asyncio.open_connection("127.0.0.1", int(sys.argv[2]))
+    await asyncio.gather(pipe(reader, back), pipe(there, writer))
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]))
+    print("ready", flush=True)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+SLOW = "SELECT count(*) FROM range(0, 400000000) WHERE sqrt(id + rand()) < 0"
+
+
+class Site:
+    """A proxy before c1 by two endpoints and c2 by one; `more` is added to its settings."""
+
+    def __init__(self, stack: Stack, folder: Path, exits: ExitStack) -> None:
+        self.stack, self.folder, self.exits = stack, folder, exits
+        self.endpoints = free_ports(3)
+        self.listen, admin = free_ports(2)
+        self.conf = folder / "causeway.toml"
+        self.audit = folder / "audit.log"
+        token = folder / "token"
+        token.write_text(secrets.token_hex())
+        self.base = [
+            f'hive.default.cluster.name = "{C1}"',
+            f'hive.metastore.uris = "thrift://{stack.ports.metastore}"',
+            f"hive.server2.thrift.port = {self.listen.port}",
+            'proxy.health.interval = "300ms"',
+            f'proxy.audit.file = "{self.audit}"',
+            f"proxy.admin.port = {admin.port}",
+            f'proxy.admin.token.file = "{token}"',
+        ]
+        self.forwarders: dict[Endpoint, subprocess.Popen[str]] = {}
+        for endpoint, cluster in zip(self.endpoints, (C1, C1, C2), strict=True):
+            self.forward(endpoint, stack.ports.hs2[cluster])
+        self.configure(self.endpoints[:2])
+
+    def forward(self, endpoint: Endpoint, to: Endpoint) -> None:
+        process = self._run("-c", _FORWARD, str(endpoint.port), str(to.port))
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        self.forwarders[endpoint] = process
+
+    def configure(self, east: list[Endpoint], *more: str) -> None:
+        lines = [*self.base, *more]
+        for cluster, endpoints in ((C1, east), (C2, self.endpoints[2:])):
+            lines += [
+                f"[hive.cluster.properties.{cluster}]",
+                f'FileSystem = "{self.stack.layout.filesystem(cluster)}"',
+                f'JobTracker = "{",".join(map(str, endpoints))}"',
+                f'MetastoreView = "{self.stack.ports.views[cluster]}"',
+            ]
+        self.conf.write_text("\n".join(lines) + "\n")
+
+    def start(self) -> subprocess.Popen[str]:
+        process = self._run("-m", "cli.main", "serve", "--conf", str(self.conf))
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("listening")
+        return process
+
+    def _run(self, *words: str) -> subprocess.Popen[str]:
+        with (self.folder / "log").open("a") as log:
+            process = subprocess.Popen(
+                [sys.executable, *words], stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        self.exits.callback(_end, process)
+        return process
+
+    def told(self, what: str) -> Any:
+        """The administration's answer, without a process of its own."""
+        return call(load(self.conf).operating, "GET", f"/v1/{what}")
+
+    def statement(self) -> dict[str, Any]:
+        """The one that runs, once it does."""
+        until(lambda: len(running(self)) == 1)
+        return running(self)[0]
+
+    def admin(self, *words: str) -> Any:
+        done = subprocess.run(
+            [sys.executable, "-m", "cli.main", "admin", *words, "--json", "--conf", str(self.conf)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+    def connect(self) -> hive.Connection:
+        connection = hive.connect("127.0.0.1", self.listen.port, username="ann")
+        self.exits.callback(_close, connection)
+        return connection
+
+    def state(self) -> dict[str, dict[str, Any]]:
+        """The endpoints of c1 by address."""
+        told = {each["name"]: each for each in self.told("clusters")}
+        return {each["endpoint"]: each for each in told[C1]["endpoints"]}
+
+    def where(self) -> set[str]:
+        """The endpoints of c1 where somebody has a session."""
+        return {name for name, each in self.state().items() if each["sessions"]}
+
+
+def running(site: Site) -> list[dict[str, Any]]:
+    return [each for each in site.told("statements") if each["state"] == "RUNNING"]
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGCONT)
+    process.kill()
+    process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def _close(connection: hive.Connection) -> None:
+    try:
+        connection.close()
+    except Exception:
+        connection._transport.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def site(stack: Stack, tmp_path: Path) -> Iterator[Site]:
+    with ExitStack() as exits:
+        yield Site(stack, tmp_path, exits)
+
+
+class Running:
+    """A statement that runs in a thread."""
+
+    def __init__(self, cursor: Any, *statements: str) -> None:
+        self.rows: list[Any] | None = None
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, args=(cursor, statements))
+        self._thread.start()
+
+    def _run(self, cursor: Any, statements: tuple[str, ...]) -> None:
+        try:
+            self.rows = rows(cursor, *statements)
+        except Exception as error:
+            self.error = error
+
+    def join(self) -> "Running":
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        return self
+
+
+def test_an_endpoint_dies_in_mid_query_and_another_one_hangs(site: Site) -> None:
+    """A write that may have begun is not sent again; what did not begin runs elsewhere."""
+    site.start()
+    table = f"default.ops_{os.getpid()}"
+    first, second = site.connect().cursor(), site.connect().cursor()
+    rows(first, f"CREATE TABLE {table} (id BIGINT) USING parquet")
+    rows(second, "SET my.own=1")
+    assert site.where() == {str(each) for each in site.endpoints[:2]}
+    write = f"INSERT INTO {table} SELECT count(*) FROM range(0, 300000000) WHERE rand() > 2"
+    running = Running(first, write)
+    statement = site.statement()
+    (session,) = (e for e in site.told("sessions") if e["session"] == statement["session"])
+    dead, other = sorted(site.endpoints[:2], key=lambda each: str(each) != session["clusters"][C1])
+    site.forwarders[dead].kill()
+    assert "CW202" in str(running.join().error)
+    until(lambda: site.state()[str(dead)]["up"] is False)
+    assert len(rows(first, f"SELECT * FROM {table}")) <= 1
+    assert rows(second, "SET my.own") == [("my.own", "1")]
+    assert site.where() == {str(other)}
+
+    site.forward(dead, site.stack.ports.hs2[C1])
+    until(lambda: site.state()[str(dead)]["up"] is True)
+    site.forwarders[other].send_signal(signal.SIGSTOP)
+    until(lambda: site.state()[str(other)]["up"] is False)
+    began = time.monotonic()
+    assert rows(second, "SET my.own") == [("my.own", "1")]
+    assert rows(site.connect().cursor(), "SELECT 1") == [(1,)]
+    assert time.monotonic() - began < 20  # not the two minutes that a call may take
+    site.forwarders[other].send_signal(signal.SIGCONT)
+    until(lambda: site.state()[str(other)]["up"] is True)
+    rows(second, f"DROP TABLE {table}")
+
+
+def test_draining_while_statements_run(site: Site) -> None:
+    site.start()
+    cursor = site.connect().cursor()
+    running = Running(cursor, SLOW)
+    site.statement()
+    (busy,) = site.where()
+    site.admin("drain", busy)
+    for _ in range(2):
+        assert rows(site.connect().cursor(), "SELECT 1") == [(1,)]
+    state = site.state()
+    assert [each["sessions"] for each in state.values() if each["endpoint"] != busy] == [2]
+    site.admin("drain", C2)
+    with pytest.raises(hive.OperationalError, match=f"CW201.*Cluster {C2} is drained"):
+        rows(site.connect().cursor(), f"USE CLUSTER {C2}", "SELECT 1")
+    site.admin("resume", C2)
+    assert rows(site.connect().cursor(), f"USE CLUSTER {C2}", "SELECT 1") == [(1,)]
+    assert running.join().rows == [(0,)]
+
+
+def test_reload_kill_and_the_end(site: Site) -> None:
+    proxy = site.start()
+    cursor = site.connect().cursor()
+    assert rows(cursor, "SELECT 1") == [(1,)]
+    site.configure(site.endpoints[:1], "hive.server2.limit.connections.per.user = 2")
+    proxy.send_signal(signal.SIGHUP)
+    until(lambda: len(site.state()) == 1)
+    assert rows(cursor, "SELECT 2") == [(2,)]
+    good = site.conf.read_text()
+    site.conf.write_text("nonsense")
+    proxy.send_signal(signal.SIGHUP)
+    until(lambda: "not reloaded" in (site.folder / "log").read_text())
+    site.conf.write_text(good)
+    assert rows(cursor, "SELECT 3") == [(3,)]
+    killed = Running(site.connect().cursor(), SLOW)
+    site.admin("kill", site.statement()["statement"][:12])
+    assert killed.join().rows != [(0,)]
+
+    rows(cursor, "SET my.secret.key=hunter2")
+    last = Running(cursor, SLOW)
+    site.statement()
+    proxy.send_signal(signal.SIGTERM)
+    assert last.join().rows == [(0,)], last.error
+    assert proxy.wait(30) == 0
+    told = [json.loads(line) for line in site.audit.read_text().splitlines()]
+    by_text = {each["text"]: each for each in told}
+    assert by_text["SELECT 2"]["rows"] == 1
+    assert by_text["SELECT 2"]["user"] == "ann"
+    assert [e["state"] for e in told if e["text"] == SLOW] == ["CANCELED", "FINISHED"]
+    assert "hunter2" not in site.audit.read_text() + (site.folder / "log").read_text()
+
+
+def test_found_by_zookeeper(site: Site) -> None:
+    zookeeper = _zookeeper(site)
+    more = [
+        "hive.server2.support.dynamic.service.discovery = true",
+        f'hive.zookeeper.quorum = "{zookeeper}"',
+        'hive.server2.zookeeper.namespace = "causeway"',
+    ]
+    site.configure(site.endpoints[:1], *more)
+    proxy = site.start()
+    until(lambda: len(_registered(zookeeper)) == 1)
+    url = f"jdbc:hive2://{zookeeper}/;serviceDiscoveryMode=zooKeeper;zooKeeperNamespace=causeway"
+    words = [str(find_java()), "-Xmx256m", "-cp", f"{spark_home() / 'jars'}/*"]
+    words += ["org.apache.hive.beeline.BeeLine", "-u", url, "--silent=true"]
+    words += ["--showHeader=false", "--outputformat=tsv2", "-e", "SELECT 40 + 2"]
+    told = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert told.stdout.split()[-1:] == ["42"], told.stderr
+    proxy.send_signal(signal.SIGTERM)
+    assert proxy.wait(30) == 0
+    assert _registered(zookeeper) == []
+
+
+def _zookeeper(site: Site) -> Endpoint:
+    """A real one, of Spark's own jars."""
+    jars = spark_home() / "jars"
+    if not list(jars.glob("zookeeper-3*.jar")):
+        pytest.skip("Spark's jars have no ZooKeeper")
+    (where,) = free_ports(1)
+    with (site.folder / "zookeeper.log").open("w") as log:
+        process = subprocess.Popen(
+            [
+                *(str(find_java()), "-Xmx128m", "-Dzookeeper.admin.enableServer=false"),
+                *("-cp", f"{jars}/*", "org.apache.zookeeper.server.ZooKeeperServerMain"),
+                *(str(where.port), str(site.folder / "zookeeper")),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+    site.exits.callback(_end, process)
+    return where
+
+
+def _registered(zookeeper: Endpoint) -> list[str]:
+    from kazoo.client import KazooClient
+    from kazoo.exceptions import NoNodeError
+
+    client = KazooClient(str(zookeeper))
+    client.start(30)
+    with closing(client):
+        try:
+            return list(client.get_children("/causeway"))
+        except NoNodeError:
+            return []
+        finally:
+            client.stop()
