@@ -27,7 +27,7 @@ import java.util.regex.Pattern;
 /**
  * Asks the same things of several HiveServer2 endpoints through JDBC and prints what each said:
  * {@code JdbcProbe DATABASE all|brief NAME=URL ...}, for each a line {@code == NAME}, then a line
- * a fact. Brief is without large results and waiting.
+ * a fact. Brief is without writes, large results and waiting.
  */
 public final class JdbcProbe {
   private static final String SLEEP =
@@ -74,9 +74,9 @@ public final class JdbcProbe {
       metadata(connection.getMetaData());
       types(connection);
       prepared(connection);
-      writes(connection);
       errors(connection);
       if (all) {
+        writes(connection);
         sizes(connection);
         waiting(connection);
       }
