@@ -44,6 +44,22 @@ def test_a_session_outlives_its_connection() -> None:
     play(scenario)
 
 
+def test_a_session_that_nobody_comes_back_to_ends() -> None:
+    async def scenario(world: World) -> None:
+        async with web(world.http) as client:
+            await client.open()
+            assert await client.rows("SELECT * FROM w") == 1
+        assert world.west.sessions
+        await until(lambda: not world.west.sessions)
+        async with web(world.http) as again:
+            again.session = client.session
+            failure = error_of(await again.execute("SELECT * FROM w"))
+            assert failure is not None
+            assert failure.message.startswith("Invalid SessionHandle")
+
+    play(scenario, Limits(idle_session=0.2, check_interval=0.02))
+
+
 def test_over_binary_as_well_and_nobody_elses() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
