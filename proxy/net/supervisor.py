@@ -21,7 +21,7 @@ from typing import Any, Self
 from conf.errors import CausewayError
 from proxy.errors import NoSuchThing, WorkerFailed
 from proxy.net.peers import Crew
-from proxy.session.administration import Ask, merged
+from proxy.session.administration import DRAIN, RESUME, Ask, merged
 from proxy.session.tally import SharedTally, shared_size
 from proxy.wire.cookies import KEY_BYTES
 
@@ -82,8 +82,10 @@ class Worker:
         return self.process.returncode is None
 
     async def ready(self) -> None:
-        """Until it serves. Raises WorkerFailed."""
-        if await self._read() != {"ready": True}:
+        """Until it serves; until then it is asked nothing. Raises WorkerFailed."""
+        async with self._turn:
+            told = await self._read()
+        if told != {"ready": True}:
             await self.process.wait()
             raise WorkerFailed(
                 f"A worker ended with status {self.process.returncode} before it served."
@@ -140,6 +142,7 @@ class Supervisor:
         self._key = secrets.token_bytes(KEY_BYTES)
         self._workers: dict[int, Worker] = {}
         self._stopping = False
+        self._drained: set[str] = set()  # by the operators, of whom a new worker knows nothing
         (folder / "tally").write_bytes(bytes(shared_size(size)))
 
     async def start(self) -> None:
@@ -169,6 +172,10 @@ class Supervisor:
             raise bad[0]
         if not good:
             raise WorkerFailed("No worker is there.")
+        if action == DRAIN:
+            self._drained.add(argument)
+        elif action == RESUME:
+            self._drained.discard(argument)
         return merged(action, good)
 
     async def end(self, patience: float) -> None:
@@ -228,6 +235,12 @@ class Supervisor:
             if not self._stopping:
                 with suppress(WorkerFailed):
                     await self._start(number)
+                    await self._drain(self._workers[number])
+
+    async def _drain(self, worker: Worker) -> None:
+        for place in tuple(self._drained):
+            with suppress(NoSuchThing):  # it is not in the settings any more
+                await worker.ask(DRAIN, place)
 
 
 async def answer_supervisor(reader: asyncio.StreamReader, ask: Ask) -> None:

@@ -181,6 +181,23 @@ def test_a_worker_that_is_killed_takes_its_sessions_and_comes_back(tmp_path: Pat
     play(tmp_path, scenario)
 
 
+def test_a_new_worker_knows_what_is_drained(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        place = f"/v1/endpoints/{there.cluster.endpoint}"
+        assert await there.ask(f"POST {place}/drain") == {"drained": 2}
+        before = there.workers()
+        os.kill(before[1], signal.SIGKILL)
+        await until(lambda: len(set(there.workers()) - {before[1]}) == 2)
+        refused = 0
+        while refused < 20:
+            failure = error_of(await (await there.client()).open())
+            refused = refused + 1 if failure and "drained" in failure.message else 0
+        assert await there.ask(f"POST {place}/resume") == {"resumed": 2}
+        assert len(await there.one_of_each("bob")) == 2
+
+    play(tmp_path, scenario)
+
+
 def test_term_lets_what_runs_end(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         there.cluster.sleeping.add("SELECT long")
