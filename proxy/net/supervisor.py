@@ -11,7 +11,7 @@ import mmap
 import os
 import secrets
 import signal
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -81,10 +81,17 @@ class Worker:
     def is_there(self) -> bool:
         return self.process.returncode is None
 
-    async def ready(self) -> None:
-        """Until it serves; until then it is asked nothing. Raises WorkerFailed."""
+    async def ready(self, drained: Collection[str]) -> None:
+        """Until it serves, and knows what operators drained; until then it is asked nothing.
+
+        Raises WorkerFailed.
+        """
         async with self._turn:
             told = await self._read()
+            if told == {"ready": True}:
+                for place in tuple(drained):
+                    with suppress(NoSuchThing):  # it is not in the settings any more
+                        await self._asked(DRAIN, place)
         if told != {"ready": True}:
             await self.process.wait()
             raise WorkerFailed(
@@ -94,17 +101,20 @@ class Worker:
     async def ask(self, action: str, argument: str) -> Any:
         """Its answer. Raises NoSuchThing, WorkerFailed."""
         async with self._turn:
-            number = next(self._numbers)
-            asked = {"id": number, "action": action, "argument": argument}
-            assert self.process.stdin is not None
-            try:
-                self.process.stdin.write(json.dumps(asked).encode() + b"\n")
-                async with asyncio.timeout(_ANSWER):
-                    while (told := await self._read()) is not None:
-                        if told.get("id") == number:  # an earlier one may have come too late
-                            return _answer(told)
-            except (OSError, TimeoutError) as error:
-                raise WorkerFailed("A worker does not answer.") from error
+            return await self._asked(action, argument)
+
+    async def _asked(self, action: str, argument: str) -> Any:
+        number = next(self._numbers)
+        asked = {"id": number, "action": action, "argument": argument}
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(asked).encode() + b"\n")
+            async with asyncio.timeout(_ANSWER):
+                while (told := await self._read()) is not None:
+                    if told.get("id") == number:  # an earlier one may have come too late
+                        return _answer(told)
+        except (OSError, TimeoutError) as error:
+            raise WorkerFailed("A worker does not answer.") from error
         raise WorkerFailed("A worker ended.")
 
     async def _read(self) -> dict[str, Any] | None:
@@ -220,7 +230,7 @@ class Supervisor:
         assert process.stdin is not None
         brief = Brief(number, self._size, self._folder, self._key, self._ports)
         process.stdin.write(brief.line())
-        await worker.ready()
+        await worker.ready(self._drained)
 
     async def _watch(self, number: int) -> None:
         loop, ends = asyncio.get_running_loop(), 0
@@ -235,12 +245,6 @@ class Supervisor:
             if not self._stopping:
                 with suppress(WorkerFailed):
                     await self._start(number)
-                    await self._drain(self._workers[number])
-
-    async def _drain(self, worker: Worker) -> None:
-        for place in tuple(self._drained):
-            with suppress(NoSuchThing):  # it is not in the settings any more
-                await worker.ask(DRAIN, place)
 
 
 async def answer_supervisor(reader: asyncio.StreamReader, ask: Ask) -> None:

@@ -188,6 +188,7 @@ def test_a_new_worker_knows_what_is_drained(tmp_path: Path) -> None:
         before = there.workers()
         os.kill(before[1], signal.SIGKILL)
         await until(lambda: len(set(there.workers()) - {before[1]}) == 2)
+        await there.ask("GET /v1/clusters")  # until both can answer
         refused = 0
         while refused < 20:
             failure = error_of(await (await there.client()).open())

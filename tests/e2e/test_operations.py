@@ -50,7 +50,7 @@ async def main():
     await server.serve_forever()
 asyncio.run(main())
 """
-SLOW = "SELECT count(*) FROM range(0, 400000000) WHERE sqrt(id + rand()) < 0"
+SLOW = "SELECT count(*) FROM range(0, 120000000) WHERE sqrt(id + rand()) < 0"
 
 
 class Site:
@@ -204,7 +204,7 @@ def test_an_endpoint_dies_in_mid_query_and_another_one_hangs(site: Site) -> None
     rows(first, f"CREATE TABLE {table} (id BIGINT) USING parquet")
     rows(second, "SET my.own=1")
     assert site.where() == {str(each) for each in site.endpoints[:2]}
-    write = f"INSERT INTO {table} SELECT count(*) FROM range(0, 300000000) WHERE rand() > 2"
+    write = f"INSERT INTO {table} SELECT count(*) FROM range(0, 120000000) WHERE rand() > 2"
     running = Running(first, write)
     statement = site.statement()
     (session,) = (e for e in site.told("sessions") if e["session"] == statement["session"])
