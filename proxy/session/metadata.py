@@ -210,6 +210,8 @@ def _like(pattern: str) -> Matcher:
 
 
 def _regular(pattern: str) -> Matcher:
+    if pattern == "%":
+        return lambda name: True
     matches = re.compile(_spark_pattern(pattern, ".*")).fullmatch
     return lambda name: matches(name) is not None
 
@@ -293,10 +295,12 @@ class _Rows(Sequence[Row]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Row]: ...
     def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
+        count = len(self._places)
         if isinstance(at, slice):
-            return [self._row(each) for each in range(*at.indices(len(self)))]
-        return self._row(range(len(self))[at])
-
-    def _row(self, at: int) -> Row:
-        places = self._places
-        return self._make(*places[at]) if at < len(places) else self._tail[at - len(places)]
+            start, stop, step = at.indices(len(self))
+            made = [self._make(*place) for place in self._places[start:stop:step]]
+            return made + [
+                self._tail[each - count] for each in range(start, stop, step)[len(made) :]
+            ]
+        found = range(len(self))[at]
+        return self._make(*self._places[found]) if found < count else self._tail[found - count]

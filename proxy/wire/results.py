@@ -64,8 +64,9 @@ def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
     row_set: Struct = {1: (I64, start)}
     if protocol >= COLUMNS_SINCE:
         row_set[2] = (LIST, Items(STRUCT, []))
+        cells = zip(*rows, strict=True) if rows else ((),) * len(types)
         columns: list[Value] = [
-            column(kind, [row[number] for row in rows]) for number, kind in enumerate(types)
+            column(kind, values) for kind, values in zip(types, cells, strict=True)
         ]
         row_set[3] = (LIST, Items(STRUCT, columns))
     else:
@@ -75,15 +76,20 @@ def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
 
 def column(kind: int, values: Sequence[Cell]) -> Struct:
     """A TColumn. `nulls` is a bitmap, lowest bit first, empty when there are none."""
-    nulls = bytearray((len(values) + 7) // 8) if None in values else bytearray()
-    if nulls:
-        for number, value in enumerate(values):
-            if value is None:
-                nulls[number // 8] |= 1 << number % 8
+    missing = values.count(None)
+    nulls = _bitmap(values, missing) if missing else b""
     head = bytes((kind,)) + len(values).to_bytes(4, "big")
     items = Encoded(head + (_texts(values) if kind == STRING else _numbers(kind, values)))
-    typed: Struct = {1: (LIST, items), 2: (STRING, bytes(nulls))}
+    typed: Struct = {1: (LIST, items), 2: (STRING, nulls)}
     return {_UNION[kind]: (STRUCT, typed)}
+
+
+def _bitmap(values: Sequence[Cell], missing: int) -> bytes:
+    if missing == len(values):
+        bits = (1 << missing) - 1
+    else:
+        bits = int("".join(["1" if each is None else "0" for each in reversed(values)]), 2)
+    return bits.to_bytes((len(values) + 7) // 8, "little")
 
 
 def _texts(values: Sequence[Cell]) -> bytes:
