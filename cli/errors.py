@@ -39,10 +39,4 @@ class CopyFailed(CausewayError):
 class NoPassword(CausewayError):
     """`causeway password` was given a name or password that no entry can be made of."""
 
-    code = "CW519"
-
-
-class NoPassword(CausewayError):
-    """`causeway password` was given a name or password that no entry can be made of."""
-
     code = "CW517"

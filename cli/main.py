@@ -17,7 +17,6 @@ SUBCOMMANDS = {
     "serve": "run the proxy against existing clusters",
     "admin": "sessions, statements, clusters and cache of a running proxy; kill, drain, reload",
     "password": "make a line of a password file",
-    "password": "make a line of a password file",
     "route": "say where a statement would run, and why",
     "table": "assign and show the clusters of tables and partitions",
     "metastore": "serve the per-cluster views; upgrade, verify or downgrade a metastore",
