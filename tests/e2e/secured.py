@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from cryptography.hazmat.primitives.serialization import Encoding
+
 from cli.stack.java import find_java
 from cli.stack.plan import hive_site, jvm
 from cli.stack.stack import free_ports, spark_home
 from conf.topology import Endpoint
+from tests.proxy.net.certificates import made
 from tests.proxy.net.kdc import OURS, SERVERS, Kdc
 from tests.proxy.net.slapd import program
 
@@ -81,14 +84,22 @@ def kerberos_server(folder: Path, kdc: Kdc, metastore: Endpoint) -> Iterator[Sta
 
 @contextmanager
 def custom_server(folder: Path, metastore: Endpoint) -> Iterator[Starting]:
-    """Lets `causeway` in with PASSWORD. Skips the test where there is no javac."""
+    """Lets `causeway` in with PASSWORD, over TLS; `folder` has its certificate, `ca.pem`. Skips the
+    test where there is no javac."""
     folder.mkdir()
+    certificate = made()
+    certificate.p12(folder / "keystore", PASSWORD)
+    ca = certificate.certificate.public_bytes(Encoding.PEM)
+    (folder / "ca.pem").write_bytes(ca)
     (folder / "Doorman.java").write_text(_DOORMAN)
     words = [program("javac"), "-cp", f"{spark_home() / 'jars'}/*", str(folder / "Doorman.java")]
     subprocess.run(words, check=True, capture_output=True)
     site = {
         "hive.server2.authentication": "CUSTOM",
         "hive.server2.custom.authentication.class": "Doorman",
+        "hive.server2.use.SSL": "true",
+        "hive.server2.keystore.path": str(folder / "keystore"),
+        "hive.server2.keystore.password": PASSWORD,
     }
     with _running(folder, metastore, site, _ALLOWED, [], (str(folder),)) as starting:
         yield starting
@@ -161,11 +172,16 @@ def proxy(folder: Path, settings: str, environment: Mapping[str, str]) -> Iterat
 
 
 def login_of(kind: str, folder: Path, kdc: Kdc) -> str:
-    """The keys of a cluster that wants one."""
+    """The keys of a cluster that wants one, or of one that does not."""
+    if kind == "NONE":
+        return ""
     if kind == "KERBEROS":
         return (
             f'Authentication = "KERBEROS"\nUser = "{OURS}"\nKeytab = "{kdc.keytab(OURS)}"\n'
             'Principal = "spark/_HOST@EXAMPLE.COM"\n'
         )
     (folder / "password").write_text(PASSWORD)
-    return f'Authentication = "PLAIN"\nUser = "causeway"\nPasswordFile = "{folder}/password"\n'
+    return (
+        f'Authentication = "PLAIN"\nUser = "causeway"\nPasswordFile = "{folder}/password"\n'
+        f'Tls = "true"\nCaFile = "{folder}/p/ca.pem"\n'
+    )

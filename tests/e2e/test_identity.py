@@ -28,6 +28,7 @@ from cli.stack.stack import Stack, free_ports, spark_home
 from conf.topology import Endpoint
 from proxy.identity.passwords import made
 from tests.e2e import secured
+from tests.e2e.conftest import C1
 from tests.proxy.net import kdc as kdcs
 from tests.proxy.net.kdc import REALM, SERVICE, WEB, Kdc
 from tests.proxy.net.test_tokens import jwks
@@ -64,6 +65,7 @@ def door(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doo
             "PLAIN": running.enter_context(secured.custom_server(folder / "p", metastore)),
         }
         servers = {kind: each.ready() for kind, each in starting.items()}
+        servers["NONE"] = stack.ports.hs2[C1]
         binary, http = (each.port for each in free_ports(2))
         settings = _settings(folder, kdc, servers, (binary, http), metastore)
         log = running.enter_context(secured.proxy(folder, settings, kdc.environment))
@@ -116,7 +118,7 @@ def who(cursor: Any) -> str:
 def whos(connection: hive.Connection) -> set[str]:
     """The user in each cluster."""
     cursor, users = connection.cursor(), set()
-    for cluster in ("KERBEROS", "PLAIN"):
+    for cluster in ("KERBEROS", "PLAIN", "NONE"):
         cursor.execute(f"USE CLUSTER {cluster}")
         users.add(who(cursor))
     return users
