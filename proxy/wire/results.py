@@ -75,21 +75,24 @@ def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
 
 
 def column(kind: int, values: Sequence[Cell]) -> Struct:
-    """A TColumn. `nulls` is a bitmap, lowest bit first, empty when there are none."""
-    missing = values.count(None)
-    nulls = _bitmap(values, missing) if missing else b""
+    """A TColumn."""
     head = bytes((kind,)) + len(values).to_bytes(4, "big")
     items = Encoded(head + (_texts(values) if kind == STRING else _numbers(kind, values)))
-    typed: Struct = {1: (LIST, items), 2: (STRING, nulls)}
+    typed: Struct = {1: (LIST, items), 2: (STRING, _nulls(values))}
     return {_UNION[kind]: (STRUCT, typed)}
 
 
-def _bitmap(values: Sequence[Cell], missing: int) -> bytes:
-    if missing == len(values):
+def _nulls(values: Sequence[Cell]) -> bytes:
+    """A bitmap, lowest bit first, as long as Hive's: a byte, and one more for each eight values up
+    to the last null."""
+    missing = values.count(None)
+    if not missing:
+        bits = 0
+    elif missing == len(values):
         bits = (1 << missing) - 1
     else:
         bits = int("".join(["1" if each is None else "0" for each in reversed(values)]), 2)
-    return bits.to_bytes((len(values) + 7) // 8, "little")
+    return bits.to_bytes(1 + bits.bit_length() // 8, "little")
 
 
 def _texts(values: Sequence[Cell]) -> bytes:

@@ -223,14 +223,14 @@ def plain(stack: Stack) -> Iterator[Endpoint]:
     """A proxy without clusters, before one Thrift Server (DC-N1)."""
     settings = Settings(Topology(), (), Endpoint("127.0.0.1", 0), upstream=(server(stack, C1),))
     ready: list[Endpoint] = []
-    listening, stop = threading.Event(), asyncio.Event()
+    there, stop = threading.Event(), asyncio.Event()
     loop = uvloop.new_event_loop()
 
     async def main() -> None:
         def announce(listening: Listening) -> None:
             assert listening.binary is not None
             ready.append(listening.binary)
-            listening.set()
+            there.set()
 
         nobody: Any = None
         serving = asyncio.ensure_future(serve(settings, Snapshot(), nobody, announce))
@@ -240,7 +240,7 @@ def plain(stack: Stack) -> Iterator[Endpoint]:
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),))
     thread.start()
-    listening.wait(10)
+    there.wait(10)
     yield ready[0]
     loop.call_soon_threadsafe(stop.set)
     thread.join()
