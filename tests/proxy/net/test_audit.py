@@ -185,3 +185,15 @@ def test_it_names_who_acts_for_whom(tmp_path: Path) -> None:
 
     play(scenario, operating=Operating(audit_file=path), identity=Identity(rules=rules))
     assert [(each["user"], each["by"]) for each in lines(path)] == [("zed", "hue")]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_on_a_full_disk_statements_go_on_and_are_counted() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        for _ in range(20):
+            await client.on("CloseOperation", await client.operation("SELECT 1"))
+        dropped = ("causeway_audit_dropped_total", (), 20)
+        await until(lambda: dropped in site.admin.samples())
+
+    play(scenario, operating=Operating(audit_file=Path("/dev/full")))
