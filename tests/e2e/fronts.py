@@ -30,6 +30,7 @@ _TABLES = (
     f"CREATE TABLE {DATABASE}.parted (a INT, p STRING) USING parquet PARTITIONED BY (p)",
     f"CREATE VIEW {DATABASE}.v AS SELECT i, st FROM {DATABASE}.types",
 )
+_THE_STACKS_OWN = ("hive.server2.thrift.port", "proxy.admin.")  # addresses that are taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def opened(stack: Stack, folder: Path) -> Iterator[Fronts]:
 def _serving(stack: Stack, path: Path, more: str) -> Iterator[Front]:
     binary, http = free_ports(2)
     theirs = stack.layout.settings.read_text().splitlines()
-    lines = [line for line in theirs if not line.startswith("hive.server2.thrift.port")]
+    lines = [line for line in theirs if not line.startswith(_THE_STACKS_OWN)]
     ours = f"hive.server2.thrift.port = {binary.port}\n{more}"
     ours += f"hive.server2.transport.mode = 'all'\nhive.server2.thrift.http.port = {http.port}\n"
     path.write_text(ours + "\n".join(lines))
