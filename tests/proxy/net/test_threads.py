@@ -29,6 +29,8 @@ def test_who_is_gone_before_the_turn_costs_nothing() -> None:
         second = asyncio.ensure_future(threads.run(lambda: done.append("second")))
         await asyncio.sleep(0)
         second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
         go_on.set()
         assert await first
         await threads.run(lambda: done.append("third"))
