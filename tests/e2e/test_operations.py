@@ -311,7 +311,7 @@ def _zookeeper(site: Site) -> Endpoint:
         process = subprocess.Popen(
             [
                 *(str(find_java()), "-Xmx128m", "-Dzookeeper.admin.enableServer=false"),
-                "-Dorg.apache.logging.log4j.level=ERROR",,
+                "-Dorg.apache.logging.log4j.level=ERROR",
                 *("-cp", f"{jars}/*", "org.apache.zookeeper.server.ZooKeeperServerMain"),
                 *(str(where.port), str(site.folder / "zookeeper")),
             ],
