@@ -41,6 +41,7 @@ STATEMENTS = (
     "SELECT * FROM no_such",
     "SELECT current_database(), current_user()",
 )
+SLEEP = "SELECT java_method('java.lang.Thread', 'sleep', 60000L + id) FROM range(1)"
 Connecting = Callable[[], Any]
 
 
@@ -56,7 +57,7 @@ def told(connecting: Connecting, *, arraysize: int = 1000) -> list[str]:
     return said
 
 
-def answer(cursor: Any, sql: str) -> str:
+def answer(cursor: Any, sql: str, again: int = 5) -> str:
     try:
         cursor.execute(sql)
         return f"{cursor.description} {cursor.fetchall()!r}"
@@ -65,6 +66,9 @@ def answer(cursor: Any, sql: str) -> str:
         words = status.statusCode, status.sqlState, status.errorCode, status.errorMessage
         return without_ids(repr(words))
     except (ImpylaError, KeyError) as error:  # impyla knows no intervals
+        # A Thrift Server asked within 40 ms of a failure does not say why.
+        if "ERROR_STATE" in str(error) and again:
+            return answer(cursor, sql, again - 1)
         return without_ids(str(error))
 
 
@@ -211,3 +215,16 @@ def test_impyla_asks_for_metadata(fronts: Fronts) -> None:
             said.append((tables, cursor.fetchall(), cursor.database_exists(DATABASE)))
     assert said[1] == said[0]
     assert said[2] == said[0]
+
+
+def test_cancelling_over_http(fronts: Fronts) -> None:
+    said = []
+    for way in ("direct", "binary", "http"):
+        with impyla_cursor(fronts, way) as cursor:
+            cursor.execute_async(SLEEP)
+            assert cursor.is_executing()
+            cursor.cancel_operation(reset_state=False)
+            said.append(cursor.status())
+            cursor.execute("SELECT 1")
+            said.append(cursor.fetchall())
+    assert said[2:4] == said[4:6] == said[:2]

@@ -26,8 +26,8 @@ import java.util.regex.Pattern;
 
 /**
  * Asks the same things of several HiveServer2 endpoints through JDBC and prints what each said:
- * {@code JdbcProbe DATABASE all|brief NAME=URL ...}, for each a line {@code == NAME}, then a line
- * a fact. Brief is without writes, large results and waiting.
+ * {@code JdbcProbe DATABASE NAME=URL ...}, for each a line {@code == NAME}, then a line a fact.
+ * Those whose name ends with {@code brief} are not asked for writes, large results and waiting.
  */
 public final class JdbcProbe {
   private static final String SLEEP =
@@ -48,16 +48,17 @@ public final class JdbcProbe {
 
   public static void main(String[] words) throws Exception {
     String database = words[0];
-    boolean all = words[1].equals("all");
     ExecutorService threads = Executors.newFixedThreadPool(2);
     List<Future<List<String>>> answers = new ArrayList<>();
-    for (String word : Arrays.copyOfRange(words, 2, words.length)) {
-      String url = word.substring(word.indexOf('=') + 1);
+    for (String word : Arrays.copyOfRange(words, 1, words.length)) {
+      int sign = word.indexOf('=');
+      boolean all = !word.substring(0, sign).endsWith("brief");
+      String url = word.substring(sign + 1);
       answers.add(threads.submit(() -> new JdbcProbe(database).probe(url, all)));
     }
     StringBuilder text = new StringBuilder();
     for (int at = 0; at < answers.size(); at++) {
-      String word = words[at + 2];
+      String word = words[at + 1];
       text.append("== ").append(word, 0, word.indexOf('=')).append('\n');
       for (String line : answers.get(at).get()) {
         text.append(line.replace("\\", "\\\\").replace("\n", "\\n")).append('\n');
@@ -210,7 +211,7 @@ public final class JdbcProbe {
         try (Statement statement = connection.createStatement()) {
           statement.setFetchSize(size);
           return digest(statement.executeQuery(
-              "SELECT id, md5(CAST(id AS STRING)) FROM range(" + (size == 1 ? 20 : 2500) + ")"));
+              "SELECT id, md5(CAST(id AS STRING)) FROM range(" + (size == 1 ? 20 : 500) + ")"));
         }
       });
     }
@@ -222,12 +223,12 @@ public final class JdbcProbe {
     });
     say("huge cell", () -> {
       try (Statement statement = connection.createStatement()) {
-        return digest(statement.executeQuery("SELECT repeat('é', 4000000), 1"));
+        return digest(statement.executeQuery("SELECT repeat('é', 2000000), 1"));
       }
     });
     say("long statement", () -> {
       try (Statement statement = connection.createStatement()) {
-        return digest(statement.executeQuery("SELECT '" + "x".repeat(2_000_000) + "'"));
+        return digest(statement.executeQuery("SELECT '" + "x".repeat(500_000) + "'"));
       }
     });
     say("scroll", () -> {
@@ -259,7 +260,8 @@ public final class JdbcProbe {
   }
 
   private void writes(Connection connection) {
-    String table = "w_" + Thread.currentThread().getId() + "_" + System.nanoTime();
+    // Elsewhere: what another thread lists here must not change.
+    String table = "default.w_" + Thread.currentThread().getId() + "_" + System.nanoTime();
     say("create", () -> updated(connection, "CREATE TABLE " + table + " (a INT) USING parquet"));
     say("insert", () -> updated(connection, "INSERT INTO " + table + " VALUES (1), (2)"));
     say("execute", () -> executed(connection, "INSERT INTO " + table + " VALUES (3)"));
