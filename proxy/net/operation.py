@@ -92,6 +92,16 @@ class Operation:
             for waiter in self.waiters:
                 release(waiter)
 
+    async def until_ended(self) -> None:
+        if self.ended:
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            self.waiters.discard(waiter)
+
     def fail(self, failure: Failure) -> None:
         """Ends in ERROR, unless it has ended."""
         if not self.ended:

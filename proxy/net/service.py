@@ -10,9 +10,10 @@ from contextlib import suppress
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
-from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooLarge, WireError
+from proxy.errors import Failure, Rejected, SessionGone, TooLarge, WireError
 from proxy.net.acting import acted_as
 from proxy.net.client import ClientConnection
+from proxy.net.fetching import relay_rows
 from proxy.net.hub import Hub, Owned
 from proxy.net.operation import Operation, Remote
 from proxy.net.session import Session, cancel_remote
@@ -41,16 +42,13 @@ from proxy.wire.requests import (
     OpenSession,
     OperationCall,
     UnknownCall,
-    fetch_call,
     handle_of,
     metadata_call,
     operation_type,
     read_request,
 )
-from proxy.wire.rowcount import rows_in
 from proxy.wire.status import as_synchronous, failure_of
 from proxy.wire.types import (
-    COLUMNS_SINCE,
     FETCH_LOG,
     NEWEST_PROTOCOL,
     OperationState,
@@ -250,7 +248,7 @@ class Service:
             await hub.close_operation(Owned(session, operation))
             raise
         if not request.run_async:
-            await _until_done(operation)
+            await operation.until_ended()
             if self._client.lost:
                 await self._hub.close_operation(Owned(session, operation))  # nobody has its handle
             if operation.state is OperationState.ERROR:
@@ -317,7 +315,7 @@ class Service:
         pause = min(limits.last_poll, max(limits.first_poll, elapsed / 20))
         with suppress(TimeoutError):
             async with asyncio.timeout(pause):
-                await _until_done(operation)
+                await operation.until_ended()
 
     async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
         match operation.result:
@@ -351,28 +349,12 @@ class Service:
     async def _relay(
         self, call: Message, request: FetchResults, owned: Owned, remote: Remote
     ) -> bytes | None:
-        """Carries a cluster's rows to the client as they are."""
-        client, session, protocol = self._client, owned.session, owned.session.state.protocol
-        begun, sent, rows, began = False, 0, None, time.perf_counter()
-
-        def first(length: int, data: bytes) -> bytes:
-            nonlocal begun, sent, rows
-            if length == len(data) and protocol >= COLUMNS_SINCE:
-                data = _fetched_something(data)
-                length = len(data)
-            data = replies.with_head(data, call.name, call.seqid)
-            begun, sent, rows = True, length, rows_in(data)
-            return client.wrap(length) + data
-
+        session, began = owned.session, time.perf_counter()
         session.relaying += 1
         try:
-            async with remote.link.line() as connection:
-                await connection.relay(fetch_call(remote.operation, request), first, client)
-            await client.drain()
-        except ClusterLost:
-            if begun:
-                client.abort()  # half a reply cannot be taken back
-            raise
+            sent, rows = await relay_rows(
+                self._client, call, request, remote, session.state.protocol
+            )
         finally:
             session.relaying -= 1
             session.touch()
@@ -387,28 +369,6 @@ def _note(record: Record, session: Session, operation: Operation, statement: str
     record.address = session.address
     record.session, record.statement = session.handle.guid.hex(), operation.handle.guid.hex()
     record.of(statement)
-
-
-async def _until_done(operation: Operation) -> None:
-    """Until the operation ends."""
-    if operation.ended:
-        return
-    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    operation.waiters.add(waiter)
-    try:
-        await waiter
-    finally:
-        operation.waiters.discard(waiter)
-
-
-def _fetched_something(data: bytes) -> bytes:
-    """A small FetchResults reply; one without columns is given an empty one."""
-    message = decode_message(data)
-    body = message.body.get(0, (0, None))[1]
-    if not isinstance(body, dict):
-        return data
-    cured = results.with_a_column(body)
-    return data if cured is None else replies.reply(message.name, message.seqid, cured)
 
 
 def _metadata_cluster(session: Session) -> ClusterName:
