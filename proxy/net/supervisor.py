@@ -21,14 +21,15 @@ from typing import Any, Self
 from conf.errors import CausewayError
 from proxy.errors import NoSuchThing, WorkerFailed
 from proxy.net.peers import Crew
-from proxy.session.administration import DRAIN, RESUME, Ask, merged
+from proxy.session.administration import DRAIN, HEALTH, RESUME, Ask, merged
 from proxy.session.tally import SharedTally, shared_size
 from proxy.wire.cookies import KEY_BYTES
 
 _log = logging.getLogger(__name__)
 _PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds before a worker is started again
 _STEADY = 60.0  # seconds after which an earlier end of a worker is forgotten
-_ANSWER = 10.0
+_READY = 60.0  # seconds for a worker to begin
+_MISSES = 3  # answers in a row after which a worker is taken for hung
 _LINE = 64 << 20
 _STDOUT = 1
 _KILL = 5.0  # seconds between the last polite word and the other one
@@ -70,10 +71,11 @@ class Brief:
 
 
 class Worker:
-    """One process, asked one question at a time."""
+    """One process, asked one question at a time, each answered within `patience` seconds."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, patience: float) -> None:
         self.process = process
+        self._patience = patience
         self._turn = asyncio.Lock()
         self._numbers = count()
 
@@ -109,7 +111,7 @@ class Worker:
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(asked).encode() + b"\n")
-            async with asyncio.timeout(_ANSWER):
+            async with asyncio.timeout(self._patience):
                 while (told := await self._read()) is not None:
                     if told.get("id") == number:  # an earlier one may have come too late
                         return _answer(told)
@@ -140,11 +142,18 @@ def _answer(told: dict[str, Any]) -> Any:
 
 
 class Supervisor:
-    """`argv` starts a worker; `folder` is empty, the server's own and no other user's."""
+    """`argv` starts a worker; `folder` is empty, the server's own and no other user's. Every
+    `patience` seconds each worker is asked how it is, and has as many to answer."""
 
     def __init__(
-        self, argv: Sequence[str], size: int, folder: Path, ports: tuple[int, int]
+        self,
+        argv: Sequence[str],
+        size: int,
+        folder: Path,
+        ports: tuple[int, int],
+        patience: float = 10.0,
     ) -> None:
+        self._patience = patience
         self._argv = argv
         self._size = size
         self._folder = folder
@@ -165,10 +174,11 @@ class Supervisor:
             raise
 
     async def watch(self) -> None:
-        """Starts again whoever ends, until `end`."""
+        """Starts again whoever ends, and ends whoever hangs, until `end`."""
         async with asyncio.TaskGroup() as group:
             for number in range(self._size):
                 group.create_task(self._watch(number))
+                group.create_task(self._look_after(number))
 
     async def ask(self, action: str, argument: str = "") -> Any:
         """`proxy.session.administration.Ask` for all of them. Raises NoSuchThing, WorkerFailed."""
@@ -226,11 +236,16 @@ class Supervisor:
             limit=_LINE,
             start_new_session=True,  # Ctrl-C is for the supervisor, which passes it on
         )
-        self._workers[number] = worker = Worker(process)
+        self._workers[number] = worker = Worker(process, self._patience)
         assert process.stdin is not None
         brief = Brief(number, self._size, self._folder, self._key, self._ports)
         process.stdin.write(brief.line())
-        await worker.ready(self._drained)
+        try:
+            async with asyncio.timeout(_READY):
+                await worker.ready(self._drained)
+        except TimeoutError:
+            worker.send(signal.SIGKILL)
+            raise WorkerFailed("A worker did not begin in time.") from None
 
     async def _watch(self, number: int) -> None:
         loop, ends = asyncio.get_running_loop(), 0
@@ -245,6 +260,21 @@ class Supervisor:
             if not self._stopping:
                 with suppress(WorkerFailed):
                     await self._start(number)
+
+    async def _look_after(self, number: int) -> None:
+        misses = 0
+        while not self._stopping:
+            await asyncio.sleep(self._patience)
+            worker = self._workers[number]
+            try:
+                await worker.ask(HEALTH, "")
+                misses = 0
+            except WorkerFailed:
+                misses += 1
+            if misses == _MISSES and worker.is_there and not self._stopping:
+                _log.error("worker %d does not answer and is ended", number)
+                worker.send(signal.SIGKILL)
+                misses = 0
 
 
 async def answer_supervisor(reader: asyncio.StreamReader, ask: Ask) -> None:
