@@ -118,6 +118,7 @@ class Feeds:
 
     def serve(self, hour: int) -> None:
         words = ["--once", "--default-cluster", "c1", "--master", "local[2]"]
+        words += ["--conf", str(self.stack.layout.settings)]  # the proxy hears of it at once
         self.run("lifecycle", "serve", *words, "--at", f"2024-01-01T{hour:02}:00Z")
 
 
