@@ -46,7 +46,7 @@ SETTINGS = Jwt("x", issuer="https://issuer", audience=("causeway",))
 
 
 def claims(**more: Any) -> dict[str, Any]:
-    good = {"sub": "ann", "iss": "https://issuer", "aud": "causeway", "exp": time.time() + 300}
+    good = {"sub": "ann", "iss": "https://issuer", "aud": "causeway", "exp": time.time() + 86_400}
     return {key: value for key, value in (good | more).items() if value is not None}
 
 
@@ -63,12 +63,15 @@ def token(key: Any = RSA, algorithm: str = "RS256", kid: str | None = "r", **mor
         token(ED, "EdDSA", "d"),
         token(aud=["other", "causeway"]),
         token(sub="ann@example.com"),
-        token(exp=time.time() - 5),
-        token(nbf=time.time() + 5),
     ],
 )
 def test_good_tokens_name_their_user(good: str) -> None:
     assert user_of(SETTINGS, good, KEYS) == "ann"
+
+
+def test_clocks_may_differ_a_little() -> None:
+    for good in (token(exp=time.time() - 5), token(nbf=time.time() + 5)):
+        assert user_of(SETTINGS, good, KEYS) == "ann"
 
 
 @pytest.mark.parametrize(
@@ -78,8 +81,8 @@ def test_good_tokens_name_their_user(good: str) -> None:
         token(exp=None),
         token(exp="soon"),
         token(exp=1e400),
-        token(nbf=time.time() + 300),
-        token(iat=time.time() + 3000),
+        token(nbf=time.time() + 43_200),
+        token(iat=time.time() + 43_200),
         token(iss="https://other"),
         token(iss=None),
         token(aud="other"),
