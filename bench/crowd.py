@@ -123,16 +123,16 @@ def fetching(ways: list[Way], rounds: int) -> Iterator[str]:
             yield f"{title:40} {way.name:9} {middle:7.2f} s {ratio:6.2f} x  {cost}"
 
 
-def idle(way: Way, count: int) -> str:
+def idle(way: Way, count: int) -> Iterator[str]:
     """What sessions cost of which nobody asks anything."""
     assert way.pid is not None
     before, threads = memory(way.pid)
     with ExitStack() as exits:
-        for _ in range(count):
-            exits.enter_context(RawClient(way.endpoint)).open()
+        for number in range(count):  # of several users, each of whom may have a thousand
+            exits.enter_context(RawClient(way.endpoint, f"bench{number % 10}")).open()
         after, then = memory(way.pid)
     each = (after - before) / count / 1000
-    return f"{count:,} idle sessions: {each:.1f} kB each, {then - threads} more threads"
+    yield f"{count:,} idle sessions: {each:.1f} kB each, {then - threads} more threads"
 
 
 def opening(way: Way, count: int) -> tuple[list[float], int]:
@@ -189,7 +189,7 @@ def run(direct: Endpoint, proxy: Endpoint, pid: int, idle_count: int, opening_co
         for lines in (
             fetching(ways, 5),
             crowds([ways[0], ways[-1]], opening_count, 3),
-            [idle(ways[-1], idle_count)],
+            idle(ways[-1], idle_count),
         ):
             for line in lines:
                 print(line, flush=True)

@@ -62,11 +62,11 @@ _DBMS_NAME = 17
 class RawClient:
     """A connection that sends whole calls and reads whole replies."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, user: str = "bench") -> None:
         self._socket = socket.create_connection((endpoint.host, endpoint.port))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = bytearray(1 << 20)
-        self._socket.sendall(client_negotiation("bench", "bench"))
+        self._socket.sendall(client_negotiation(user, "bench"))
         head = self._read(5)
         self._read(int.from_bytes(head[1:5], "big"))
 
