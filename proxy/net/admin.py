@@ -17,7 +17,7 @@ from proxy.net.fleet import Place
 from proxy.net.health import check_all
 from proxy.net.hub import Hub
 from proxy.net.limits import DEFAULT
-from proxy.net.session import Session
+from proxy.net.session import Session, end
 from proxy.net.turnstile import Turnstile
 from proxy.session import administration as asked
 from proxy.session.masking import masked
@@ -173,7 +173,7 @@ class Admin:
             if each.operation.record.statement == statement and not each.operation.ended:
                 user = each.operation.record.user
                 _log.warning("an operator ends statement %s of %s", statement, user)
-                await self._hub.cancel(each.operation)
+                await end(each.operation)
                 return {"killed": 1}
         return {"killed": 0}
 

@@ -93,10 +93,6 @@ class Hub:
         for session in self.sessions.items():
             session.state.reconfigured(settings.topology)
 
-    async def cancel(self, operation: Operation) -> None:
-        """Ends what runs, as its client could."""
-        await end(operation)
-
     @property
     def running(self) -> int:
         """Statements that have not ended everywhere."""

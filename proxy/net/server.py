@@ -76,13 +76,8 @@ async def serve(
         doors = await Doors.opened(
             Porter(settings, limits, who, key, connected), shared=bool(crew.sockets)
         )
-        group.create_task(_now_and_then(hub.close_idle, lambda: hub.limits.check_interval))
-        if limits.health_interval:
-            interval = lambda: hub.limits.health_interval  # noqa: E731
-            group.create_task(watch(hub.lines, hub.clusters, interval))
-        registration = None
-        if crew.number == 0:  # one entry for all of a server's processes
-            registration = _registration(settings, doors.listening)
+        _look_after(hub, group)
+        registration = _registration(settings, doors.listening, crew)
         leave = registration.stop if registration is not None else None
         admin = Admin(hub, turnstile, doors, read, leave)
         desk = AdminServer(admin.ask)
@@ -111,9 +106,18 @@ async def serve(
             await decider.close()
 
 
-def _registration(settings: Settings, listening: Listening) -> "Registration | None":
+def _look_after(hub: Hub, group: asyncio.TaskGroup) -> None:
+    """What is idle is closed, and the clusters are asked how they are, now and then."""
+    group.create_task(_now_and_then(hub.close_idle, lambda: hub.limits.check_interval))
+    if hub.limits.health_interval:
+        interval = lambda: hub.limits.health_interval  # noqa: E731
+        group.create_task(watch(hub.lines, hub.clusters, interval))
+
+
+def _registration(settings: Settings, listening: Listening, crew: Crew) -> "Registration | None":
+    """One for all of a server's processes, where it is to be found by ZooKeeper."""
     zookeeper = settings.operating.zookeeper
-    if zookeeper is None:
+    if zookeeper is None or crew.number != 0:
         return None
     from proxy.net.registration import Registration  # its library is a large one
 

@@ -16,7 +16,7 @@ from proxy.net.client import ClientConnection
 from proxy.net.fetching import relay_rows
 from proxy.net.hub import Hub, Owned
 from proxy.net.operation import Operation, Remote
-from proxy.net.session import Session, cancel_remote
+from proxy.net.session import Session, end
 from proxy.net.statement import Statement
 from proxy.session import info
 from proxy.session.handles import new_handle, no_such_operation, no_such_session
@@ -294,9 +294,7 @@ class Service:
                 await self._wait_a_little(operation)
                 return replies.operation_status(operation.status, True)
             case CancelOperation():
-                remote = operation.cancel()
-                if remote is not None:
-                    await cancel_remote(remote)
+                await end(operation)
                 return replies.succeeded()
             case CloseOperation():
                 await self._hub.close_operation(owned)
