@@ -7,16 +7,10 @@ each: bench.routing, bench.copy, bench.copy_metadata, bench.incremental.
 """
 
 import argparse
-import os
-import tempfile
-from pathlib import Path
 
 from bench import metastore, proxy
-from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, free_ports
-from conf.names import ClusterName
+from bench.embedded import EAST, embedded
 
-EAST = ClusterName("east")
 TARGETS = {"get_table, cached": "< 1 x", "get_partitions": "<= 1.3 x"}
 
 
@@ -25,12 +19,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=float, default=1.0, help="more or fewer (%(default)s)")
     parser.add_argument("--partitions", type=int, default=10_000, help="(%(default)s)")
     args = parser.parse_args()
-    listen = free_ports(1)[0]
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Stack(StackSpec((EAST,), listen), Path(folder)) as stack,
-    ):
+    with embedded(EAST) as (stack, listen):
         proxy.run(stack.ports.hs2[EAST], listen, args.rounds)
         rounds = max(3, round(9 * args.rounds))
         for row in metastore.run(stack.ports.metastore, args.partitions, rounds):

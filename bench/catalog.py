@@ -8,19 +8,16 @@ itself; so is the first one after a table of the database was made.
 """
 
 import argparse
-import os
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
+from bench.embedded import EAST, embedded
 from bench.proxy import RawClient, fetch
-from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, free_ports
-from conf.names import ClusterName, TableRef
+from cli.stack.stack import Stack
+from conf.names import TableRef
 from conf.topology import Endpoint
 from metastore.hms.binary import Struct as HmsStruct
 from metastore.hms.client import HmsClient
@@ -30,7 +27,6 @@ from proxy.wire.replies import started_operation
 from proxy.wire.requests import RemoteSession, metadata_call, operation_call
 from proxy.wire.types import Orientation
 
-EAST = ClusterName("east")
 DATABASE, COLUMNS, PAGE, MAKERS = "many", 10, 1000, 4
 # A struct in field 7, in it a list of texts in field 1.
 _FIRST_COLUMN = bytes((STRUCT, 0, 7, LIST, 0, 1, STRING))
@@ -142,12 +138,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=2000, help="(%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
     args = parser.parse_args()
-    listen = free_ports(1)[0]
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Stack(StackSpec((EAST,), listen), Path(folder)) as stack,
-    ):
+    with embedded(EAST) as (stack, listen):
         run(stack, listen, args.tables, args.rounds)
 
 

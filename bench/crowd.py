@@ -9,7 +9,6 @@ import argparse
 import os
 import resource
 import statistics
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -18,15 +17,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.embedded import EAST, embedded
 from bench.proxy import BATCH, ROWS, WIDE, RawClient, fetch, haproxy
-from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, free_ports
-from conf.names import ClusterName
 from conf.topology import Endpoint
 from proxy.wire.requests import RemoteOperation, close_session_call, operation_call
 from proxy.wire.types import Orientation
 
-EAST = ClusterName("east")
 READERS = 8
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -200,11 +196,7 @@ def main() -> None:
     parser.add_argument("--idle", type=int, default=2000, help="sessions (%(default)s)")
     parser.add_argument("--opening", type=int, default=200, help="sessions (%(default)s)")
     args = parser.parse_args()
-    listen = free_ports(1)[0]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Stack(StackSpec((EAST,), listen), Path(folder)) as stack,
-    ):
+    with embedded(EAST) as (stack, listen):
         run(stack.ports.hs2[EAST], listen, stack.pid("proxy"), args.idle, args.opening)
 
 

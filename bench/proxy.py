@@ -21,9 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack
-from conf.names import ClusterName
+from bench.embedded import EAST, embedded
 from conf.topology import Endpoint
 from proxy.session.states import ENDS
 from proxy.wire.binary import BOOL, CALL, STRING, STRUCT, Message, Struct, encode_message
@@ -277,13 +275,8 @@ def main() -> None:
     if args.direct and args.proxy:
         run(args.direct, args.proxy, args.rounds)
         return
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        proxy = Endpoint("127.0.0.1", probe.getsockname()[1])
-    with tempfile.TemporaryDirectory() as folder:
-        cluster = ClusterName("east")
-        with Stack(StackSpec((cluster,), proxy), Path(folder)) as stack:
-            run(stack.ports.hs2[cluster], proxy, args.rounds)
+    with embedded(EAST) as (stack, proxy):
+        run(stack.ports.hs2[EAST], proxy, args.rounds)
 
 
 if __name__ == "__main__":

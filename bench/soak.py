@@ -10,7 +10,6 @@ something failed that should not have, or when something is left or kept growing
 import argparse
 import json
 import random
-import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -22,14 +21,12 @@ from pyhive import hive
 from pyhive.exc import Error
 
 from bench.crowd import family, memory
+from bench.embedded import EAST, WEST, embedded
 from cli.admin import call
-from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, free_ports
+from cli.stack.stack import Stack
 from conf.load import load
-from conf.names import ClusterName
 from conf.operating import Operating
 
-EAST, WEST = ClusterName("east"), ClusterName("west")
 _GROWTH = 1.15  # of the memory, from the first third of the time to the end
 _SETTLING = 20.0  # seconds in which what clients left has to be gone
 
@@ -173,11 +170,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0, help="(%(default)s)")
     parser.add_argument("--clients", type=int, default=12, help="at once (%(default)s)")
     args = parser.parse_args()
-    listen = free_ports(1)[0]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Stack(StackSpec((EAST, WEST), listen), Path(folder)) as stack,
-    ):
+    with embedded(EAST, WEST) as (stack, listen):
         return run(stack, listen.port, args.minutes, args.clients)
 
 
