@@ -21,6 +21,7 @@ Matcher = Callable[[str], bool]
 Row = tuple[Cell, ...]
 
 MAX_ROWS = 200_000  # of one answer
+MAX_PATTERN = 512  # characters: a name of 256 with an escape before each letter
 NO_DATABASE = "causeway-none"  # no database can have this name, nor match it as a pattern
 GLOBAL_TEMP = "global_temp"
 TABLES, COLUMNS = "GetTables", "GetColumns"
@@ -153,6 +154,8 @@ def question(name: str, arguments: Struct) -> Question | None:
         kinds = _kinds(arguments) if name == TABLES else frozenset()
     except ValueError:
         return None
+    if any(len(each or "") > MAX_PATTERN for each in (schema, tables, columns)):
+        return None
     if schema and not _SCHEMA_PATTERN.fullmatch(schema):
         return None
     if tables is not None and not _TABLE_PATTERN.fullmatch(tables):
@@ -201,19 +204,13 @@ def _spark_pattern(pattern: str, anything: str) -> str:
 
 def _like(pattern: str) -> Matcher:
     """As the metastore compares: `*` is anything, `.` any letter, | between alternatives."""
-    parts = [
-        "".join({"*": ".*", ".": "."}.get(letter, re.escape(letter)) for letter in part)
-        for part in _spark_pattern(pattern, "*").split("|")
-    ]
-    matches = re.compile("|".join(parts), re.IGNORECASE | re.DOTALL).fullmatch
-    return lambda name: matches(name) is not None
+    return _matcher(_spark_pattern(pattern, "*").replace("*", ".*"), re.IGNORECASE | re.DOTALL)
 
 
 def _regular(pattern: str) -> Matcher:
     if pattern == "%":
         return lambda name: True
-    matches = re.compile(_spark_pattern(pattern, ".*")).fullmatch
-    return lambda name: matches(name) is not None
+    return _matcher(_spark_pattern(pattern, ".*"))
 
 
 def _means_global(schema: str | None) -> bool:
@@ -222,7 +219,22 @@ def _means_global(schema: str | None) -> bool:
         return True
     words = {"%": ".*", "_": ".", "\\_": "_"}
     regular = re.sub(r"\\_|.", lambda each: words.get(each[0], each[0].lower()), schema)
-    return re.fullmatch(regular, GLOBAL_TEMP) is not None
+    return _matcher(regular)(GLOBAL_TEMP)
+
+
+def _matcher(regular: str, flags: re.RegexFlag = re.NOFLAG) -> Matcher:
+    """Compares whole names with letters, `.`, `.*` and | between alternatives.
+
+    What stands between two `.*` has one length, so where it fits first is as good as anywhere:
+    no other place is tried, or a few `%` in a client's pattern would take minutes.
+    """
+    alternatives = []
+    for each in regular.split("|"):
+        first, *others = re.split(r"(?:\.\*)+", each)
+        between = "".join(f"(?>.*?{part})" for part in others[:-1])
+        alternatives.append(first + between + "".join(f".*{last}" for last in others[-1:]))
+    matches = re.compile("|".join(alternatives), flags).fullmatch
+    return lambda name: matches(name) is not None
 
 
 def scala_order(names: Sequence[str]) -> list[str] | None:

@@ -130,6 +130,18 @@ def test_what_only_the_cluster_can_read_is_left_to_it(texts: tuple[str | None, .
     assert asked("GetColumns", *texts) is None
 
 
+def test_a_pattern_is_no_way_to_keep_the_server_busy() -> None:
+    """Each would be tried in more ways than there is time for, were parts tried more than once."""
+    many = "%" * 300 + "q"
+    busy = sure("GetColumns", many, "a_" + "%_" * 100 + "q", "%a" * 100 + "q")
+    assert busy.temporary[3] == (STRING, NO_DATABASE.encode())
+    assert not busy.databases("a" * 256)
+    assert not busy.tables("a" * 256)
+    assert not busy.columns("a" * 256)
+    assert busy.tables("a" + "xyz" * 100 + "q")
+    assert asked("GetTables", "%" * 513, None) is None  # nobody means that: the cluster may say
+
+
 @pytest.mark.parametrize("column", ["", "x*", "ds|hr", "d.", "[ab]", "("])
 def test_so_is_a_regular_expression_of_javas(column: str) -> None:
     assert asked("GetColumns", "sales", "%", column) is None
