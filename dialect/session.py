@@ -1,6 +1,5 @@
 """Statements that change the session: USE, SET, ADD, CACHE, and temporary functions."""
 
-import re
 from collections.abc import Callable
 
 from dialect.context import Context
@@ -14,8 +13,6 @@ from dialect.statement import (
     SetVariable,
     UseDatabase,
 )
-
-_ASSIGNMENT = re.compile(r"\s*([^=]+?)\s*=\s*(.*?)\s*\Z", re.DOTALL)
 
 
 def _use(context: Context) -> Known:
@@ -43,12 +40,10 @@ def _set(context: Context) -> Known:
         raise NotUnderstood(f"SET {words.word()}")
     if words.sees("TIME", "ZONE"):
         return _time_zone(context)
-    text = _tail(context)
-    found = _ASSIGNMENT.match(text)
-    if found is None:
+    key, sign, value = _tail(context).partition("=")
+    if not key or not sign:
         return context.known("set")
-    key = found.group(1).strip("`")
-    return context.known("set", effect=SetVariable(key, found.group(2)))
+    return context.known("set", effect=SetVariable(key.strip().strip("`"), value.strip()))
 
 
 def _time_zone(context: Context) -> Known:

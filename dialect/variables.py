@@ -6,7 +6,9 @@ from enum import Enum
 
 from dialect.errors import NotUnderstood
 
-_REFERENCE = re.compile(r"\$\{(?:(\w+?):)?(\S+?)\}")
+# Where nothing ends a reference, nothing ends another one before the next blank either: all of
+# that is passed over at once, since each would be looked at to its end again.
+_REFERENCE = re.compile(r"\$\{(?:(?:(\w+?):)?(\S+?)\}|\S*+)")
 _PREFIXES = ("hivevar", "hiveconf", "spark", "sparkconf")
 _MAX_DEPTH = 20
 _MAX_LENGTH = 4_000_000
@@ -68,17 +70,32 @@ def substitute(sql: str, variables: Mapping[str, str]) -> str:
     for _ in range(_MAX_DEPTH):
         if "${" not in sql:
             return sql
-        replaced = _REFERENCE.sub(lambda found: _value(found, variables), sql)
+        replaced = _replaced(sql, variables)
         if replaced == sql:
             return sql
         sql = replaced
-        if len(sql) > _MAX_LENGTH:
-            break
     raise NotUnderstood("variables that refer to each other without end")
+
+
+def _replaced(sql: str, variables: Mapping[str, str]) -> str:
+    """One round. Raises NotUnderstood, before the text has grown beyond what may be kept."""
+    room = _MAX_LENGTH - len(sql)
+
+    def value(found: re.Match[str]) -> str:
+        nonlocal room
+        put = _value(found, variables)
+        room -= len(put)
+        if room < 0:
+            raise NotUnderstood("variables that make it too long")
+        return put
+
+    return _REFERENCE.sub(value, sql)
 
 
 def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
     prefix, name = found.group(1), found.group(2)
+    if name is None:
+        return found.group()
     names = [name] if prefix is None or prefix in _PREFIXES else [f"{prefix}:{name}"]
     for each in (*names, f"hivevar:{name}"):
         if each in variables:

@@ -18,6 +18,8 @@ VARIABLES = {"x": "1", "hivevar:y": "2", "spark.z": "3", "a": "${b}", "b": "4", 
         ("${spark.z}", "3"),
         ("${a}", "4"),
         ("$x {x} ${}", "$x {x} ${}"),
+        ("${x ${x} ${x:${", "${x 1 ${x:${"),
+        ("${" * 5000, "${" * 5000),  # at once: none is looked at to its end more than once
     ],
 )
 def test_put_in_place(text: str, result: str) -> None:
@@ -28,6 +30,11 @@ def test_put_in_place(text: str, result: str) -> None:
 def test_not_understood(text: str) -> None:
     with pytest.raises(NotUnderstood):
         substitute(text, VARIABLES)
+
+
+def test_values_do_not_fill_memory() -> None:
+    with pytest.raises(NotUnderstood):
+        substitute("${x}" * 1_000_000, {"x": "x" * 1_000_000})
 
 
 def test_settings_that_change_the_language() -> None:
