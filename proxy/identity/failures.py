@@ -1,13 +1,21 @@
-"""How often somebody may be wrong: by user and by address, in bounded memory.
+"""How often somebody may be wrong: by user and by address, in memory of a fixed size that the
+processes of a server share.
 
-Each has a bucket of attempts that fills again with time. An address that a user came in from
-lately is not shut for that user by what others try from elsewhere: nobody locks another out.
+Each has a bucket of attempts that fills again with time, and of it one number is kept: when it will
+be full. A name has two places in the memory, and the earlier time is its own: one that it shares
+with another name can only be later. An address that a user came in from lately is not shut for that
+user by what others try from elsewhere: nobody locks another out.
+
+Nothing is locked: of two failures at the very same moment one may not be counted.
 """
 
-from collections import OrderedDict
+import secrets
 from dataclasses import dataclass
+from hashlib import blake2b
 
-_KEPT = 10_000  # users, addresses and pairs each; the longest unseen are forgotten
+_SLOTS = 1 << 16
+_KEY = 32  # bytes: who knows it could choose names that share their places with another's
+_TABLE = _SLOTS * 8  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,58 +30,76 @@ PER_USER = Bounds(10, 6.0)
 PER_ADDRESS = Bounds(50, 1.0)
 
 
-class _Buckets:
-    """What is used up, by name."""
-
-    def __init__(self, bounds: Bounds, kept: int) -> None:
-        self._bounds = bounds
-        self._kept = kept
-        self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()  # failures, when
-
-    def __len__(self) -> int:
-        return len(self._used)
-
-    def used(self, name: str, now: float) -> float:
-        failures, since = self._used.get(name, (0.0, now))
-        return max(0.0, failures - (now - since) / self._bounds.seconds)
-
-    def is_empty(self, name: str, now: float) -> bool:
-        return self.used(name, now) > self._bounds.burst - 1
-
-    def add(self, name: str, now: float) -> None:
-        self._used[name] = (self.used(name, now) + 1, now)
-        self._used.move_to_end(name)
-        while len(self._used) > self._kept:
-            self._used.popitem(last=False)
+def no_failures() -> bytearray:
+    """The memory of those who have not failed yet."""
+    return bytearray(secrets.token_bytes(_KEY) + bytes(3 * _TABLE))
 
 
 class Failures:
-    """`now` is a time in seconds that only grows."""
+    """`now` is a time in seconds that only grows, and is the same in all processes."""
 
     def __init__(
-        self, per_user: Bounds = PER_USER, per_address: Bounds = PER_ADDRESS, kept: int = _KEPT
+        self,
+        per_user: Bounds = PER_USER,
+        per_address: Bounds = PER_ADDRESS,
+        memory: memoryview | None = None,
     ) -> None:
-        self._users = _Buckets(per_user, kept)
-        self._addresses = _Buckets(per_address, kept)
-        self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._kept = kept
-
-    def __len__(self) -> int:
-        return len(self._users) + len(self._addresses) + len(self._known)
+        """`memory` is what `no_failures` gave; None: this process's own."""
+        memory = memoryview(no_failures()) if memory is None else memory
+        self._key = bytes(memory[:_KEY])
+        users, addresses, known = (
+            memory[at : at + _TABLE] for at in range(_KEY, _KEY + 3 * _TABLE, _TABLE)
+        )
+        self._users = _Buckets(per_user, users.cast("d"))
+        self._addresses = _Buckets(per_address, addresses.cast("d"))
+        self._known = known.cast("Q")
 
     def too_many(self, user: str, peer: str, now: float) -> bool:
         """Whether an attempt is refused unheard. `user` may be empty: not known yet."""
-        if self._addresses.is_empty(peer, now):
+        if self._addresses.is_empty(self._places(peer), now):
             return True
-        return (user, peer) not in self._known and self._users.is_empty(user, now)
+        return self._users.is_empty(self._places(user), now) and not self._is_known(user, peer)
 
     def failed(self, user: str, peer: str, now: float) -> None:
-        self._addresses.add(peer, now)
-        if user and (user, peer) not in self._known:
-            self._users.add(user, now)
+        self._addresses.add(self._places(peer), now)
+        if user and not self._is_known(user, peer):
+            self._users.add(self._places(user), now)
 
     def succeeded(self, user: str, peer: str) -> None:
-        self._known[user, peer] = None
-        self._known.move_to_end((user, peer))
-        while len(self._known) > self._kept:
-            self._known.popitem(last=False)
+        """Those who came in long ago make room for others."""
+        one, other, who = self._places(user, peer)
+        if who not in (self._known[one], self._known[other]):
+            self._known[other if self._known[one] else one] = who
+
+    def _is_known(self, user: str, peer: str) -> bool:
+        one, other, who = self._places(user, peer)
+        return who in (self._known[one], self._known[other])
+
+    def _places(self, *names: str) -> tuple[int, int, int]:
+        """Two places, and a number that is another's only by a chance of 1 in 2**64."""
+        said = "\0".join(names).encode(errors="replace")
+        digest = blake2b(said, digest_size=12, key=self._key).digest()
+        one, other, who = (int.from_bytes(digest[a:b]) for a, b in ((0, 2), (2, 4), (4, 12)))
+        return one, other, who or 1
+
+
+class _Buckets:
+    """`full` says for each place when the bucket there is full again."""
+
+    def __init__(self, bounds: Bounds, full: "memoryview[float]") -> None:
+        self._bounds = bounds
+        self._full = full
+
+    def is_empty(self, places: tuple[int, int, int], now: float) -> bool:
+        used = (self._when(places) - now) / self._bounds.seconds
+        return used > self._bounds.burst - 1
+
+    def add(self, places: tuple[int, int, int], now: float) -> None:
+        """One more is used up."""
+        when = max(self._when(places), now) + self._bounds.seconds
+        for place in places[:2]:
+            self._full[place] = max(self._full[place], when)
+
+    def _when(self, places: tuple[int, int, int]) -> float:
+        first: float = min(self._full[place] for place in places[:2])
+        return first

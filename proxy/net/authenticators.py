@@ -1,6 +1,7 @@
 """The authenticator that the settings ask for."""
 
 from conf.identity import Auth, Identity
+from proxy.identity.failures import Failures
 from proxy.net.directory import Directory
 from proxy.net.gate import Gate, Passwords
 from proxy.net.identity import Anyone, Authenticator
@@ -12,8 +13,10 @@ from proxy.wire.framing import GSSAPI, PLAIN
 _NO_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
 
 
-def made(identity: Identity) -> Authenticator:
-    """Raises BadSetting for a file, keytab or callable that is not what it should be."""
+def made(identity: Identity, failures: Failures | None = None) -> Authenticator:
+    """`failures` are those of all the server's processes; None: there is one.
+
+    Raises BadSetting for a file, keytab or callable that is not what it should be."""
     if identity.methods <= _NO_PROOF:
         return Anyone()
     passwords, kerberos = _passwords(identity), identity.kerberos
@@ -24,6 +27,7 @@ def made(identity: Identity) -> Authenticator:
         passwords,
         Tickets(kerberos, identity.spnego) if kerberos is not None else None,
         Tokens(identity.jwt) if identity.jwt is not None else None,
+        failures,
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from conf.names import ClusterName
 from proxy.errors import ClusterLost, WorkerLost
+from proxy.identity.failures import Failures
 from proxy.net.client import ClientConnection
 from proxy.net.upstream import UpstreamConnection
 from proxy.session.handles import worker_of
@@ -31,6 +32,7 @@ class Crew:
     number: int = 0
     sockets: Mapping[int, Path] = field(default_factory=dict)
     tally: Tally | None = None
+    failures: Failures | None = None
 
 
 ALONE = Crew()

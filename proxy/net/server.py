@@ -58,7 +58,7 @@ async def serve(
 
     Raises OSError when an address cannot be had, BadCertificate, and BadSetting.
     """
-    known = authenticator or made(settings.identity)
+    known = authenticator or made(settings.identity, crew.failures)
     async with _audited(settings.operating) as audit, asyncio.TaskGroup() as group:
         decider = Decider(settings, snapshot, loader)
         hub = Hub(decider, limits, group, copier, Observer(Metrics(), audit), crew)

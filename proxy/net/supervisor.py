@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from conf.errors import CausewayError
 from proxy.errors import NoSuchThing, WorkerFailed
+from proxy.identity.failures import Failures, no_failures
 from proxy.net.peers import Crew
 from proxy.session.administration import DRAIN, HEALTH, RESUME, Ask, merged
 from proxy.session.tally import SharedTally, shared_size
@@ -32,6 +33,7 @@ _READY = 60.0  # seconds for a worker to begin
 _MISSES = 3  # answers in a row after which a worker is taken for hung
 _LINE = 64 << 20
 _STDOUT = 1
+_TALLY, _FAILURES = "tally", "failures"  # files of memory that all workers share
 _KILL = 5.0  # seconds between the last polite word and the other one
 
 
@@ -64,10 +66,15 @@ class Brief:
 
     def crew(self) -> Crew:
         """The worker among the others. Raises OSError."""
-        with (self.folder / "tally").open("r+b") as file:
-            memory = mmap.mmap(file.fileno(), shared_size(self.size))
         sockets = {number: self.folder / str(number) for number in range(self.size)}
-        return Crew(self.number, sockets, SharedTally(memoryview(memory), self.number, self.size))
+        tally = SharedTally(_shared(self.folder / _TALLY), self.number, self.size)
+        return Crew(self.number, sockets, tally, Failures(memory=_shared(self.folder / _FAILURES)))
+
+
+def _shared(path: Path) -> memoryview:
+    """The file's bytes, which are those of all who ask. Raises OSError."""
+    with path.open("r+b") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0))
 
 
 class Worker:
@@ -162,7 +169,8 @@ class Supervisor:
         self._workers: dict[int, Worker] = {}
         self._stopping = False
         self._drained: set[str] = set()  # by the operators, of whom a new worker knows nothing
-        (folder / "tally").write_bytes(bytes(shared_size(size)))
+        (folder / _TALLY).write_bytes(bytes(shared_size(size)))
+        (folder / _FAILURES).write_bytes(no_failures())
 
     async def start(self) -> None:
         """Until all serve. Raises WorkerFailed; none is left then."""

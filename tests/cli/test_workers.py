@@ -89,17 +89,17 @@ def _with_session_of(client: Client, other: Client) -> None:
 
 
 @asynccontextmanager
-async def served(folder: Path) -> AsyncIterator[Served]:
+async def served(folder: Path, more: str = "") -> AsyncIterator[Served]:
     cluster = FakeCluster(ClusterName("one"))
     await cluster.start()
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     conf = folder / "causeway.toml"
-    conf.write_text(CONF.format(upstream=cluster.endpoint, folder=folder, port=port))
+    conf.write_text(CONF.format(upstream=cluster.endpoint, folder=folder, port=port) + more)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "cli.main", "serve", "--conf", str(conf)),
         stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(folder)])},
     )
     assert process.stdout is not None
     there = Served(process, Endpoint("127.0.0.1", port), cluster, folder)
@@ -115,9 +115,11 @@ async def served(folder: Path) -> AsyncIterator[Served]:
         await cluster.stop()
 
 
-def play(folder: Path, scenario: Callable[[Served], Coroutine[Any, Any, None]]) -> None:
+def play(
+    folder: Path, scenario: Callable[[Served], Coroutine[Any, Any, None]], more: str = ""
+) -> None:
     async def main() -> None:
-        async with asyncio.timeout(60), served(folder) as there:
+        async with asyncio.timeout(60), served(folder, more) as there:
             await scenario(there)
 
     asyncio.run(main())
@@ -157,6 +159,41 @@ def test_a_limit_is_for_all_of_them(tmp_path: Path) -> None:
         assert sum(error_of(result) is None for result in opened) == 6
 
     play(tmp_path, scenario)
+
+
+_HEARS = """
+import os
+def check(user, password):
+    with open({path!r}, "a") as heard:
+        heard.write(f"{{os.getpid()}}\\n")
+    return password == "right"
+"""
+
+
+def test_who_guesses_has_no_more_guesses_for_there_being_more_workers(tmp_path: Path) -> None:
+    heard = tmp_path / "heard"
+    (tmp_path / "doors.py").write_text(_HEARS.format(path=str(heard)))
+
+    async def let_in(there: Served, user: str, password: str) -> bool:
+        address = there.endpoint.host, there.endpoint.port
+        reader, writer = await asyncio.open_connection(*address)
+        writer.write(client_negotiation(user, password))
+        status = await reader.readexactly(1)
+        writer.close()
+        return status == b"\5"
+
+    async def scenario(there: Served) -> None:
+        began = asyncio.get_running_loop().time()
+        for _ in range(40):
+            assert not await let_in(there, "ann", "wrong")
+        more = (asyncio.get_running_loop().time() - began) / 6.0  # one is heard each six seconds
+        by = heard.read_text().split()
+        assert len(set(by)) == 2
+        assert 10 <= len(by) <= 11 + more
+        assert await let_in(there, "bob", "right")
+
+    auth = "hive.server2.authentication = 'CUSTOM'\n"
+    play(tmp_path, scenario, auth + "hive.server2.custom.authentication.class = 'doors:check'\n")
 
 
 def test_a_worker_that_is_killed_takes_its_sessions_and_comes_back(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Failures by user and address: bounded in time and in memory, and no way to lock others out."""
 
-from proxy.identity.failures import Bounds, Failures
+from proxy.identity.failures import Bounds, Failures, no_failures
 
 TIGHT = Bounds(3, 10.0)
 WIDE = Bounds(1000, 10.0)
@@ -45,9 +45,29 @@ def test_an_address_that_knows_a_password_still_may_not_guess_without_end() -> N
     assert failures.too_many("ann", "home", 0.0)
 
 
-def test_memory_is_bounded() -> None:
-    failures = Failures(TIGHT, TIGHT, kept=10)
-    for number in range(1000):
-        failures.failed(f"u{number}", f"a{number}", float(number))
-        failures.succeeded(f"u{number}", f"a{number}")
-    assert len(failures) <= 30
+def test_many_others_failures_are_not_a_strangers() -> None:
+    """Memory is of one size, and names share its places."""
+    failures = Failures(TIGHT, TIGHT)
+    for number in range(3000):
+        for _ in range(3):
+            failures.failed(f"u{number}", f"a{number}", 0.0)
+    assert failures.too_many("u1", "b", 0.0)
+    strangers = [failures.too_many(f"s{number}", f"b{number}", 0.0) for number in range(1000)]
+    assert sum(strangers) < 100
+    for number in range(70_000):
+        failures.succeeded(f"u{number}", "home")
+    assert not failures.too_many("u69999", "home", 0.0)
+
+
+def test_processes_that_share_the_memory_count_as_one() -> None:
+    memory = memoryview(no_failures())
+    one, other = Failures(TIGHT, WIDE, memory), Failures(TIGHT, WIDE, memory)
+    one.succeeded("ann", "home")
+    for each in (one, other, one):
+        assert not other.too_many("ann", "a", 0.0)
+        each.failed("ann", "a", 0.0)
+    assert one.too_many("ann", "a", 1.0)
+    assert other.too_many("ann", "a", 1.0)
+    assert not other.too_many("ann", "home", 1.0)
+    assert not other.too_many("ann", "a", 11.0)
+    assert not Failures(TIGHT, WIDE).too_many("ann", "a", 1.0)
