@@ -161,7 +161,7 @@ def read_list_header(data: bytes | bytearray, at: int) -> tuple[int, int, int]:
 def skip_value(data: bytes | bytearray, at: int, kind: int, depth: int = 0) -> int:
     """Where the value of wire type `kind` at `at` ends."""
     if kind == STRING:
-        return _string_end(data, at)
+        return string_end(data, at)
     size = FIXED_SIZE.get(kind)
     if size is not None:
         return at + size if at + size <= len(data) else _raise_incomplete()
@@ -175,11 +175,14 @@ def skip_value(data: bytes | bytearray, at: int, kind: int, depth: int = 0) -> i
             at = skip_value(data, at, inner, depth + 1)
     if kind in (LIST, SET):
         element, count, at = read_list_header(data, at)
+        if element in FIXED_SIZE:
+            at += count * FIXED_SIZE[element]
+            return at if at <= len(data) else _raise_incomplete()
         for _ in range(count):
             at = skip_value(data, at, element, depth + 1)
         return at
     if kind == MAP:
-        keys, values, count, at = _read_map_header(data, at)
+        keys, values, count, at = read_map_header(data, at)
         for _ in range(count):
             at = skip_value(data, at, keys, depth + 1)
             at = skip_value(data, at, values, depth + 1)
@@ -239,7 +242,8 @@ def read_message_header(data: bytes | bytearray, at: int = 0) -> tuple[int, str,
     return version & 0xFF, name, _I32.unpack_from(data, end)[0], end + 4
 
 
-def _string_end(data: bytes | bytearray, at: int) -> int:
+def string_end(data: bytes | bytearray, at: int) -> int:
+    """Where the string at `at` ends."""
     if at + 4 > len(data):
         raise Incomplete
     length = _I32.unpack_from(data, at)[0]
@@ -252,11 +256,12 @@ def _string_end(data: bytes | bytearray, at: int) -> int:
 
 
 def _read_string(data: bytes | bytearray, at: int) -> tuple[str, int]:
-    end = _string_end(data, at)
+    end = string_end(data, at)
     return str(data[at + 4 : end], "utf-8", "surrogateescape"), end
 
 
-def _read_map_header(data: bytes | bytearray, at: int) -> tuple[int, int, int, int]:
+def read_map_header(data: bytes | bytearray, at: int) -> tuple[int, int, int, int]:
+    """Key type, value type, count and end of the header of a map."""
     if at + 6 > len(data):
         raise Incomplete
     keys, values, count = _MAP.unpack_from(data, at)
@@ -266,7 +271,7 @@ def _read_map_header(data: bytes | bytearray, at: int) -> tuple[int, int, int, i
 
 
 def _read_map(data: bytes | bytearray, at: int, depth: int) -> tuple[Pairs, int]:
-    keys, values, count, at = _read_map_header(data, at)
+    keys, values, count, at = read_map_header(data, at)
     pairs = Pairs(keys, values)
     for _ in range(count):
         key, at = read_value(data, at, keys, depth + 1)

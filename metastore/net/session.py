@@ -9,13 +9,8 @@ from dataclasses import replace
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from metastore.errors import MetastoreDown, WireError
-from metastore.hms.binary import (
-    STRUCT,
-    Incomplete,
-    read_message_header,
-    read_struct,
-    skip_value,
-)
+from metastore.hms.binary import Malformed, Struct, read_message_header, read_struct
+from metastore.hms.ending import Ending
 from metastore.net.shared import Shared
 from metastore.net.upstream import CHUNK, Upstream
 from metastore.view import replies
@@ -77,21 +72,17 @@ class Session:
                     await self._send(replies.refusal(spec, name, sequence, str(error)))
 
     async def _next_message(self) -> bytes | None:
-        while True:
-            try:
-                _, _, _, body = read_message_header(self._buffer)
-                end = skip_value(self._buffer, body, STRUCT)
-            except Incomplete:
-                if len(self._buffer) > MAX_REQUEST:
-                    raise TooLarge("a request is beyond the limit") from None
-            else:
-                message = bytes(self._buffer[:end])
-                del self._buffer[:end]
-                return message
+        ending = Ending()
+        while (end := ending.find(self._buffer)) is None:
+            if len(self._buffer) > MAX_REQUEST:
+                raise TooLarge("a request is beyond the limit")
             chunk = await self._reader.read(CHUNK)
             if not chunk:
                 return None
             self._buffer += chunk
+        message = bytes(memoryview(self._buffer)[:end])
+        del self._buffer[:end]
+        return message
 
     async def _handle(self, message: bytes) -> None:
         _, name, sequence, body = read_message_header(message)
@@ -238,11 +229,11 @@ class Session:
                 await self._shared.settled(table)
             await self._send(replies.nothing(name, sequence))
         elif name == TOUCHED:
-            news = self._shared.touched(int(arguments.get(1, 0)))
+            news = self._shared.touched(_number(arguments, 1))
             await self._send(replies.changes(name, sequence, news))
         else:
-            wait = min(max(int(arguments.get(2, 0)) / 1000, 0.0), LONGEST_WAIT)
-            news = await self._shared.news(int(arguments.get(1, 0)), wait)
+            wait = min(max(_number(arguments, 2) / 1000, 0.0), LONGEST_WAIT)
+            news = await self._shared.news(_number(arguments, 1), wait)
             await self._send(replies.changes(name, sequence, news))
 
     def _known(self, cluster: str) -> ClusterView:
@@ -254,3 +245,10 @@ class Session:
     async def _send(self, data: bytes) -> None:
         self._writer.write(data)
         await self._writer.drain()
+
+
+def _number(arguments: Struct, field: int) -> int:
+    value = arguments.get(field, 0)
+    if not isinstance(value, int):
+        raise Malformed("a number was expected")
+    return value
