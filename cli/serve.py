@@ -14,6 +14,7 @@ import uvloop
 from cli import workers
 from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
+from cli.held import taken
 from cli.target import add_target_arguments, load_settings
 from conf.load import load
 from conf.settings import Settings
@@ -35,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    settings = load_settings(args)
+    settings = taken(args.target) if args.worker else load_settings(args)
     if not settings.topology.in_use and not settings.upstream:
         raise NoClusters("the settings name no cluster to run statements in.")
     try:

@@ -1,6 +1,7 @@
 """`causeway serve` on several cores: the supervisor, and each of its workers."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -10,13 +11,18 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from cli.held import Held
+from conf.errors import CausewayError
 from conf.settings import Settings
 from conf.topology import Endpoint
 from proxy.net.adminserver import AdminServer
 from proxy.net.doors import Listening
 from proxy.net.supervisor import Brief, Supervisor, say
+from proxy.session.administration import RELOAD
 
+_log = logging.getLogger(__name__)
 WORKER = "--worker"  # what makes `causeway serve` one of several
 
 
@@ -26,16 +32,23 @@ def size(settings: Settings) -> int:
 
 
 async def supervise(settings: Settings, path: Path, announce: Callable[[Listening], None]) -> None:
-    """Until TERM and what runs has ended, or INT. Raises OSError, WorkerFailed."""
+    """Until TERM and what runs has ended, or INT. Raises OSError, WorkerFailed, and as `Held`."""
     with ExitStack() as exits:
         folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="causeway-"))
         listening = _reserved(settings, exits)
-        argv = (sys.executable, "-m", "cli.main", "serve", "--conf", str(path), WORKER)
+        held = Held(path, Path(folder) / "settings")
+        argv = (sys.executable, "-m", "cli.main", "serve", "--conf", str(held.latest), WORKER)
         ports = _port(listening.binary), _port(listening.http)
         supervisor = Supervisor(argv, size(settings), Path(folder), ports)
-        desk = AdminServer(supervisor.ask)
+
+        async def ask(action: str, argument: str) -> Any:
+            if action == RELOAD:
+                held.take()
+            return await supervisor.ask(action, argument)
+
+        desk = AdminServer(ask)
         serving = asyncio.ensure_future(_serve(supervisor, desk, settings, announce, listening))
-        _heed_signals(supervisor, serving)
+        _heed_signals(supervisor, held, serving)
         try:
             with suppress(asyncio.CancelledError):
                 await serving
@@ -57,17 +70,25 @@ async def _serve(
     await supervisor.watch()
 
 
-def _heed_signals(supervisor: Supervisor, serving: "asyncio.Future[None]") -> None:
-    """HUP reloads everywhere; TERM and INT, and each one more, go on to all workers."""
+def _heed_signals(supervisor: Supervisor, held: Held, serving: "asyncio.Future[None]") -> None:
+    """HUP reloads everywhere or nowhere; TERM and INT, and each one more, go on to all workers."""
     loop = asyncio.get_running_loop()
 
     def stop(number: int) -> None:
         supervisor.stop(number)
         serving.cancel()
 
+    def reload() -> None:
+        try:
+            held.take()
+        except CausewayError as error:
+            _log.error("not reloaded: %s", error)
+        else:
+            supervisor.signal(signal.SIGHUP)
+
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
-    loop.add_signal_handler(signal.SIGHUP, supervisor.signal, signal.SIGHUP)
+    loop.add_signal_handler(signal.SIGHUP, reload)
 
 
 def _reserved(settings: Settings, exits: ExitStack) -> Listening:

@@ -28,6 +28,17 @@ def test_a_taken_port_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "Traceback" not in error
 
 
+def test_a_setting_that_is_none_is_named_with_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = tmp_path / "causeway.toml"
+    conf.write_text(f"proxy.drain.timeout = 'soon'\n{CONF.format(port=1)}")
+    assert main(["serve", "--conf", str(conf)]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"causeway: [CW502] {conf}: proxy.drain.timeout: not a time")
+    assert "'soon'" in told
+
+
 def test_a_bad_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--conf", str(tmp_path / "none.toml")]) == 1
     assert capsys.readouterr().err.startswith("causeway: [CW501]")

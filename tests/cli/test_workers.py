@@ -14,7 +14,10 @@ from typing import Any
 
 import pytest
 
+from conf.errors import BadSetting
+from conf.load import load
 from conf.names import ClusterName
+from conf.operating import PER_USER
 from conf.topology import Endpoint
 from proxy.wire.binary import Struct
 from tests.proxy.net.fakes import (
@@ -234,6 +237,36 @@ def test_a_new_worker_knows_what_is_drained(tmp_path: Path) -> None:
         assert len(await there.one_of_each("bob")) == 2
 
     play(tmp_path, scenario)
+
+
+def test_a_broken_settings_file_changes_nothing_and_nobody_reads_it(tmp_path: Path) -> None:
+    """Reloading is refused, and a worker that is started anew is as it was before."""
+    conf = tmp_path / "causeway.toml"
+
+    async def scenario(there: Served) -> None:
+        one, other = await there.one_of_each("ann")
+        good = conf.read_text().replace("per.user = 6", "per.user = 1")
+        conf.write_text(good)
+        assert (await there.ask("POST /v1/reload"))["changed"] == [PER_USER]
+        conf.write_text(good + "proxy.drain.timout = '1s'\n")
+        there.process.send_signal(signal.SIGHUP)
+        said = f"{conf}: proxy.drain.timout: no such setting; proxy.drain.timeout was meant?"
+        assert said in (await there.ask("POST /v1/reload"))["error"]
+        assert await one.rows("SELECT a") == 1
+        before = there.workers()
+        for worker in before:
+            os.kill(worker, signal.SIGKILL)
+        await until(lambda: one.reader.at_eof() and other.reader.at_eof())
+        await until(lambda: len(set(there.workers()) - set(before)) == 2)
+        while await there.ask("GET /v1/sessions") != []:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)  # until both can answer
+        for number in (0, 1):
+            failure = error_of(await (await there.client("bob")).open())
+            assert bool(failure and "has 1 sessions" in failure.message) is bool(number)
+
+    play(tmp_path, scenario)
+    with pytest.raises(BadSetting, match=f"{conf}: proxy.drain.timout: no such setting"):
+        load(conf)
 
 
 def test_term_lets_what_runs_end(tmp_path: Path) -> None:
