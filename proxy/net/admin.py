@@ -130,7 +130,7 @@ class Admin:
         """The metrics, with what is counted only when somebody asks."""
         hub, observer = self._hub, self._hub.observer
         gauges: list[Sample] = [
-            ("causeway_connections", (), len(self._turnstile.clients)),
+            ("causeway_connections", (), len(self._turnstile)),
             ("causeway_sessions", (), len(hub.sessions)),
             ("causeway_statements_running", (), hub.running),
             ("causeway_operations", (), len(hub.operations)),

@@ -12,6 +12,8 @@ from proxy.net.http import HttpConnection, HttpDoor
 from proxy.net.identity import Authenticator
 from proxy.net.limits import Limits
 from proxy.net.tls import Certificate
+from proxy.net.tlsdoor import TlsDoor
+from proxy.net.turnstile import Turnstile
 from proxy.wire.cookies import Cookies
 from proxy.wire.framing import BareInbound, SaslInbound
 
@@ -28,7 +30,8 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class Porter:
-    """Makes the connection of each client that comes in, and tells `connected`.
+    """Makes the connection of each client that comes in, and tells `connected`; who comes over TLS
+    passes the `turnstile` before.
 
     `cookie_key` is the same for all workers of a server, so that each takes the others' cookies.
     """
@@ -38,6 +41,7 @@ class Porter:
     authenticator: Authenticator
     cookie_key: bytes
     connected: Connected
+    turnstile: Turnstile
 
     def binary(self) -> ClientConnection:
         bare = Auth.NOSASL in self.settings.identity.methods
@@ -59,7 +63,7 @@ class Doors:
         self._shared = shared
         self.listening = Listening(None, None)
         self._certificate = certificate
-        self._servers: list[asyncio.Server] = []
+        self._servers: list[asyncio.Server | TlsDoor] = []
 
     @classmethod
     async def opened(cls, porter: Porter, shared: bool = False) -> "Doors":
@@ -73,10 +77,10 @@ class Doors:
         host, binary, http = settings.listen.host, None, None
         try:
             if settings.doors.binary:
-                binary = await doors._listen(porter.binary, settings.listen, porter.limits)
+                binary = await doors._listen(porter, porter.binary, settings.listen)
             if settings.doors.http:
                 endpoint = Endpoint(host, settings.doors.http_port)
-                http = await doors._listen(porter.http(), endpoint, porter.limits)
+                http = await doors._listen(porter, porter.http(), endpoint)
         except BaseException:
             doors.close()
             raise
@@ -84,17 +88,15 @@ class Doors:
         return doors
 
     async def _listen(
-        self, factory: Callable[[], ClientConnection], endpoint: Endpoint, limits: Limits
+        self, porter: Porter, factory: Callable[[], ClientConnection], endpoint: Endpoint
     ) -> Endpoint:
-        context = self._certificate.context if self._certificate is not None else None
+        if self._certificate is not None:
+            door = TlsDoor(factory, self._certificate, porter.limits, porter.turnstile)
+            where = door.open(endpoint, self._shared)
+            self._servers.append(door)
+            return where
         server = await asyncio.get_running_loop().create_server(
-            factory,
-            endpoint.host,
-            endpoint.port,
-            reuse_port=self._shared or None,
-            ssl=context,
-            ssl_handshake_timeout=limits.handshake if context is not None else None,
-            ssl_shutdown_timeout=limits.close if context is not None else None,
+            factory, endpoint.host, endpoint.port, reuse_port=self._shared or None
         )
         self._servers.append(server)
         return Endpoint(endpoint.host, server.sockets[0].getsockname()[1])
@@ -108,3 +110,9 @@ class Doors:
         """Takes no more connections."""
         for server in self._servers:
             server.close()
+
+    async def wait_closed(self) -> None:
+        """Until nobody is at a door any more; those who are in stay."""
+        for server in self._servers:
+            if isinstance(server, TlsDoor):
+                await server.wait_closed()

@@ -74,7 +74,7 @@ async def serve(
 
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
         doors = await Doors.opened(
-            Porter(settings, limits, who, key, connected), shared=bool(crew.sockets)
+            Porter(settings, limits, who, key, connected, turnstile), shared=bool(crew.sockets)
         )
         _look_after(hub, group)
         registration = _registration(settings, doors.listening, crew)
@@ -100,6 +100,7 @@ async def serve(
             desk.close()
             hub.peers.close()
             doors.close()
+            await doors.wait_closed()
             if registration is not None:
                 await asyncio.to_thread(registration.stop)
             hub.lines.close()

@@ -1,4 +1,4 @@
-"""How many of something a user, an address, and a user at an address may have at once."""
+"""How many of something a user, an address, a user at an address, and all may have at once."""
 
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ class Bounds:
     user: int = 0
     address: int = 0
     both: int = 0
+    all: int = 0
 
 
 class Quota:
@@ -31,6 +32,7 @@ class Quota:
             (keys[0], bounds.user, f"The user {user}"),
             (keys[1], bounds.address, f"The address {address}"),
             (keys[2], bounds.both, f"The user {user} at {address}"),
+            (keys[3], bounds.all, "Causeway"),
         ):
             if bound and self._tally.count(key) >= bound:
                 raise TooMany(f"{who} has {bound} {self._what}, which is the limit.")
@@ -43,11 +45,16 @@ class Quota:
         """How many this process has."""
         return self._taken
 
-    def _add(self, keys: tuple[str, str, str], by: int) -> None:
+    def _add(self, keys: tuple[str, ...], by: int) -> None:
         self._taken += by
         for key in keys:
             self._tally.add(key, by)
 
-    def _keys(self, user: str, address: str) -> tuple[str, str, str]:
+    def _keys(self, user: str, address: str) -> tuple[str, ...]:
         what = self._what
-        return f"{what}\0u{user}", f"{what}\0a{address}", f"{what}\0b{user}\0{address}"
+        return (
+            f"{what}\0u{user}",
+            f"{what}\0a{address}",
+            f"{what}\0b{user}\0{address}",
+            what,
+        )

@@ -2,8 +2,9 @@
 
 import asyncio
 import os
+import socket
 import ssl
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,76 @@ def test_who_says_nothing_or_speaks_plainly_is_let_go(ours: Made, tmp_path: Path
             assert await silent.reader.read() == b""
 
     play(scenario, Limits(handshake=0.2), doors=doors(ours.pem(tmp_path / "k")))
+
+
+async def _half_said(world: World, exits: ExitStack) -> asyncio.StreamReader:
+    """A client that begins its handshake and says no more."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+    exits.callback(lambda: writer.transport.abort())  # who drops the writer closes it
+    writer.write(b"\x16\x03\x01\x02\x00\x01")
+    return reader
+
+
+async def _ends(reader: asyncio.StreamReader) -> bool:
+    """Whether nothing came, not even a reason in another protocol."""
+    try:
+        return await reader.read() == b""
+    except ConnectionError:
+        return True
+
+
+async def _told(world: World, ours: Made) -> bytes:
+    """How the negotiation of one who comes in over TLS begins."""
+    address = world.endpoint.host, world.endpoint.port
+    reader, writer = await asyncio.open_connection(*address, ssl=ours.trusting())
+    try:
+        writer.write(client_negotiation("ann", "pw"))
+        return await reader.read(5000)
+    finally:
+        writer.transport.abort()
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(client_connections=20, handshake=2.0),
+        Limits(connections_per_address=20, handshake=2.0),
+    ],
+)
+def test_those_in_their_handshake_count(limits: Limits, ours: Made, tmp_path: Path) -> None:
+    """A flood of them is bounded and ends by itself; who is too many meanwhile is told so."""
+
+    async def scenario(world: World) -> None:
+        with ExitStack() as exits:
+            within = [await _half_said(world, exits) for _ in range(20)]
+            told = await _told(world, ours)
+            assert told[:1] == b"\4"
+            assert b"[CW207] " in told
+            beyond = [await _half_said(world, exits) for _ in range(300)]
+            ended = [asyncio.ensure_future(_ends(each)) for each in (*within, *beyond)]
+            await asyncio.sleep(0.5)
+            assert 100 <= sum(each.done() for each in ended[20:]) <= 101
+            assert not any(each.done() for each in ended[:20])
+            assert all(await asyncio.gather(*ended))
+            async with binary(world.endpoint, ours.trusting()) as client:
+                assert error_of(await client.open()) is None
+            for _ in range(20):  # the places came back, each once
+                await _half_said(world, exits)
+            assert b"[CW207] " in await _told(world, ours)
+
+    play(scenario, limits, doors=doors(ours.pem(tmp_path / "k")))
+
+
+def test_those_in_their_handshake_are_let_go_at_the_end(ours: Made, tmp_path: Path) -> None:
+    with socket.socket() as half:
+
+        async def scenario(world: World) -> None:
+            half.connect(("127.0.0.1", world.endpoint.port))
+            half.sendall(b"\x16")
+            async with binary(world.endpoint, ours.trusting()) as client:
+                assert error_of(await client.open()) is None
+
+        play(scenario, Limits(handshake=60.0), doors=doors(ours.pem(tmp_path / "k")))
 
 
 def test_a_new_certificate_drops_nobody(ours: Made, tmp_path: Path) -> None:

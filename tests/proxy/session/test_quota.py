@@ -37,3 +37,13 @@ def test_without_bounds_and_nothing_left_behind() -> None:
     quota.take("ann", "a")
     with pytest.raises(TooMany, match="The address a has 1"):
         quota.take("bob", "a")
+
+
+def test_all_together() -> None:
+    quota = Quota("connections", Bounds(all=2))
+    quota.take("ann", "a")
+    quota.take("bob", "b")
+    with pytest.raises(TooMany, match="Causeway has 2 connections, which is the limit"):
+        quota.take("cid", "c")
+    quota.give_back("ann", "a")
+    quota.take("cid", "c")
