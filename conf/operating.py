@@ -19,6 +19,7 @@ IDLE_SESSION_CHECK = "hive.server2.idle.session.check.operation"
 IDLE_OPERATION = "hive.server2.idle.operation.timeout"
 CHECK_INTERVAL = "hive.server2.session.check.interval"
 HEALTH_INTERVAL = "proxy.health.interval"
+HEALTH_TIMEOUT = "proxy.health.timeout"
 DRAIN_TIMEOUT = "proxy.drain.timeout"
 AUDIT_FILE = "proxy.audit.file"
 AUDIT_SIZE = "proxy.audit.size"
@@ -47,6 +48,7 @@ NAMES = (
     IDLE_OPERATION,
     CHECK_INTERVAL,
     HEALTH_INTERVAL,
+    HEALTH_TIMEOUT,
     DRAIN_TIMEOUT,
     AUDIT_FILE,
     AUDIT_SIZE,
@@ -105,6 +107,7 @@ class Operating:
     idle_operation: float = 5 * DAY
     check_interval: float = 60.0
     health_interval: float = 10.0
+    health_timeout: float = 60.0
     drain_timeout: float = 30.0
     audit_file: Path | None = None
     audit_size: int = 0
@@ -136,6 +139,7 @@ def read(reader: Reader) -> Operating:
         idle_operation=get(IDLE_OPERATION, hive_time, default.idle_operation),
         check_interval=_at_least_a_second(reader, default.check_interval),
         health_interval=get(HEALTH_INTERVAL, seconds, default.health_interval),
+        health_timeout=get(HEALTH_TIMEOUT, seconds, default.health_timeout),
         drain_timeout=get(DRAIN_TIMEOUT, seconds, default.drain_timeout),
         audit_file=get(AUDIT_FILE, Path, None),
         audit_size=get(AUDIT_SIZE, size, 0),

@@ -21,6 +21,7 @@ _LIVE = {
     "idle_operation": operating.IDLE_OPERATION,
     "check_interval": operating.CHECK_INTERVAL,
     "health_interval": operating.HEALTH_INTERVAL,
+    "health_timeout": operating.HEALTH_TIMEOUT,
     "drain_timeout": operating.DRAIN_TIMEOUT,
 }
 _CLUSTERS = "hive.cluster.properties"

@@ -12,6 +12,7 @@ class Limits:
     `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs. The
     counts of users and addresses, and what is idle, are the settings' (`of`): 0 is no bound, and
     `idle_operation` below 0 holds for statements that run, too. `health_interval` 0: no checks.
+    A server that is ill may owe an answer for `silence`.
     """
 
     sessions_per_user: int = 1_000
@@ -30,7 +31,7 @@ class Limits:
     request: float = 300.0
     connect: float = 5.0
     call: float = 120.0
-    result: float = 3_600.0
+    silence: float = 60.0
     close: float = 5.0
     linger: float = 5.0
     idle_session: float = 7 * DAY
@@ -58,6 +59,7 @@ class Limits:
             idle_operation=operating.idle_operation,
             check_interval=operating.check_interval,
             health_interval=operating.health_interval,
+            silence=operating.health_timeout,
             drain=operating.drain_timeout,
         )
 

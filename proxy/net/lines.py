@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import partial
+from weakref import WeakSet
 
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
@@ -59,6 +60,7 @@ class Lines:
         self.entries = entries or Entries({})
         self._tally = OwnTally() if tally is None else tally
         self._counts: Counter[Endpoint] = Counter()
+        self._made: defaultdict[Endpoint, WeakSet[UpstreamConnection]] = defaultdict(WeakSet)
         self._idle: defaultdict[_Key, list[tuple[float, UpstreamConnection]]] = defaultdict(list)
 
     def __len__(self) -> int:
@@ -153,12 +155,14 @@ class Lines:
                 self.fleet.ill(endpoint, _reason(error))
             raise
         self.fleet.well(endpoint)
+        self._made[endpoint].add(made)
         return made
 
     async def check(self, cluster: ClusterName, endpoint: Endpoint) -> None:
         """Learns whether the endpoint is well: it let us in and answered a call.
 
-        One that refuses us, or has no room for us, is there.
+        One that refuses us, or has no room for us, is there. Of one that is not, nobody waits for
+        ever: neither for rows that may take long to make, nor for the rest of a reply.
         """
         began = time.monotonic()
         try:
@@ -173,6 +177,14 @@ class Lines:
             pass  # whoever opens a connection says what comes of it
         else:
             self.fleet.well(endpoint, time.monotonic() - began)
+        if self.fleet.condition(endpoint).up is False:
+            self._give_up(cluster, endpoint)
+
+    def _give_up(self, cluster: ClusterName, endpoint: Endpoint) -> None:
+        limit = self.limits.silence
+        for connection in tuple(self._made[endpoint]):
+            if connection.silent_for() >= limit:
+                connection.give_up(f"Cluster {cluster} has not answered for {limit:g} s.")
 
     def sweep(self) -> None:
         """Closes what has been idle for long."""

@@ -8,6 +8,7 @@ certain that it ended; where that cannot be learnt the mark stays, and copies st
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any, Protocol
 
 from conf.errors import CausewayError
@@ -43,7 +44,8 @@ from router.report import report
 _NOT_LOOKED_AT = Unknown("no cluster is configured")
 _log = logging.getLogger(__name__)
 _ATTEMPTS = 3
-_SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0)  # seconds between attempts to learn a write's end
+# Seconds between attempts to learn a write's end: a server may have to be started again.
+_SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0, *repeat(15.0, 20))
 
 
 class Copier(Protocol):
@@ -75,6 +77,7 @@ class Statement:
         self._linger = linger
         self._asked = False  # whether a cluster may have heard of it
         self._open: list[Any] = []  # tokens of writes that may not have ended quite yet
+        self._lost: tuple[Any, Remote | None] = (None, None)  # a write of which nobody knows
         self._copier = copier
         self._session = session
         self._operation = operation
@@ -88,11 +91,19 @@ class Statement:
             self._operation.working = False
             if self._operation.closed:
                 close_remote(self._operation)
+            await self._find_out()
             if self._open:
                 await asyncio.sleep(self._linger)
         finally:
             for token in self._open:
                 await self._close_write(token)
+
+    async def _find_out(self) -> None:
+        """How a write ended whose cluster was lost. Nobody waits: its client has been told."""
+        token, remote = self._lost
+        if remote is not None and await _settle(remote):
+            _log.warning("a write whose end was not known has ended: %r", token)
+            self._open.append(token)
 
     async def _run_or_fail(self) -> None:
         try:
@@ -277,14 +288,13 @@ class Statement:
             raise
         finally:
             if token is not None:
-                if not ended and not settled:
-                    settled = remote is not None and await _settle(remote)
                 if ended:
                     await self._close_write(token)
                 elif settled:
                     self._open.append(token)
                 else:
                     _log.warning("the end of a write is not known; copies stay unread: %r", token)
+                    self._lost = (token, remote)
 
     async def _start(self, link: Link) -> Any:
         request = self._request

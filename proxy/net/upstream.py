@@ -7,6 +7,7 @@ transport, and reading stops while that transport is full.
 
 import asyncio
 import socket
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,6 +75,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self._expected: deque[_Expected] = deque()  # whose replies are due, in their order
         self._relaying: _Relay | None = None
         self._streaming = 0  # bytes still to come of the reply being relayed
+        self._heard = time.monotonic()  # when it last said something, or was asked first
 
     # asyncio's side
 
@@ -85,6 +87,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         return _SLAB
 
     def buffer_updated(self, nbytes: int) -> None:
+        self._heard = time.monotonic()
         data = _SLAB[:nbytes]
         if self._streaming:
             data = self._stream(data)
@@ -99,6 +102,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
     def resume(self) -> None:
         """The sink has room again."""
         if self._transport is not None and not self.broken:
+            self._heard = time.monotonic()
             self._transport.resume_reading()
 
     # our side
@@ -210,6 +214,17 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         finally:
             sink.when_writable(None)
 
+    def silent_for(self) -> float:
+        """Seconds in which nothing came of what is due; 0 while nothing is, or nobody reads."""
+        relay = self._relaying
+        if not (self._expected or relay) or (relay is not None and relay.sink.is_full):
+            return 0.0
+        return time.monotonic() - self._heard
+
+    def give_up(self, why: str) -> None:
+        """Closes at once; who waits for a reply is told why."""
+        self._fail(ClusterLost(why))
+
     def abort(self) -> None:
         """Closes at once."""
         self.broken = True
@@ -219,6 +234,8 @@ class UpstreamConnection(asyncio.BufferedProtocol):
     def _write(self, *requests: bytes) -> None:
         if self.broken or self._transport is None:
             raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
+        if not (self._expected or self._relaying):
+            self._heard = time.monotonic()
         framed = (part for each in requests for part in (len(each).to_bytes(4, "big"), each))
         self._transport.write(b"".join(framed))
 

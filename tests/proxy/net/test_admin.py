@@ -12,6 +12,7 @@ from proxy.errors import NoSuchThing
 from proxy.net.limits import Limits
 from proxy.session.metrics import text
 from proxy.wire.framing import client_negotiation
+from proxy.wire.types import OperationState
 from tests.proxy.net.fakes import Client, FakeCluster, error_of, until
 from tests.proxy.net.running import Site, play, topology
 
@@ -102,6 +103,30 @@ def test_a_session_whose_endpoint_hangs_goes_on_elsewhere() -> None:
         assert other.statements == ["SET a=1", "SELECT 1"]
 
     play(scenario, Limits(health_interval=0.02, connect=0.1))
+
+
+def test_who_waits_for_a_server_that_hangs_is_told_in_time() -> None:
+    """The statement that runs there and the fetch, though no call has a limit of its own."""
+
+    async def scenario(site: Site) -> None:
+        client, other = await site.client(), await site.client()
+        site.one.sleeping.add("SELECT long")
+        site.two.sleeping.add("SELECT long")
+        running = await client.operation("SELECT long", run_async=True)
+        fetching = await other.operation("SELECT 1")
+        await until(lambda: ("ann", "GetOperationStatus", "") in site.one.log + site.two.log)
+        site.one.silent = site.two.silent = True
+        failure = error_of(await other.on("FetchResults", fetching))
+        assert failure is not None
+        assert "[CW202] Cluster east has not answered for 0.3 s" in failure.message
+        status: Any = {}
+        while status.get(2, (0, OperationState.RUNNING))[1] == OperationState.RUNNING:
+            status = await client.on("GetOperationStatus", running)
+        assert b"has not answered for 0.3 s" in status[5][1]
+        site.one.silent = site.two.silent = False
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario, Limits(health_interval=0.02, connect=0.1, silence=0.3, linger=0.0))
 
 
 @pytest.mark.parametrize("moment", ["dies_at", "hangs_at"])

@@ -224,9 +224,33 @@ def test_a_write_whose_end_is_not_known_stays_open(monkeypatch: pytest.MonkeyPat
         while state == OperationState.RUNNING:
             state = (await client.on("GetOperationStatus", operation))[2][1]  # type: ignore[assignment]
         assert state == OperationState.ERROR
+        await asyncio.sleep(0.2)
         assert world.metastore.log == ["open default.w", "forget default.w"]
 
     play(scenario)
+
+
+def test_a_lost_write_is_told_at_once_and_closed_when_a_server_knows_nothing_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("proxy.net.statement._SETTLING", (0.5, 0.5, 0.5))
+
+    async def scenario(world: World) -> None:
+        world.west.sleeping.add("INSERT INTO w SELECT 1")
+        client = await world.client()
+        operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
+        await until(lambda: ("ann", "GetOperationStatus", "") in world.west.log)
+        await world.west.stop()
+        world.west.operations.clear()  # as a process that was started anew
+        state = OperationState.RUNNING
+        while state == OperationState.RUNNING:
+            state = (await client.on("GetOperationStatus", operation))[2][1]  # type: ignore[assignment]
+        assert "close default.w" not in world.metastore.log
+        await world.west.start()
+        await until(lambda: "close default.w" in world.metastore.log)
+        assert world.west.statements == ["INSERT INTO w SELECT 1"]
+
+    play(scenario, Limits(linger=0.0))
 
 
 def test_a_new_table_is_its_clusters() -> None:
