@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from conf.names import ClusterName
 from conf.operating import PER_USER
 from conf.topology import Endpoint
 from proxy.wire.binary import Struct
+from tests.proxy.net.certificates import made
 from tests.proxy.net.fakes import (
     Client,
     FakeCluster,
@@ -197,6 +198,45 @@ def test_who_guesses_has_no_more_guesses_for_there_being_more_workers(tmp_path: 
 
     auth = "hive.server2.authentication = 'CUSTOM'\n"
     play(tmp_path, scenario, auth + "hive.server2.custom.authentication.class = 'doors:check'\n")
+
+
+def test_a_flood_of_handshakes_that_never_end_is_bounded_and_passes(tmp_path: Path) -> None:
+    certificate = made()
+    keystore = certificate.pem(tmp_path / "keystore.pem")
+
+    async def ends(sock: socket.socket) -> None:
+        with suppress(ConnectionError):
+            assert await asyncio.get_running_loop().sock_recv(sock, 100) == b""
+
+    async def let_in(there: Served) -> bool:
+        address = there.endpoint.host, there.endpoint.port
+        try:
+            reader, writer = await asyncio.open_connection(*address, ssl=certificate.trusting())
+        except OSError:
+            return False
+        writer.write(client_negotiation("ann", "pw"))
+        status = await reader.readexactly(1)
+        writer.close()
+        return status == b"\5"
+
+    async def scenario(there: Served) -> None:
+        assert await let_in(there)
+        with ExitStack() as exits:
+            flood = [exits.enter_context(socket.socket()) for _ in range(600)]
+            for each in flood:
+                each.connect((there.endpoint.host, there.endpoint.port))
+                each.sendall(b"\x16\x03\x01\x02\x00\x01")
+                each.setblocking(False)
+            ended = [asyncio.ensure_future(ends(each)) for each in flood]
+            await asyncio.sleep(2.0)
+            heard_out = 2 * 200  # by the two workers; 50 were in time
+            assert 600 - heard_out - 50 - 2 <= sum(each.done() for each in ended) <= 600 - 50
+            assert not await let_in(there)
+            await asyncio.gather(*ended)
+            assert await let_in(there)
+
+    more = "hive.server2.use.SSL = true\nproxy.limit.connections.total = 50\n"
+    play(tmp_path, scenario, f"{more}hive.server2.keystore.path = '{keystore}'\n")
 
 
 def test_a_worker_that_is_killed_takes_its_sessions_and_comes_back(tmp_path: Path) -> None:
