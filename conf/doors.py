@@ -15,6 +15,7 @@ COOKIE_AGE = "hive.server2.thrift.http.cookie.max.age"
 USE_TLS = "hive.server2.use.SSL"
 KEYSTORE = "hive.server2.keystore.path"
 KEYSTORE_PASSWORD = "hive.server2.keystore.password"
+KEYSTORE_PASSWORD_FILE = "proxy.keystore.password.file"
 OLDEST_TLS = "proxy.tls.oldest"
 
 NAMES: tuple[str, ...] = (
@@ -27,6 +28,7 @@ NAMES: tuple[str, ...] = (
     USE_TLS,
     KEYSTORE,
     KEYSTORE_PASSWORD,
+    KEYSTORE_PASSWORD_FILE,
     OLDEST_TLS,
 )
 
@@ -48,11 +50,13 @@ class TlsVersion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """The certificate with its key, in one file: PEM, or PKCS12 under `password`."""
+    """The certificate with its key, in one file: PEM, or PKCS12, under `password` or what the file
+    of it says when it is needed."""
 
     keystore: Path
     password: str = field(default="", repr=False)
     oldest: TlsVersion = TlsVersion.V1_2
+    password_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +100,12 @@ def _tls(reader: Reader) -> Tls:
     keystore = reader.read(KEYSTORE, Path, None)
     if keystore is None:
         raise reader.bad(KEYSTORE, f"missing; {USE_TLS} needs a certificate with its key")
-    return Tls(
-        keystore,
-        reader.read(KEYSTORE_PASSWORD, str, ""),
-        reader.read(OLDEST_TLS, choice(TlsVersion), TlsVersion.V1_2),
-    )
+    password = reader.read(KEYSTORE_PASSWORD, str, "")
+    file = reader.read(KEYSTORE_PASSWORD_FILE, Path, None)
+    if password and file is not None:
+        raise reader.bad(KEYSTORE_PASSWORD_FILE, f"it and {KEYSTORE_PASSWORD} say the same")
+    oldest = reader.read(OLDEST_TLS, choice(TlsVersion), TlsVersion.V1_2)
+    return Tls(keystore, password, oldest, file)
 
 
 def _path(text: str) -> str:

@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from conf.reading import Reader, flag
+from conf.reading import Reader, choice, flag
 
 AUTH = "hive.server2.authentication"
 _LDAP = "hive.server2.authentication.ldap."
@@ -39,6 +39,7 @@ JWT_USER = "proxy.jwt.user.claim"
 JWT_CA = "proxy.jwt.ca.file"
 PASSWORD_FILE = "proxy.password.file"
 CUSTOM = "hive.server2.custom.authentication.class"
+QOP = "hive.server2.thrift.sasl.qop"
 SUBSTITUTION = "hive.server2.allow.user.substitution"
 PROXY_RULES = "hadoop.proxyuser."  # and a user's name, and hosts, groups or users
 
@@ -72,6 +73,7 @@ NAMES: tuple[str, ...] = (
     JWT_CA,
     PASSWORD_FILE,
     CUSTOM,
+    QOP,
     SUBSTITUTION,
 )
 SIGNATURES = (
@@ -93,6 +95,20 @@ class Auth(Enum):
     JWT = "JWT"
     FILE = "FILE"
     CUSTOM = "CUSTOM"
+
+
+class Qop(Enum):
+    """`hive.server2.thrift.sasl.qop`: what tickets protect of all that is said over the binary
+    transport: nothing, that nobody changes it, or that nobody reads it either."""
+
+    AUTH = "auth"
+    AUTH_INT = "auth-int"
+    AUTH_CONF = "auth-conf"
+
+    @property
+    def bit(self) -> int:
+        """Its number in a negotiation (RFC 4752)."""
+        return {Qop.AUTH: 1, Qop.AUTH_INT: 2, Qop.AUTH_CONF: 4}[self]
 
 
 _BY_PASSWORD = frozenset((Auth.NONE, Auth.LDAP, Auth.FILE, Auth.CUSTOM))
@@ -161,6 +177,7 @@ class Identity:
     ldap: Ldap | None = None
     kerberos: Service | None = None
     spnego: Service | None = None
+    qop: Qop = Qop.AUTH
     jwt: Jwt | None = None
     password_file: Path | None = None
     custom: str = ""
@@ -185,12 +202,20 @@ def read(reader: Reader) -> Identity:
         ldap=_ldap(reader) if Auth.LDAP in methods else None,
         kerberos=kerberos,
         spnego=spnego,
+        qop=_qop(reader, methods),
         jwt=_jwt(reader) if Auth.JWT in methods else None,
         password_file=_needed_file(reader, PASSWORD_FILE) if Auth.FILE in methods else None,
         custom=_custom(reader) if Auth.CUSTOM in methods else "",
         substitution=reader.read(SUBSTITUTION, flag, True),
         rules=_rules(reader.values),
     )
+
+
+def _qop(reader: Reader, methods: frozenset[Auth]) -> Qop:
+    qop = reader.read(QOP, choice(Qop), Qop.AUTH)
+    if qop is not Qop.AUTH and Auth.KERBEROS not in methods:
+        raise reader.bad(QOP, f"{qop.value} comes with {Auth.KERBEROS.value} alone")
+    return qop
 
 
 def _methods(text: str) -> frozenset[Auth]:

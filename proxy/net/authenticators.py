@@ -25,7 +25,7 @@ def made(identity: Identity, failures: Failures | None = None) -> Authenticator:
     return Gate(
         frozenset(mechanisms),
         passwords,
-        Tickets(kerberos, identity.spnego) if kerberos is not None else None,
+        Tickets(kerberos, identity.spnego, identity.qop) if kerberos is not None else None,
         Tokens(identity.jwt) if identity.jwt is not None else None,
         failures,
     )

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from proxy.errors import WireError
+from proxy.net.shield import Layer, Shield
 from proxy.net.upstream import UpstreamConnection, tune
 from proxy.wire.framing import (
+    MAX_FRAME,
     Credentials,
     Frame,
     FramingEvent,
@@ -108,6 +110,14 @@ class ClientConnection(asyncio.Protocol):
             self._source = None
 
     # our side
+
+    def shield(self, layer: Layer, early: bytes) -> None:
+        """What is said from now on is wrapped, both ways; `early` is what of it is here."""
+        assert self._transport is not None
+        self._transport = shield = Shield(
+            self._transport, self, self.data_received, layer, MAX_FRAME
+        )
+        shield.data_received(early)
 
     @property
     def owner(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable
 
 from proxy.errors import Denied
 from proxy.net.identity import Acceptor, Authenticator
+from proxy.net.shield import Layer
 from proxy.session.metrics import Metrics
 
 _FAILURES = "causeway_authentication_failures_total"
@@ -41,6 +42,10 @@ class _CountedAcceptor:
     def __init__(self, inner: Acceptor, metrics: Metrics) -> None:
         self._inner = inner
         self._metrics = metrics
+
+    @property
+    def layer(self) -> Layer | None:
+        return self._inner.layer
 
     async def step(self, token: bytes) -> tuple[bytes, str | None]:
         try:

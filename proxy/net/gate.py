@@ -14,6 +14,7 @@ from proxy.errors import Denied
 from proxy.identity.errors import Unsure, Wrong
 from proxy.identity.failures import Failures
 from proxy.net.identity import Acceptor
+from proxy.net.shield import Layer
 from proxy.net.threads import Threads
 
 _THREADS = 16
@@ -36,6 +37,11 @@ class Tokens(Protocol):
 
 
 class Context(Protocol):
+    @property
+    def layer(self) -> Layer | None:
+        """What protects all that comes after the name is proved; None: nothing."""
+        ...
+
     def step(self, token: bytes) -> tuple[bytes, str | None]:
         """Our next token, and the name once it is proved. May block. Raises Wrong, Unsure."""
         ...
@@ -136,6 +142,10 @@ class _Negotiation:
         self._context = context
         self._peer = peer
         self._steps = 0
+
+    @property
+    def layer(self) -> Layer | None:
+        return self._context.layer
 
     async def step(self, token: bytes) -> tuple[bytes, str | None]:
         self._steps += 1

@@ -5,11 +5,17 @@ from typing import Protocol
 
 from proxy.errors import Denied, WireError
 from proxy.net.client import ClientConnection
+from proxy.net.shield import Layer
 from proxy.wire.framing import PLAIN, Credentials, Question, SaslInbound
 
 
 class Acceptor(Protocol):
     """One client's negotiation with tickets, GSSAPI in SASL or SPNEGO over HTTP."""
+
+    @property
+    def layer(self) -> Layer | None:
+        """What protects all that comes after the name is certain; None: nothing."""
+        ...
 
     async def step(self, token: bytes) -> tuple[bytes, str | None]:
         """Our next token, and the user's name once that is certain. Raises Denied."""
@@ -91,10 +97,19 @@ async def _negotiated(
             return False
         if user is not None:
             client.user = user
-            client.take(inbound.accept(token))
+            _let_in(client, inbound, token, acceptor.layer if acceptor is not None else None)
             return True
         client.take(inbound.challenge(token))
     return False
+
+
+def _let_in(
+    client: ClientConnection, inbound: SaslInbound, token: bytes, layer: Layer | None
+) -> None:
+    early = inbound.early() if layer is not None else b""
+    client.take(inbound.accept(token))
+    if layer is not None:
+        client.shield(layer, early)
 
 
 async def _answer(

@@ -14,11 +14,13 @@ from puresasl.client import SASLClient
 from puresasl.mechanisms import Mechanism
 
 from conf.errors import BadSetting
+from conf.identity import Qop
 from conf.logins import Login, Proof
 from conf.names import ClusterName
 from conf.topology import Endpoint
 from proxy.errors import WireError
-from proxy.net.kerberos import library, own_name
+from proxy.net.kerberos import LARGEST, Sealed, library, own_name
+from proxy.net.shield import Layer
 from proxy.wire.framing import GSSAPI, PLAIN
 
 _ANY_PASSWORD = "causeway"  # will do where authentication is NONE; see docs/design/proxy.md
@@ -36,6 +38,11 @@ class Conversation:
     def complete(self) -> bool:
         return bool(self._client.complete)
 
+    @property
+    def layer(self) -> Layer | None:
+        """What protects all that is said once it is complete; None: nothing."""
+        return None if self._client.qop == QOP.AUTH else _Layer(self._client)
+
     async def answer(self, challenge: bytes | None) -> bytes:
         """What we say to that, None for the first word. Raises WireError."""
         try:
@@ -44,6 +51,20 @@ class Conversation:
             return await asyncio.to_thread(self._client.process, challenge) or b""
         except SASLError as error:
             raise WireError(f"the negotiation failed ({error})") from None
+
+
+class _Layer:
+    """What a negotiation chose, by pure-sasl's names."""
+
+    def __init__(self, client: SASLClient) -> None:
+        self._client = client
+        self.room = int(client.max_buffer)
+
+    def wrap(self, message: bytes) -> bytes:
+        return bytes(self._client.wrap(message))
+
+    def unwrap(self, token: bytes) -> bytes:
+        return bytes(self._client.unwrap(token))
 
 
 class Entry:
@@ -107,19 +128,20 @@ def _context(login: Login) -> ssl.SSLContext:
 
 
 class _Tickets(Mechanism):  # type: ignore[misc]
-    """GSSAPI of RFC 4752 with mutual authentication and no protection layer."""
+    """GSSAPI of RFC 4752 with mutual authentication, and as much protection as the server wants."""
 
     name = GSSAPI
     score = 100
     allows_anonymous = False
     uses_plaintext = False
     active_safe = True
-    qops = (QOP.AUTH,)
+    qops = QOP.all
 
     def __init__(self, sasl: SASLClient, login: Login, **props: Any) -> None:
         super().__init__(sasl, **props)
         self._login = login
         self._context: Any = None
+        self._sealed: Sealed | None = None
 
     def process(self, challenge: bytes | None = None) -> bytes:
         """Raises SASLError."""
@@ -156,9 +178,27 @@ class _Tickets(Mechanism):  # type: ignore[misc]
         return context
 
     def _chosen(self, challenge: bytes) -> bytes:
+        """The least of what the server offers: a Thrift Server offers what it insists on alone."""
         offer = bytes(self._context.unwrap(challenge).message)
-        if len(offer) != 4:
+        least = next((each for each in Qop if len(offer) == 4 and offer[0] & each.bit), None)
+        if least is None:
             raise SASLError("not an offer of protection layers")
-        self._pick_qop(QOP.names_from_bitmask(offer[0]))
-        self.complete = True
-        return bytes(self._context.wrap(b"\1\0\0\0", False).message)
+        ours = 0
+        if least is not Qop.AUTH:
+            theirs, ours = int.from_bytes(offer[1:], "big"), LARGEST
+            try:
+                self._sealed = Sealed(self._context, least is Qop.AUTH_CONF, theirs)
+            except ValueError as error:
+                raise SASLError(str(error)) from None
+            self.sasl.max_buffer = self._sealed.room
+        self.qop, self.complete = least.value.encode(), True
+        answer = bytes((least.bit,)) + ours.to_bytes(3, "big")
+        return bytes(self._context.wrap(answer, False).message)
+
+    def wrap(self, outgoing: bytes) -> bytes:
+        """Raises WireError."""
+        return outgoing if self._sealed is None else self._sealed.wrap(outgoing)
+
+    def unwrap(self, incoming: bytes) -> bytes:
+        """Raises WireError."""
+        return incoming if self._sealed is None else self._sealed.unwrap(incoming)

@@ -28,7 +28,6 @@ class Registration:
     """`start` and `stop`, once each; neither raises. All of it happens in threads of its own."""
 
     def __init__(self, zookeeper: ZooKeeper, nodes: Sequence[Node]) -> None:
-        self._where = "/" + zookeeper.namespace
         self._nodes = nodes
         self._made: list[str] = []
         self._over = threading.Event()
@@ -82,9 +81,9 @@ class Registration:
 
     def _register(self) -> None:
         self._made = []
-        with suppress(NodeExistsError):
-            self._client.ensure_path(self._where)
         for node in self._nodes:
-            path = f"{self._where}/{node.prefix}"
+            with suppress(NodeExistsError):
+                self._client.ensure_path(f"/{node.namespace}")
+            path = f"/{node.namespace}/{node.prefix}"
             self._made.append(self._client.create(path, node.data, ephemeral=True, sequence=True))
         _log.info("registered in ZooKeeper: %s", ", ".join(self._made))

@@ -3,22 +3,21 @@
 from typing import Any
 
 from conf.errors import BadSetting
-from conf.identity import Service
+from conf.identity import Qop, Service
 from proxy.identity.errors import Unsure, Wrong
 from proxy.identity.names import name_of_principal
 from proxy.net.gate import Context
-from proxy.net.kerberos import library, own_name
-
-_NO_LAYER = 1  # the bit of RFC 4752: authentication alone, as the Thrift Server by default
-_OFFER = bytes((_NO_LAYER, 0, 0, 0))
+from proxy.net.kerberos import LARGEST, Sealed, library, own_name
+from proxy.net.shield import Layer
 
 
 class Tickets:
     """What our keytabs can accept."""
 
-    def __init__(self, kerberos: Service, spnego: Service | None) -> None:
+    def __init__(self, kerberos: Service, spnego: Service | None, qop: Qop = Qop.AUTH) -> None:
         """Raises BadSetting when a keytab has no keys of its principal."""
         self._gssapi = library()
+        self._qop = qop
         self._realm = kerberos.realm
         only = [self._gssapi.MechType.kerberos]
         self._sasl = self._credentials(kerberos, only)
@@ -37,7 +36,7 @@ class Tickets:
             ) from error
 
     def sasl(self) -> Context:
-        return _Sasl(self._gssapi, self._sasl, self._realm)
+        return _Sasl(self._gssapi, self._sasl, self._realm, self._qop)
 
     def spnego(self) -> Context:
         """As in HiveServer2, tickets for either of our services: hive-jdbc asks for one of the
@@ -48,6 +47,8 @@ class Tickets:
 
 class _Accepting:
     """A security context; what the library raises is the client's failure or a KDC's."""
+
+    layer: Layer | None = None
 
     def __init__(self, gssapi: Any, credentials: Any, realm: str) -> None:
         self._gssapi = gssapi
@@ -79,6 +80,8 @@ class _Accepting:
 class _Spnego:
     """The first of the contexts that takes the first token goes on."""
 
+    layer: Layer | None = None  # HTTP has none
+
     def __init__(self, contexts: list[_Accepting]) -> None:
         self._contexts = contexts
         self._begun = False
@@ -98,10 +101,11 @@ class _Spnego:
 
 
 class _Sasl(_Accepting):
-    """After the context: which layers there are, wrapped; then what the client chose."""
+    """After the context: which layer there is, wrapped; then what the client chose (RFC 4752)."""
 
-    def __init__(self, gssapi: Any, credentials: Any, realm: str) -> None:
+    def __init__(self, gssapi: Any, credentials: Any, realm: str, qop: Qop) -> None:
         super().__init__(gssapi, credentials, realm)
+        self._qop = qop
         self._offered = False
 
     def step(self, token: bytes) -> tuple[bytes, str | None]:
@@ -114,7 +118,8 @@ class _Sasl(_Accepting):
         elif token:
             raise Wrong("a token where none was due")
         self._offered = True
-        return self._wrapped(_OFFER), None
+        ours = 0 if self._qop is Qop.AUTH else LARGEST
+        return self._wrapped(bytes((self._qop.bit,)) + ours.to_bytes(3, "big")), None
 
     def _wrapped(self, message: bytes) -> bytes:
         try:
@@ -123,13 +128,20 @@ class _Sasl(_Accepting):
             raise Unsure(f"the context cannot wrap: {type(error).__name__}") from None
 
     def _chosen(self, token: bytes) -> str | None:
-        """The user, when the client wants no layer and to be nobody else. Raises Wrong."""
+        """The user, when the client wants that layer and to be nobody else. Raises Wrong."""
         try:
             message = bytes(self._context.unwrap(token).message)
         except self._gssapi.exceptions.GSSError as error:
             raise Wrong(f"the last token is not good: {type(error).__name__}") from None
-        if len(message) < 4 or message[0] != _NO_LAYER:
+        if len(message) < 4 or message[0] != self._qop.bit:
             raise Wrong("a protection layer that is not offered")
         if message[4:] not in (b"", (self.principal or "").encode()):
             raise Wrong("an authorisation id of somebody else")
-        return self.user()
+        user = self.user()
+        if self._qop is not Qop.AUTH:
+            theirs = int.from_bytes(message[1:4], "big")
+            try:
+                self.layer = Sealed(self._context, self._qop is Qop.AUTH_CONF, theirs)
+            except ValueError as error:
+                raise Wrong(str(error)) from None
+        return user

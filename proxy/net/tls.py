@@ -18,7 +18,7 @@ from proxy.errors import BadCertificate
 
 _log = logging.getLogger(__name__)
 _OLDEST = {TlsVersion.V1_2: ssl.TLSVersion.TLSv1_2, TlsVersion.V1_3: ssl.TLSVersion.TLSv1_3}
-_JKS = b"\xfe\xed\xfe\xed"
+_JAVAS_OWN = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
 
 
 class Certificate:
@@ -60,25 +60,40 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _load(context: ssl.SSLContext, tls: Tls) -> None:
     path = tls.keystore
     try:
-        data = path.read_bytes()
-        if data.startswith(_JKS):
-            raise BadCertificate(f"{path}: a JKS keystore; PEM and PKCS12 can be read.")
+        data, password = path.read_bytes(), _password(tls)
+        if data[:4] in _JAVAS_OWN:
+            raise BadCertificate(
+                f"{path}: a {_JAVAS_OWN[data[:4]]} keystore. `keytool -importkeystore -srckeystore"
+                f" {path} -destkeystore {path.with_suffix('.p12')} -deststoretype PKCS12` makes one"
+                " of it that can be read."
+            )
         if b"-----BEGIN" in data:
             # A callable, as OpenSSL would ask the terminal for a password that is not there.
-            context.load_cert_chain(path, password=lambda: tls.password)
+            context.load_cert_chain(path, password=lambda: password)
         else:
-            _load_pkcs12(context, data, tls)
+            _load_pkcs12(context, data, path, password)
     except OSError as error:  # SSLError is one
         raise BadCertificate(f"{path}: {error.strerror or error}.") from error
     except ValueError as error:
         raise BadCertificate(f"{path}: neither PEM nor PKCS12 under this password.") from error
 
 
-def _load_pkcs12(context: ssl.SSLContext, data: bytes, tls: Tls) -> None:
+def _password(tls: Tls) -> str:
+    if tls.password_file is None:
+        return tls.password
+    try:
+        return tls.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise BadCertificate(f"{tls.password_file}: not a text in UTF-8.") from None
+    except OSError as error:
+        raise BadCertificate(f"{tls.password_file}: {error.strerror}.") from error
+
+
+def _load_pkcs12(context: ssl.SSLContext, data: bytes, path: Path, secret: str) -> None:
     """Through a file of its own that is gone at once, its key encrypted: `ssl` reads only files."""
-    key, certificate, chain = load_key_and_certificates(data, tls.password.encode())
+    key, certificate, chain = load_key_and_certificates(data, secret.encode())
     if key is None or certificate is None:
-        raise BadCertificate(f"{tls.keystore}: without a certificate and its key.")
+        raise BadCertificate(f"{path}: without a certificate and its key.")
     password = secrets.token_urlsafe().encode()
     with NamedTemporaryFile() as file:
         file.write(

@@ -18,6 +18,7 @@ from conf.names import ClusterName
 from conf.topology import Endpoint
 from proxy.errors import ClusterLost, WireError
 from proxy.net.logins import Conversation, Entry
+from proxy.net.shield import Shield
 from proxy.wire.framing import Word, client_start, client_word, server_word
 
 _SLAB = memoryview(bytearray(128 << 10))
@@ -88,7 +89,9 @@ class UpstreamConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._heard = time.monotonic()
-        data = _SLAB[:nbytes]
+        self._receive(_SLAB[:nbytes])
+
+    def _receive(self, data: memoryview) -> None:
         if self._streaming:
             data = self._stream(data)
         self._buffer += data
@@ -161,12 +164,20 @@ class UpstreamConnection(asyncio.BufferedProtocol):
                 reason = word.payload.decode(errors="replace")
                 raise WireError(f"Cluster {self.cluster} refused us: {reason}")
             if word.last and conversation.complete:
+                self._protect(conversation)
                 return
             if word.last:
                 raise WireError(f"Cluster {self.cluster} did not prove who it is.")
             if conversation.complete:
                 raise WireError(f"Cluster {self.cluster} goes on negotiating.")
             challenge = word.payload
+
+    def _protect(self, conversation: Conversation) -> None:
+        """Has what is said from now on wrapped, where the server wants that."""
+        if (layer := conversation.layer) is not None:
+            assert self._transport is not None
+            take = lambda data: self._receive(memoryview(data))  # noqa: E731
+            self._transport = Shield(self._transport, self, take, layer, MAX_WHOLE)
 
     async def _word(self) -> Word:
         """The server's next one."""

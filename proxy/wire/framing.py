@@ -116,6 +116,12 @@ class SaslInbound:
         self._asking, self._authenticated = False, True
         return [Send(_negotiation(COMPLETE, token)), *self._events()]
 
+    def early(self) -> bytes:
+        """What the client said since it was asked, taken out: it is to be unwrapped first."""
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        return data
+
     def challenge(self, token: bytes) -> list[FramingEvent]:
         """The mechanism's next word, to be answered by the client's."""
         self._asking = False

@@ -18,7 +18,7 @@ def read(**values: str) -> Doors:
         "keystore": doors.KEYSTORE,
     }
     names |= {"cookies": doors.COOKIES, "age": doors.COOKIE_AGE, "idle": doors.HTTP_IDLE}
-    names |= {"password": doors.KEYSTORE_PASSWORD}
+    names |= {"password": doors.KEYSTORE_PASSWORD, "secret": doors.KEYSTORE_PASSWORD_FILE}
     return doors.read(Reader({names[key]: value for key, value in values.items()}, "f"))
 
 
@@ -45,6 +45,11 @@ def test_tls() -> None:
     assert read(SSL="true", keystore="/k.p12", password="x", oldest="TLSv1.3").tls == Tls(
         Path("/k.p12"), "x", TlsVersion.V1_3
     )
+    assert read(SSL="true", keystore="/k.p12", secret="/s").tls == Tls(
+        Path("/k.p12"), password_file=Path("/s")
+    )
+    with pytest.raises(BadSetting, match="say the same"):
+        read(SSL="true", keystore="/k.p12", password="x", secret="/s")
     assert read(SSL="false", keystore="/k.pem").tls is None
     assert "secret" not in repr(read(SSL="true", keystore="/k", password="secret"))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conf.errors import BadSetting
-from conf.identity import Auth, ProxyRule, is_rule
+from conf.identity import Auth, ProxyRule, Qop, is_rule
 from conf.load import load, settings_from
 
 H, L = "hive.server2.authentication", "hive.server2.authentication.ldap."
@@ -38,6 +38,19 @@ def test_kerberos_jwt_and_files(tmp_path: Path) -> None:
     assert identity.kerberos.realm == "R"
     assert identity.jwt is not None
     assert identity.jwt.algorithms == ("RS256", "ES256")
+
+
+def test_what_tickets_protect(tmp_path: Path) -> None:
+    qop = "hive.server2.thrift.sasl.qop"
+    (tmp_path / "k").write_text("")
+    told = {H: "KERBEROS", f"{H}.kerberos.principal": "hive/_HOST@R"}
+    told[f"{H}.kerberos.keytab"] = str(tmp_path / "k")
+    assert settings_from(told, "x").identity.qop is Qop.AUTH
+    assert settings_from({**told, qop: "auth-conf"}, "x").identity.qop is Qop.AUTH_CONF
+    with pytest.raises(BadSetting, match="auth-int comes with KERBEROS alone"):
+        settings_from({H: "NONE", qop: "auth-int"}, "x")
+    with pytest.raises(BadSetting):
+        settings_from({**told, qop: "auth-privacy"}, "x")
 
 
 def test_proxy_rules_in_both_kinds_of_file(tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ import pytest
 from proxy.errors import Denied
 from proxy.net.counted import Counted
 from proxy.net.identity import Acceptor
+from proxy.net.shield import Layer
 from proxy.session.metrics import Metrics
 
 
 class Knows:
     """One password, one token, one ticket: all are `yes`."""
 
+    layer: Layer | None = None
     mechanisms = frozenset(("PLAIN",))
 
     async def password(self, user: str, password: str, peer: str) -> str:

@@ -10,6 +10,7 @@ from proxy.errors import Denied
 from proxy.identity.errors import Unsure, Wrong
 from proxy.identity.failures import Bounds, Failures
 from proxy.net.gate import Gate
+from proxy.net.shield import Layer
 from tests.proxy.net.fakes import until
 
 SECRET = "hunter2-secret"
@@ -35,6 +36,8 @@ class Known:
 
 class Steps:
     """Tickets that never come to an end."""
+
+    layer: Layer | None = None
 
     def step(self, token: bytes) -> tuple[bytes, str | None]:
         return token, None

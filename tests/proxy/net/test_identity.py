@@ -6,6 +6,7 @@ from contextlib import suppress
 from proxy.errors import Denied
 from proxy.net.identity import Anyone
 from proxy.net.limits import Limits
+from proxy.net.shield import Layer
 from proxy.wire.binary import I32
 from proxy.wire.framing import GSSAPI, MAX_EARLY, client_negotiation
 from tests.proxy.net.fakes import World, play, until
@@ -128,6 +129,8 @@ def test_calls_sent_before_the_answer_are_answered_after_it() -> None:
 
 class Tickets(Anyone):
     """Two tokens, then a name; `bad` is nobody's."""
+
+    layer: Layer | None = None
 
     async def step(self, token: bytes) -> tuple[bytes, str | None]:
         if token == b"bad":

@@ -9,7 +9,7 @@ import pytest
 import uvloop
 
 from conf.errors import BadSetting
-from conf.identity import Service
+from conf.identity import Qop, Service
 from conf.logins import Login, Proof
 from conf.names import ClusterName
 from conf.topology import Endpoint
@@ -116,16 +116,26 @@ def login(realm: Kdc, server: str = "spark/_HOST@EXAMPLE.COM", user: str = OURS)
 
 
 @pytest.mark.slow
-def test_both_sides_prove_themselves_by_tickets(realm: Kdc) -> None:
+@pytest.mark.parametrize("qop", Qop)
+def test_both_sides_prove_themselves_by_tickets(realm: Kdc, qop: Qop) -> None:
+    """And both wrap what they say as the server wants it."""
+
     async def scenario() -> str | None:
         conversation = Entry(login(realm)).conversation(HERE, "ann")
-        server = Tickets(Service(SERVERS, realm.keytab(SERVERS)), None).sasl()
+        server = Tickets(Service(SERVERS, realm.keytab(SERVERS)), None, qop).sasl()
         challenge: bytes | None = None
         for _ in range(5):
             word = await conversation.answer(challenge)
             challenge, user = server.step(word)
             if user is not None:
                 assert conversation.complete
+                ours, theirs = conversation.layer, server.layer
+                assert (ours is None) is (theirs is None) is (qop is Qop.AUTH)
+                if ours is not None and theirs is not None:
+                    assert theirs.unwrap(ours.wrap(b"question")) == b"question"
+                    assert ours.unwrap(theirs.wrap(b"answer")) == b"answer"
+                    with pytest.raises(WireError):
+                        ours.unwrap(b"answer")
                 return user
             assert not conversation.complete
         return None

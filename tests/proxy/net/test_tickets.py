@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from conf.errors import BadSetting
-from conf.identity import Service
+from conf.identity import Qop, Service
+from proxy.errors import WireError
 from proxy.identity.errors import Wrong
 from proxy.net.tickets import Tickets
 from tests.proxy.net import kdc
@@ -36,7 +37,9 @@ def initiator(realm: Kdc, user: str, service: str = SERVICE, **more: Any) -> Any
     return gssapi.SecurityContext(name=name, creds=credentials, usage="initiate", **more)
 
 
-def sasl(context: Any, acceptor: Any, answer: bytes = b"\1\0\0\0") -> str | None:
+def sasl(
+    context: Any, acceptor: Any, answer: bytes = b"\1\0\0\0", offered: bytes = b"\1\0\0\0"
+) -> str | None:
     """A client of RFC 4752; the name that it is let in by."""
     token = context.step() or b""
     while not context.complete:
@@ -45,7 +48,7 @@ def sasl(context: Any, acceptor: Any, answer: bytes = b"\1\0\0\0") -> str | None
         token = context.step(token) or b""
     offer, user = acceptor.step(token)
     assert user is None
-    assert context.unwrap(offer).message == b"\1\0\0\0"
+    assert context.unwrap(offer).message == offered
     reply, user = acceptor.step(context.wrap(answer, False).message)
     assert reply == b""
     return str(user) if user else None
@@ -79,6 +82,39 @@ def test_nobody_chooses_another_name_or_a_layer(
 ) -> None:
     with pytest.raises(Wrong):
         sasl(initiator(realm, "ann"), tickets.sasl(), answer)
+
+
+@pytest.mark.parametrize("qop", [Qop.AUTH_INT, Qop.AUTH_CONF])
+def test_what_the_layer_wrapped_nobody_changes_repeats_or_reads(realm: Kdc, qop: Qop) -> None:
+    tickets = Tickets(Service(SERVICE, realm.keytab(SERVICE)), None, qop)
+    context, acceptor = initiator(realm, "ann"), tickets.sasl()
+    assert acceptor.layer is None
+    answer, offer = bytes((qop.bit, 1, 0, 0)), bytes((qop.bit, 255, 255, 255))
+    assert sasl(context, acceptor, answer, offer) == "ann"
+    layer, secret = acceptor.layer, qop is Qop.AUTH_CONF
+    assert layer is not None
+    assert 60_000 < layer.room < 65_536  # what the client takes, less what wrapping adds
+    said = layer.wrap(b"SELECT secrets")
+    assert (b"SELECT secrets" in said) is not secret
+    assert context.unwrap(said).message == b"SELECT secrets"
+    good = context.wrap(b"fine", secret).message
+    assert layer.unwrap(good) == b"fine"
+    for bad in (good, good[:-1] + bytes((good[-1] ^ 1,)), b"", b"SELECT 1"):
+        with pytest.raises(WireError):
+            layer.unwrap(bad)
+
+
+def test_a_layer_is_not_to_be_talked_down(realm: Kdc) -> None:
+    tickets = Tickets(Service(SERVICE, realm.keytab(SERVICE)), None, Qop.AUTH_CONF)
+    offer = b"\4\xff\xff\xff"
+    for answer in (b"\1\0\0\0", b"\2\0\xff\xff", b"\4\0\0\0", b"\4\0\0\1"):
+        with pytest.raises(Wrong):
+            sasl(initiator(realm, "ann"), tickets.sasl(), answer, offer)
+    context, acceptor = initiator(realm, "ann"), tickets.sasl()
+    assert sasl(context, acceptor, b"\4\0\xff\xff", offer) == "ann"
+    assert acceptor.layer is not None
+    with pytest.raises(WireError, match="not encrypted"):
+        acceptor.layer.unwrap(context.wrap(b"open", False).message)
 
 
 def test_a_ticket_of_another_service_is_not_taken(realm: Kdc, tickets: Tickets) -> None:

@@ -2,14 +2,17 @@
 
 import asyncio
 import os
+import shlex
 import socket
 import ssl
+import subprocess
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cli.stack.java import find_java
 from conf.doors import Doors, Tls, TlsVersion, Transport
 from conf.topology import Endpoint
 from proxy.errors import BadCertificate
@@ -211,6 +214,7 @@ def test_a_new_certificate_drops_nobody(ours: Made, tmp_path: Path) -> None:
     [
         (None, "", "No such file"),
         (b"\xfe\xed\xfe\xed\0\0\0\2", "", "a JKS keystore"),
+        (b"\xce\xce\xce\xce\0\0\0\2", "", "a JCEKS keystore"),
         (b"nonsense", "", "neither PEM nor PKCS12"),
         (b"-----BEGIN CERTIFICATE-----\n", "", "k: "),
         ("locked", "wrong", "k: "),
@@ -231,3 +235,53 @@ def test_what_cannot_be_shown_is_said_at_the_start(
         Certificate(Tls(path, password))
     assert os.fspath(path) in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+def keytool(*words: str | Path) -> None:
+    program = find_java().parent / "keytool"
+    subprocess.run([program, *words], check=True, capture_output=True, timeout=60)
+
+
+def trusting_keytools(folder: Path, store: Path) -> ssl.SSLContext:
+    keytool("-exportcert", "-rfc", "-alias", "c", "-keystore", store, "-storepass", "s3cret!",
+            "-file", folder / "ca.pem")  # fmt: skip
+    return ssl.create_default_context(cafile=str(folder / "ca.pem"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["PKCS12", "JKS"])
+def test_what_javas_keytool_makes(kind: str, tmp_path: Path) -> None:
+    """PKCS12 is served, its password from a file; of JKS we say by which words it becomes that."""
+    store, password = tmp_path / "keystore", tmp_path / "password"
+    password.write_text("s3cret!\n")
+    keytool("-genkeypair", "-alias", "c", "-keyalg", "EC", "-dname", "CN=c", "-ext",
+            "san=ip:127.0.0.1", "-storetype", kind, "-keystore", store, "-storepass", "s3cret!",
+            "-keypass", "s3cret!")  # fmt: skip
+    tls = Tls(store, password_file=password)
+    if kind == "JKS":
+        with pytest.raises(BadCertificate, match="a JKS keystore") as caught:
+            Certificate(tls)
+        said = str(caught.value).split("`")[1]
+        keytool(*shlex.split(said)[1:], "-srcstorepass", "s3cret!", "-deststorepass", "s3cret!")
+        tls = Tls(store.with_suffix(".p12"), password_file=password)
+
+    async def scenario(world: World) -> None:
+        async with web(world.http, tls=trusting_keytools(tmp_path, store)) as client:
+            assert error_of(await client.open()) is None
+
+    play(scenario, doors=Doors(Transport.ALL, http_port=0, tls=tls))
+
+
+def test_the_file_of_the_password(ours: Made, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    tls = Tls(ours.p12(tmp_path / "k", "one"), password_file=secret)
+    for text in (b"one\n", b"one"):
+        secret.write_bytes(text)
+        Certificate(tls)
+    for wrong in (b"two", b"", b"\xff"):
+        secret.write_bytes(wrong)
+        with pytest.raises(BadCertificate):
+            Certificate(tls)
+    secret.unlink()
+    with pytest.raises(BadCertificate, match="secret: No such file"):
+        Certificate(tls)

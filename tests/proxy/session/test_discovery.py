@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from conf.doors import Doors, Tls, Transport
-from conf.identity import Auth, Identity, Service
+from conf.identity import Auth, Identity, Qop, Service
 from conf.operating import Operating, ZooKeeper
 from conf.settings import Settings
 from conf.topology import Endpoint, Topology
@@ -20,6 +20,7 @@ def pairs(data: bytes) -> dict[str, str]:
 
 def test_binary() -> None:
     (node,) = nodes(SETTINGS, BINARY, None, "me.example")
+    assert node.namespace == "hiveserver2"
     assert node.prefix == "serverUri=me.example:10000;version=causeway;sequence="
     assert pairs(node.data) == {
         "hive.server2.instance.uri": "me.example:10000",
@@ -37,14 +38,17 @@ def test_both_transports_under_tls_and_tickets() -> None:
     settings = replace(
         SETTINGS,
         doors=Doors(Transport.ALL, path="p/q", tls=Tls(Path("t"))),
-        identity=Identity(frozenset((Auth.KERBEROS,)), kerberos=kerberos),
+        identity=Identity(frozenset((Auth.KERBEROS,)), kerberos=kerberos, qop=Qop.AUTH_CONF),
     )
     binary, http = nodes(settings, BINARY, HTTP, "me.example")
+    assert (binary.namespace, http.namespace) == ("hiveserver2", "hiveserver2-http")
     for node in (binary, http):
         told = pairs(node.data)
         assert told["hive.server2.use.SSL"] == "true"
         assert told["hive.server2.authentication"] == "KERBEROS"
         assert told["hive.server2.authentication.kerberos.principal"] == "hive/_HOST@R"
+    assert pairs(binary.data)["hive.server2.thrift.sasl.qop"] == "auth-conf"
+    assert "hive.server2.thrift.sasl.qop" not in pairs(http.data)
     assert pairs(http.data)["hive.server2.thrift.http.port"] == "10001"
     assert pairs(http.data)["hive.server2.thrift.http.path"] == "p/q"
     assert pairs(http.data)["hive.server2.thrift.bind.host"] == "10.0.0.1"
@@ -57,6 +61,7 @@ def test_another_address_may_be_published() -> None:
     told = [pairs(node.data)["hive.server2.instance.uri"] for node in both]
     assert told == ["lb.example:443", "lb.example:10001"]
     (http,) = nodes(settings, None, HTTP, "me")
+    assert http.namespace == "hiveserver2"
     assert pairs(http.data)["hive.server2.instance.uri"] == "lb.example:443"
 
 
