@@ -169,14 +169,17 @@ def _changed(context: Context, kind: str, ref: object) -> Known:
 def _merge(context: Context) -> Known:
     words = context.words
     tree = parse(standard(list(words.tokens[words.at :])), words.sql)
-    if not isinstance(tree, exp.Merge):
+    using, on = tree.args.get("using"), tree.args.get("on")
+    if not (
+        isinstance(tree, exp.Merge) and isinstance(using, exp.Expr) and isinstance(on, exp.Expr)
+    ):
         raise NotUnderstood("this form of MERGE")
     words.expect("MERGE", "INTO")
     ref = table_ref(words.names(), context.database)
     select = exp.Select(
         expressions=[exp.Star(), *_when_queries(tree)],
         from_=exp.From(this=tree.this),
-        joins=[exp.Join(this=tree.args["using"], on=tree.args["on"], side="FULL", kind="OUTER")],
+        joins=[exp.Join(this=using, on=on, side="FULL", kind="OUTER")],
     )
     context.roots.append(context.builder.query(select))
     info = context.look_up(ref)

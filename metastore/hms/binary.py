@@ -220,7 +220,7 @@ def write_struct(out: bytearray, value: Struct) -> None:
 
 def call_bytes(method: str, sequence: int, arguments: Struct) -> bytes:
     """One strict-mode call message, unframed as the metastore wants it."""
-    name = method.encode()
+    name = method.encode("utf-8", "surrogateescape")
     out = bytearray(struct.pack(">Ii", VERSION_1 | CALL, len(name)))
     out += name
     out += _I32.pack(sequence)

@@ -155,9 +155,10 @@ class SaslInbound:
         if length > MAX_SKIPPED:
             raise WireError(f"A frame of {length} bytes.")
         if length > self._limit:
-            if len(self._buffer) < 4 + HEAD_KEPT:
+            kept = min(HEAD_KEPT, length)
+            if len(self._buffer) < 4 + kept:
                 return None
-            self._skipping = (bytes(self._buffer[4 : 4 + HEAD_KEPT]), length, length)
+            self._skipping = (bytes(self._buffer[4 : 4 + kept]), length, length)
             del self._buffer[:4]
             return self._skip()
         if len(self._buffer) < 4 + length:

@@ -1,9 +1,10 @@
 """Drift guards: every verb has a handler, every class of the parser's statements is classified."""
 
+import pytest
 from sqlglot import exp
 
 from conf.names import TableRef
-from dialect.analyze import analyze
+from dialect.analyze import FAILED, analyze
 from dialect.statement import Known, Namespace, Unknown
 from dialect.statements import VERBS
 from tests.dialect.catalogs import TestCatalog
@@ -125,6 +126,14 @@ def test_a_verb_alone_is_an_answer() -> None:
 def test_a_query_class_that_is_no_query_of_ours_is_unknown() -> None:
     for sql in ("SUMMARIZE a", "COPY INTO a FROM 'x'", "PRAGMA x", "KILL 1", "BEGIN", "FETCH a"):
         assert isinstance(analyze(sql, Namespace("d"), TestCatalog()), Unknown), sql
+
+
+@pytest.mark.parametrize("sql", ["MERGE INTO a", "MERGE INTO a b WHEN MATCHED THEN DELETE"])
+def test_a_merge_without_its_parts_is_not_understood(sql: str) -> None:
+    answer = analyze(sql, Namespace("d"), TestCatalog())
+    assert isinstance(answer, Unknown)
+    assert answer.writing
+    assert answer.why != FAILED
 
 
 def test_names_are_lower_case() -> None:

@@ -5,9 +5,11 @@ python -m tests.fuzz.seeds
 
 from collections.abc import Iterator
 
+from metastore.hms import binary as wire
+from metastore.hms.nouns import Database, Partition, Table
 from proxy.errors import Failure
 from proxy.wire import replies, results
-from proxy.wire.binary import BOOL, I32, STRING, STRUCT
+from proxy.wire.binary import BOOL, I32, STRING, STRUCT, Struct
 from proxy.wire.framing import client_negotiation
 from proxy.wire.peering import PeerInbound, introduced
 from proxy.wire.replies import Status
@@ -25,9 +27,11 @@ from proxy.wire.requests import (
 )
 from proxy.wire.types import OperationState
 from tests.fuzz.__main__ import CORPUS
+from tests.fuzz.targets import ANN, COOKIES, NOW, TARGETS
+from tests.fuzz.view_targets import FORGED, REPLIES, TABLE
 
 _HANDLE = Handle(bytes(16), b"s" * 16)
-_FIELDS = {1: (STRUCT, {1: (STRING, _HANDLE.guid), 2: (STRING, _HANDLE.secret)})}
+_FIELDS: Struct = {1: (STRUCT, {1: (STRING, _HANDLE.guid), 2: (STRING, _HANDLE.secret)})}
 _SESSION = RemoteSession(_FIELDS)
 _OPERATION = RemoteOperation({**_FIELDS, 2: (I32, 0), 3: (BOOL, True)})
 _TOKEN = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsifQ.eyJzdWIiOiJhbm4iLCJleHAiOjQ4MDAwMDAwMDB9."
@@ -62,6 +66,60 @@ def answers() -> list[bytes]:
     ]
 
 
+_STATEMENTS = (
+    "SELECT x, `y` FROM a JOIN e.a USING (x) WHERE x = ${y} -- note",
+    "WITH c AS (SELECT * FROM p WHERE ds = '2020-01-01' AND hr IN (0, 11)) SELECT k FROM c",
+    "INSERT OVERWRITE TABLE p PARTITION (ds = '1', hr) SELECT k, v, 1 FROM d.v2",
+    "FROM a INSERT INTO b SELECT x, 1 INSERT INTO q SELECT * LIMIT 1",
+    "SET spark.my.password = 's3cret'",
+    "ALTER TABLE d.p PARTITION (ds='1') COPY c1 TO c2",
+    "EXPLAIN CLUSTER SELECT count(*) FROM a LATERAL VIEW explode(array(1)) t AS n",
+    "USE CLUSTER `c1`",
+    "CREATE TABLE t (a INT) OPTIONS (password 'x') AS SELECT CAST(x AS MAP<STRING, INT>) FROM a",
+    "MERGE INTO a USING b ON a.x = b.x WHEN MATCHED THEN DELETE",
+)
+
+
+_Fields = dict[int, tuple[int, object]]
+
+
+def requests() -> list[bytes]:
+    """To a view."""
+    named: _Fields = {1: (wire.STRING, "d"), 2: (wire.STRING, "t")}
+    table = Table.make(TABLE.ref, [("a", "int")])
+    table.parameters = {FORGED: "x", "y": "z"}
+    part = Partition.make(TABLE, ["1"], "", {FORGED: "x"}).struct
+    parts = (wire.LIST, wire.Items(wire.STRUCT, [part]))
+    of_parts = (wire.STRUCT, wire.Struct({**named, 3: parts}))
+    values = (wire.LIST, wire.strings(["1"]))
+    spec = wire.Struct({**named, 5: (wire.STRUCT, wire.Struct({1: parts}))})
+    made: dict[str, _Fields] = {
+        "get_table": named,
+        "get_table_on_cluster": {**named, 100: (wire.STRING, "c2")},
+        "create_table": {1: (wire.STRUCT, table.struct)},
+        "alter_table": {**named, 3: (wire.STRUCT, table.struct)},
+        "drop_table": named,
+        "add_partitions": {1: parts},
+        "add_partitions_req": {1: of_parts},
+        "add_partitions_pspec": {1: (wire.LIST, wire.Items(wire.STRUCT, [spec]))},
+        "alter_partitions": {**named, 3: parts},
+        "drop_partition": {**named, 3: values},
+        "exchange_partition": {
+            1: (wire.MAP, wire.string_map({"ds": "1"})),
+            2: named[1],
+            3: named[2],
+        },
+        "get_partitions_pspec": named,
+        "use_cluster": {1: (wire.STRING, "c2")},
+        "causeway_changes": {1: (wire.I64, 5), 2: (wire.I64, 5)},
+        "fire_listener_event": {
+            1: (wire.STRUCT, wire.Struct({3: named[1], 4: named[2], 5: values}))
+        },
+        "create_database": {1: (wire.STRUCT, Database.make("n", "hdfs://c2/n").struct)},
+    }
+    return [wire.call_bytes(name, 1, wire.Struct(fields)) for name, fields in made.items()]
+
+
 def seeds() -> Iterator[tuple[str, bytes]]:
     for call in calls():
         yield "thrift", call
@@ -84,15 +142,27 @@ def seeds() -> Iterator[tuple[str, bytes]]:
         b"\x10" + chunked + b"5\r\nhello\r\n0\r\n\r\nGET / HTTP/1.0\r\nCookie: a=b\r\n\r\n",
     )
     yield "sasl", b"\x04\1\0\0\0\6GSSAPI\2\0\0\0\3abc\2\0\0\0\2x!\0\0\0\1m"
+    for message in requests():
+        yield "asked", b"\x05" + message
+    for which, message in enumerate(REPLIES.values()):
+        yield "told", bytes((which * 8 + which % 8,)) + message
+    yield "cookie", COOKIES.made_for(ANN, NOW).encode()
+    yield "patterns", b"sales%|_\\_x\n%a.*\nc_%\nsales"
+    for sql in _STATEMENTS:
+        yield "statement", sql.encode()
     yield "token", (_TOKEN + "A" * 86).encode()
     yield "keys", b'{"keys":[{"kty":"EC","crv":"P-256","kid":"k","x":"AA","y":"AA"}]}'
 
 
 def main() -> None:
-    for number, (target, data) in enumerate(seeds()):
+    for target in TARGETS:
         folder = CORPUS / target
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"seed{number:03d}").write_bytes(data)
+        for old in folder.glob("seed*"):
+            old.unlink()
+        mine = [data for name, data in seeds() if name == target]
+        for number, data in enumerate(mine):
+            (folder / f"seed{number:02d}").write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,21 @@ first byte says, where a stream is read, in what pieces it comes.
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 
 from conf.identity import Jwt
+from dialect.analyze import FAILED, analyze
+from dialect.cluster_grammar import parse
+from dialect.ping import is_ping
+from dialect.statement import Namespace, Unknown
 from proxy.errors import WireError
 from proxy.identity.errors import Wrong
 from proxy.identity.tokens import read_keys, user_of
-from proxy.wire import replies
-from proxy.wire.binary import decode_message, encode_message
+from proxy.session.masking import masked
+from proxy.session.metadata import question
+from proxy.wire import replies, results
+from proxy.wire.binary import I32, STRING, Struct, decode_head, decode_message, encode_message
+from proxy.wire.cookies import KEY_BYTES, Cookies, Identity
 from proxy.wire.framing import (
     BareInbound,
     Credentials,
@@ -23,12 +31,15 @@ from proxy.wire.framing import (
     SaslInbound,
     Send,
     Token,
+    server_word,
 )
 from proxy.wire.http import Head, HttpReader, acting_as, basic, negotiate, refusal, scheme_of
 from proxy.wire.peering import PeerInbound
-from proxy.wire.requests import handle_of, operation_type, read_request
+from proxy.wire.requests import Handle, handle_of, operation_type, read_request
 from proxy.wire.rowcount import rows_in
 from proxy.wire.scan import EndFinder
+from tests.dialect.catalogs import TestCatalog
+from tests.fuzz.view_targets import asked, told
 
 _OVER = "no more can be read"
 _LIMIT = 200  # of a frame, so that one that is too long is soon there
@@ -48,6 +59,8 @@ _JWKS = json.dumps(
 )
 _KEYS = read_keys(_JWKS)
 _JWT = Jwt("unused")
+COOKIES = Cookies(bytes(KEY_BYTES), 60.0, True)
+ANN, NOW = Identity("ann@corp", "ann"), 1_700_000_000.0
 
 
 def thrift(data: bytes) -> None:
@@ -120,9 +133,11 @@ def _told_sasl(pieces: Iterator[bytes]) -> list[object]:
 
 
 def unframed(data: bytes) -> None:
-    """NOSASL: what is kept of a stream is bounded, and messages come out in order."""
-    inbound = BareInbound(_LIMIT)
-    _read_all(inbound, _pieces(data))
+    """NOSASL: messages come out in order and the same, however they are cut; what is kept of a
+    stream is bounded."""
+    cut = _read_all(BareInbound(_LIMIT), _pieces(data))
+    _same(cut, _read_all(BareInbound(_LIMIT), iter((data[1:],))))
+    assert all(len(event.data) <= _LIMIT for event in cut if isinstance(event, Frame))
 
 
 def peer(data: bytes) -> None:
@@ -137,9 +152,6 @@ def _read_all(inbound: Inbound, pieces: Iterator[bytes]) -> list[object]:
             told += inbound.feed(piece)
     except WireError:
         told.append(_OVER)
-    for event in told:
-        if isinstance(event, Frame) and isinstance(inbound, BareInbound):
-            assert len(event.data) <= _LIMIT
     return told
 
 
@@ -182,21 +194,31 @@ def _ask_head(head: Head) -> None:
 def reply(data: bytes) -> None:
     """What a cluster says is read or refused, whatever it is."""
     rows_in(data[:512])
-    for name in ("GetOperationStatus", "ExecuteStatement", "OpenSession", "FetchResults"):
-        try:
-            result = replies.read_result(data, name)
-            replies.result_failure(result)
-            replies.read_operation_status(result)
-        except WireError:
-            pass
-        try:
-            result = replies.read_result(data, name)
-            replies.started_operation(result)
-            replies.opened_session(result)
-        except WireError:
-            pass
     with suppress(WireError):
-        assert len(replies.with_head(data, "FetchResults", 7)) >= 12
+        server_word(data)
+    try:
+        name = decode_head(data)[0]
+        assert len(replies.with_head(data, name, 7)) == len(data)
+        result = replies.read_result(data, name)
+    except WireError:
+        return
+    for read in _OF_A_REPLY:
+        with suppress(WireError):
+            read(result)
+
+
+_OF_A_REPLY: tuple[Callable[[Struct], object], ...] = (
+    replies.result_failure,
+    replies.read_operation_status,
+    replies.started_operation,
+    replies.opened_session,
+    replies.info_text,
+    partial(replies.with_handle, handle=Handle(bytes(16), bytes(16))),
+    results.header,
+    results.with_a_column,
+    partial(results.rows_in, types=(STRING, I32), protocol=9),
+    partial(results.rows_in, types=(STRING, I32), protocol=4),
+)
 
 
 def token(data: bytes) -> None:
@@ -214,6 +236,32 @@ def keys(data: bytes) -> None:
         read_keys(data.decode("latin-1"))
 
 
+def cookie(data: bytes) -> None:
+    """Whoever comes in by a cookie is who got it."""
+    assert COOKIES.read(data.decode("latin-1"), NOW) in (None, ANN)
+
+
+def patterns(data: bytes) -> None:
+    """A question for tables or columns is compared with any name in no time, or left alone."""
+    schema, tables, columns, name = (*data.split(b"\n", 3), b"", b"", b"", b"")[:4]
+    arguments: Struct = {3: (STRING, schema), 4: (STRING, tables), 5: (STRING, columns)}
+    found = question("GetColumns", arguments)
+    if found is not None:
+        for matches in (found.databases, found.tables, found.columns):
+            matches(name.decode("latin-1"))
+            matches("a" * 256)
+
+
+def statement(data: bytes) -> None:
+    """Any text is understood or not; the analysis never fails on it, and takes no time."""
+    sql = data.decode("utf-8", "replace")
+    parse(sql, True)
+    masked(sql)
+    is_ping(sql)
+    answer = analyze(sql, Namespace("d", {"x": "1", "hivevar:y": "${x}"}), TestCatalog())
+    assert not (isinstance(answer, Unknown) and answer.why == FAILED)
+
+
 def _pieces(data: bytes) -> Iterator[bytes]:
     """All but the first byte, in pieces of as many bytes as it says."""
     size = (data[0] if data else 0) + 1
@@ -221,6 +269,8 @@ def _pieces(data: bytes) -> Iterator[bytes]:
         yield data[at : at + size]
 
 
-TARGETS: dict[str, Callable[[bytes], None]] = {
-    each.__name__: each for each in (thrift, bare, sasl, unframed, peer, http, reply, token, keys)
-}
+_ALL = (
+    *(thrift, bare, sasl, unframed, peer, http, reply),
+    *(token, keys, cookie, patterns, statement, asked, told),
+)
+TARGETS: dict[str, Callable[[bytes], None]] = {each.__name__: each for each in _ALL}

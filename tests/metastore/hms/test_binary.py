@@ -82,6 +82,12 @@ def test_nesting_is_bounded() -> None:
         binary.skip_value(deep, 0, binary.STRUCT)
 
 
+def test_a_name_of_any_bytes_is_written_back() -> None:
+    message = binary.call_bytes("get", 7, Struct()).replace(b"get", b"g\xffg")
+    name = binary.read_message_header(message)[1]
+    assert binary.call_bytes(name, 7, Struct()) == message
+
+
 def test_a_call_is_read_back() -> None:
     arguments = Struct({1: (binary.STRING, "db")})
     message = binary.call_bytes("get_table", 7, arguments)

@@ -1,0 +1,19 @@
+"""One target under the fuzzer: python -m tests.fuzz.one TARGET [libFuzzer's options and folders]"""
+
+import sys
+
+import atheris
+
+with atheris.instrument_imports(include=["proxy", "metastore", "dialect", "conf", "jwt"]):
+    from tests.fuzz.targets import TARGETS
+
+
+def main() -> None:
+    name, *options = sys.argv[1:]
+    # Where it merges corpora the fuzzer starts itself anew, by these words.
+    atheris.Setup([f"{sys.executable} -m tests.fuzz.one {name}", *options], TARGETS[name])
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""What must hold for any bytes that come to a view of the metastore, from either side.
+
+The session is the real one, on a metastore that always has the same table and believes all.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from typing import Any, cast
+
+from conf.errors import CausewayError
+from conf.names import ClusterName, TableRef
+from conf.placement import Copy, Placement, write_placement
+from conf.topology import Cluster, Topology
+from metastore.hms.binary import (
+    LIST,
+    REPLY,
+    STRUCT,
+    VERSION_1,
+    Items,
+    Malformed,
+    Struct,
+    call_bytes,
+    read_message_header,
+    strings,
+)
+from metastore.hms.ending import Ending
+from metastore.hms.nouns import Database, Partition, Table
+from metastore.net.cache import TableCache
+from metastore.net.leftovers import LeftoverLog
+from metastore.net.session import Session
+from metastore.net.shared import Shared
+from metastore.net.upstream import Upstream
+from metastore.view.call import Call
+from metastore.view.feed import News
+from metastore.view.locations import ClusterView
+from metastore.view.methods import Act, methods, spec_of
+from metastore.view.outbound import PartitionsOf, ReplyStream
+
+_LOOP = asyncio.new_event_loop()
+FORGED = "causeway.forged"  # a fact that a client sends along: none may reach the metastore
+C1, C2 = ClusterName("c1"), ClusterName("c2")
+_TOPOLOGY = Topology({name: Cluster(name, f"hdfs://{name}", ()) for name in (C1, C2)}, default=C1)
+_KEYS = ("ds",)
+_OURS = write_placement(Placement(C1, copies=(Copy(C2, "hdfs://c2/copy", "0/0"),)))
+TABLE = Table.make(
+    TableRef("d", "t"), [("a", "int")], location="hdfs://c1/t", partition_keys=[("ds", "string")]
+)
+TABLE.parameters = _OURS
+PARTITION = Partition.make(TABLE, ["1"], "hdfs://c1/t/ds=1", _OURS)
+_PARTITIONS = Items(STRUCT, [PARTITION.struct])
+
+
+def reply_of(method: str, result: Struct) -> bytes:
+    message = bytearray(call_bytes(method, 7, result))
+    message[:4] = (VERSION_1 | REPLY).to_bytes(4, "big")
+    return bytes(message)
+
+
+_RESULTS = {
+    "get_table": Struct({0: (STRUCT, TABLE.struct)}),
+    "get_table_objects_by_name": Struct({0: (LIST, Items(STRUCT, [TABLE.struct]))}),
+    "get_all_tables": Struct({0: (LIST, strings(["t"]))}),
+    "get_database": Struct({0: (STRUCT, Database.make("d", "hdfs://c1/d.db").struct)}),
+    "get_partition_names": Struct({0: (LIST, strings(["ds=1"]))}),
+    "get_partitions": Struct({0: (LIST, _PARTITIONS)}),
+    "get_partitions_by_names": Struct({0: (LIST, _PARTITIONS)}),
+    "get_partitions_by_expr": Struct({0: (STRUCT, Struct({1: (LIST, _PARTITIONS)}))}),
+}
+REPLIES = {name: reply_of(name, result) for name, result in _RESULTS.items()}
+
+
+def asked(data: bytes) -> None:
+    """The end of a request is the same however it is cut; what is asked of the view ends in a
+    reply or in an error of its own, and no fact that a client made up is sent on."""
+    whole = _messages(iter((data[1:],)))
+    assert _messages(_pieces(data)) == whole
+    with suppress(CausewayError, Malformed):
+        _LOOP.run_until_complete(_serve(data))
+
+
+def told(data: bytes) -> None:
+    """What is sent on of a metastore's reply is the same, however it is cut."""
+    which, rest = (data[0] if data else 0), data[1:]
+    name, aware = _LISTED[which & 3], bool(which & 4)
+    longest = max(1, len(rest) // (1 + (which >> 3)))  # one piece to 32
+    pieces = (rest[at : at + longest] for at in range(0, len(rest), longest))
+    assert _sent_on(name, aware, pieces) == _sent_on(name, aware, iter((rest,)))
+
+
+_LISTED = ("get_partitions", "get_table", "get_partitions_by_expr", "get_partitions_pspec")
+
+
+def _sent_on(name: str, aware: bool, pieces: Iterator[bytes]) -> bytes | None:
+    """None for what cannot be a reply: how much of it was sent depends on the pieces."""
+    view = ClusterView(C2, _TOPOLOGY, aware)
+    stream = ReplyStream(methods()[name].outbound, view, PartitionsOf(Placement(C1), _KEYS))
+    sent = b""
+    try:
+        for piece in pieces:
+            if not stream.done:
+                sent += stream.feed(piece)
+    except (CausewayError, Malformed):
+        return None
+    return sent if stream.done else None
+
+
+def _messages(pieces: Iterator[bytes]) -> list[bytes]:
+    """The whole messages before the first that cannot be one."""
+    found: list[bytes] = []
+    buffer, ending = bytearray(), Ending()
+    with suppress(Malformed):
+        for piece in pieces:
+            buffer += piece
+            while (end := ending.find(buffer)) is not None:
+                found.append(bytes(buffer[:end]))
+                del buffer[:end]
+                ending = Ending()
+    return found
+
+
+async def _serve(data: bytes) -> None:
+    shared = _Shared(LeftoverLog(None), TableCache(1.0 if data[:1] > b"\x7f" else 0.0, True))
+    shared.newer = False
+    view = ClusterView(C1, _TOPOLOGY)
+    reader, writer, upstream = _Reader(data), _Writer(), _Metastore()
+    session = Session(
+        view,
+        shared,
+        cast(asyncio.StreamReader, reader),
+        cast(asyncio.StreamWriter, writer),
+        cast(Upstream, upstream),
+    )
+    await session.serve()
+
+
+class _Shared(Shared):
+    """Waits for no news."""
+
+    async def news(self, since: int, wait: float) -> News:
+        return await super().news(since, 0.0)
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self._pieces = _pieces(data)
+
+    async def read(self, most: int) -> bytes:
+        return next(self._pieces, b"")
+
+
+class _Writer:
+    def write(self, data: bytes) -> None:
+        pass
+
+    async def drain(self) -> None:
+        pass
+
+
+class _Metastore:
+    """Upstream."""
+
+    def __init__(self) -> None:
+        self._reply = b""
+
+    async def send(self, data: bytes) -> None:
+        assert Ending().find(data) == len(data)
+        _, name, sequence, body = read_message_header(data)
+        spec = spec_of(name)
+        assert spec is not None
+        if spec.act is not Act.RELAY:
+            call = Call(spec, sequence, data, body)
+            for found in (each for place in spec.inbound for each in call.sent(place)):
+                assert FORGED not in found.ours
+        self._reply = REPLIES.get(name) or reply_of(name, Struct())
+
+    async def replies(self, stream: ReplyStream) -> AsyncIterator[bytes]:
+        yield stream.feed(self._reply)
+
+    async def ask(self, question: bytes, view: ClusterView) -> bytes:
+        await self.send(question)
+        stream: Any = ReplyStream(None, view)
+        return b"".join([piece async for piece in self.replies(stream)])
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """All but the first byte, in pieces of as many bytes as it says."""
+    size = (data[0] if data else 0) % 0x80 + 1
+    for at in range(1, len(data), size):
+        yield data[at : at + size]
