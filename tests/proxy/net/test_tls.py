@@ -20,7 +20,7 @@ from proxy.net.limits import Limits
 from proxy.net.tls import Certificate
 from proxy.wire.framing import client_negotiation
 from tests.proxy.net.certificates import Made, made
-from tests.proxy.net.fakes import Client, World, column_length, error_of, play
+from tests.proxy.net.fakes import Client, World, column_length, error_of, play, until
 from tests.proxy.net.web import basic, post, web
 
 if TYPE_CHECKING:
@@ -104,6 +104,27 @@ def test_who_says_nothing_or_speaks_plainly_is_let_go(ours: Made, tmp_path: Path
             assert await silent.reader.read() == b""
 
     play(scenario, Limits(handshake=0.2), doors=doors(ours.pem(tmp_path / "k")))
+
+
+def _keepalives(port: int) -> list[float]:
+    """Seconds until the kernel asks whether the other end is there, of each of our connections."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    ours = [each[5].split(":") for each in lines if each[1].endswith(f":{port:04X}")]
+    return [int(when, 16) / 100 for timer, when in ours if timer == "02"]
+
+
+def test_who_vanishes_is_asked_for(ours: Made, tmp_path: Path) -> None:
+    """A client, over TLS or not, and a cluster."""
+
+    async def scenario(world: World) -> None:
+        for doors_open in (world.endpoint, world.http):
+            async with web(doors_open, tls=ours.trusting() if tls else None):
+                await until(lambda: _keepalives(doors_open.port) != [])  # noqa: B023
+                assert 0 < max(_keepalives(doors_open.port)) <= 30.1
+
+    for tls in (False, True):
+        there = doors(ours.pem(tmp_path / "k")) if tls else Doors(Transport.ALL, http_port=0)
+        play(scenario, doors=there)
 
 
 async def _half_said(world: World, exits: ExitStack) -> asyncio.StreamReader:
