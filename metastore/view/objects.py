@@ -80,8 +80,10 @@ def scan(data: bytes | bytearray, at: int, shape: Shape) -> Found:
             found.end = value
             return found
         if number == layout.descriptor and kind == STRUCT:
+            _once(found.descriptor)
             at = _scan_descriptor(data, value, found, shape)
         elif number == layout.parameters and kind == MAP:
+            _once(found.parameters)
             at = scan_parameters(data, value, found)
         else:
             at = skip_value(data, value, kind)
@@ -106,13 +108,22 @@ def places(data: bytes | bytearray, at: int, path: Path, kind: int = STRUCT) -> 
         return
     if kind != STRUCT:
         raise Malformed("a structure was expected")
+    before = None
     while True:
         inner, number, value = read_field_header(data, at)
         if inner == STOP:
             return
         if number == step:
+            _once(before)
+            before = value
             yield from places(data, value, rest, inner)
         at = skip_value(data, value, inner)
+
+
+def _once(before: int | Span | None) -> None:
+    """Of a field that is there twice the metastore takes one, and we might look at the other."""
+    if before is not None:
+        raise Malformed("a field is there twice")
 
 
 def is_partitioned(data: bytes | bytearray, table: Found) -> bool:
