@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from time import monotonic
 from typing import TypeVar
 
@@ -14,11 +15,12 @@ T = TypeVar("T")
 
 WORKERS = 16
 QUEUE_LIMIT = 1000  # calls waiting for a thread
+IDLE = 60.0  # seconds in which a connection may wait for work, but for one
 REST = 0.5  # seconds in which nobody asks a metastore that has just not answered in time
 
 
 class ClientPool:
-    """Runs functions of an HmsClient in threads; each thread's client keeps its connection.
+    """Runs functions of an HmsClient in threads; clients keep their connections for a while.
 
     A hanging call holds one thread until its time is up. After a call that got no answer in
     time, others are refused at once for a moment rather than hang one after another.
@@ -28,7 +30,8 @@ class ClientPool:
         self._endpoints = tuple(endpoints)
         self._timeout = timeout
         self._threads = ThreadPoolExecutor(WORKERS, "metastore")
-        self._idle: list[HmsClient] = []
+        self._idle: list[tuple[float, HmsClient]] = []  # since when; the last is taken first
+        self._sweeping: asyncio.TimerHandle | None = None
         self._busy: set[HmsClient] = set()
         self._asked = 0
         self._down_until = 0.0
@@ -58,16 +61,18 @@ class ClientPool:
     def close(self) -> None:
         """No more work; what runs fails soon, so that nothing outlives its process."""
         self._closed = True
+        if self._sweeping is not None:
+            self._sweeping.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
         for client in tuple(self._busy):
             client.abort()
-        for client in self._idle:
+        for _, client in self._idle:
             client.close()
         self._idle.clear()
 
     def _run(self, work: Callable[[HmsClient], T]) -> T:
         try:
-            client = self._idle.pop()
+            _, client = self._idle.pop()
         except IndexError:
             client = HmsClient(self._endpoints, self._timeout)
         started = monotonic()
@@ -83,11 +88,24 @@ class ClientPool:
             if self._closed:
                 client.close()
             else:
-                self._idle.append(client)
+                self._idle.append((monotonic(), client))
 
     def _done(self, future: "asyncio.Future[T]") -> None:
         self._asked -= 1
         _retrieve(future)
+        self._sweep_later()
+
+    def _sweep_later(self) -> None:
+        if self._sweeping is None and len(self._idle) > 1 and not self._closed:
+            self._sweeping = asyncio.get_running_loop().call_later(IDLE, self._sweep)
+
+    def _sweep(self) -> None:
+        """Closes what a crowd has left: the metastore keeps a thread for each connection."""
+        self._sweeping = None
+        with suppress(IndexError):  # a thread may take them meanwhile
+            while len(self._idle) > 1 and self._idle[0][0] <= monotonic() - IDLE:
+                self._idle.pop(0)[1].close()
+        self._sweep_later()
 
 
 def _retrieve(future: "asyncio.Future[T]") -> None:

@@ -158,7 +158,7 @@ def test_a_view_that_began_anew_may_have_missed_anything(hms: WritableMetastore)
                 await loader.load_facts([REF])
             pools = loader._watch._pools
             pools[one[C1]]._endpoints = (other[C1],)
-            for client in pools[one[C1]]._idle:
+            for _, client in pools[one[C1]]._idle:
                 client.close()
                 client._endpoints = (other[C1],)
             assert await asked(hms, loader) == 1
