@@ -25,7 +25,7 @@ from bench.embedded import EAST, embedded
 from conf.topology import Endpoint
 from proxy.session.states import ENDS
 from proxy.wire.binary import BOOL, CALL, STRING, STRUCT, Message, Struct, encode_message
-from proxy.wire.framing import client_negotiation
+from proxy.wire.framing import client_negotiation, server_word
 from proxy.wire.replies import (
     opened_session,
     read_operation_status,
@@ -60,13 +60,26 @@ _DBMS_NAME = 17
 class RawClient:
     """A connection that sends whole calls and reads whole replies."""
 
-    def __init__(self, endpoint: Endpoint, user: str = "bench") -> None:
-        self._socket = socket.create_connection((endpoint.host, endpoint.port))
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        user: str = "bench",
+        password: str = "bench",
+        patience: float | None = None,
+        source: str = "",
+    ) -> None:
+        """Raises PermissionError; `patience` is in seconds, `source` an address of ours."""
+        where, ours = (endpoint.host, endpoint.port), (source, 0) if source else None
+        self._socket = socket.create_connection(where, patience, ours)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = bytearray(1 << 20)
-        self._socket.sendall(client_negotiation(user, "bench"))
-        head = self._read(5)
-        self._read(int.from_bytes(head[1:5], "big"))
+        self._socket.sendall(client_negotiation(user, password))
+        word = server_word(bytes(head := self._read(5)) + bytes(int.from_bytes(head[1:], "big")))
+        assert word is not None
+        self._read(word.used - 5)
+        if not word.ok:
+            self._socket.close()
+            raise PermissionError(f"{user} is not let in")
 
     def __enter__(self) -> Self:
         return self
@@ -76,8 +89,14 @@ class RawClient:
 
     def call(self, request: bytes) -> memoryview:
         """The reply's bytes, good until the next call."""
-        self._socket.sendall(len(request).to_bytes(4, "big") + request)
+        self.send(request)
         return self._read(int.from_bytes(self._read(4), "big"))
+
+    def send(self, request: bytes) -> None:
+        self._socket.sendall(len(request).to_bytes(4, "big") + request)
+
+    def close(self) -> None:
+        self._socket.close()
 
     def result(self, name: str, request: bytes) -> Struct:
         result = read_result(bytes(self.call(request)), name)

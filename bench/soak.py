@@ -1,177 +1,269 @@
-"""Mixed work for a while, with an eye on what grows: memory, sockets, sessions, operations.
+"""Mixed work for a while, with an eye on what grows: memory, files, sessions, operations.
 
-    python -m bench.soak [--minutes 30] [--clients 12]
+    python -m bench.soak [--minutes 30] [--clients 12] [--rest 1.0]
 
-On an embedded stack of its own with two clusters: queries, writes, temporary views, settings, pins,
-wrong statements, cancels, metadata calls, half-read results and clients that just go. Exits 1 when
-something failed that should not have, or when something is left or kept growing.
+On an embedded stack of its own with two clusters, through both doors and with passwords
+(`bench.soak_clients` says what is done). First everything is done for a while, so that what is
+made once is there; then all clients go and what is left is counted, in Causeway's processes and in
+the Thrift Servers' heaps; then the time begins, and in the end it is counted again. Exits 1 when
+something failed that should not have, when something is left, or when memory grew.
 """
 
 import argparse
 import json
-import random
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
 import threading
 import time
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from pyhive import hive
-from pyhive.exc import Error
-
-from bench.crowd import family, memory
-from bench.embedded import EAST, WEST, embedded
+from bench.crowd import cpu_seconds, family, memory
+from bench.embedded import EAST, WEST
+from bench.soak_clients import PASSWORD, USERS, Doors, Tally, prepare, work
 from cli.admin import call
-from cli.stack.stack import Stack
+from cli.stack.java import find_java
+from cli.stack.plan import VIEW, StackSpec
+from cli.stack.stack import Stack, free_ports
 from conf.load import load
 from conf.operating import Operating
+from proxy.identity.passwords import made
 
-_GROWTH = 1.15  # of the memory, from the first third of the time to the end
-_SETTLING = 20.0  # seconds in which what clients left has to be gone
+_GROWTH = 0.05  # of the memory, by the line through its last two thirds
+_SETTLING = 90.0  # seconds in which sessions that nobody closed have to be gone
+_LINGERING = 80.0  # seconds more, for connections to clusters that are kept for a while
+_STEP = 5.0  # seconds between two looks
+_FIRST = 0.1  # of the time, before it: what is made once is made then
+_SETTINGS = """
+hive.server2.transport.mode = "all"
+"hive.server2.authentication" = "FILE"
+hive.server2.idle.session.timeout = "30s"
+hive.server2.session.check.interval = "10s"
+"""
+_OTHERS = ("hive.server2.thrift.port", "proxy.admin.")  # of the stack's settings, told anew
+# Whatever a Thrift Server keeps for a session or an operation hangs on one of these.
+_SESSION = "org.apache.hive.service.cli.session.HiveSessionImpl"
+_OPERATION = "org.apache.spark.sql.hive.thriftserver.Spark"
 
 
-@dataclass
-class Tally:
-    """What the clients did, and what should not have happened."""
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is there when nobody is. `files` are open ones, sockets among them, by process, of
+    which `connections` says for ours where they go; `cluster_` are live objects in the Thrift
+    Servers."""
 
-    done: int = 0
-    failures: list[str] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, failure: str | None = None) -> None:
-        with self.lock:
-            self.done += 1
-            if failure is not None:
-                self.failures.append(failure)
+    sessions: int
+    statements: int
+    files: dict[str, int]
+    connections: dict[str, dict[str, int]]
+    cluster_sessions: dict[str, int]
+    cluster_operations: dict[str, int]
 
 
-def work(port: int, number: int, until: float, tally: Tally) -> None:
-    """One client after another, until the time is over."""
-    dice = random.Random(number)
-    while time.monotonic() < until:
-        try:
-            connection = hive.connect("127.0.0.1", port, username=f"user{number % 4}")
-        except Exception as error:
-            tally.add(f"connect: {error!r}")
+class Server:
+    """Our own proxy before the stack's clusters, and where all that is measured is found."""
+
+    def __init__(self, stack: Stack, pid: int, doors: Doors, operating: Operating) -> None:
+        self.doors = doors
+        self.pid = pid
+        self._operating = operating
+        self._clusters = {name: stack.pid(name) for name in stack.spec.clusters}
+        self._view = stack.pid(VIEW)
+        ports = stack.ports
+        self._names = {ports.metastore.port: "metastore"}
+        self._names |= {each.port: f"view of {name}" for name, each in ports.views.items()}
+        self._names |= {each.port: name for name, each in ports.hs2.items()}
+
+    def left(self) -> Left:
+        """Waits until all should be gone."""
+        deadline = time.monotonic() + _SETTLING
+        while self._told("sessions") and time.monotonic() < deadline:
             time.sleep(1.0)
-            continue
-        try:
-            for _ in range(dice.randrange(1, 12)):
-                _one(connection, dice, number, tally)
-        finally:
-            if dice.random() < 0.3:
-                connection._transport.close()  # as one that is killed
-            else:
-                with suppress(Exception):
-                    connection.close()
+        time.sleep(_LINGERING)
+        objects = {name: _objects(pid) for name, pid in self._clusters.items()}
+        processes = {"proxy": family(self.pid), "view": family(self._view)}
+        processes |= {name: [pid] for name, pid in self._clusters.items()}
+        return Left(
+            len(self._told("sessions")),
+            len(self._told("statements")),
+            {name: sum(map(_files, pids)) for name, pids in processes.items()},
+            {name: self._connections(processes[name]) for name in ("proxy", "view")},
+            {name: each.get(_SESSION, 0) for name, each in objects.items()},
+            {name: _operations(each) for name, each in objects.items()},
+        )
+
+    def _connections(self, pids: list[int]) -> dict[str, int]:
+        """By the service at their other end."""
+        sockets = {name for pid in pids for name in _opened(pid)}
+        lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+        rows = [line.split() for line in lines]
+        ports = [int(row[2].rpartition(":")[2], 16) for row in rows if _socket(row[9]) in sockets]
+        return dict(Counter(self._names.get(port, "others") for port in ports))
+
+    def _told(self, what: str) -> list[object]:
+        told: list[object] = call(self._operating, "GET", f"/v1/{what}")
+        return told
 
 
-def _one(connection: Any, dice: random.Random, number: int, tally: Tally) -> None:
-    cursor = connection.cursor()
-    table = f"soak.t{number}"
-    sql, expected = dice.choice(
-        [
-            ("SELECT 1", True),
-            (f"SELECT count(*), max(a) FROM {table}", True),
-            (f"INSERT INTO {table} VALUES ({dice.randrange(1000)})", True),
-            (f"SELECT id, repeat('x', 100) FROM range({dice.randrange(1, 50_000)})", True),
-            (f"CREATE OR REPLACE TEMPORARY VIEW v AS SELECT {dice.randrange(9)} AS n", True),
-            ("SET spark.sql.shuffle.partitions = 2", True),
-            (f"USE CLUSTER {dice.choice([EAST, WEST])}", True),
-            ("USE CLUSTER", True),
-            ("SHOW CLUSTERS", True),
-            (f"EXPLAIN CLUSTER SELECT * FROM {table}", True),
-            ("SELECT * FROM soak.nowhere", False),
-            ("SELEC 1", False),
-            ("SELECT count(*) FROM range(20000000) WHERE rand() < 0", None),
-        ]
+def _operations(objects: dict[str, int]) -> int:
+    return sum(
+        count
+        for kind, count in objects.items()
+        if kind.startswith(_OPERATION) and kind.endswith("Operation")
     )
-    try:
-        if expected is None:
-            cursor.execute(sql, async_=True)
-            time.sleep(dice.random() / 2)
-            cursor.cancel()
-            tally.add()
-            return
-        cursor.execute(sql)
-        if dice.random() < 0.7:
-            cursor.fetchmany(dice.choice([1, 10, 100_000]))
-        tally.add(None if expected else f"{sql!r} should have failed")
-    except Error as error:
-        pinned = "CW" in str(error) and "pinned" in str(error).lower()
-        tally.add(f"{sql!r}: {str(error)[:300]}" if expected and not pinned else None)
-    except Exception as error:
-        tally.add(f"{sql!r}: {error!r}")
-        return
-    if dice.random() < 0.5:
-        with suppress(Error):
-            cursor.close()
 
 
-def sockets(pid: int) -> int:
-    """Of the process and all that it started."""
-    count = 0
-    for each in family(pid):
-        for entry in Path(f"/proc/{each}/fd").iterdir():
-            with suppress(OSError):
-                count += entry.readlink().name.startswith("socket:")
-    return count
+def _objects(pid: int) -> dict[str, int]:
+    """A JVM's live objects by class."""
+    words = [str(find_java().with_name("jcmd")), str(pid), "GC.class_histogram"]
+    told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    rows = [line.split() for line in told.splitlines()]
+    return {row[3]: int(row[1]) for row in rows if len(row) >= 4 and row[0].endswith(":")}
 
 
-def left(operating: Operating) -> dict[str, int]:
-    """Sessions and statements that are still there."""
-    return {what: len(call(operating, "GET", f"/v1/{what}")) for what in ("sessions", "statements")}
+def _opened(pid: int) -> list[str]:
+    """What the kernel calls the files that a process has open."""
+    found = []
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):
+            found.append(str(entry.readlink()))
+    return found
 
 
-def run(stack: Stack, port: int, minutes: float, clients: int) -> int:
-    pid, operating = stack.pid("proxy"), load(stack.layout.endpoints).operating
-    with hive.connect("127.0.0.1", port).cursor() as cursor:
-        cursor.execute("CREATE DATABASE soak")
-        for number in range(clients):
-            cursor.execute(f"CREATE TABLE soak.t{number} (a INT)")
-    tally, began = Tally(), time.monotonic()
-    before = sockets(pid)
-    until = began + minutes * 60
+def _socket(inode: str) -> str:
+    return f"socket:[{inode}]"
+
+
+def _files(pid: int) -> int:
+    return len(_opened(pid))
+
+
+@contextmanager
+def serving(stack: Stack) -> Iterator[Server]:
+    """A proxy of the soak's own, with passwords and every door."""
+    folder, (binary, web, admin) = stack.layout.root, free_ports(3)
+    passwords, settings, errors = (folder / f"soak.{kind}" for kind in ("users", "toml", "log"))
+    passwords.write_text("".join(made(user, PASSWORD) + "\n" for user in USERS))
+    theirs = stack.layout.settings.read_text().splitlines()
+    ours = (
+        f"hive.server2.thrift.port = {binary.port}\n"
+        f"hive.server2.thrift.http.port = {web.port}\n"
+        f"proxy.admin.port = {admin.port}\n"
+        f'proxy.admin.token.file = "{stack.layout.admin_token}"\n'
+        f'proxy.password.file = "{passwords}"\n'
+    )
+    kept = [line for line in theirs if not line.startswith(_OTHERS)]
+    settings.write_text(_SETTINGS + ours + "\n".join(kept))
+    words = [sys.executable, "-m", "cli.main", "serve", "--conf", str(settings)]
+    with (
+        errors.open("w") as log,
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            if not all(process.stdout.readline().startswith("listening ") for _ in range(2)):
+                raise RuntimeError(errors.read_text())
+            yield Server(stack, process.pid, Doors(binary, web), load(settings).operating)
+        finally:
+            process.terminate()
+
+
+def busy(
+    server: Server, seconds: float, clients: int, rest: float, tally: Tally
+) -> list[tuple[float, int]]:
+    """The clients' work for so long; meanwhile the memory, as (seconds since the start, bytes)."""
+    began = time.monotonic()
     threads = [
-        threading.Thread(target=work, args=(port, number, until, tally))
+        threading.Thread(target=work, args=(server.doors, number, began + seconds, rest, tally))
         for number in range(clients)
     ]
     for thread in threads:
         thread.start()
-    sizes: list[int] = []
+    seen: list[tuple[float, int]] = []
     while any(thread.is_alive() for thread in threads):
-        time.sleep(max(1.0, minutes))
-        sizes.append(memory(pid)[0])
-        minute = (time.monotonic() - began) / 60
-        print(
-            f"{minute:5.1f} min  {sizes[-1] / 1e6:7.1f} MB  {sockets(pid):4} sockets"
-            f"  {tally.done:7,} statements  {len(tally.failures)} failures",
-            flush=True,
-        )
-    deadline = time.monotonic() + _SETTLING
-    while any(left(operating).values()) and time.monotonic() < deadline:
-        time.sleep(0.5)
-    third = sizes[len(sizes) // 3]
+        time.sleep(_STEP)
+        seen.append((time.monotonic() - began, memory(server.pid)[0]))
+        if len(seen) % 12 == 0:
+            files = sum(map(_files, family(server.pid)))
+            print(
+                f"{seen[-1][0] / 60:5.1f} min  {seen[-1][1] / 1e6:6.1f} MB  {files:4} files"
+                f"  {tally.done.total():7,} deeds  {len(tally.failures)} failures",
+                flush=True,
+            )
+    return seen
+
+
+def growth(seen: list[tuple[float, int]]) -> tuple[float, float]:
+    """By the line through the last two thirds: bytes an hour, and the part of what was there at
+    their beginning by which it is more at their end."""
+    times, sizes = zip(*seen[len(seen) // 3 :], strict=True)
+    slope, start = statistics.linear_regression(times, sizes)
+    first = start + slope * times[0]
+    return slope * 3600, slope * (times[-1] - times[0]) / first
+
+
+def faults(before: Left, after: Left, grown: float, tally: Tally) -> list[str]:
+    """What must not be, in words."""
+    found = [f"{len(tally.failures)} deeds failed"] if tally.failures else []
+    if grown > _GROWTH:
+        found.append(f"the memory grew by {grown:.1%}")
+    if after.sessions or after.statements:
+        found.append("sessions or statements are left in the proxy")
+    for name in after.cluster_sessions:
+        if after.cluster_sessions[name] or after.cluster_operations[name]:
+            found.append(f"sessions or operations are left in {name}")
+    for name in ("proxy", "view"):
+        if after.files[name] > before.files[name]:
+            found.append(f"files are left open in the {name}")
+    return found
+
+
+def run(server: Server, minutes: float, clients: int, rest: float) -> int:
+    prepare(server.doors, clients)
+    tally = Tally()
+    busy(server, minutes * 60 * _FIRST, clients, rest, tally)
+    before = server.left()
+    print(json.dumps({"before": asdict(before)}), flush=True)
+    used = cpu_seconds(server.pid)
+    seen = busy(server, minutes * 60, clients, rest, tally)
+    used = cpu_seconds(server.pid) - used
+    after = server.left()
+    slope, grown = growth(seen)
     report = {
-        "statements": tally.done,
+        "deeds": dict(tally.done.most_common()),
         "failures": tally.failures[:20],
-        "memory": {"after a third": third, "at the end": sizes[-1]},
-        "sockets": {"before": before, "after": sockets(pid)},
-        "left": left(operating),
+        "memory": {"MB": seen[-1][1] / 1e6, "MB an hour": slope / 1e6, "grown": grown},
+        "processor seconds": used,
+        "before": asdict(before),
+        "after": asdict(after),
     }
     print(json.dumps(report, indent=2))
-    grown = sizes[-1] > third * _GROWTH
-    return 1 if tally.failures or grown or any(left(operating).values()) else 0
+    wrong = faults(before, after, grown, tally)
+    print("verdict: " + ("; ".join(wrong) if wrong else "nothing failed, grew or is left"))
+    return 1 if wrong else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0, help="(%(default)s)")
     parser.add_argument("--clients", type=int, default=12, help="at once (%(default)s)")
+    parser.add_argument(
+        "--rest", type=float, default=1.0, help="seconds between two deeds (%(default)s)"
+    )
     args = parser.parse_args()
-    with embedded(EAST, WEST) as (stack, listen):
-        return run(stack, listen.port, args.minutes, args.clients)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start", flush=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Stack(StackSpec((EAST, WEST)), Path(folder)) as stack,
+        serving(stack) as server,
+    ):
+        return run(server, args.minutes, args.clients, args.rest)
 
 
 if __name__ == "__main__":
