@@ -1,5 +1,6 @@
 """One target under the fuzzer: python -m tests.fuzz.one TARGET [libFuzzer's options and folders]"""
 
+import logging
 import sys
 
 import atheris
@@ -9,6 +10,7 @@ with atheris.instrument_imports(include=["proxy", "metastore", "dialect", "conf"
 
 
 def main() -> None:
+    logging.disable()  # of each input that is not to its liking a reader warns
     name, *options = sys.argv[1:]
     # Where it merges corpora the fuzzer starts itself anew, by these words.
     atheris.Setup([f"{sys.executable} -m tests.fuzz.one {name}", *options], TARGETS[name])

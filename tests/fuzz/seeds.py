@@ -66,6 +66,7 @@ def answers() -> list[bytes]:
     ]
 
 
+_WRAPPED = (b"!abc!", b"!!", b"!0123456789!")
 _STATEMENTS = (
     "SELECT x, `y` FROM a JOIN e.a USING (x) WHERE x = ${y} -- note",
     "WITH c AS (SELECT * FROM p WHERE ds = '2020-01-01' AND hr IN (0, 11)) SELECT k FROM c",
@@ -142,6 +143,7 @@ def seeds() -> Iterator[tuple[str, bytes]]:
         b"\x10" + chunked + b"5\r\nhello\r\n0\r\n\r\nGET / HTTP/1.0\r\nCookie: a=b\r\n\r\n",
     )
     yield "sasl", b"\x04\1\0\0\0\6GSSAPI\2\0\0\0\3abc\2\0\0\0\2x!\0\0\0\1m"
+    yield "shielded", b"\5" + b"".join(bytes((0, 0, 0, len(each))) + each for each in _WRAPPED)
     for message in requests():
         yield "asked", b"\x05" + message
     for which, message in enumerate(REPLIES.values()):

@@ -4,10 +4,12 @@ A target may let only its reader's own errors pass: anything else that it raises
 first byte says, where a stream is read, in what pieces it comes.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 
 from conf.identity import Jwt
 from dialect.analyze import FAILED, analyze
@@ -17,6 +19,7 @@ from dialect.statement import Namespace, Unknown
 from proxy.errors import WireError
 from proxy.identity.errors import Wrong
 from proxy.identity.tokens import read_keys, user_of
+from proxy.net.shield import Shield
 from proxy.session.masking import masked
 from proxy.session.metadata import question
 from proxy.wire import replies, results
@@ -155,6 +158,62 @@ def _read_all(inbound: Inbound, pieces: Iterator[bytes]) -> list[object]:
     return told
 
 
+def shielded(data: bytes) -> None:
+    """What is unwrapped is the same however it was cut, and what is wrapped is unwrapped again."""
+    cut, whole = _unwrapped(_pieces(data)), _unwrapped(iter((data[1:],)))
+    assert cut == whole
+    below = _Below()
+    sent = Shield(below, asyncio.Protocol(), below.write, _Layer(), _LIMIT)
+    for piece in _pieces(b"\2" + b"".join((len(each).to_bytes(4, "big") + each) for each in whole)):
+        sent.write(piece)
+    told = _unwrapped(iter((b"".join(below.written),)))
+    assert b"".join(told) == b"".join(whole)
+
+
+def _unwrapped(pieces: Iterator[bytes]) -> list[bytes]:
+    """Whole messages."""
+    told: list[bytes] = []
+    below = _Below()
+    shield = Shield(below, asyncio.Protocol(), told.append, _Layer(), _LIMIT)
+    for piece in pieces:
+        if not below.is_closing():
+            shield.data_received(piece)
+    return [each[4:] for each in told]
+
+
+class _Layer:
+    """Wraps in exclamation marks."""
+
+    room = 7
+
+    def wrap(self, message: bytes) -> bytes:
+        return b"!" + message + b"!"
+
+    def unwrap(self, token: bytes) -> bytes:
+        if len(token) < 2 or token[:1] != b"!" or token[-1:] != b"!":
+            raise WireError("not wrapped")
+        return token[1:-1]
+
+
+class _Below(asyncio.Transport):
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self._closing = False
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        pass
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append(bytes(data))
+
+    def abort(self) -> None:
+        self._closing = True
+
+    def is_closing(self) -> bool:
+        return self._closing
+
+
 def _same(cut: list[object], whole: list[object]) -> None:
     """What goes before an error may be lost with it when both are in one piece."""
     if _OVER in (*cut, *whole):
@@ -263,14 +322,14 @@ def statement(data: bytes) -> None:
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """All but the first byte, in pieces of as many bytes as it says."""
-    size = (data[0] if data else 0) + 1
-    for at in range(1, len(data), size):
-        yield data[at : at + size]
+    """All but the first byte, which says where eight come one by one."""
+    at, body = (data[0] if data else 0), data[1:]
+    cuts = sorted({0, *(min(each, len(body)) for each in range(at, at + 9)), len(body)})
+    return (body[start:end] for start, end in pairwise(cuts))
 
 
 _ALL = (
-    *(thrift, bare, sasl, unframed, peer, http, reply),
+    *(thrift, bare, sasl, unframed, shielded, peer, http, reply),
     *(token, keys, cookie, patterns, statement, asked, told),
 )
 TARGETS: dict[str, Callable[[bytes], None]] = {each.__name__: each for each in _ALL}

@@ -6,6 +6,7 @@ The session is the real one, on a metastore that always has the same table and b
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, cast
 
 from conf.errors import CausewayError
@@ -184,7 +185,7 @@ class _Metastore:
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    """All but the first byte, in pieces of as many bytes as it says."""
-    size = (data[0] if data else 0) % 0x80 + 1
-    for at in range(1, len(data), size):
-        yield data[at : at + size]
+    """All but the first byte, which says where eight come one by one."""
+    at, body = (data[0] if data else 0), data[1:]
+    cuts = sorted({0, *(min(each, len(body)) for each in range(at, at + 9)), len(body)})
+    return (body[start:end] for start, end in pairwise(cuts))
