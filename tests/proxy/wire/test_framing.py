@@ -141,6 +141,11 @@ def test_a_frame_above_the_limit_is_skipped_and_the_next_is_read(size: int) -> N
     assert events[2:] == [Oversized(LONG[:4096], len(LONG)), Frame(MESSAGE)]
 
 
+def test_a_frame_that_is_shorter_than_its_kept_head_is_told_without_the_next() -> None:
+    events = feed(SaslInbound(limit=len(MESSAGE) - 1), PYTHON + frame(MESSAGE), 7)
+    assert events[2:] == [Oversized(MESSAGE, len(MESSAGE))]
+
+
 @pytest.mark.parametrize("size", [1, 100, 100_000])
 def test_bare_messages(size: int) -> None:
     events = feed(BareInbound(limit=5000), MESSAGE + LONG + MESSAGE, size)
