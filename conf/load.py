@@ -136,7 +136,7 @@ def parse_clusters(text: str) -> _Clusters:
     """
     try:
         told = json.loads(text, object_pairs_hook=_once)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"not JSON: {error}") from error
     if not isinstance(told, dict):
         raise ValueError("not a JSON object of clusters")

@@ -110,6 +110,7 @@ def test_an_unused_feature_needs_nothing(tmp_path: Path) -> None:
     ("name", "value", "reason"),
     [
         ("hive.cluster.properties", "{", "not JSON"),
+        ("hive.cluster.properties", "[" * 100_000, "not JSON"),
         ("hive.cluster.properties", "[]", "not a JSON object"),
         ("hive.cluster.properties", '{"C1": 7}', "cluster C1: not an object"),
         ("hive.cluster.properties", '{"C1": {"FileSystem": "x://y"}}', "C1: JobTracker is missing"),
