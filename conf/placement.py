@@ -235,7 +235,7 @@ def _read_copy(cluster: ClusterName, text: str) -> Copy:
     try:
         value = json.loads(text)
         return Copy(cluster, str(value["location"]), str(value["of"]))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadPlacement(f"unreadable {COPY_PREFIX}{cluster}: {text!r}") from error
 
 
@@ -245,5 +245,5 @@ def _read_mark(write_id: str, text: str) -> OpenWrite:
         names = value["partitions"]
         partitions = None if names is None else frozenset(str(name) for name in names)
         return OpenWrite(write_id, int(value["since"]), str(value["by"]), partitions)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadPlacement(f"unreadable {OPEN_PREFIX}{write_id}: {text!r}") from error

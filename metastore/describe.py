@@ -43,7 +43,7 @@ def _columns(
     if _PROVIDER in parameters:
         try:
             return _spark_columns(parameters, keys)
-        except (LookupError, ValueError, TypeError, AttributeError):
+        except (LookupError, ValueError, TypeError, AttributeError, RecursionError):
             pass  # no schema, or one that no Spark known to us writes
     return tuple(Column(name, kind.lower()) for name, kind in table.storage.columns)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from conf.listing import ListedColumn, ListedTable
 from metastore.hms.nouns import Table
-from metastore.spark_types import UnknownType, from_hive, from_json
+from metastore.spark_types import from_hive, from_json
 
 _SCHEMA = "spark.sql.sources.schema"
 _PROVIDER = "spark.sql.sources.provider"
@@ -19,7 +19,7 @@ def listed(table: Table) -> ListedTable:
     parameters = table.parameters
     try:
         columns = _columns(table, parameters)
-    except (UnknownType, LookupError, ValueError, TypeError, AttributeError):
+    except (LookupError, ValueError, TypeError, AttributeError, RecursionError):
         columns = None
     return ListedTable(
         table.ref.name,

@@ -123,6 +123,7 @@ def test_a_mark_with_very_many_names_covers_all() -> None:
         {"causeway.copy.C2": "x"},
         {"causeway.copy.C2": "[]"},
         {"causeway.copy.C2": '{"location": "l"}'},
+        {"causeway.copy.C2": "[" * 100_000},
         {"causeway.open.a": "{}"},
         {"causeway.open.a": '{"since": "x", "by": "", "partitions": null}'},
     ],

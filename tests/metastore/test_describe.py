@@ -73,6 +73,9 @@ def test_sparks_own_schema() -> None:
 def test_a_schema_that_cannot_be_read_is_left() -> None:
     for broken in ({"fields": [{"name": 1}]}, {"fields": 3}, {}):
         assert describe(_spark(broken)).columns == (Column("col", "array<string>"),)
+    endless = _spark({})
+    endless.parameters = {**endless.parameters, "spark.sql.sources.schema": '{"a":' * 100_000}
+    assert describe(endless).columns == (Column("col", "array<string>"),)
 
 
 def _view(parameters: dict[str, str]) -> Table:

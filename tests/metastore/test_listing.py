@@ -104,10 +104,12 @@ def _json(name: str, kind: Any, **metadata: str) -> str:
         {"columns": [["a", "timestamp with local time zone", None]]},
         {"columns": [["a", "struct<a b:int>", None]]},
         {"columns": [["a", "array<int", None]]},
+        {"columns": [["a", "array<" * 2000, None]]},
         {"parameters": {"spark.sql.sources.provider": "delta"}},
         {"parameters": {"spark.sql.sources.provider": "hive", _SCHEMA: _json("a", "integer")}},
         {"parameters": {"spark.sql.sources.provider": "x", _SCHEMA: _json("a", "variant")}},
         {"parameters": {"spark.sql.sources.provider": "x", _SCHEMA: "{"}},
+        {"parameters": {"spark.sql.sources.provider": "x", _SCHEMA: '{"a":' * 100_000}},
         {"parameters": {"spark.sql.sources.provider": "x", f"{_SCHEMA}.numParts": "2"}},
         # Hive's columns have changed since Spark wrote its schema
         {"parameters": {_SCHEMA: _json("a", "integer")}},
