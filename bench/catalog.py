@@ -39,7 +39,12 @@ CALLS: dict[str, tuple[str, Struct]] = {
         "GetColumns",
         {_SCHEMA: (STRING, DATABASE.encode()), _TABLE: (STRING, b"t00042")},
     ),
+    "GetTables of one name": ("GetTables", {**_ALL, _TABLE: (STRING, b"t00042")}),
+    "GetTables of all": ("GetTables", {_SCHEMA: (STRING, b"%")}),
     "GetSchemas": ("GetSchemas", {}),
+    "GetTypeInfo": ("GetTypeInfo", {}),
+    "GetTableTypes": ("GetTableTypes", {}),
+    "GetFunctions": ("GetFunctions", {_COLUMN - 1: (STRING, b"a%")}),
 }
 
 

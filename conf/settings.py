@@ -26,7 +26,8 @@ class Writers(Enum):
 
 
 class Metadata(Enum):
-    """`proxy.metadata`: who answers GetTables and GetColumns where both give the same."""
+    """`proxy.metadata`: who answers GetSchemas, GetTables and GetColumns where both give
+    the same."""
 
     MEMORY = "memory"
     CLUSTER = "cluster"

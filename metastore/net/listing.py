@@ -52,11 +52,14 @@ class Listing:
         self, wanted: Callable[[str], bool]
     ) -> list[tuple[str, tuple[ListedTable, ...]]] | None:
         """The databases of which `wanted` is true, in the metastore's order, with their tables."""
-        if asyncio.get_running_loop().time() < self._rest_until or not await self._watch.look():
+        if asyncio.get_running_loop().time() < self._rest_until:
+            return None
+        names = await self.databases_of(wanted)
+        if names is None:
             return None
         try:
             found = []
-            for name in filter(wanted, await self._databases()):
+            for name in names:
                 tables = await self._tables(name)
                 if tables is None:
                     return None
@@ -64,6 +67,15 @@ class Listing:
             return found
         except (MetastoreDown, MetastoreRefused):
             return None
+
+    async def databases_of(self, wanted: Callable[[str], bool]) -> list[str] | None:
+        """Their names alone."""
+        try:
+            if await self._watch.look():
+                return list(filter(wanted, await self._databases()))
+        except (MetastoreDown, MetastoreRefused):
+            pass
+        return None
 
     async def _databases(self) -> tuple[str, ...]:
         names, epoch = self._names, self._epoch

@@ -98,6 +98,10 @@ class Loader:
         """The tables of the databases that are wanted, as they are now; None: nobody knows."""
         return None if self._listing is None else await self._listing.tables_of(wanted)
 
+    async def schemas(self, wanted: Callable[[str], bool]) -> list[str] | None:
+        """The databases that are wanted, as they are now; None: nobody knows."""
+        return None if self._listing is None else await self._listing.databases_of(wanted)
+
     async def load_facts(
         self, tables: Iterable[TableRef], selectors: Selectors | None = None
     ) -> frozenset[TableRef]:

@@ -88,6 +88,10 @@ class Loader(Protocol):
         """The tables, by database, of those that are wanted; None when that is not certain."""
         ...
 
+    async def schemas(self, wanted: Callable[[str], bool]) -> Sequence[str] | None:
+        """Those that are wanted, in the metastore's order; None when that is not certain."""
+        ...
+
     async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> Any:
         """Marks the write as running; the answer is for `close_write`."""
         ...

@@ -66,6 +66,7 @@ class Link:
         self.session = session
         self.said: set[int] = set()  # numbers of the journal's entries
         self.read: dict[TableRef, object] = {}  # what its session may remember of tables
+        self.understood = True  # all that it was told: it has no view that nobody here knows of
         self._lacking: dict[str, str] = {}  # temporary views that could not be made, and why
         self._caught_up = 0
         self._catching_up = asyncio.Lock()
@@ -243,8 +244,10 @@ class Link:
             self._lacking.pop(effect.name.lower(), None)
 
     def check(self, statement: Known | Unknown) -> None:
-        """Raises NotCarried when the statement may use a view that could not be made here."""
+        """Before it is told that. Raises NotCarried when it may use a view that could not be made
+        here."""
         names = statement.temps if isinstance(statement, Known) else tuple(self._lacking)
+        self.understood &= isinstance(statement, Known)
         for name in names:
             reason = self._lacking.get(name.lower())
             if reason is not None:

@@ -1,13 +1,15 @@
-"""GetTables and GetColumns, answered from memory where the answer is certain.
+"""GetSchemas, GetTables and GetColumns, answered from memory where the answer is certain.
 
-The tables come from the metastore's lists, which the views keep up to date. The cluster is still
-asked for what it alone knows, the session's temporary and its server's global views, by the same
-call for no database: that costs a few milliseconds, whatever the number of tables. Whether the
-server lists tables in Spark 3.5's usual way is asked once a link, and again when its session has
-changed. Whatever is not certain is left to the cluster.
+Databases and tables come from the metastore's lists, which the views keep up to date. The cluster
+is still asked for what it alone knows, the session's temporary and its server's global views, by
+the same call for no database: that costs a few milliseconds, whatever the number of tables. It is
+not asked where there can be none: for a pattern that does not mean the global ones, in a session
+that made none. Whether the server lists tables in Spark 3.5's usual way is asked once a link, and
+again when its session has changed. Whatever is not certain is left to the cluster.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from conf.errors import CausewayError
@@ -17,7 +19,7 @@ from proxy.net.link import Link
 from proxy.net.session import Session
 from proxy.session.info import DBMS_VERSION
 from proxy.session.local import Local
-from proxy.session.metadata import Question, Row, question, usual
+from proxy.session.metadata import SCHEMAS, Question, Row, question, usual
 from proxy.wire import replies, results
 from proxy.wire.binary import STRING, Struct
 from proxy.wire.requests import (
@@ -34,7 +36,22 @@ from proxy.wire.types import Orientation
 VERSION = "3.5."
 MAX_TEMPORARY = 1000  # rows of a cluster's own views
 MAX_SETTINGS = 10_000
-_IMPLEMENTATION = "spark.sql.catalogImplementation"
+_IMPLEMENTATION = "spark.sql.catalogimplementation"
+_ONE_SESSION = "spark.sql.hive.thriftserver.singlesession"
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """What a link's session was like when the session had changed so often.
+
+    `usual`: it is of a Spark that lists tables as is known here. `shared`: others' temporary views
+    are its own. `schemas` are its replies to GetResultSetMetadata, by the call that they describe.
+    """
+
+    changes: int
+    usual: bool
+    shared: bool
+    schemas: dict[str, bytes] = field(default_factory=dict)
 
 
 class Metadata:
@@ -42,7 +59,7 @@ class Metadata:
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
-        self._usual: WeakKeyDictionary[Link, tuple[int, bool]] = WeakKeyDictionary()
+        self._servers: WeakKeyDictionary[Link, _Server] = WeakKeyDictionary()
 
     async def answer(
         self, name: str, arguments: Struct, session: Session, link: Link
@@ -51,33 +68,64 @@ class Metadata:
         asked = question(name, arguments)
         if asked is None:
             return None
+        if asked.name == SCHEMAS:
+            return await self._schemas(asked, session, link)
         listed = await self._loader.listed(asked.databases)
-        if listed is None:
+        told = None if listed is None else await self._told(asked, session, link)
+        if listed is None or told is None:
             return None
-        try:
-            if not await self._is_usual(link, session):
-                return None
-            schema, temporary = await _temporary(link, asked, session.state.protocol)
-        except (CausewayError, Rejected):
-            return None  # the cluster is to say it in its own words
+        schema, temporary = told
         table = asked.answer(listed, temporary)
         return None if table is None else Local(table, schema=schema)
 
-    async def _is_usual(self, link: Link, session: Session) -> bool:
-        """Whether the link's session is of a Spark that lists tables as is known here."""
+    async def _schemas(self, asked: Question, session: Session, link: Link) -> Local | None:
+        databases = await self._loader.schemas(asked.databases)
+        told = None if databases is None else await self._told(asked, session, link)
+        if databases is None or told is None:
+            return None
+        return Local(asked.schemas(databases), schema=told[0])
+
+    async def _told(
+        self, asked: Question, session: Session, link: Link
+    ) -> tuple[bytes, Sequence[Row]] | None:
+        """What describes the answer, and those of its rows that the cluster alone knows; None when
+        it is to say all of it in its own words."""
+        try:
+            server = await self._server(link, session)
+            if not server.usual:
+                return None
+            schema = server.schemas.get(asked.name)
+            if schema is not None and not _may_have_views(asked, session, link, server):
+                return schema, ()
+            schema, rows = await _temporary(link, asked, session.state.protocol)
+        except (CausewayError, Rejected):
+            return None
+        server.schemas[asked.name] = schema
+        return schema, rows
+
+    async def _server(self, link: Link, session: Session) -> _Server:
         changes = session.state.journal.changes
-        told = self._usual.get(link)
-        if told is None or told[0] != changes:
-            told = self._usual[link] = (changes, await _learn(link, session.state.protocol))
-        return told[1]
+        server = self._servers.get(link)
+        if server is None or server.changes != changes:
+            server = self._servers[link] = await _learn(link, session.state.protocol, changes)
+        return server
 
 
-async def _learn(link: Link, protocol: int) -> bool:
+def _may_have_views(asked: Question, session: Session, link: Link, server: _Server) -> bool:
+    """Whether temporary views may be among the rows: anybody may have made global ones."""
+    if asked.name == SCHEMAS:
+        return False
+    own = session.state.temp_views or session.state.homes
+    return asked.globally or bool(own) or server.shared or not link.understood
+
+
+async def _learn(link: Link, protocol: int, changes: int) -> _Server:
     info = await link.call("GetInfo", get_info_call(link.session, DBMS_VERSION))
     if not replies.info_text(info).startswith(VERSION):
-        return False
-    settings = await _settings(link, protocol)
-    return settings.get(_IMPLEMENTATION) == "hive" and usual(settings)
+        return _Server(changes, usual=False, shared=True)
+    settings = {key.lower(): text for key, text in (await _settings(link, protocol)).items()}
+    is_usual = settings.get(_IMPLEMENTATION) == "hive" and usual(settings)
+    return _Server(changes, is_usual, settings.get(_ONE_SESSION, "false").lower() != "false")
 
 
 async def _settings(link: Link, protocol: int) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""GetTables and GetColumns as Spark 3.5's Thrift Server answers them, from lists of tables.
+"""GetSchemas, GetTables and GetColumns as Spark 3.5's Thrift Server answers them, from lists.
 
 Learned from the server itself (`tests/e2e/test_metadata.py` compares the two): how patterns are
 read, what each row says, in which order. What is not certain gives None, and the cluster is asked.
@@ -24,8 +24,12 @@ MAX_ROWS = 200_000  # of one answer
 MAX_PATTERN = 512  # characters: a name of 256 with an escape before each letter
 NO_DATABASE = "causeway-none"  # no database can have this name, nor match it as a pattern
 GLOBAL_TEMP = "global_temp"
-TABLES, COLUMNS = "GetTables", "GetColumns"
-METADATA_KINDS = {TABLES: OperationType.GET_TABLES, COLUMNS: OperationType.GET_COLUMNS}
+SCHEMAS, TABLES, COLUMNS = "GetSchemas", "GetTables", "GetColumns"
+METADATA_KINDS = {
+    SCHEMAS: OperationType.GET_SCHEMAS,
+    TABLES: OperationType.GET_TABLES,
+    COLUMNS: OperationType.GET_COLUMNS,
+}
 
 # Letters, digits, wildcards and | between parts. Whatever else there is in a pattern means
 # something to one of those who read it: Hive, its database, Java.
@@ -39,7 +43,7 @@ TABLES_HEADER = (
     *("TABLE_CAT", "TABLE_SCHEM", "TABLE_NAME", "TABLE_TYPE", "REMARKS", "TYPE_CAT"),
     *("TYPE_SCHEM", "TYPE_NAME", "SELF_REFERENCING_COL_NAME", "REF_GENERATION"),
 )
-TABLES_TYPES = (STRING,) * len(TABLES_HEADER)
+_SCHEMAS_HEADER = ("TABLE_SCHEM", "TABLE_CATALOG")
 _COLUMNS = {
     "TABLE_CAT": STRING,
     "TABLE_SCHEM": STRING,
@@ -87,8 +91,9 @@ _NUMERIC = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"
 class Question:
     """A call that can be answered from lists of tables.
 
-    `databases` says which are wanted. `temporary` are the call's arguments that make the cluster
-    tell of the session's temporary and the server's global views alone, which come last.
+    `databases` says which are wanted; `globally`: the one of global temporary views, too.
+    `temporary` are the call's arguments that make the cluster tell of the session's temporary and
+    the server's global views alone, which come last.
     """
 
     name: str
@@ -96,19 +101,30 @@ class Question:
     tables: Matcher
     columns: Matcher
     kinds: frozenset[str]
+    globally: bool
     temporary: Struct
 
     @property
     def header(self) -> tuple[str, ...]:
-        return TABLES_HEADER if self.name == TABLES else tuple(_COLUMNS)
+        match self.name:
+            case "GetSchemas":
+                return _SCHEMAS_HEADER
+            case "GetTables":
+                return TABLES_HEADER
+        return tuple(_COLUMNS)
 
     @property
     def types(self) -> tuple[int, ...]:
-        return TABLES_TYPES if self.name == TABLES else tuple(_COLUMNS.values())
+        return tuple(_COLUMNS.values()) if self.name == COLUMNS else (STRING,) * len(self.header)
 
     def described(self) -> list[tuple[str, int]]:
         """The columns as GetResultSetMetadata tells them."""
         return list(zip(self.header, map(TYPE_IDS.__getitem__, self.types), strict=True))
+
+    def schemas(self, databases: Sequence[str]) -> Table:
+        """The answer to GetSchemas."""
+        names = (*databases, GLOBAL_TEMP) if self.globally else databases
+        return Table(self.header, [(name, "") for name in names], self.types)
 
     def answer(self, listed: Listed, temporary: Sequence[Row]) -> Table | None:
         """All rows; None when they are too many, or a table is among them that is not sure."""
@@ -146,10 +162,11 @@ class Question:
 
 def question(name: str, arguments: Struct) -> Question | None:
     """What a call asks; None when only the cluster knows what it means by that."""
-    if name not in (TABLES, COLUMNS):
+    if name not in METADATA_KINDS:
         return None
     try:
-        schema, tables = _argument(arguments, 3), _argument(arguments, 4)
+        schema = _argument(arguments, 3)
+        tables = _argument(arguments, 4) if name != SCHEMAS else None
         columns = _argument(arguments, 5) if name == COLUMNS else None
         kinds = _kinds(arguments) if name == TABLES else frozenset()
     except ValueError:
@@ -162,13 +179,15 @@ def question(name: str, arguments: Struct) -> Question | None:
         return None
     if columns is not None and not _COLUMN_PATTERN.fullmatch(columns):
         return None
-    pattern = GLOBAL_TEMP.replace("_", "\\_") if _means_global(schema) else NO_DATABASE
+    globally = _means_global(schema) or (name == SCHEMAS and not schema)
+    pattern = GLOBAL_TEMP.replace("_", "\\_") if globally else NO_DATABASE
     return Question(
         name,
         _like(schema or "%"),
         _like("%" if tables is None else tables),
         _regular("%" if columns is None else columns),
         kinds,
+        globally,
         {**arguments, 3: (STRING, pattern.encode())},
     )
 

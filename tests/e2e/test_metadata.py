@@ -162,12 +162,14 @@ def grid(db: str) -> Iterator[tuple[Any, ...]]:
         yield ("Tables", None, db, None, kinds)
     for column in ("A", "a", "x%", "", "weird name", "W%", "d_", "ds|hr", "[ab]", "("):
         yield ("Columns", None, db, "%", column)
-    yield ("Schemas", None, None)
-    yield ("Schemas", None, f"{db}%")
+    for schema in (None, "", "%", db.upper(), f"{db}%", f"{db}_", f"{db}|{db}a", "g%", "x", "*"):
+        yield ("Schemas", None, schema)
     yield ("TableTypes",)
     yield ("TypeInfo",)
     yield ("Catalogs",)
     yield ("Functions", None, db, "abs")
+    yield ("PrimaryKeys", None, db, "t_all")
+    yield ("CrossReference", None, db, "t_all", None, db, "u_all")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -198,6 +200,38 @@ def test_so_they_are_under_settings_that_change_them(
             assert comparable("Columns", proxied.ask(*asked)) == expected
 
 
+def test_views_of_the_session_and_of_all_are_there_as_soon_as_they_are_made(
+    stack: Stack, tables: str
+) -> None:
+    """Though the cluster is not asked for them where there can be none."""
+
+    def same(direct: Client, proxied: Client) -> None:
+        for name in ("Tables", "Columns"):
+            for schema in (tables, "global_temp"):
+                asked = (name, None, schema, "made%", None)
+                expected = comparable(name, direct.ask(*asked))
+                assert comparable(name, proxied.ask(*asked)) == expected, asked
+
+    made = (
+        "SELECT 1",
+        "CREATE TEMPORARY VIEW made1 AS SELECT 1 AS a",
+        "CACHE LAZY TABLE made2 AS SELECT 1 AS b",
+        "DROP VIEW made1",
+        "DROP VIEW made2",
+    )
+    with pair(stack, 9) as (direct, proxied):
+        for statement in made:
+            for each in (direct, proxied):
+                each.sql(statement)
+            same(direct, proxied)
+    with pair(stack, 9) as (direct, proxied):
+        same(direct, proxied)
+        direct.sql("CREATE GLOBAL TEMPORARY VIEW made4 AS SELECT 1 AS c")
+        same(direct, proxied)
+        direct.sql("DROP VIEW global_temp.made4")
+        same(direct, proxied)
+
+
 def test_what_another_cluster_changed_a_moment_ago_is_there(
     stack: Stack, tables: str, sql: Sql
 ) -> None:
@@ -214,6 +248,16 @@ def test_what_another_cluster_changed_a_moment_ago_is_there(
             assert isinstance(rows, list)
             return [row[3][1] for row in rows]
 
+        def schemas() -> set[str]:
+            *_, rows = proxied.ask("Schemas", None, f"{tables}n%")
+            assert isinstance(rows, list)
+            return {row[0][1] for row in rows}
+
+        assert schemas() == set()
+        sql(f"CREATE DATABASE {tables}n1", cluster=C2)
+        assert schemas() == {f"{tables}n1"}
+        sql(f"DROP DATABASE {tables}n1", cluster=C1)
+        assert schemas() == set()
         assert names() == set()
         sql(f"CREATE TABLE {tables}.new1 (x int)", cluster=C1)
         assert names() == {"new1"}

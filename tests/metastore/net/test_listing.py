@@ -106,7 +106,22 @@ def test_the_next_question_sees_a_change(hms, view, change, after: Found) -> Non
         assert await found(listed) == after
         before = reads(hms)
         assert await found(listed) == after
+        assert await listed.databases_of(lambda name: True) == list(after)
         assert reads(hms) == before
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_names_of_databases_need_no_tables(hms, view) -> None:
+    hms.add(a_table("t"))
+
+    async def scenario(listed: Listing) -> None:
+        assert await listed.databases_of(lambda name: True) == ["default"]
+        assert await listed.databases_of(lambda name: name == "x") == []
+        with HmsClient((view[C1],), 5.0) as client:
+            await asyncio.to_thread(_create_database, client)
+        assert await listed.databases_of(lambda name: True) == ["default", "more"]
+        assert not hms.calls["get_table_objects_by_name"]
 
     run(settings_of(hms, view), scenario)
 
@@ -216,6 +231,7 @@ def test_nor_is_anything_kept_where_the_cluster_is_to_answer(hms, view) -> None:
     async def main() -> None:
         loader = Loader(settings, Snapshot())
         assert await loader.listed(lambda name: True) is None
+        assert await loader.schemas(lambda name: True) is None
         loader.close()
 
     asyncio.run(main())

@@ -301,6 +301,9 @@ class FakeMetastore:
     async def tables_in(self, database: str) -> list[TableRef]:
         return [TableRef.parse(name) for name in self.primaries if name.startswith(database + ".")]
 
+    async def schemas(self, wanted: Callable[[str], bool]) -> Any:
+        return None
+
     async def listed(self, wanted: Callable[[str], bool]) -> Any:
         return self.lists and [each for each in self.lists if wanted(each[0])]
 

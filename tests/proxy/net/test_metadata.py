@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from conf.listing import ColumnType, ListedColumn, ListedTable
+from conf.names import ClusterName
 from conf.topology import Topology
 from proxy.errors import ClusterLost, Failure, Rejected
 from proxy.net.metadata import MAX_TEMPORARY, Metadata
@@ -31,6 +32,7 @@ class FakeLink:
 
     def __init__(self) -> None:
         self.session = RemoteSession({})
+        self.understood = True
         self.version = "3.5.9"
         self.settings = dict(USUAL)
         self.temporary: list[Row] = [TEMPORARY]
@@ -72,7 +74,8 @@ class FakeLink:
             return Table(("key", "value"), tuple(self.settings.items()))
         found = question(kind, {})
         assert found is not None
-        return Table(found.header, self.temporary, found.types)
+        rows = [("global_temp", "")] if kind == "GetSchemas" else self.temporary
+        return Table(found.header, rows, found.types)
 
 
 class World:
@@ -85,14 +88,17 @@ class World:
     async def listed(self, wanted: Callable[[str], bool]) -> Any:
         return self.lists and [each for each in self.lists if wanted(each[0])]
 
+    async def schemas(self, wanted: Callable[[str], bool]) -> Any:
+        return self.lists and [name for name, _ in self.lists if wanted(name)]
+
     async def ask(self, name: str = "GetTables", **texts: str) -> Local | None:
         fields = {"schema": 3, "table": 4, "column": 5}
         arguments: Struct = {fields[key]: (STRING, text.encode()) for key, text in texts.items()}
         session = cast(Session, SimpleNamespace(state=self.state))
         return await self.metadata.answer(name, arguments, session, cast(Any, self.link))
 
-    async def names(self) -> list[object]:
-        local = await self.ask()
+    async def names(self, **texts: str) -> list[object]:
+        local = await self.ask(**texts)
         assert local is not None
         return [row[2] for row in local.table.rows]
 
@@ -112,6 +118,70 @@ def test_tables_come_from_memory_and_views_of_the_session_from_the_cluster() -> 
         world.link.temporary = []
         assert await world.names() == ["t"]
         assert world.link.said == ["GetTables", "GetResultSetMetadata", "FetchResults"]
+
+    play(scenario)
+
+
+def _made_a_view(world: World) -> None:
+    world.state.temp_views["tmp"] = cast(Any, None)
+
+
+def _made_a_table(world: World) -> None:
+    world.state.homes["tmp"] = ClusterName("c")
+
+
+def _said_what_nobody_understood(world: World) -> None:
+    world.link.understood = False
+
+
+def _shares_its_session(world: World) -> None:
+    world.link.settings["spark.sql.hive.thriftServer.singleSession"] = "true"
+
+
+@pytest.mark.parametrize(
+    "make", [_made_a_view, _made_a_table, _said_what_nobody_understood, _shares_its_session]
+)
+def test_the_cluster_is_asked_only_where_there_may_be_views(make: Callable[[World], None]) -> None:
+    async def scenario(world: World) -> None:
+        world.link.temporary = []
+        assert await world.names(schema="sales") == ["t"]  # which learns how it is described
+        world.link.said.clear()
+        assert await world.names(schema="sales") == ["t"]
+        assert world.link.said == []
+        make(world)
+        world.state.journal.changes += 1
+        world.link.temporary = [TEMPORARY]
+        assert await world.names(schema="sales") == ["t", "tmp"]
+        assert await world.names(schema="sales") == ["t", "tmp"]
+
+    play(scenario)
+
+
+def test_global_views_are_asked_for_by_every_pattern_that_means_them() -> None:
+    async def scenario(world: World) -> None:
+        for pattern in ("%", "global_temp", "g%"):
+            world.link.temporary = []
+            await world.names(schema=pattern)
+            world.link.temporary = [TEMPORARY]  # another client's
+            assert (await world.names(schema=pattern))[-1] == "tmp"
+
+    play(scenario)
+
+
+def test_schemas() -> None:
+    async def scenario(world: World) -> None:
+        everything = ["sales", "global_temp"]
+        for pattern, names in (("%", everything), ("", everything), ("s%", ["sales"]), ("x", [])):
+            for _ in range(2):
+                local = await world.ask("GetSchemas", schema=pattern)
+                assert local is not None
+                assert list(local.table.rows) == [(name, "") for name in names]
+                assert local.table.columns == ("TABLE_SCHEM", "TABLE_CATALOG")
+        world.link.said.clear()
+        assert await world.ask("GetSchemas") is not None
+        assert world.link.said == []
+        world.lists = None
+        assert await world.ask("GetSchemas") is None
 
     play(scenario)
 
