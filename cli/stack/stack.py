@@ -100,6 +100,12 @@ class Stack:
         self._children.stop_one(name)
         del self._services[name]
 
+    def restart(self, name: str) -> None:
+        """Start again a service that ended or is ended now, where it was; until it answers."""
+        self._children.stop_one(name)
+        self._children.start(self._services[name])
+        self._wait(self._services[name], time.monotonic())
+
     def _cluster_endpoints(self, name: ClusterName) -> dict[str, str]:
         told = {"hs2": str(self.ports.hs2[name]), "filesystem": self.layout.filesystem(name)}
         if self.spec.views:

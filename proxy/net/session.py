@@ -128,7 +128,7 @@ class Session:
         running = list(self.operations.values())
         self.operations.clear()
         await asyncio.gather(*(end(operation) for operation in running))
-        tasks = [each.task for each in running if each.task is not None and not each.task.done()]
+        tasks = [each.task for each in running if each.task is not None and each.working]
         if tasks:
             await asyncio.wait(tasks, timeout=limits.close)
         links, self._links = list(self._links.values()), {}

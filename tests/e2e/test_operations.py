@@ -54,11 +54,15 @@ SLOW = "SELECT count(*) FROM range(0, 120000000) WHERE sqrt(id + rand()) < 0"
 
 
 class Site:
-    """A proxy before c1 by two endpoints and c2 by one; `more` is added to its settings."""
+    """A proxy before c1 by two endpoints and c2 by one, or by the Thrift Servers' own addresses,
+    one each; `more` is added to its settings."""
 
-    def __init__(self, stack: Stack, folder: Path, exits: ExitStack) -> None:
+    def __init__(
+        self, stack: Stack, folder: Path, exits: ExitStack, forwarded: bool = True
+    ) -> None:
         self.stack, self.folder, self.exits = stack, folder, exits
-        self.endpoints = free_ports(3)
+        servers = [stack.ports.hs2[C1], stack.ports.hs2[C2]]
+        self.endpoints = free_ports(3) if forwarded else servers
         self.listen, admin = free_ports(2)
         self.conf = folder / "causeway.toml"
         self.audit = folder / "audit.log"
@@ -73,20 +77,22 @@ class Site:
             f"proxy.admin.port = {admin.port}",
             f'proxy.admin.token.file = "{token}"',
         ]
+        self.proxy: subprocess.Popen[str] | None = None
         self.forwarders: dict[Endpoint, subprocess.Popen[str]] = {}
-        for endpoint, cluster in zip(self.endpoints, (C1, C1, C2), strict=True):
-            self.forward(endpoint, stack.ports.hs2[cluster])
-        self.configure(self.endpoints[:2])
+        for endpoint, cluster in zip(self.endpoints, (C1, C1, C2), strict=False):
+            if forwarded:
+                self.forward(endpoint, stack.ports.hs2[cluster])
+        self.configure(self.endpoints[:-1])
 
     def forward(self, endpoint: Endpoint, to: Endpoint) -> None:
-        process = self._run("-c", _FORWARD, str(endpoint.port), str(to.port))
+        process = self.run("-c", _FORWARD, str(endpoint.port), str(to.port))
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         self.forwarders[endpoint] = process
 
     def configure(self, east: list[Endpoint], *more: str) -> None:
         lines = [*self.base, *more]
-        for cluster, endpoints in ((C1, east), (C2, self.endpoints[2:])):
+        for cluster, endpoints in ((C1, east), (C2, self.endpoints[-1:])):
             lines += [
                 f"[hive.cluster.properties.{cluster}]",
                 f'FileSystem = "{self.stack.layout.filesystem(cluster)}"',
@@ -96,15 +102,17 @@ class Site:
         self.conf.write_text("\n".join(lines) + "\n")
 
     def start(self) -> subprocess.Popen[str]:
-        process = self._run("-m", "cli.main", "serve", "--conf", str(self.conf))
+        process = self.run("-m", "cli.main", "serve", "--conf", str(self.conf))
         assert process.stdout is not None
         assert process.stdout.readline().startswith("listening")
+        self.proxy = process
         return process
 
-    def _run(self, *words: str) -> subprocess.Popen[str]:
+    def run(self, *words: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+        """Python with these arguments, until the test ends; `before` is what starts it."""
         with (self.folder / "log").open("a") as log:
             process = subprocess.Popen(
-                [sys.executable, *words], stdout=subprocess.PIPE, stderr=log, text=True
+                [*before, sys.executable, *words], stdout=subprocess.PIPE, stderr=log, text=True
             )
         self.exits.callback(_end, process)
         return process
@@ -162,8 +170,8 @@ def _close(connection: hive.Connection) -> None:
         connection._transport.close()
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+def until(condition: Callable[[], bool], patience: float = 30.0) -> None:
+    deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)

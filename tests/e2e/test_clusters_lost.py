@@ -1,0 +1,291 @@
+"""Real Thrift Servers and a real metastore stopped, killed and started again under what runs there,
+a client that vanishes without a word, and the proxy killed: on a stack of this module's own.
+
+The tests are in an order in which each server is started again once.
+"""
+
+import os
+import re
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from pyhive.exc import Error
+from thrift.transport.TTransport import TTransportException
+
+from bench.proxy import RawClient, fetch
+from cli.stack.plan import METASTORE, StackSpec
+from cli.stack.stack import Stack, free_ports, guard_jar
+from conf.names import TableRef
+from metastore.hms.client import HmsClient
+from proxy.wire.types import Orientation
+from tests.e2e.conftest import C1, C2, Tables, rows, run_sql
+from tests.e2e.test_operations import SLOW, Running, Site, until
+
+pytestmark = pytest.mark.e2e
+_LARGE = "SELECT id, repeat('x', 300) AS s FROM range(60000)"  # some 20 MB, more than sockets hold
+_BOUND = 45.0  # seconds in which whoever waits for a server that hangs is told
+_GONE = (Error, OSError, EOFError, TTransportException)
+_WRITE = "INSERT INTO {} SELECT id FROM range(0, 400000000) WHERE sqrt(id + rand()) < 0"
+
+
+@pytest.fixture(scope="module")
+def ui() -> int:
+    return free_ports(1)[0].port
+
+
+@pytest.fixture(scope="module")
+def mortal(ui: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Its Thrift Servers show their sessions on Spark's own pages, from port `ui` on."""
+    spark = {"spark.ui.enabled": "true", "spark.ui.port": str(ui)}
+    spec = StackSpec((C1, C2), guard=guard_jar(), spark=spark)
+    with Stack(spec, tmp_path_factory.mktemp("mortal")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def site(mortal: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One proxy for all tests."""
+    with ExitStack() as exits:
+        there = Site(mortal, tmp_path_factory.mktemp("site"), exits, forwarded=False)
+        there.base.append('hive.server2.thrift.bind.host = "0.0.0.0"')
+        more = ('proxy.health.timeout = "3s"', 'metastore.timeout = "2s"')
+        there.configure(there.endpoints[:1], *more)
+        there.start()
+        yield there
+
+
+@pytest.fixture
+def table(site: Site) -> str:
+    """One with the row 1, made in c1, with a copy in c2."""
+    name = f"default.t{secrets.token_hex(4)}"
+    cursor = site.connect().cursor()
+    rows(cursor, f"CREATE TABLE {name} USING parquet AS SELECT CAST(1 AS BIGINT) AS id")
+    Tables(site.stack).copy(name, C2)
+    assert rows(cursor, f"USE CLUSTER {C2}", f"SELECT * FROM {name}") == [(1,)]
+    return name
+
+
+@pytest.fixture(scope="module")
+def vanished(site: Site) -> Iterator[None]:
+    """A client with a session, in a network of its own in which nothing leads to us any more."""
+    name = f"cw{os.getpid()}"
+    with ExitStack() as exits:
+        for words in (
+            f"ip netns add {name}",
+            f"ip link add {name} type veth peer name far netns {name}",
+            f"ip addr add 10.213.77.1/24 dev {name}",
+            f"ip link set {name} up",
+            f"ip -n {name} addr add 10.213.77.2/24 dev far",
+            f"ip -n {name} link set far up",
+        ):
+            done = subprocess.run(words.split(), capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                pytest.skip(f"networks of our own are not to be had here: {done.stderr}")
+            if words.endswith(name) and "netns add" in words:
+                exits.callback(subprocess.run, f"ip netns del {name}".split(), check=False)
+        client = site.run(
+            *("-c", _CLIENT, "10.213.77.1", str(site.listen.port)),
+            before=("ip", "netns", "exec", name),
+        )
+        assert client.stdout is not None
+        assert client.stdout.readline() == "ready\n"
+        away = f"ip -n {name} route add blackhole 10.213.77.1/32"
+        subprocess.run(away.split(), check=True)
+        assert "vanished" in _users(site)
+        yield
+
+
+_CLIENT = """
+import sys, time
+from pyhive import hive
+cursor = hive.connect(sys.argv[1], int(sys.argv[2]), username="vanished").cursor()
+cursor.execute("SELECT id FROM range(3)")
+time.sleep(0.5)  # nothing is on its way any more
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+class Fetching:
+    """A client that has read the beginning of a large reply, and reads the rest when told to."""
+
+    def __init__(self, site: Site, exits: ExitStack) -> None:
+        self._client = exits.enter_context(RawClient(site.listen))
+        operation = self._client.execute(self._client.open(), _LARGE)
+        request = fetch(operation, Orientation.FIRST, 60_000)
+        self._socket = self._client._socket
+        self._socket.sendall(len(request).to_bytes(4, "big") + request)
+        self.length = int.from_bytes(self._client._read(4), "big")
+        assert self.length > 10_000_000
+        self._client._read(1000)
+        self._socket.settimeout(_BOUND)
+
+    def rest(self) -> int:
+        """Bytes that still come before the connection ends."""
+        read = 1000
+        with suppress(ConnectionError):
+            while got := self._socket.recv(1 << 20):
+                read += len(got)
+        return read
+
+
+def _users(site: Site) -> set[str]:
+    """Who has a session."""
+    return {each["user"] for each in site.told("sessions")}
+
+
+def _elsewhere(site: Site) -> bool:
+    """Whether somebody who works in c2 goes on."""
+    with closing(site.connect()) as connection:
+        return rows(connection.cursor(), f"USE CLUSTER {C2}", "SELECT id FROM range(2)") == [
+            (0,),
+            (1,),
+        ]
+
+
+def _with_state(site: Site) -> Any:
+    """A cursor whose session has said something."""
+    cursor = site.connect().cursor()
+    rows(cursor, f"USE CLUSTER {C1}", "SET my.own=7")
+    rows(cursor, "CREATE TEMPORARY VIEW mine AS SELECT ${my.own} AS a")
+    return cursor
+
+
+def _has_state(cursor: Any) -> bool:
+    return rows(cursor, "SET my.own") == [("my.own", "7")] and rows(
+        cursor, "SELECT a FROM mine"
+    ) == [(7,)]
+
+
+def _is_up(site: Site) -> bool:
+    return site.state()[str(site.endpoints[0])]["up"] is True
+
+
+def _marks(site: Site, table: str) -> list[str]:
+    """The writes of the table that are not known to have ended."""
+    with HmsClient((site.stack.ports.metastore,)) as client:
+        parameters = client.get_table(TableRef.parse(table)).parameters
+    return [name for name in parameters if name.startswith("causeway.open.")]
+
+
+def test_a_thrift_server_that_stops_is_told_of_and_heals(site: Site, vanished: None) -> None:
+    del vanished  # it is about to be found out, tests later
+    idle, asking = _with_state(site), _with_state(site)
+    with ExitStack() as exits:
+        pool = exits.enter_context(ThreadPoolExecutor(1))
+        fetching = Fetching(site, exits)
+        querying = Running(site.connect().cursor(), SLOW)
+        site.statement()
+        os.kill(site.stack.pid(C1), signal.SIGSTOP)
+        began = time.monotonic()
+        rest = pool.submit(fetching.rest)
+        try:
+            assert _elsewhere(site)
+            with pytest.raises(Error, match=r"CW20[12]"):
+                asking.execute("SELECT 1")
+            assert re.search("CW202.*has not answered for 3 s", str(querying.join().error))
+            assert rest.result() < fetching.length
+            assert time.monotonic() - began < _BOUND
+            assert _elsewhere(site)
+            with pytest.raises(Error, match=f"CW201.*{C1} is down"):
+                rows(site.connect().cursor(), f"USE CLUSTER {C1}", "SELECT 1")
+        finally:
+            os.kill(site.stack.pid(C1), signal.SIGCONT)
+    until(lambda: _is_up(site))
+    assert _has_state(idle)
+    assert _has_state(asking)
+
+
+def test_the_metastore_is_killed_and_started_again(site: Site, table: str) -> None:
+    cursor, there = site.connect().cursor(), site.connect().cursor()
+    assert rows(cursor, f"SELECT * FROM {table}") == [(1,)]
+    assert rows(there, f"USE CLUSTER {C2}", f"SELECT * FROM {table}") == [(1,)]
+    os.kill(site.stack.pid(METASTORE), signal.SIGKILL)
+    until(lambda: not site.stack.is_running(METASTORE))
+    assert rows(cursor, "SELECT id FROM range(2)") == [(0,), (1,)]
+    assert rows(cursor, f"EXPLAIN CLUSTER SELECT * FROM {table}")[0][:2] == ("run", C1)
+    with pytest.raises(Error, match=r"CW1\d\d"):
+        there.execute(f"SELECT * FROM {table}")  # whether the copy is fresh nobody knows
+    with pytest.raises(Error, match="CW301"):
+        cursor.execute("SELECT * FROM default.never_asked_for")
+    with pytest.raises(Error, match="CW301"):
+        cursor.execute(f"INSERT INTO {table} VALUES (3)")
+    site.stack.restart(METASTORE)
+    run_sql(site.stack, f"INSERT INTO {table} VALUES (2)", cluster=C1)  # past the proxy
+    assert sorted(rows(cursor, f"SELECT * FROM {table}")) == [(1,), (2,)]
+    with pytest.raises(Error, match=r"CW1\d\d"):
+        there.execute(f"SELECT * FROM {table}")
+    assert rows(cursor, f"INSERT INTO {table} VALUES (3)", f"SELECT max(id) FROM {table}") == [(3,)]
+
+
+def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> None:
+    """What was under way is told so and not run twice; sessions go on as they were."""
+    idle, writing = _with_state(site), _with_state(site)
+    with ExitStack() as exits:
+        fetching = Fetching(site, exits)
+        write = Running(writing, _WRITE.format(table))
+        site.statement()
+        assert len(_marks(site, table)) == 1
+        os.kill(site.stack.pid(C1), signal.SIGKILL)
+        assert "CW202" in str(write.join().error)
+        assert fetching.rest() < fetching.length
+    assert _elsewhere(site)
+    with pytest.raises(Error, match=f"CW201.*{C1} is down"):
+        idle.execute("SELECT 1")
+    assert len(_marks(site, table)) == 1
+    with pytest.raises(Error, match=r"CW1\d\d"):
+        rows(site.connect().cursor(), f"USE CLUSTER {C2}", f"SELECT * FROM {table}")
+    site.stack.restart(C1)
+    until(lambda: _is_up(site))
+    assert _has_state(idle)
+    assert _has_state(writing)
+    until(lambda: _marks(site, table) == [])
+    assert rows(writing, f"SELECT * FROM {table}") == [(1,)]
+    with pytest.raises(Error, match=r"CW1\d\d"):
+        rows(site.connect().cursor(), f"USE CLUSTER {C2}", f"SELECT * FROM {table}")
+    log = (site.folder / "log").read_text()
+    assert "the end of a write is not known; copies stay unread" in log
+    assert "a write whose end was not known has ended" in log
+
+
+def test_who_vanished_is_found_out(site: Site, vanished: None) -> None:
+    """Nothing ever said that it went; it is a minute until nobody waits for it any more."""
+    del vanished
+    until(lambda: "vanished" not in _users(site), patience=75.0)
+
+
+def test_a_killed_proxy_leaves_nothing_in_the_thrift_servers(site: Site, ui: int) -> None:
+    cursor = site.connect().cursor()
+    assert rows(cursor, "SELECT id FROM range(2)") == [(0,), (1,)]
+    running = Running(site.connect().cursor(), SLOW)
+    site.statement()
+    assert _sessions(ui) >= 2
+    supervisor = site.proxy
+    assert supervisor is not None
+    children = Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children").read_text().split()
+    for each in (supervisor.pid, *map(int, children)):
+        os.kill(each, signal.SIGKILL)
+    with pytest.raises(_GONE):
+        cursor.execute("SELECT 1")
+    assert isinstance(running.join().error, _GONE)
+    until(lambda: _sessions(ui) == 0)
+
+
+def _sessions(ui: int) -> int:
+    """Those that the Thrift Servers themselves say are there. The second one to start takes the
+    next port, or one of those behind that are free."""
+    told = []
+    for port in range(ui, ui + 5):
+        with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/sqlserver/", timeout=10) as page:
+            told += re.findall(r"(\d+)\s*session\(s\)\s*are online", page.read().decode())
+    assert len(told) == 2
+    return sum(map(int, told))
