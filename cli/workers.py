@@ -84,7 +84,7 @@ def _heed_signals(supervisor: Supervisor, held: Held, serving: "asyncio.Future[N
         except CausewayError as error:
             _log.error("not reloaded: %s", error)
         else:
-            supervisor.signal(signal.SIGHUP)
+            supervisor.reload()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)

@@ -82,6 +82,7 @@ class Worker:
 
     def __init__(self, process: asyncio.subprocess.Process, patience: float) -> None:
         self.process = process
+        self.serves = False
         self._patience = patience
         self._turn = asyncio.Lock()
         self._numbers = count()
@@ -98,6 +99,7 @@ class Worker:
         async with self._turn:
             told = await self._read()
             if told == {"ready": True}:
+                self.serves = True
                 for place in tuple(drained):
                     with suppress(NoSuchThing):  # it is not in the settings any more
                         await self._asked(DRAIN, place)
@@ -168,6 +170,7 @@ class Supervisor:
         self._key = secrets.token_bytes(KEY_BYTES)
         self._workers: dict[int, Worker] = {}
         self._stopping = False
+        self._reloads = 0
         self._drained: set[str] = set()  # by the operators, of whom a new worker knows nothing
         (folder / _TALLY).write_bytes(bytes(shared_size(size)))
         (folder / _FAILURES).write_bytes(no_failures())
@@ -222,6 +225,13 @@ class Supervisor:
         self._stopping = True
         self.signal(number)
 
+    def reload(self) -> None:
+        """Has each worker read the settings anew; one that does not serve yet, once it does."""
+        self._reloads += 1
+        for worker in self._workers.values():
+            if worker.is_there and worker.serves:
+                worker.send(signal.SIGHUP)
+
     def signal(self, number: int) -> None:
         for worker in self._workers.values():
             if worker.is_there:
@@ -245,6 +255,7 @@ class Supervisor:
             start_new_session=True,  # Ctrl-C is for the supervisor, which passes it on
         )
         self._workers[number] = worker = Worker(process, self._patience)
+        reloads = self._reloads
         assert process.stdin is not None
         brief = Brief(number, self._size, self._folder, self._key, self._ports)
         process.stdin.write(brief.line())
@@ -254,6 +265,8 @@ class Supervisor:
         except TimeoutError:
             worker.send(signal.SIGKILL)
             raise WorkerFailed("A worker did not begin in time.") from None
+        if reloads != self._reloads:
+            worker.send(signal.SIGHUP)
 
     async def _watch(self, number: int) -> None:
         loop, ends = asyncio.get_running_loop(), 0

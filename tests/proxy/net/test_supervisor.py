@@ -43,6 +43,42 @@ def test_a_worker_that_hangs_is_started_anew(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+_COUNTS = """
+import pathlib, signal, sys, time
+sys.stdin.readline()
+place = pathlib.Path(sys.argv[1])
+def heard(*_):
+    with place.open("a") as told:
+        told.write("h")
+place.write_text("b")
+while not place.with_name("go").exists():
+    time.sleep(0.01)
+signal.signal(signal.SIGHUP, heard)
+print('{"ready": true}', flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_worker_that_is_told_to_reload_before_it_serves_does_so_then(tmp_path: Path) -> None:
+    """A signal that comes before there is somebody to hear it would end it."""
+    told = tmp_path / "told"
+
+    async def main() -> None:
+        argv = (sys.executable, "-c", _COUNTS, str(told))
+        supervisor = Supervisor(argv, 1, tmp_path, (0, 0))
+        starting = asyncio.ensure_future(supervisor.start())
+        async with asyncio.timeout(20):
+            for text in ("b", "bh", "bhh"):
+                while not told.exists() or told.read_text() != text:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+                supervisor.reload()
+                (tmp_path / "go").touch()
+            await starting
+        await supervisor.end(0.1)
+
+    asyncio.run(main())
+
+
 def test_a_worker_that_does_not_begin_is_an_error(tmp_path: Path) -> None:
     async def main() -> None:
         argv = (sys.executable, "-c", "import sys; sys.exit(3)")
