@@ -122,7 +122,7 @@ class Hub:
 
     async def _run(self, session: Session, statement: Statement, operation: Operation) -> None:
         try:
-            await statement.run()
+            await statement.run(lambda: self.observer.ended(operation))
         finally:
             self._statement_quota.give_back(session.state.user, session.address)
             self.observer.ended(operation)

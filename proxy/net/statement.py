@@ -7,7 +7,7 @@ certain that it ended; where that cannot be learnt the mark stays, and copies st
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, Protocol
 
@@ -84,10 +84,12 @@ class Statement:
         self._request = request
         self._decider = decider
 
-    async def run(self) -> None:
-        """Never raises but on cancellation; the operation is at an end afterwards."""
+    async def run(self, told: Callable[[], None]) -> None:
+        """Never raises but on cancellation. `told` is called when the operation is at an end; what
+        is left then is to see to its writes, which may take minutes where a cluster is lost."""
         try:
             await self._run_or_fail()
+            told()
             self._operation.working = False
             if self._operation.closed:
                 close_remote(self._operation)
