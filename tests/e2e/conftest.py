@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -24,9 +24,19 @@ from metastore.hms.client import HmsClient
 
 if TYPE_CHECKING:
     from tests.e2e.fronts import Fronts
+    from tests.e2e.hudi_spark import HudiSpark
+    from tests.e2e.metastores import MetastoreAlone
 
 C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
 _numbers = count(1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that share the stack, so that `make test` runs the others beside them."""
+    for each in items:
+        if "stack" in getattr(each, "fixturenames", ()):
+            each.add_marker(pytest.mark.shared)
 
 
 @pytest.fixture(scope="session")
@@ -167,6 +177,15 @@ def rows(cursor: Any, *statements: str) -> list[tuple[Any, ...]]:
     return fetched
 
 
+def commands() -> list[str]:
+    """The command lines of all processes, as everyone on this machine sees them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # ended meanwhile
+            found.append(process.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found
+
+
 @pytest.fixture(scope="session")
 def fronts(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Fronts"]:
     """Proxies with every door open, plain and under TLS, and tables for clients to read."""
@@ -174,3 +193,22 @@ def fronts(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator["
 
     with opened(stack, tmp_path_factory.mktemp("fronts")) as there:
         yield there
+
+
+@pytest.fixture(scope="session")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator["MetastoreAlone"]:
+    """A metastore without Thrift Servers; each test has databases of its own there."""
+    from tests.e2e.metastores import MetastoreAlone
+
+    with MetastoreAlone(tmp_path_factory.mktemp("alone")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def hudi(tmp_path_factory: pytest.TempPathFactory) -> Iterator["HudiSpark"]:
+    """A Spark that writes and reads Hudi tables in folders of the tests' own."""
+    from tests.e2e.hudi_spark import HudiSpark
+
+    running = HudiSpark.start(tmp_path_factory.mktemp("hudi"))
+    yield running
+    running.close()
