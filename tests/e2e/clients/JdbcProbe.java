@@ -48,7 +48,11 @@ public final class JdbcProbe {
 
   public static void main(String[] words) throws Exception {
     String database = words[0];
-    ExecutorService threads = Executors.newFixedThreadPool(2);
+    ExecutorService threads = Executors.newFixedThreadPool(2, task -> {
+      Thread thread = new Thread(task);
+      thread.setDaemon(true); // or a probe that fails would hold the program for ever
+      return thread;
+    });
     List<Future<List<String>>> answers = new ArrayList<>();
     for (String word : Arrays.copyOfRange(words, 1, words.length)) {
       int sign = word.indexOf('=');
