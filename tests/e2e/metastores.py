@@ -1,8 +1,6 @@
 """A metastore alone, for work that needs no Thrift Server; two of them for replication."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +36,3 @@ class MetastoreElsewhere(MetastoreAlone):
     @property
     def endpoint(self) -> Endpoint:
         return Endpoint.parse(os.environ["CAUSEWAY_TEST_METASTORE"])
-
-
-@contextmanager
-def any_metastore(folder: Path) -> Iterator[MetastoreAlone]:
-    """The embedded one, or that at CAUSEWAY_TEST_METASTORE (HOST:PORT)."""
-    if "CAUSEWAY_TEST_METASTORE" in os.environ:
-        yield MetastoreElsewhere(folder)
-        return
-    with MetastoreAlone(folder) as alone:
-        yield alone

@@ -38,10 +38,9 @@ FILES = 40
 SIZE = 200_000
 
 
-@pytest.fixture(scope="module")
-def west(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreAlone]:
-    with MetastoreAlone(tmp_path_factory.mktemp("west")) as running:
-        yield running
+@pytest.fixture
+def west(alone: MetastoreAlone) -> MetastoreAlone:
+    return alone
 
 
 @pytest.fixture(scope="module")

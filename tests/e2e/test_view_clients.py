@@ -1,5 +1,6 @@
 """Clients generated from Hive's own IDL, before and after 3.0, through the views (DC-S2, DC-A1)."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -16,7 +17,7 @@ from conf.names import TableRef
 from conf.placement import Copy, read_placement
 from conf.topology import Cluster, Endpoint, Topology
 from metastore.facts import Facts
-from tests.e2e.metastores import C1, C2, C3, MetastoreAlone, any_metastore
+from tests.e2e.metastores import C1, C2, C3, MetastoreAlone, MetastoreElsewhere
 from tests.metastore.net.writable import views
 
 pytestmark = pytest.mark.e2e
@@ -24,9 +25,14 @@ _numbers = count(1)
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreAlone]:
-    with any_metastore(tmp_path_factory.mktemp("metastore")) as alone:
-        yield alone
+def real(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> MetastoreAlone:
+    """The embedded one, or that at CAUSEWAY_TEST_METASTORE (HOST:PORT)."""
+    if "CAUSEWAY_TEST_METASTORE" in os.environ:
+        return MetastoreElsewhere(tmp_path_factory.mktemp("metastore"))
+    alone: MetastoreAlone = request.getfixturevalue("alone")
+    return alone
 
 
 @pytest.fixture(scope="module")
