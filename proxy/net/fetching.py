@@ -5,7 +5,7 @@ from proxy.net.client import ClientConnection
 from proxy.net.operation import Remote
 from proxy.wire import replies, results
 from proxy.wire.binary import Message, decode_message
-from proxy.wire.requests import FetchResults, fetch_call
+from proxy.wire.requests import FetchResults
 from proxy.wire.rowcount import rows_in
 from proxy.wire.types import COLUMNS_SINCE
 
@@ -21,16 +21,16 @@ async def relay_rows(
 
     def first(length: int, data: bytes) -> bytes:
         nonlocal begun, sent, rows
-        if length == len(data) and protocol >= COLUMNS_SINCE:
+        rows = rows_in(data)
+        if not rows and length == len(data) and protocol >= COLUMNS_SINCE:
             data = _with_a_column(data)
             length = len(data)
         data = replies.with_head(data, call.name, call.seqid)
-        begun, sent, rows = True, length, rows_in(data)
+        begun, sent = True, length
         return client.wrap(length) + data
 
     try:
-        async with remote.link.line() as connection:
-            await connection.relay(fetch_call(remote.operation, request), first, client)
+        await remote.reader.relay(request, first, client, lambda: rows)
         await client.drain()
     except ClusterLost:
         if begun:

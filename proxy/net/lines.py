@@ -111,21 +111,20 @@ class Lines:
         self, cluster: ClusterName, endpoint: Endpoint, user: str
     ) -> AsyncIterator[UpstreamConnection]:
         """A connection for some calls. Raises ClusterLost, TooMany."""
-        connection = await self._idle_or_new(cluster, endpoint, user)
+        connection = await self.take(cluster, endpoint, user)
         try:
             yield connection
         except BaseException:
             connection.abort()
             raise
-        idle = self._idle[endpoint, user]
-        if connection.broken or len(idle) >= self.limits.idle_connections:
-            connection.abort()
-        else:
-            idle.append((time.monotonic(), connection))
+        self.give_back(endpoint, user, connection)
 
-    async def _idle_or_new(
-        self, cluster: ClusterName, endpoint: Endpoint, user: str
-    ) -> UpstreamConnection:
+    def has_room(self, endpoint: Endpoint) -> bool:
+        """Whether it may have connections that only make things faster."""
+        return self._of_all(endpoint) < self.limits.endpoint_connections // 2
+
+    async def take(self, cluster: ClusterName, endpoint: Endpoint, user: str) -> UpstreamConnection:
+        """A connection to be given back, or aborted. Raises ClusterLost, TooMany."""
         idle = self._idle[endpoint, user]
         while idle:
             _, connection = idle.pop()
@@ -135,6 +134,14 @@ class Lines:
             return await self._open(cluster, endpoint, user)
         except (OSError, WireError) as error:
             raise ClusterLost(f"Cluster {cluster} is not reachable: {_reason(error)}.") from error
+
+    def give_back(self, endpoint: Endpoint, user: str, connection: UpstreamConnection) -> None:
+        """One on which no reply is due."""
+        idle = self._idle[endpoint, user]
+        if connection.broken or len(idle) >= self.limits.idle_connections:
+            connection.abort()
+        else:
+            idle.append((time.monotonic(), connection))
 
     async def _open(
         self, cluster: ClusterName, endpoint: Endpoint, user: str

@@ -19,7 +19,15 @@ from dialect.statement import (
     SessionEffect,
     Unknown,
 )
-from proxy.errors import ClusterLost, Failure, NotCarried, Rejected, SessionGone, WireError
+from proxy.errors import (
+    ClusterLost,
+    Failure,
+    NotCarried,
+    Rejected,
+    SessionGone,
+    TooMany,
+    WireError,
+)
 from proxy.net.lines import Lines
 from proxy.net.upstream import Aside, UpstreamConnection
 from proxy.session.journal import Entry, Journal
@@ -129,6 +137,17 @@ class Link:
             finally:
                 self._long_call = False
 
+    async def spare(self) -> UpstreamConnection | None:
+        """A connection beside the session's own, to be given back or aborted; None where there is
+        none to spare."""
+        if self._lines.has_room(self.endpoint):
+            with suppress(ClusterLost, TooMany):
+                return await self._lines.take(self.cluster, self.endpoint, self._user)
+        return None
+
+    def give_back(self, connection: UpstreamConnection) -> None:
+        self._lines.give_back(self.endpoint, self._user, connection)
+
     async def call(
         self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
     ) -> Struct:
@@ -207,11 +226,12 @@ class Link:
             status = await self.poll(operation)
         return status
 
-    def ask(self, aside: Aside) -> None:
+    def ask(self, *asides: Aside) -> None:
         """Asks what nobody waits for yet; not behind a call that may take seconds."""
         if self.alive and not self._long_call:
-            self._main.tell((aside,))
-        else:
+            self._main.tell(asides)
+            return
+        for aside in asides:
             aside.heard(None)
 
     async def cancel(self, operation: RemoteOperation) -> None:

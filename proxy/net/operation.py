@@ -11,7 +11,8 @@ from functools import partial
 
 from proxy.errors import Failure
 from proxy.net.link import Link
-from proxy.net.upstream import Aside, release
+from proxy.net.readahead import ReadAhead
+from proxy.net.upstream import Aside, release, tell
 from proxy.session.local import Local
 from proxy.session.record import Record
 from proxy.session.states import ENDS, advance
@@ -28,13 +29,18 @@ class Remote:
 
     link: Link
     operation: RemoteOperation
+    reader: ReadAhead
     schema: bytes | None = None
     _asked: asyncio.Future[bytes | None] | None = None
+
+    @classmethod
+    def of(cls, link: Link, operation: RemoteOperation, may_run_ahead: bool) -> "Remote":
+        return cls(link, operation, ReadAhead(link, operation, may_run_ahead))
 
     def ask_schema(self) -> Aside:
         """The call that asks for the schema; `learn_schema` is for when its time has come."""
         self._asked = asked = asyncio.get_running_loop().create_future()
-        return Aside(operation_call("GetResultSetMetadata", self.operation), partial(_tell, asked))
+        return Aside(operation_call("GetResultSetMetadata", self.operation), partial(tell, asked))
 
     async def learn_schema(self) -> bytes:
         """What was asked last, or is asked now. Raises ClusterLost, TooMany."""
@@ -44,11 +50,6 @@ class Remote:
             name = "GetResultSetMetadata"
             self.schema = await self.link.reply(name, operation_call(name, self.operation))
         return self.schema
-
-
-def _tell(asked: asyncio.Future[bytes | None], reply: bytes | None) -> None:
-    if not asked.done():
-        asked.set_result(reply)
 
 
 class Operation:

@@ -277,7 +277,7 @@ class Service:
         result = await link.call(name, metadata_call(name, link.session, request.arguments))
         remote = replies.started_operation(result)
         operation = self._new_operation(session, remote.kind)
-        operation.result = Remote(link, remote)
+        operation.result = Remote.of(link, remote, may_run_ahead=False)
         operation.becomes(OperationState.FINISHED)
         return replies.with_handle(result, operation.handle)
 

@@ -127,6 +127,9 @@ class Session:
         self._closed = True
         running = list(self.operations.values())
         self.operations.clear()
+        for operation in running:
+            if isinstance(operation.result, Remote):
+                operation.result.reader.stop()
         await asyncio.gather(*(end(operation) for operation in running))
         tasks = [each.task for each in running if each.task is not None and each.working]
         if tasks:
@@ -154,4 +157,5 @@ def close_remote(operation: Operation) -> None:
     """Has it closed where it ran."""
     remote = operation.result
     if isinstance(remote, Remote):
+        remote.reader.stop()
         remote.link.close_operation(remote.operation)

@@ -275,7 +275,7 @@ class Statement:
         remote: Remote | None = None
         ended = settled = False
         try:
-            remote = Remote(link, await self._start(link))
+            remote = Remote.of(link, await self._start(link), self._session.through is None)
             self._operation.result = remote
             if self._operation.cancelled:
                 await cancel_remote(remote)
@@ -308,14 +308,15 @@ class Statement:
         return await link.execute(request.statement, request.overlay, request.timeout)
 
     async def _end(self, remote: Remote) -> Status:
-        """How it ends, and then its schema is asked for.
+        """How it ends, and then what its client will ask is asked: the schema, a ping's row.
 
         Not before: a Thrift Server that is asked too early makes up a column `Result` and
         remembers it. A ping that has begun has ended: asking would take longer than it did.
         """
-        status = Status(OperationState.FINISHED)
-        if not is_ping(self._request.statement):
-            status = await remote.link.end_of(remote.operation)
+        if is_ping(self._request.statement):
+            remote.link.ask(remote.ask_schema(), remote.reader.ask_only_row())
+            return Status(OperationState.FINISHED)
+        status = await remote.link.end_of(remote.operation)
         if status.state is OperationState.FINISHED:
             remote.link.ask(remote.ask_schema())
         return status

@@ -217,11 +217,20 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         `first` is given the reply's length and its beginning, `HEAD` bytes or all there is, and
         says what is passed in its place.
         """
+        await self.relayed(self.ask(request, first, sink), sink)
+
+    def ask(
+        self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink
+    ) -> asyncio.Future[None]:
+        """Begins a `relay`; `relayed` awaits its end. Raises ClusterLost."""
         relay = _Relay(first, sink, asyncio.get_running_loop().create_future())
         self._write(request)
         self._expected.append(relay)
+        return relay.done
+
+    async def relayed(self, done: asyncio.Future[None], sink: Sink) -> None:
         try:
-            await self._until(relay.done)
+            await self._until(done)
         finally:
             sink.when_writable(None)
 
@@ -337,6 +346,12 @@ class UpstreamConnection(asyncio.BufferedProtocol):
 def release(waiter: asyncio.Future[None]) -> None:
     if not waiter.done():
         waiter.set_result(None)
+
+
+def tell(asked: asyncio.Future[bytes | None], reply: bytes | None) -> None:
+    """What an `Aside` hears is what somebody may wait for."""
+    if not asked.done():
+        asked.set_result(reply)
 
 
 def tune(transport: asyncio.Transport) -> None:

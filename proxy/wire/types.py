@@ -46,4 +46,4 @@ class Orientation(IntEnum):
 STRING_TYPE = 7
 NEWEST_PROTOCOL = 10  # V11
 COLUMNS_SINCE = 5  # V6: results are columns; before that they are rows
-FETCH_LOG = 1
+FETCH_ROWS, FETCH_LOG = 0, 1

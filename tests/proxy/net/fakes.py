@@ -60,7 +60,7 @@ from proxy.wire.requests import (
     OpenSession,
     read_request,
 )
-from proxy.wire.types import OperationState
+from proxy.wire.types import OperationState, Orientation
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 _numbers = itertools.count(1)
@@ -75,6 +75,7 @@ class FakeOperation:
     sql: str
     status: Status
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    start: int = 0  # of the batch that was fetched last
     position: int = 0
 
 
@@ -94,6 +95,7 @@ class FakeCluster:
         self.fails: dict[str, str] = {}
         self.counts: dict[str, int] = {}
         self.without_columns: set[str] = set()
+        self.numbered: set[str] = set()  # whose rows are their numbers, not `row`
         self.silent = False
         self.drip = 0  # bytes of a reply that are sent at a time, 0: all
         self.hangs_at = ""  # the call that it never answers
@@ -228,12 +230,17 @@ class FakeCluster:
         if operation.sql in self.without_columns:
             row_set: Struct = {1: (I64, 0), 2: (LIST, Items(STRUCT, []))}
             return {**replies.succeeded(), 2: (BOOL, False), 3: (STRUCT, row_set)}
-        if request.orientation in (1, 4):
-            operation.position = 0
+        match request.orientation:
+            case Orientation.FIRST:
+                operation.position = 0
+            case Orientation.PRIOR:
+                operation.position = max(0, operation.start - request.max_rows)
         count = self.counts.get(operation.sql, 1)
         text = self.row.decode()
-        table = results.Table(("c",), tuple((text,) for _ in range(count)))
-        start = operation.position
+        numbered = operation.sql in self.numbered
+        rows = tuple((str(row) if numbered else text,) for row in range(count))
+        table = results.Table(("c",), rows)
+        start = operation.start = operation.position
         operation.position = min(count, start + request.max_rows)
         return results.fetch_reply(table, start, request.max_rows, 10)
 

@@ -1,0 +1,220 @@
+"""The next batch of a result is asked for while its client still reads the one before, as HDFS's
+and databases' own clients do: the cluster encodes while the client decodes.
+
+A batch that is asked for moves the cluster's place in the result. So it is given to a client that
+wants what comes next, and the cluster is put back for one that wants something else.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from proxy.errors import ClusterLost
+from proxy.net.link import Link
+from proxy.net.upstream import Aside, Sink, UpstreamConnection, tell
+from proxy.wire.replies import read_result, result_failure
+from proxy.wire.requests import FetchResults, Handle, RemoteOperation, fetch_call
+from proxy.wire.types import FETCH_ROWS, Orientation
+
+_HELD = 256 << 10  # bytes of a batch that are kept; the rest waits in the cluster's connection
+_NOBODY = Handle(b"", b"")  # what our own calls leave out
+_FULL_BATCHES = 2  # in a row: who reads no further has nothing encoded in vain
+
+First = Callable[[int, bytes], bytes]
+
+
+class _Batch:
+    """A reply under way: kept until there is a `Sink` for it, and passed on from then."""
+
+    def __init__(self, connection: UpstreamConnection, request: bytes, limit: int) -> None:
+        self.connection = connection
+        self.limit = limit  # rows that were asked for
+        self._length: int | None = None
+        self._held: list[bytes] = []
+        self._size = 0
+        self._first: First | None = None
+        self._sink: Sink | None = None
+        self._paused: UpstreamConnection | None = None
+        self._done = connection.ask(request, self._begin, self)
+        self._done.add_done_callback(_seen)
+
+    # as a sink
+
+    def _begin(self, length: int, head: bytes) -> bytes:
+        self._length = length
+        return head if self._first is None else self._first(length, head)
+
+    def write(self, data: bytes) -> None:
+        if self._sink is not None:
+            self._sink.write(data)
+        else:
+            self._held.append(data)
+            self._size += len(data)
+
+    @property
+    def is_full(self) -> bool:
+        return self._size >= _HELD if self._sink is None else self._sink.is_full
+
+    def when_writable(self, source: UpstreamConnection | None) -> None:
+        if self._sink is None:
+            self._paused = source
+        else:
+            self._sink.when_writable(source)
+
+    # its reader
+
+    @property
+    def is_whole(self) -> bool:
+        return self._done.done()
+
+    async def give(self, first: First, sink: Sink) -> None:
+        """As a connection's `relay`, of what was asked before."""
+        self._first, self._sink = first, sink
+        held, self._held = self._held, []
+        if self._length is not None:
+            held[0] = first(self._length, held[0])
+        for data in held:
+            sink.write(data)
+        if self._paused is not None:
+            if sink.is_full:
+                sink.when_writable(self._paused)
+            else:
+                self._paused.resume()
+        await self.connection.relayed(self._done, sink)
+
+
+class _Nowhere:
+    """A sink for what nobody wants any more."""
+
+    is_full = False
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    def when_writable(self, source: UpstreamConnection | None) -> None:
+        pass
+
+
+class ReadAhead:
+    """Reads one result of a cluster, in turn, on a connection of its own once it runs ahead:
+    nothing else of the session waits behind a batch for which the client may never come."""
+
+    def __init__(self, link: Link, operation: RemoteOperation, may_run_ahead: bool) -> None:
+        self._over = not may_run_ahead
+        self._link = link
+        self._operation = operation
+        self._turn = asyncio.Lock()
+        self._batch: _Batch | None = None
+        self._only: asyncio.Future[bytes | None] | None = None
+        self._limit = 0  # rows of each of the last `_full` batches
+        self._full = 0
+
+    async def relay(
+        self, request: FetchResults, first: First, sink: Sink, rows: Callable[[], int | None]
+    ) -> None:
+        """Passes on what is asked for; `rows` says afterwards how many there were.
+
+        Raises ClusterLost, TooMany, WireError.
+        """
+        if request.fetch_type != FETCH_ROWS:
+            await self._ask(request, first, sink)
+            return
+        async with self._turn:
+            if self._only is not None and await self._give_only_row(request, first, sink):
+                return
+            batch, self._batch = self._batch, None
+            if batch is not None and not _serves(batch, request):
+                await self._put_back(batch, request)
+                batch = None
+            if batch is None:
+                await self._ask(request, first, sink)
+                await self._run_ahead(request, rows(), None)
+                return
+            try:
+                await batch.give(first, sink)
+            except BaseException:
+                batch.connection.abort()
+                raise
+            await self._run_ahead(request, rows(), batch.connection)
+
+    def ask_only_row(self) -> Aside:
+        """The call for the whole of a result that has one row."""
+        self._only = only = asyncio.get_running_loop().create_future()
+        self._limit = 1
+        return Aside(self._call(Orientation.NEXT), partial(tell, only))
+
+    def stop(self) -> None:
+        """Nothing more is wanted of it."""
+        self._over = True
+        batch, self._batch = self._batch, None
+        if batch is None:
+            return
+        if batch.is_whole:
+            self._link.give_back(batch.connection)
+        else:
+            batch.connection.abort()
+
+    async def _give_only_row(self, request: FetchResults, first: First, sink: Sink) -> bool:
+        """Whether that is what was wanted, and there."""
+        if request.orientation == Orientation.NEXT and request.max_rows < 1:
+            return False
+        only, self._only = self._only, None
+        if only is None or request.orientation != Orientation.NEXT:
+            return False
+        reply = await self._link.heard(only)
+        if reply is not None:
+            sink.write(first(len(reply), reply))
+        return reply is not None
+
+    async def _ask(self, request: FetchResults, first: First, sink: Sink) -> None:
+        async with self._link.line() as connection:
+            await connection.relay(fetch_call(self._operation, request), first, sink)
+
+    async def _run_ahead(
+        self, request: FetchResults, rows: int | None, connection: UpstreamConnection | None
+    ) -> None:
+        """Asks for the next batch where there is likely to be one; on the connection that the last
+        one came by, if it was asked for ahead."""
+        as_before = request.orientation == Orientation.NEXT and request.max_rows == self._limit
+        self._limit = request.max_rows
+        if rows is None or not 0 < request.max_rows <= rows:
+            self._full = 0
+        else:
+            self._full = self._full + 1 if as_before else 1
+        if self._full >= _FULL_BATCHES and connection is None and not self._over:
+            connection = await self._link.spare()
+        if connection is None:
+            return
+        if self._full >= _FULL_BATCHES and not self._over and not connection.broken:
+            self._batch = _Batch(connection, self._call(Orientation.NEXT), self._limit)
+        else:
+            self._link.give_back(connection)
+
+    async def _put_back(self, batch: _Batch, request: FetchResults) -> None:
+        """Has the cluster where it was before the batch was asked for; a request that begins anew
+        does not mind where that is."""
+        try:
+            await batch.give(lambda length, head: b"", _Nowhere())
+            if request.orientation != Orientation.FIRST:
+                read = await batch.connection.call(self._call(Orientation.PRIOR))
+                failure = result_failure(read_result(read, "FetchResults"))
+                if failure is not None:
+                    raise ClusterLost(f"Its cluster does not go back: {failure.message}")
+        except BaseException:
+            batch.connection.abort()
+            raise
+        self._link.give_back(batch.connection)
+
+    def _call(self, orientation: Orientation) -> bytes:
+        request = FetchResults(_NOBODY, orientation, self._limit, FETCH_ROWS)
+        return fetch_call(self._operation, request)
+
+
+def _serves(batch: _Batch, request: FetchResults) -> bool:
+    return request.orientation == Orientation.NEXT and request.max_rows >= batch.limit
+
+
+def _seen(done: asyncio.Future[None]) -> None:
+    """Nobody may ever wait for it: that it failed is no news then."""
+    if not done.cancelled():
+        done.exception()
