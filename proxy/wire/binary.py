@@ -27,15 +27,16 @@ MAX_DEPTH = 64
 MAX_VALUES = 1 << 18  # in a client's request: a byte of an empty struct takes 100 in memory
 
 _VERSION = 0x80010000
+_FIELD = struct.Struct(">bh")
+_I16 = struct.Struct(">h")
+_I32 = struct.Struct(">i")
 _NUMBERS = {
     BYTE: struct.Struct(">b"),
     DOUBLE: struct.Struct(">d"),
-    I16: struct.Struct(">h"),
-    I32: struct.Struct(">i"),
+    I16: _I16,
+    I32: _I32,
     I64: struct.Struct(">q"),
 }
-_FIELD = struct.Struct(">bh")
-_I32 = struct.Struct(">i")
 # The least bytes one element can take, so that a count is checked before a list is made.
 _LEAST = {
     BOOL: 1,
@@ -180,27 +181,34 @@ class _Reader:
         return self.take(self.length())
 
     def struct(self, depth: int) -> Struct:
+        """Texts, most of what there is, are read here: what runs past the end lacks a stop byte."""
         if depth > MAX_DEPTH:
             raise WireError("A message is nested too deeply.")
-        data = self.data
+        data, at = self.data, self.at
         fields: Struct = {}
-        while (kind := self.byte()) != 0:
-            field = int.from_bytes(data[self.at : self.at + 2], "big", signed=True)
-            self.at += 2
-            self.take_room(1)
-            fields[field] = (kind, self.value(kind, depth))
+        try:
+            while (kind := data[at]) != 0:
+                (field,) = _I16.unpack_from(data, at + 1)
+                self.take_room(1)
+                if kind == STRING:
+                    (length,) = _I32.unpack_from(data, at + 3)
+                    if length < 0:
+                        raise WireError("A text of negative length.")
+                    at += 7 + length
+                    fields[field] = (STRING, data[at - length : at])
+                else:
+                    self.at = at + 3
+                    fields[field] = (kind, self.value(kind, depth))
+                    at = self.at
+        except (IndexError, struct.error) as error:
+            raise WireError("A message ends too early.") from error
+        self.at = at + 1
         return fields
 
     def take_room(self, count: int) -> None:
         self.room -= count
         if self.room < 0:
             raise WireError("A message of too many values.")
-
-    def byte(self) -> int:
-        if self.at >= len(self.data):
-            raise WireError("A message ends too early.")
-        self.at += 1
-        return self.data[self.at - 1]
 
     def value(self, kind: int, depth: int) -> Value:
         if kind == STRING:
