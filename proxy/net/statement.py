@@ -261,6 +261,9 @@ class Statement:
             for table in _created(writes):
                 await self._decider.loader.claim(table, link.cluster)
         self._operation.becomes(status.state, status.failure)
+        result = self._operation.result
+        if status.state is OperationState.FINISHED and isinstance(result, Remote):
+            asyncio.get_running_loop().call_soon(self._ask_ahead, result)
 
     def _go_on(self) -> None:
         if self._operation.cancelled:
@@ -308,18 +311,21 @@ class Statement:
         return await link.execute(request.statement, request.overlay, request.timeout)
 
     async def _end(self, remote: Remote) -> Status:
-        """How it ends, and then what its client will ask is asked: the schema, a ping's row.
-
-        Not before: a Thrift Server that is asked too early makes up a column `Result` and
-        remembers it. A ping that has begun has ended: asking would take longer than it did.
-        """
+        """How it ends. A ping that has begun has ended: asking would take longer than it did."""
         if is_ping(self._request.statement):
-            remote.link.ask(remote.ask_schema(), remote.reader.ask_only_row())
             return Status(OperationState.FINISHED)
-        status = await remote.link.end_of(remote.operation)
-        if status.state is OperationState.FINISHED:
-            remote.link.ask(remote.ask_schema())
-        return status
+        return await remote.link.end_of(remote.operation)
+
+    def _ask_ahead(self, remote: Remote) -> None:
+        """What its client will ask next is asked: the schema, a ping's row.
+
+        Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
+        remembers it. Nor before the client has heard of the end.
+        """
+        asides = [remote.ask_schema()]
+        if is_ping(self._request.statement):
+            asides.append(remote.reader.ask_only_row())
+        remote.link.ask(*asides)
 
     async def _close_write(self, token: Any) -> None:
         try:

@@ -317,8 +317,8 @@ def test_a_schema_is_asked_before_its_client_asks() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         operation = await client.operation("SELECT * FROM e")
-        asked = _calls(world)[-2:]
-        assert asked == ["GetOperationStatus", "GetResultSetMetadata"]
+        asked = ["GetOperationStatus", "GetResultSetMetadata"]
+        await until(lambda: _calls(world)[-2:] == asked)
         assert 2 in await client.on("GetResultSetMetadata", operation)
         assert _calls(world)[-2:] == asked
 
@@ -353,6 +353,7 @@ def test_a_schema_lost_with_the_connection_is_asked_anew_and_the_session_goes_on
         world.east.dies_at = "GetResultSetMetadata"
         client = await world.client()
         operation = await client.operation("SELECT * FROM e")
+        await until(lambda: not world.east.connections)
         world.east.dies_at = ""
         failure = error_of(await client.on("GetResultSetMetadata", operation))
         assert failure is not None
