@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -32,6 +32,7 @@ from proxy.wire.requests import (
     open_session_call,
     operation_call,
 )
+from proxy.wire.types import Orientation
 from tests.e2e.conftest import C1, C2, Connect, Sql, rows, server
 
 pytestmark = pytest.mark.e2e
@@ -165,6 +166,13 @@ class Raw:
         request = metadata_call(name, self.session, arguments)
         return self._of(started_operation(self.client.result(name, request)))
 
+    def fetches(self, sql: str, asks: Sequence[tuple[Orientation, int]]) -> list[bytes]:
+        """What each of the fetches, an orientation and a number of rows, gives."""
+        request = execute_call(self.session, sql, {}, 0, run_async=False)
+        operation = started_operation(self.client.result("ExecuteStatement", request))
+        nobody = Handle(b"", b"")
+        return [self.body(fetch_call(operation, FetchResults(nobody, *ask, 0))) for ask in asks]
+
     def _of(self, operation: Any) -> tuple[bytes, ...]:
         status = operation_call("GetOperationStatus", operation)
         while self.client.result("GetOperationStatus", status)[2] in ((I32, 1), (I32, 7)):
@@ -197,6 +205,26 @@ def test_results_are_the_same_bytes_at_every_version(
     proxied, direct = (raw(server(stack, cluster), protocol) for cluster in (None, C1))
     for statement in (TYPES, "SELECT 1 WHERE false", "SHOW FUNCTIONS LIKE 'a*'"):
         assert proxied.answers(statement) == direct.answers(statement)
+
+
+NEXT, PRIOR, FIRST = Orientation.NEXT, Orientation.PRIOR, Orientation.FIRST
+
+
+@pytest.mark.parametrize("incremental", ["true", "false"])
+@pytest.mark.parametrize("protocol", [3, 10])
+def test_a_result_is_the_same_bytes_in_whatever_way_it_is_fetched(
+    stack: Stack, raw: RawSession, protocol: int, incremental: str
+) -> None:
+    asks = [(NEXT, 10)] * 3 + [(NEXT, 4), (NEXT, 4), (PRIOR, 4)] + [(NEXT, 4)] * 3
+    asks += [(FIRST, 10), *[(NEXT, 10)] * 4, (PRIOR, 25), (NEXT, 10), *[(NEXT, 30)] * 5]
+    proxied, direct = (raw(server(stack, cluster), protocol) for cluster in (None, C1))
+    setting = f"SET spark.sql.thriftServer.incrementalCollect = {incremental}"
+    ways = []
+    for way in (proxied, direct):
+        way.fetches(setting, [])
+        ways.append(way.fetches("SELECT id, id * 2 AS twice FROM range(0, 100, 1, 3)", asks))
+    assert ways[0] == ways[1]
+    assert len(set(ways[0])) > 10
 
 
 METADATA = [
