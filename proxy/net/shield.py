@@ -52,7 +52,10 @@ class Shield(asyncio.Transport, asyncio.Protocol):
         self._plain = memoryview(b"")  # unwrapped, not yet passed on
         self._head = bytearray()  # of the message that is being written
         self._left = 0  # bytes of it that are still to come
-        below.set_protocol(self)
+        if not below.is_closing():
+            below.pause_reading()  # else uvloop goes on in the way of the protocol that was
+            below.set_protocol(self)
+            below.resume_reading()
 
     # from below
 

@@ -1,9 +1,11 @@
 """What is wrapped comes out as it went in; what is not good ends the connection."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import uvloop
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -125,6 +127,60 @@ def test_who_pauses_hears_no_more_until_it_goes_on() -> None:
         assert end.below.reading
 
     asyncio.run(scenario())
+
+
+class Slab(asyncio.BufferedProtocol):
+    """Reads into a buffer of its own, as connections to clusters do."""
+
+    def __init__(self) -> None:
+        self.buffer, self.heard = bytearray(1000), b""
+        self.there = asyncio.get_running_loop().create_future()
+        self.lost = asyncio.Event()
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.there.set_result(bytes(self.buffer[:nbytes]))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.lost.set()
+
+    def hear(self, data: bytes) -> None:
+        self.heard += data
+        if len(self.heard) == 9:
+            self.there.set_result(None)
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_a_connection_is_taken_over_between_two_words(run: Callable[[Any], None]) -> None:
+    over = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"hello")
+        data = await reader.readexactly(11)
+        assert data == framed(Turned().wrap(b"hello"))
+        writer.write(data)
+        assert await reader.read() == b""
+        writer.transport.abort()
+        over.set()
+
+    async def scenario() -> None:
+        loop = asyncio.get_running_loop()
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            address = server.sockets[0].getsockname()[:2]
+            transport, slab = await loop.create_connection(Slab, *address)
+            assert await slab.there == b"hello"
+            slab.there = loop.create_future()
+            shield = Shield(transport, slab, slab.hear, Turned(), 1000)
+            shield.write(framed(b"hello"))
+            await slab.there
+            assert slab.heard == framed(b"hello")
+            shield.close()
+            await slab.lost.wait()
+            await over.wait()
+
+    run(scenario())
 
 
 @pytest.mark.parametrize("data", [framed(b"plain"), framed(b""), (1001).to_bytes(4, "big")])
