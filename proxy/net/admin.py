@@ -240,7 +240,7 @@ class Admin:
         """Nothing runs, and no client is about to fetch what just ended."""
         if self._hub.running:
             return False
-        if any(session.relaying for session in self._hub.sessions.items()):
+        if any(session.asking for session in self._hub.sessions.items()):
             return False
         owned = (each.operation for each in self._hub.operations.items())
         return not any(

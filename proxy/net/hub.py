@@ -182,7 +182,7 @@ class Hub:
         if limits.idle_operation:
             since = now - abs(limits.idle_operation)
             for owned in self.operations.items():
-                if owned.session.relaying:
+                if owned.session.asking:
                     continue
                 if owned.operation.is_idle(since, limits.idle_operation < 0):
                     count("causeway_idle_closed_total", "operation")

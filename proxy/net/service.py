@@ -162,7 +162,8 @@ class Service:
                 owned = self._hub.operations.find(request.operation, self._user)
                 if owned is None:
                     raise no_such_operation(request.operation, operation_type(call))
-                return await self._operation_call(call, request, owned)
+                with owned.session.asked():
+                    return await self._operation_call(call, request, owned)
         raise AssertionError(f"unanswered request {request!r}")
 
     async def _get_info(self, kind: int) -> Struct:
@@ -259,10 +260,11 @@ class Service:
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session = self._session(request)
-        try:
-            return await self._metadata_result(session, name, request)
-        except SessionGone:
-            return await self._metadata_result(session, name, request)
+        with session.asked():
+            try:
+                return await self._metadata_result(session, name, request)
+            except SessionGone:
+                return await self._metadata_result(session, name, request)
 
     async def _metadata_result(self, session: Session, name: str, request: MetadataCall) -> Struct:
         link = await session.link(_metadata_cluster(session))
@@ -287,7 +289,6 @@ class Service:
         self, call: Message, request: OperationCall, owned: Owned
     ) -> Struct | bytes | None:
         operation = owned.operation
-        owned.session.touch()
         operation.used = owned.session.used
         match request:
             case GetOperationStatus():
@@ -347,15 +348,8 @@ class Service:
     async def _relay(
         self, call: Message, request: FetchResults, owned: Owned, remote: Remote
     ) -> bytes | None:
-        session, began = owned.session, time.perf_counter()
-        session.relaying += 1
-        try:
-            sent, rows = await relay_rows(
-                self._client, call, request, remote, session.state.protocol
-            )
-        finally:
-            session.relaying -= 1
-            session.touch()
+        protocol, began = owned.session.state.protocol, time.perf_counter()
+        sent, rows = await relay_rows(self._client, call, request, remote, protocol)
         if request.fetch_type != FETCH_LOG:
             spent = time.perf_counter() - began
             self._hub.observer.fetched(owned.operation, spent, sent, rows)

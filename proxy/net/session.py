@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
@@ -39,7 +41,7 @@ class Session:
         self.by = by or state.user
         self.opened = time.time()
         self.used = asyncio.get_running_loop().time()
-        self.relaying = 0  # calls that send rows: a slow client is not an idle one
+        self.asking = 0  # calls that are being answered
         self.handle = handle
         self.state = state
         self.through = through
@@ -112,9 +114,20 @@ class Session:
         """Its client asked for something."""
         self.used = asyncio.get_running_loop().time()
 
+    @contextmanager
+    def asked(self) -> Iterator[None]:
+        """While a call is answered, slowly by its cluster or to a slow client, it is not idle."""
+        self.asking += 1
+        self.touch()
+        try:
+            yield
+        finally:
+            self.asking -= 1
+            self.touch()
+
     def is_idle(self, since: float, running_counts: bool) -> bool:
         """Whether nothing was asked since then and, if that counts, nothing runs."""
-        if self.used > since or self.relaying:
+        if self.used > since or self.asking:
             return False
         return not (running_counts and any(not each.ended for each in self.operations.values()))
 

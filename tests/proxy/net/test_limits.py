@@ -131,6 +131,22 @@ def test_a_session_that_is_asked_is_not_idle() -> None:
     play(scenario, Limits(idle_session=1.0, check_interval=0.02))
 
 
+def test_a_session_whose_cluster_takes_long_to_answer_is_not_idle() -> None:
+    async def scenario(world: World) -> None:
+        asking, idle = await world.client(), await world.client("bob")
+        world.east.hangs_at = "GetSchemas"
+        await asking.send("GetSchemas", {1: (STRUCT, asking.session)})
+        await until(lambda: world.east.log[-1:] == [("ann", "GetSchemas", "hangs")])
+        await idle.operation("SELECT 1")
+        assert len(world.east.sessions) == 2
+        await until(lambda: len(world.east.sessions) == 1)
+        again = await world.client()
+        again.session = asking.session
+        assert error_of(await again.execute("USE CLUSTER")) is None
+
+    play(scenario, Limits(idle_session=0.5, check_interval=0.02))
+
+
 @pytest.mark.parametrize(("timeout", "kept"), [(0.5, {"SELECT long"}), (-0.5, set())])
 def test_idle_operations(timeout: float, kept: set[str]) -> None:
     async def scenario(world: World) -> None:
