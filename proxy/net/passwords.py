@@ -13,6 +13,7 @@ from proxy.identity.names import said_name, short_name
 from proxy.identity.passwords import NOBODY, Hashed, read
 
 _LARGEST = 16 << 20  # bytes of a file
+_AT_ONCE = 2  # passwords under check: each takes a core, and 32 MB or more, for a moment
 
 
 class AnyPassword:
@@ -29,6 +30,7 @@ class PasswordFile:
         """Raises BadSetting when it is no such file."""
         self._path = path
         self._lock = threading.Lock()
+        self._checking = threading.BoundedSemaphore(_AT_ONCE)
         self._seen: tuple[int, int, int] | None = None
         self._hashed: Mapping[str, Hashed] = {}
         try:
@@ -39,7 +41,9 @@ class PasswordFile:
     def check(self, user: str, password: str) -> str:
         name = said_name(user)
         hashed = self._current().get(name)
-        if not (hashed or NOBODY).matches(password) or hashed is None:
+        with self._checking:
+            good = (hashed or NOBODY).matches(password)
+        if not good or hashed is None:
             raise Wrong("wrong password, or nobody of that name")
         return short_name(name)
 

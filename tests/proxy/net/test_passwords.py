@@ -2,13 +2,15 @@
 
 import os
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from conf.errors import BadSetting
 from proxy.identity.errors import Unsure, Wrong
-from proxy.identity.passwords import made
+from proxy.identity.passwords import Hashed, made
 from proxy.net.passwords import Custom, PasswordFile
 
 
@@ -26,6 +28,29 @@ def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     assert file.check("bob@x", "one") == "bob"
     with pytest.raises(Wrong):
         file.check("ann", "one")
+
+
+def test_a_crowd_does_not_fill_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash is made to take much of it: two are checked at once, the others wait."""
+    two, lock, now, most = threading.Barrier(2, timeout=30.0), threading.Lock(), 0, 0
+
+    def matches(hashed: Hashed, password: str) -> bool:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        two.wait()
+        with lock:
+            now -= 1
+        return True
+
+    file = tmp_path / "passwords"
+    file.write_text(made("ann", "pw") + "\n")
+    knows = PasswordFile(file)
+    monkeypatch.setattr(Hashed, "matches", matches)
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: knows.check("ann", "pw"), range(8))) == {"ann"}
+    assert most == 2
 
 
 def test_nobody_comes_in_while_it_cannot_be_read(tmp_path: Path) -> None:
