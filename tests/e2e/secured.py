@@ -70,11 +70,14 @@ appender.console.layout.pattern = %p %c{1}: %m%n%ex
 
 
 @contextmanager
-def kerberos_server(folder: Path, kdc: Kdc, metastore: Endpoint) -> Iterator[Starting]:
+def kerberos_server(
+    folder: Path, kdc: Kdc, metastore: Endpoint, qop: str = "auth"
+) -> Iterator[Starting]:
     site = {
         "hive.server2.authentication": "KERBEROS",
         "hive.server2.authentication.kerberos.principal": SERVERS,
         "hive.server2.authentication.kerberos.keytab": str(kdc.keytab(SERVERS)),
+        "hive.server2.thrift.sasl.qop": qop,
     }
     core = {"hadoop.security.authentication": "kerberos", **_ALLOWED}
     options = [f"-Djava.security.krb5.conf={kdc.folder}/krb5.conf"]
@@ -175,7 +178,7 @@ def login_of(kind: str, folder: Path, kdc: Kdc) -> str:
     """The keys of a cluster that wants one, or of one that does not."""
     if kind == "NONE":
         return ""
-    if kind == "KERBEROS":
+    if kind in ("KERBEROS", "SEALED"):
         return (
             f'Authentication = "KERBEROS"\nUser = "{OURS}"\nKeytab = "{kdc.keytab(OURS)}"\n'
             'Principal = "spark/_HOST@EXAMPLE.COM"\n'

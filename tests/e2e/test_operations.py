@@ -289,21 +289,29 @@ def test_reload_kill_and_the_end(site: Site) -> None:
 
 
 def test_found_by_zookeeper(site: Site) -> None:
+    """Over each transport: the nodes say which, and where, whether the URL does or not."""
     zookeeper = _zookeeper(site)
+    (http,) = free_ports(1)
     more = [
         "hive.server2.support.dynamic.service.discovery = true",
         f'hive.zookeeper.quorum = "{zookeeper}"',
         'hive.server2.zookeeper.namespace = "causeway"',
+        'hive.server2.transport.mode = "all"',
+        f"hive.server2.thrift.http.port = {http.port}",
+        'hive.server2.thrift.http.path = "some/where"',
     ]
     site.configure(site.endpoints[:1], *more)
     proxy = site.start()
-    until(lambda: len(_registered(zookeeper)) == 1)
+    until(lambda: len(_registered(zookeeper)) == 2)
     url = f"jdbc:hive2://{zookeeper}/;serviceDiscoveryMode=zooKeeper;zooKeeperNamespace=causeway"
-    words = [str(find_java()), "-Xmx256m", "-cp", f"{spark_home() / 'jars'}/*"]
-    words += ["org.apache.hive.beeline.BeeLine", "-u", url, "--silent=true"]
-    words += ["--showHeader=false", "--outputformat=tsv2", "-e", "SELECT 40 + 2"]
-    told = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
-    assert told.stdout.split()[-1:] == ["42"], told.stderr
+    java = [str(find_java()), "-Xmx256m", "-cp", f"{spark_home() / 'jars'}/*"]
+    for each in (url, f"{url}-http", f"{url}-http;transportMode=http"):
+        words = ["org.apache.hive.beeline.BeeLine", "-u", each, "--silent=true"]
+        words += ["--showHeader=false", "--outputformat=tsv2", "-e", "SELECT 40 + 2"]
+        told = subprocess.run(
+            [*java, *words], capture_output=True, text=True, timeout=120, check=False
+        )
+        assert told.stdout.split()[-1:] == ["42"], told.stderr
     proxy.send_signal(signal.SIGTERM)
     assert proxy.wait(30) == 0
     assert _registered(zookeeper) == []
@@ -339,7 +347,8 @@ def _registered(zookeeper: Endpoint) -> list[str]:
     client.start(30)
     with closing(client):
         try:
-            return list(client.get_children("/causeway"))
+            binary, http = map(client.get_children, ("/causeway", "/causeway-http"))
+            return [*binary, *http]
         except NoNodeError:
             return []
         finally:
