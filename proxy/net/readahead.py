@@ -1,5 +1,5 @@
-"""The next batch of a result is asked for while its client still reads the one before, as HDFS's
-and databases' own clients do: the cluster encodes while the client decodes.
+"""The next batch of a result is asked for while its client still reads the one before: the cluster
+encodes while the client decodes.
 
 A batch that is asked for moves the cluster's place in the result. So it is given to a client that
 wants what comes next, and the cluster is put back for one that wants something else.
@@ -69,6 +69,8 @@ class _Batch:
 
     async def give(self, first: First, sink: Sink) -> None:
         """As a connection's `relay`, of what was asked before."""
+        if self._done.done():
+            self._done.result()  # what broke off in the middle is an error, and not half a reply
         self._first, self._sink = first, sink
         held, self._held = self._held, []
         if self._length is not None:

@@ -162,6 +162,8 @@ class FakeCluster:
             writer.write(data[at : at + (self.drip or len(data))])
             if self.drip:
                 await asyncio.sleep(0.001)
+                if writer.transport.is_closing():
+                    raise ConnectionResetError
         await writer.drain()
 
     async def _answer(self, user: str, call: Message, opened: list[bytes]) -> Struct:

@@ -174,6 +174,27 @@ def test_a_batch_that_is_here_is_given_though_its_cluster_died() -> None:
     play(scenario)
 
 
+def test_of_a_batch_that_broke_off_before_it_was_asked_for_nothing_is_sent() -> None:
+    async def scenario(world: World) -> None:
+        world.east.row = b"y" * 1_000
+        world.east.counts[SQL] = 100
+        client = await world.client()
+        operation = await client.operation(SQL)
+        await fetch(client, operation, NEXT, 10)
+        request: Struct = {1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 10)}
+        await client.send("FetchResults", request)
+        world.east.drip = 100
+        assert column_length((await client.receive()).body[0][1]) == 10  # type: ignore[arg-type]
+        await until(lambda: fetches(world) == 3)
+        await asyncio.sleep(0.02)  # some of the third is here
+        await world.east.stop()
+        failure = error_of(await fetch(client, operation, NEXT, 10))
+        assert failure is not None
+        assert "Cluster east" in failure.message
+
+    play(scenario)
+
+
 def test_a_batch_that_does_not_come_is_an_error_and_is_not_asked_for_again() -> None:
     async def scenario(world: World) -> None:
         client, operation = await started(world)
