@@ -190,7 +190,7 @@ def test_of_a_batch_that_broke_off_before_it_was_asked_for_nothing_is_sent() -> 
         await world.east.stop()
         failure = error_of(await fetch(client, operation, NEXT, 10))
         assert failure is not None
-        assert "Cluster east" in failure.message
+        assert "cluster east broke" in failure.message
 
     play(scenario)
 
