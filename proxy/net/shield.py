@@ -30,7 +30,9 @@ class Layer(Protocol):
 class Shield(asyncio.Transport, asyncio.Protocol):
     """The transport of the connection `above`, and the protocol of the one `below`.
 
-    `received` is given what was unwrapped. A frame above `limit` bytes ends the connection.
+    `received` is given what was unwrapped, and nothing when a part of a frame has come: whoever
+    waits for the rest is not to think that the other side is silent. A frame above `limit` bytes
+    ends the connection.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Shield(asyncio.Transport, asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
+        self._received(b"")
         self._pass_on()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -88,10 +88,10 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         return _SLAB
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._heard = time.monotonic()
         self._receive(_SLAB[:nbytes])
 
     def _receive(self, data: memoryview) -> None:
+        self._heard = time.monotonic()
         if self._streaming:
             data = self._stream(data)
         self._buffer += data

@@ -64,13 +64,14 @@ class End:
     """One end of a protected connection, and what it heard."""
 
     def __init__(self, limit: int = 1000) -> None:
-        self.below, self.heard = Below(), b""
+        self.below, self.heard, self.words = Below(), b"", 0
         self.shield = Shield(self.below, asyncio.Protocol(), self._hear, Turned(), limit)
         self.patience = 1_000_000  # pieces until it wants no more for now
 
     def _hear(self, data: bytes) -> None:
         self.heard += data
-        self.patience -= 1
+        self.words += 1
+        self.patience -= bool(data)
         if self.patience == 0:
             self.shield.pause_reading()
 
@@ -111,6 +112,16 @@ def test_a_message_that_fits_is_one_frame() -> None:
     other = End()
     other.shield.data_received(end.below.written)
     assert other.heard == framed(b"abc", b"defg")
+
+
+def test_that_a_part_has_come_is_told() -> None:
+    end = End()
+    for piece in cut(framed(Turned().wrap(b"abc")), [1, 3, 6]):
+        assert not end.heard
+        before = end.words
+        end.shield.data_received(piece)
+        assert end.words > before
+    assert end.heard == framed(b"abc")
 
 
 def test_who_pauses_hears_no_more_until_it_goes_on() -> None:
