@@ -34,7 +34,7 @@ RESULTS = {
     f" CAST(id AS STRING) AS name FROM range({ROWS})",
 }
 TARGET = "<= 0.05 x"
-_PROGRAM = Path(__file__).with_name("JdbcRows.java")
+PROGRAM = Path(__file__).with_name("JdbcRows.java")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,13 @@ def fetched_driver(version: str, folder: Path) -> Path:
     return jar
 
 
-def compiled(program: Path, folder: Path) -> Path:
+def compiled(program: Path, folder: Path, classpath: str = "") -> Path:
     """The folder, with the program's class in it. Raises LookupError."""
     compiler = find_java().parent / "javac"
     if not compiler.exists():
         raise LookupError("this Java has no compiler")
-    subprocess.run([str(compiler), "-d", str(folder), str(program)], check=True, timeout=120)
+    words = [str(compiler), "-d", str(folder), "-cp", classpath or str(folder), str(program)]
+    subprocess.run(words, check=True, timeout=120)
     return folder
 
 
@@ -127,7 +128,7 @@ def run(direct: Endpoint, proxy: Endpoint, driver: Path | None, rounds: int) -> 
         between = exits.enter_context(haproxy(direct))
         ways = {"direct": direct, **({"HAProxy": between[0]} if between else {}), "Causeway": proxy}
         jar = driver or fetched_driver(VERSION, folder)
-        classpath = f"{compiled(_PROGRAM, folder)}:{jar}"
+        classpath = f"{compiled(PROGRAM, folder)}:{jar}"
         print(f"hive-jdbc {VERSION:6} {'':9} {'reading ms':>18}   {'and executing ms':>18}  target")
         for what, sql in RESULTS.items():
             for line in in_columns(what, asked(classpath, sql, ways, rounds)):

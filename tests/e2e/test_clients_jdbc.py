@@ -4,13 +4,13 @@ The drivers' standalone jars come from Maven; the tests of those that cannot be 
 """
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bench.jdbc import compiled, fetched_driver
 from cli.stack.java import find_java
 from cli.stack.stack import spark_home
 from tests.e2e.fronts import DATABASE, Fronts
@@ -31,26 +31,20 @@ Probe = Callable[..., dict[str, dict[str, str]]]
 
 def standalone(version: str, folder: Path) -> Path:
     """The driver with all it needs, in one jar."""
-    maven = shutil.which("mvn")
-    if maven is None:
-        pytest.skip("hive-jdbc: no mvn here to fetch it with")
-    words = [maven, "--quiet", "--batch-mode", "dependency:copy", f"-DoutputDirectory={folder}"]
-    words.append(f"-Dartifact=org.apache.hive:hive-jdbc:{version}:jar:standalone")
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    jar = folder / f"hive-jdbc-{version}-standalone.jar"
-    if done.returncode or not jar.exists():
-        pytest.skip(f"hive-jdbc {version}: not to be had from Maven: {done.stdout[-300:]}")
-    return jar
+    try:
+        return fetched_driver(version, folder)
+    except LookupError as error:
+        pytest.skip(f"hive-jdbc: {error}")
 
 
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
     """Runs the program with a driver; what was said, by the name of the URL and of the fact."""
     folder = tmp_path_factory.mktemp("jdbc")
-    compiler = find_java().parent / "javac"
-    if not compiler.exists():
-        pytest.skip("hive-jdbc: this Java has no compiler")
-    subprocess.run([str(compiler), "-d", str(folder), str(_PROGRAM)], check=True, timeout=120)
+    try:
+        compiled(_PROGRAM, folder)
+    except LookupError as error:
+        pytest.skip(f"hive-jdbc: {error}")
 
     def run(drivers: str, **urls: str) -> dict[str, dict[str, str]]:
         words = [str(find_java()), "-Xmx512m", "-cp", f"{folder}:{drivers}", "JdbcProbe"]
@@ -111,10 +105,11 @@ def test_hive_jdbc_4(
         str(jar),
         direct=f"jdbc:hive2://{fronts.direct}/{DATABASE}{VARIABLES}",
         tls_brief=f"jdbc:hive2://{fronts.secure.binary}/{DATABASE};{trust}{VARIABLES}",
+        binary=f"jdbc:hive2://{fronts.plain.binary}/{DATABASE}{VARIABLES}",
         http=f"jdbc:hive2://{fronts.plain.http}/{DATABASE};{HTTP}{VARIABLES}",
     )
-    _same(told["direct"], told["tls_brief"])
-    _same(told["direct"], told["http"])
+    for way in ("tls_brief", "binary", "http"):
+        _same(told["direct"], told[way])
 
 
 def test_hive_jdbc_3(
@@ -136,6 +131,21 @@ def test_hive_jdbc_2(probe: Probe, fronts: Fronts) -> None:
         binary_brief=f"jdbc:hive2://{fronts.plain.binary}/{DATABASE}{VARIABLES}",
     )
     _same(told["direct_brief"], told["binary_brief"])
+
+
+def test_a_pool_of_connections(fronts: Fronts, tmp_path: Path) -> None:
+    """HikariCP: four askers for two connections, which it tests by a statement or by isValid."""
+    jars = f"{spark_home()}/jars/*"
+    try:
+        compiled(_PROGRAM.with_name("PoolProbe.java"), tmp_path, jars)
+    except LookupError as error:
+        pytest.skip(f"HikariCP: {error}")
+    urls = [f"jdbc:hive2://{fronts.plain.binary}/{DATABASE}"]
+    urls += [f"jdbc:hive2://{fronts.plain.http}/{DATABASE};{HTTP}"]
+    words = [str(find_java()), "-Xmx256m", "-cp", f"{tmp_path}:{jars}", "PoolProbe", "4", "2"]
+    words += [f"{test}={url}" for url in urls for test in ("", "SELECT 1")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.splitlines() == ["72"] * 4, done.stderr[-3000:]
 
 
 def test_beeline_over_https(fronts: Fronts, trust: str) -> None:
