@@ -178,7 +178,7 @@ def _unwrapped(pieces: Iterator[bytes]) -> list[bytes]:
     for piece in pieces:
         if not below.is_closing():
             shield.data_received(piece)
-    return [each[4:] for each in told]
+    return [each[4:] for each in told if each]  # nothing says that something has come
 
 
 class _Layer:
@@ -206,6 +206,12 @@ class _Below(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.written.append(bytes(data))
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
 
     def abort(self) -> None:
         self._closing = True
