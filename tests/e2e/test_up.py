@@ -16,7 +16,7 @@ import pytest
 from pyhive import hive
 
 from cli.stack.stack import Stack
-from tests.e2e.conftest import rows
+from tests.e2e.conftest import commands, rows
 
 pytestmark = pytest.mark.e2e
 
@@ -54,8 +54,7 @@ def _left(folder: Path) -> list[str]:
     """Processes that still have the folder in their command, once they had time to go."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-        left = [line for line in found.stdout.splitlines() if str(folder) in line]
+        left = [line for line in commands() if str(folder) in line]
         if not left:
             return []
         time.sleep(0.2)
