@@ -96,8 +96,10 @@ class ClientPool:
         self._sweep_later()
 
     def _sweep_later(self) -> None:
-        if self._sweeping is None and len(self._idle) > 1 and not self._closed:
-            self._sweeping = asyncio.get_running_loop().call_later(IDLE, self._sweep)
+        longest = self._idle[:1]  # a thread may take it meanwhile
+        if self._sweeping is None and longest and len(self._idle) > 1 and not self._closed:
+            wait = max(0.0, longest[0][0] + IDLE - monotonic())
+            self._sweeping = asyncio.get_running_loop().call_later(wait, self._sweep)
 
     def _sweep(self) -> None:
         """Closes what a crowd has left: the metastore keeps a thread for each connection."""
