@@ -3,7 +3,7 @@
 import os
 import random
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -31,11 +31,9 @@ ZIPS = sorted(SHARED.glob("*.zip"))
 UNREADABLE_TO_SPARK = ("timebasedkeygen_epochmillis", "timebasedkeygen_unixtimestamp")
 
 
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HudiSpark]:
-    running = HudiSpark.start(tmp_path_factory.mktemp("hudi"))
-    yield running
-    running.close()
+@pytest.fixture
+def spark(hudi: HudiSpark) -> HudiSpark:
+    return hudi
 
 
 def unpacked(archive: Path, into: Path) -> Table:

@@ -26,11 +26,9 @@ WRITING = {
 Rows = list[tuple[int, str, int, str]]
 
 
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HudiSpark]:
-    running = HudiSpark.start(tmp_path_factory.mktemp("hudi"))
-    yield running
-    running.close()
+@pytest.fixture
+def spark(hudi: HudiSpark) -> HudiSpark:
+    return hudi
 
 
 @pytest.fixture
