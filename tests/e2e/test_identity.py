@@ -28,7 +28,7 @@ from cli.stack.stack import Stack, free_ports, spark_home
 from conf.topology import Endpoint
 from proxy.identity.passwords import made
 from tests.e2e import secured
-from tests.e2e.conftest import C1
+from tests.e2e.conftest import C1, commands
 from tests.proxy.net import kdc as kdcs
 from tests.proxy.net.kdc import REALM, SERVICE, WEB, Kdc
 from tests.proxy.net.test_tokens import jwks
@@ -225,8 +225,9 @@ def test_nobody_comes_in_without_proof_and_no_secret_shows(door: Door) -> None:
             by_password(door, user, password)
     bearer = token()
     with closing(by_token(door, bearer)), closing(by_password(door, "ann", ANN)):
-        listed = subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout
-    seen = listed + door.log.read_text()
+        listed = commands()
+    assert any("causeway.toml" in each for each in listed)
+    seen = "\n".join([*listed, door.log.read_text()])
     assert "wrong password, or nobody of that name" in seen
     for secret in (ANN, secured.PASSWORD, bearer, bearer.rpartition(".")[2]):
         assert secret not in seen
