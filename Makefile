@@ -29,11 +29,11 @@ run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C
 test: install $(GUARD) ## the whole suite: lint and both parts of the tests at once, each told when it ends
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target lint shared apart
 
-shared: install $(GUARD) ## the tests that share one stack: most of those end to end
-	$(BIN)/pytest -m shared --durations=15
+shared: install $(GUARD) ## the tests that share one stack, and those that need none
+	$(BIN)/pytest -m "shared or not e2e" --durations=15
 
-apart: install $(GUARD) ## all other tests: quick, slow, and end to end with stacks of their own
-	$(BIN)/pytest -m "not shared" --durations=15
+apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
+	$(BIN)/pytest -m "e2e and not shared" --durations=15
 
 check: lint ## lint and the quick tests
 	$(BIN)/pytest -q -m "not slow and not e2e"
