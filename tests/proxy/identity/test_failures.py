@@ -46,8 +46,10 @@ def test_an_address_that_knows_a_password_still_may_not_guess_without_end() -> N
 
 
 def test_many_others_failures_are_not_a_strangers() -> None:
-    """Memory is of one size, and names share its places."""
-    failures = Failures(TIGHT, TIGHT)
+    """Memory is of one size, and names share its places: by this key, not all of a stranger's."""
+    memory = no_failures()
+    memory[:32] = bytes(32)
+    failures = Failures(TIGHT, TIGHT, memoryview(memory))
     for number in range(3000):
         for _ in range(3):
             failures.failed(f"u{number}", f"a{number}", 0.0)

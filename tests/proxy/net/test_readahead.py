@@ -127,19 +127,19 @@ def test_a_session_goes_on_beside_a_batch_that_nobody_fetches() -> None:
 def test_a_slow_client_is_given_its_batch_as_it_reads() -> None:
     async def scenario(world: World) -> None:
         world.east.row = b"y" * 10_000
-        world.east.counts[SQL] = 5_000
+        world.east.counts[SQL] = 12_000
         client = await world.client()
         operation = await client.operation(SQL)
         for _ in range(2):
-            await fetch(client, operation, NEXT, 1_000)
+            await fetch(client, operation, NEXT, 3_000)
         await until(lambda: fetches(world) == 3)
-        request: Struct = {1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 1_000)}
+        request: Struct = {1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 3_000)}
         await client.send("FetchResults", request)
-        await asyncio.sleep(0.2)  # the client does not read
+        await asyncio.sleep(0.2)  # the client does not read, and no socket takes 30 MB
         assert fetches(world) == 3
         body = (await client.receive()).body[0][1]
         assert isinstance(body, dict)
-        assert column_length(body) == 1_000
+        assert column_length(body) == 3_000
 
     play(scenario)
 
