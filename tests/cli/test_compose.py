@@ -50,3 +50,14 @@ def test_the_metastore_uses_the_database_of_the_compose_file() -> None:
     told = {each.findtext("name"): each.findtext("value") for each in site.iter("property")}
     assert told["javax.jdo.option.ConnectionURL"] == "jdbc:postgresql://postgres:5432/metastore"
     assert f"POSTGRES_PASSWORD: {told['javax.jdo.option.ConnectionPassword']}" in COMPOSE
+
+
+def test_the_metastore_makes_its_tables_before_any_transaction() -> None:
+    site = properties(ROOT / "conf" / "containers" / "metastore" / "hive-site.xml")
+    assert site["datanucleus.schema.autoCreateAll"] == "true"
+    assert site["datanucleus.autoStartMechanism"] == "MetaData"
+    assert site["datanucleus.autoStartMetaDataFiles"] == "package.jdo"
+
+
+def test_a_database_is_healthy_when_others_reach_it() -> None:
+    assert '"pg_isready", "--host=127.0.0.1"' in COMPOSE
