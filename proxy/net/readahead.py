@@ -122,7 +122,7 @@ class ReadAhead:
             await self._ask(request, first, sink)
             return
         async with self._turn:
-            if self._only is not None and await self._give_only_row(request, first, sink):
+            if await self._give_only_row(request, first, sink):
                 return
             batch, self._batch = self._batch, None
             if batch is not None and not _serves(batch, request):
@@ -142,8 +142,7 @@ class ReadAhead:
     def ask_only_row(self) -> Aside:
         """The call for the whole of a result that has one row."""
         self._only = only = asyncio.get_running_loop().create_future()
-        self._limit = 1
-        return Aside(self._call(Orientation.NEXT), partial(tell, only))
+        return Aside(self._call(Orientation.NEXT, 1), partial(tell, only))
 
     def stop(self) -> None:
         """Nothing more is wanted of it."""
@@ -188,7 +187,7 @@ class ReadAhead:
         if connection is None:
             return
         if self._full >= _FULL_BATCHES and not self._over and not connection.broken:
-            self._batch = _Batch(connection, self._call(Orientation.NEXT), self._limit)
+            self._batch = _Batch(connection, self._call(Orientation.NEXT, self._limit), self._limit)
         else:
             self._link.give_back(connection)
 
@@ -198,7 +197,7 @@ class ReadAhead:
         try:
             await batch.give(lambda length, head: b"", _Nowhere())
             if request.orientation != Orientation.FIRST:
-                read = await batch.connection.call(self._call(Orientation.PRIOR))
+                read = await batch.connection.call(self._call(Orientation.PRIOR, batch.limit))
                 failure = result_failure(read_result(read, "FetchResults"))
                 if failure is not None:
                     raise ClusterLost(f"Its cluster does not go back: {failure.message}")
@@ -207,9 +206,8 @@ class ReadAhead:
             raise
         self._link.give_back(batch.connection)
 
-    def _call(self, orientation: Orientation) -> bytes:
-        request = FetchResults(_NOBODY, orientation, self._limit, FETCH_ROWS)
-        return fetch_call(self._operation, request)
+    def _call(self, orientation: Orientation, limit: int) -> bytes:
+        return fetch_call(self._operation, FetchResults(_NOBODY, orientation, limit, FETCH_ROWS))
 
 
 def _serves(batch: _Batch, request: FetchResults) -> bool:

@@ -54,6 +54,18 @@ async def started(world: World) -> tuple[Client, Struct]:
     return client, await client.operation(SQL)
 
 
+async def read_twice(world: World, limit: int) -> tuple[Client, Struct]:
+    """Two batches of rows of 10 kB; a third has been asked for."""
+    world.east.row = b"y" * 10_000
+    world.east.counts[SQL] = 6 * limit
+    client = await world.client()
+    operation = await client.operation(SQL)
+    for _ in range(2):
+        assert column_length(await fetch(client, operation, NEXT, limit)) == limit
+    await until(lambda: fetches(world) == 3)
+    return client, operation
+
+
 def _random_asks(seed: int) -> list[Ask]:
     chosen = random.Random(seed)
     asks: list[Ask] = []
@@ -108,13 +120,7 @@ def test_the_next_batch_is_asked_for_after_two_full_ones_and_not_after_the_end()
 
 def test_a_session_goes_on_beside_a_batch_that_nobody_fetches() -> None:
     async def scenario(world: World) -> None:
-        world.east.row = b"y" * 10_000
-        world.east.counts[SQL] = 30_000
-        client = await world.client()
-        operation = await client.operation(SQL)
-        for _ in range(2):
-            assert column_length(await fetch(client, operation, NEXT, 5_000)) == 5_000
-        await until(lambda: fetches(world) == 3)  # 50 MB that wait
+        client, operation = await read_twice(world, 5_000)  # 50 MB that wait
         assert await client.rows("SELECT other") == 1
         assert column_length(await fetch(client, operation, NEXT, 5_000)) == 5_000
         assert error_of(await client.on("CloseOperation", operation)) is None
@@ -126,13 +132,7 @@ def test_a_session_goes_on_beside_a_batch_that_nobody_fetches() -> None:
 
 def test_a_slow_client_is_given_its_batch_as_it_reads() -> None:
     async def scenario(world: World) -> None:
-        world.east.row = b"y" * 10_000
-        world.east.counts[SQL] = 12_000
-        client = await world.client()
-        operation = await client.operation(SQL)
-        for _ in range(2):
-            await fetch(client, operation, NEXT, 3_000)
-        await until(lambda: fetches(world) == 3)
+        client, operation = await read_twice(world, 3_000)
         request: Struct = {1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 3_000)}
         await client.send("FetchResults", request)
         await asyncio.sleep(0.2)  # the client does not read, and no socket takes 30 MB
