@@ -159,7 +159,8 @@ def test_what_runs_is_seen_and_can_be_ended() -> None:
         site.one.sleeping.add("SELECT 'x' AS password FROM e")
         client = await site.client()
         await client.operation("SELECT 'x' AS password FROM e", run_async=True)
-        await until(lambda: len(site.one.operations) == 1)
+        await until(lambda: site.admin.statements()[0]["state"] != "PENDING")
+        assert len(site.one.operations) == 1
         (statement,) = site.admin.statements()
         assert statement["reads"] == ("default.e",)
         assert (statement["rule"], statement["cluster"]) == ("DC-R7", "east")
