@@ -128,16 +128,17 @@ class ReadAhead:
             if batch is not None and not _serves(batch, request):
                 await self._put_back(batch, request)
                 batch = None
-            if batch is None:
-                await self._ask(request, first, sink)
-                await self._run_ahead(request, rows(), None)
-                return
             try:
-                await batch.give(first, sink)
-            except BaseException:
-                batch.connection.abort()
-                raise
-            await self._run_ahead(request, rows(), batch.connection)
+                if batch is None:
+                    await self._ask(request, first, sink)
+                    self._learn(request, rows())
+                    await self._begin_ahead()
+                else:
+                    await self._give(batch, request, first, sink)
+                    self._learn(request, rows())
+            finally:
+                if self._over:
+                    self._drop()
 
     def ask_only_row(self) -> Aside:
         """The call for the whole of a result that has one row."""
@@ -147,6 +148,10 @@ class ReadAhead:
     def stop(self) -> None:
         """Nothing more is wanted of it."""
         self._over = True
+        if not self._turn.locked():
+            self._drop()
+
+    def _drop(self) -> None:
         batch, self._batch = self._batch, None
         if batch is None:
             return
@@ -171,25 +176,40 @@ class ReadAhead:
         async with self._link.line() as connection:
             await connection.relay(fetch_call(self._operation, request), first, sink)
 
-    async def _run_ahead(
-        self, request: FetchResults, rows: int | None, connection: UpstreamConnection | None
-    ) -> None:
-        """Asks for the next batch where there is likely to be one; on the connection that the last
-        one came by, if it was asked for ahead."""
+    def _learn(self, request: FetchResults, rows: int | None) -> None:
+        """How its client reads, and whether there is likely to be more."""
         as_before = request.orientation == Orientation.NEXT and request.max_rows == self._limit
         self._limit = request.max_rows
         if rows is None or not 0 < request.max_rows <= rows:
             self._full = 0
         else:
             self._full = self._full + 1 if as_before else 1
-        if self._full >= _FULL_BATCHES and connection is None and not self._over:
-            connection = await self._link.spare()
-        if connection is None:
-            return
-        if self._full >= _FULL_BATCHES and not self._over and not connection.broken:
-            self._batch = _Batch(connection, self._call(Orientation.NEXT, self._limit), self._limit)
-        else:
+
+    @property
+    def _may_go_on(self) -> bool:
+        return self._full >= _FULL_BATCHES and not self._over
+
+    async def _begin_ahead(self) -> None:
+        if self._may_go_on and (connection := await self._link.spare()) is not None:
+            self._batch = self._next_on(connection)
+
+    async def _give(self, batch: _Batch, request: FetchResults, first: First, sink: Sink) -> None:
+        """The one after it is asked for before this one is here: between two of them the cluster
+        waits for nobody."""
+        connection = batch.connection
+        if self._may_go_on and request.max_rows == self._limit and not connection.broken:
+            self._batch = self._next_on(connection)
+        try:
+            await batch.give(first, sink)
+        except BaseException:
+            self._batch = None
+            connection.abort()
+            raise
+        if self._batch is None:
             self._link.give_back(connection)
+
+    def _next_on(self, connection: UpstreamConnection) -> _Batch:
+        return _Batch(connection, self._call(Orientation.NEXT, self._limit), self._limit)
 
     async def _put_back(self, batch: _Batch, request: FetchResults) -> None:
         """Has the cluster where it was before the batch was asked for; a request that begins anew

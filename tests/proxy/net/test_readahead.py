@@ -106,10 +106,10 @@ def test_rows_are_those_that_the_cluster_would_give(asks: Sequence[Ask]) -> None
     play(scenario)
 
 
-def test_the_next_batch_is_asked_for_after_two_full_ones_and_not_after_the_end() -> None:
+def test_from_two_full_batches_on_the_next_is_asked_for_before_the_last_is_here() -> None:
     async def scenario(world: World) -> None:
         client, operation = await started(world)
-        for asked, seen in ((1, 1), (2, 3), (3, 4), (4, 4), (5, 5)):
+        for asked, seen in ((1, 1), (2, 3), (3, 4), (4, 5), (5, 5), (6, 6)):
             await fetch(client, operation, NEXT, 30)
             await until(lambda: fetches(world) == seen)  # noqa: B023
             assert asked <= seen
@@ -140,6 +140,24 @@ def test_a_slow_client_is_given_its_batch_as_it_reads() -> None:
         body = (await client.receive()).body[0][1]
         assert isinstance(body, dict)
         assert column_length(body) == 3_000
+
+    play(scenario)
+
+
+def test_a_batch_under_way_is_given_whole_though_its_operation_is_closed() -> None:
+    async def scenario(world: World) -> None:
+        client, operation = await read_twice(world, 3_000)
+        request: Struct = {1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 3_000)}
+        await client.send("FetchResults", request)
+        other = await world.client()
+        await asyncio.sleep(0.05)  # the client does not read
+        assert error_of(await other.on("CloseOperation", operation)) is None
+        body = (await client.receive()).body[0][1]
+        assert isinstance(body, dict)
+        assert column_length(body) == 3_000
+        other.close()
+        assert await client.rows("SELECT other") == 1
+        await until(lambda: len(world.east.connections) == 1)
 
     play(scenario)
 
