@@ -29,7 +29,8 @@ class _Batch:
     def __init__(self, connection: UpstreamConnection, request: bytes, limit: int) -> None:
         self.connection = connection
         self.limit = limit  # rows that were asked for
-        self._length: int | None = None
+        self._length: int | None = None  # of the reply, once that began
+        self._head = b""
         self._held: list[bytes] = []
         self._size = 0
         self._first: First | None = None
@@ -41,8 +42,10 @@ class _Batch:
     # as a sink
 
     def _begin(self, length: int, head: bytes) -> bytes:
-        self._length = length
-        return head if self._first is None else self._first(length, head)
+        if self._first is not None:
+            return self._first(length, head)
+        self._length, self._head = length, head
+        return b""
 
     def write(self, data: bytes) -> None:
         if self._sink is not None:
@@ -72,11 +75,9 @@ class _Batch:
         if self._done.done():
             self._done.result()  # what broke off in the middle is an error, and not half a reply
         self._first, self._sink = first, sink
-        held, self._held = self._held, []
         if self._length is not None:
-            held[0] = first(self._length, held[0])
-        for data in held:
-            sink.write(data)
+            sink.write(b"".join((first(self._length, self._head), *self._held)))
+            self._held.clear()
         if self._paused is not None:
             if sink.is_full:
                 sink.when_writable(self._paused)
@@ -109,6 +110,7 @@ class ReadAhead:
         self._batch: _Batch | None = None
         self._only: asyncio.Future[bytes | None] | None = None
         self._limit = 0  # rows of each of the last `_full` batches
+        self._next = b""  # the call for as many more
         self._full = 0
 
     async def relay(
@@ -179,7 +181,9 @@ class ReadAhead:
     def _learn(self, request: FetchResults, rows: int | None) -> None:
         """How its client reads, and whether there is likely to be more."""
         as_before = request.orientation == Orientation.NEXT and request.max_rows == self._limit
-        self._limit = request.max_rows
+        if request.max_rows != self._limit:
+            self._limit = request.max_rows
+            self._next = self._call(Orientation.NEXT, self._limit)
         if rows is None or not 0 < request.max_rows <= rows:
             self._full = 0
         else:
@@ -209,7 +213,7 @@ class ReadAhead:
             self._link.give_back(connection)
 
     def _next_on(self, connection: UpstreamConnection) -> _Batch:
-        return _Batch(connection, self._call(Orientation.NEXT, self._limit), self._limit)
+        return _Batch(connection, self._next, self._limit)
 
     async def _put_back(self, batch: _Batch, request: FetchResults) -> None:
         """Has the cluster where it was before the batch was asked for; a request that begins anew

@@ -94,9 +94,14 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self._heard = time.monotonic()
         if self._streaming:
             data = self._stream(data)
+        if self._buffer:
+            self._buffer += data
+            if len(self._buffer) < self._needed:
+                return
+            data, self._buffer = memoryview(self._buffer), bytearray()
+        while len(data) >= self._needed and (rest := self._take_reply(data)) is not None:
+            data = rest
         self._buffer += data
-        while len(self._buffer) >= self._needed and self._take_reply():
-            pass
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost()
@@ -268,58 +273,56 @@ class UpstreamConnection(asyncio.BufferedProtocol):
 
     # replies
 
-    def _take_reply(self) -> bool:
-        """Takes what is first in the buffer, once enough is there; whether it was."""
+    def _take_reply(self, data: memoryview) -> memoryview | None:
+        """Takes what comes first, and gives what comes after it; None when it is not all here."""
         if self._negotiation is not None:
             release(self._negotiation)
-            return False
+            return None
         if not self._expected:
             self._fail(WireError(f"Cluster {self.cluster} said what it was not asked."))
-            return False
-        length = int.from_bytes(self._buffer[:_LENGTH], "big")
+            return None
+        length = int.from_bytes(data[:_LENGTH], "big")
         expected = self._expected[0]
         relayed = isinstance(expected, _Relay)
         if length > MAX_WHOLE and not relayed:
             self._fail(WireError(f"A reply of {length} bytes where a short one was due."))
-            return False
+            return None
         self._needed = _LENGTH + (min(length, HEAD) if relayed else length)
-        if len(self._buffer) < self._needed:
-            return False
-        data = bytes(memoryview(self._buffer)[_LENGTH : self._needed])
-        del self._buffer[: self._needed]
+        if len(data) < self._needed:
+            return None
+        taken, data = bytes(data[_LENGTH : self._needed]), data[self._needed :]
         self._needed = _LENGTH
         self._expected.popleft()
         match expected:
             case _Relay():
-                self._begin(expected, length, data)
+                return self._begin(expected, length, taken, data)
             case Aside():
-                expected.heard(data)
+                expected.heard(taken)
             case _:
                 if not expected.done():
-                    expected.set_result(data)
-        return True
+                    expected.set_result(taken)
+        return data
 
-    def _begin(self, relay: _Relay, length: int, head: bytes) -> None:
-        """Passes on how a reply begins, and what else of it is here."""
+    def _begin(
+        self, relay: _Relay, length: int, head: bytes, data: memoryview
+    ) -> memoryview | None:
+        """Passes on how a reply begins, with what else of it is here."""
         self._relaying = relay
+        self._streaming = length - len(head)
         try:
-            relay.sink.write(relay.first(length, head))
+            head = relay.first(length, head)
         except WireError as error:
             self._fail(error)
-            return
-        self._streaming = length - len(head)
-        here = bytes(memoryview(self._buffer)[: self._streaming])
-        del self._buffer[: len(here)]
-        self._stream(memoryview(here))
+            return None
+        return self._stream(data, head)
 
-    def _stream(self, data: memoryview) -> memoryview:
+    def _stream(self, data: memoryview, before: bytes = b"") -> memoryview:
         """Passes on what belongs to the reply being relayed; gives what comes after it."""
         relay = self._relaying
         assert relay is not None
         piece = data[: self._streaming]
         self._streaming -= len(piece)
-        if piece:
-            relay.sink.write(bytes(piece))
+        relay.sink.write(before + piece)
         if not self._streaming:
             self._relaying = None
             release(relay.done)
