@@ -72,7 +72,7 @@ class RawClient:
         where, ours = (endpoint.host, endpoint.port), (source, 0) if source else None
         self._socket = socket.create_connection(where, patience, ours)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._buffer = bytearray(1 << 20)
+        self._buffer = bytearray(64 << 10)
         self._socket.sendall(client_negotiation(user, password))
         word = server_word(bytes(head := self._read(5)) + bytes(int.from_bytes(head[1:], "big")))
         assert word is not None
