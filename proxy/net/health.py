@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Callable, Iterable
 
+from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
 from proxy.net.lines import Lines
 
@@ -21,15 +22,17 @@ async def watch(
 
 
 async def check_all(lines: Lines, clusters: Iterable[Cluster], spread: float = 0.0) -> None:
-    """Each endpoint once, within `spread` seconds and the time that a connection may take."""
+    """Each endpoint once, within `spread` seconds and the time that a connection may take; one that
+    was taken away from the settings, while somebody waits for its reply.
+    """
     turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def check(cluster: Cluster, endpoint: Endpoint) -> None:
+    async def check(cluster: ClusterName, endpoint: Endpoint) -> None:
         await asyncio.sleep(random.random() * spread)
         async with turns:
-            await lines.check(cluster.name, endpoint)
+            await lines.check(cluster, endpoint)
 
+    places = {(cluster.name, endpoint) for cluster in clusters for endpoint in cluster.hs2}
     async with asyncio.TaskGroup() as group:
-        for cluster in clusters:
-            for endpoint in cluster.hs2:
-                group.create_task(check(cluster, endpoint))
+        for place in places | lines.owing():
+            group.create_task(check(*place))

@@ -87,6 +87,15 @@ class Lines:
         """Connections that it has from this process."""
         return self._counts[endpoint]
 
+    def owing(self) -> set[tuple[ClusterName, Endpoint]]:
+        """Endpoints that owe a reply, whatever the settings say of them by now."""
+        return {
+            (connection.cluster, endpoint)
+            for endpoint, made in self._made.items()
+            for connection in made
+            if connection.owes and not connection.broken
+        }
+
     async def connect(
         self, cluster: Cluster, user: str, but: Collection[Endpoint] = ()
     ) -> tuple[Endpoint, UpstreamConnection]:

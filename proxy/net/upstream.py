@@ -239,10 +239,15 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         finally:
             sink.when_writable(None)
 
+    @property
+    def owes(self) -> bool:
+        """Whether a reply is due."""
+        return bool(self._expected or self._relaying)
+
     def silent_for(self) -> float:
         """Seconds in which nothing came of what is due; 0 while nothing is, or nobody reads."""
         relay = self._relaying
-        if not (self._expected or relay) or (relay is not None and relay.sink.is_full):
+        if not self.owes or (relay is not None and relay.sink.is_full):
             return 0.0
         return time.monotonic() - self._heard
 
@@ -259,7 +264,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
     def _write(self, *requests: bytes) -> None:
         if self.broken or self._transport is None:
             raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
-        if not (self._expected or self._relaying):
+        if not self.owes:
             self._heard = time.monotonic()
         framed = (part for each in requests for part in (len(each).to_bytes(4, "big"), each))
         self._transport.write(b"".join(framed))

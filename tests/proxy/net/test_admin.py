@@ -130,6 +130,24 @@ def test_who_waits_for_a_server_that_hangs_is_told_in_time() -> None:
     play(scenario, Limits(health_interval=0.02, connect=0.1, silence=0.3, linger=0.0))
 
 
+def test_who_waits_for_a_server_that_the_settings_do_not_name_any_more_is_told_too() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        fetching = await client.operation("SELECT a")
+        await client.on("GetResultSetMetadata", fetching)
+        assert len(site.one.sessions) == 1
+        operating = replace(site.settings.operating, health_interval=0.02, health_timeout=0.3)
+        left = topology(site.two, site.west)
+        site.settings = replace(site.settings, topology=left, operating=operating)
+        site.admin.reload()
+        site.one.silent = True
+        failure = error_of(await client.on("FetchResults", fetching))
+        assert failure is not None
+        assert "[CW202] Cluster east has not answered for 0.3 s" in failure.message
+
+    play(scenario, Limits(health_interval=0.02, connect=0.1))
+
+
 @pytest.mark.parametrize("moment", ["dies_at", "hangs_at"])
 def test_opening_a_session_goes_on_at_the_next_endpoint(moment: str) -> None:
     async def scenario(site: Site) -> None:
