@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvloop
 
-from cli import workers
+from cli import hangup, workers
 from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
 from cli.held import taken
@@ -36,6 +36,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    with hangup.held_back():
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     settings = taken(args.target) if args.worker else load_settings(args)
     if not settings.topology.in_use and not settings.upstream:
         raise NoClusters("the settings name no cluster to run statements in.")
@@ -114,7 +119,7 @@ class _Signals:
 
     def manage(self, admin: Admin) -> None:
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGHUP, admin.reload_or_say)
+        hangup.heed(admin.reload_or_say)
         loop.add_signal_handler(signal.SIGTERM, self._finish, admin)
         if self._orders is not None:
             self._obeying = asyncio.ensure_future(answer_supervisor(self._orders, admin.ask))

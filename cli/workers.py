@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cli import hangup
 from cli.held import Held
 from conf.errors import CausewayError
 from conf.settings import Settings
@@ -88,7 +89,7 @@ def _heed_signals(supervisor: Supervisor, held: Held, serving: "asyncio.Future[N
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
-    loop.add_signal_handler(signal.SIGHUP, reload)
+    hangup.heed(reload)
 
 
 def _reserved(settings: Settings, exits: ExitStack) -> Listening:

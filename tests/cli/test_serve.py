@@ -1,6 +1,12 @@
 """`causeway serve`: what it says when it cannot."""
 
+import os
+import signal
 import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +32,44 @@ def test_a_taken_port_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     error = capsys.readouterr().err
     assert f"[CW504] 127.0.0.1:{port}" in error
     assert "Traceback" not in error
+
+
+def _holds_back_hup(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text()
+    blocked = next(line for line in status.splitlines() if line.startswith("SigBlk:"))
+    return bool(int(blocked.split()[1], 16) & 1 << signal.SIGHUP - 1)
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_who_is_told_to_reload_before_it_serves_does_so_then(tmp_path: Path, workers: int) -> None:
+    """Of several, the workers begin with what was reloaded."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    conf, log = tmp_path / "causeway.toml", tmp_path / "log"
+    conf.write_text(f"proxy.workers = {workers}\n{CONF.format(port=port)}")
+    argv = (sys.executable, "-m", "cli.main", "serve", "--conf", str(conf))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with (
+        log.open("wb") as errors,
+        subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=errors, env=env) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            _until(lambda: process.poll() is not None or _holds_back_hup(process.pid))
+            process.send_signal(signal.SIGHUP)
+            assert process.stdout.readline() == f"listening 127.0.0.1:{port}\n".encode()
+            if workers == 1:
+                _until(lambda: b"reloaded: nothing changed" in log.read_bytes())
+        finally:
+            process.terminate()
+    assert process.returncode == 0
 
 
 def test_a_setting_that_is_none_is_named_with_its_file(
