@@ -7,7 +7,8 @@ from typing import cast
 
 from proxy.errors import WireError
 from proxy.net.shield import Layer, Shield
-from proxy.net.upstream import UpstreamConnection, tune
+from proxy.net.sockets import HIGH_WATER
+from proxy.net.upstream import UpstreamConnection
 from proxy.wire.framing import (
     MAX_FRAME,
     Credentials,
@@ -56,7 +57,7 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no such class
-        tune(self._transport)
+        self._transport.set_write_buffer_limits(high=HIGH_WATER)
         peer = self._transport.get_extra_info("peername")
         self.peer = str(peer[0]) if isinstance(peer, tuple) else ""
         self._started(self)

@@ -11,6 +11,7 @@ from proxy.net.client import ClientConnection
 from proxy.net.http import HttpConnection, HttpDoor
 from proxy.net.identity import Authenticator
 from proxy.net.limits import Limits
+from proxy.net.sockets import tune
 from proxy.net.tls import Certificate
 from proxy.net.tlsdoor import TlsDoor
 from proxy.net.turnstile import Turnstile
@@ -99,6 +100,7 @@ class Doors:
             factory, endpoint.host, endpoint.port, reuse_port=self._shared or None
         )
         self._servers.append(server)
+        tune(server.sockets)
         return Endpoint(endpoint.host, server.sockets[0].getsockname()[1])
 
     def refresh(self) -> None:

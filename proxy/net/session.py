@@ -143,12 +143,14 @@ class Session:
         for operation in running:
             if isinstance(operation.result, Remote):
                 operation.result.reader.stop()
-        await asyncio.gather(*(end(operation) for operation in running))
+        if running:  # most have closed theirs
+            await asyncio.gather(*(end(operation) for operation in running))
         tasks = [each.task for each in running if each.task is not None and each.working]
         if tasks:
             await asyncio.wait(tasks, timeout=limits.close)
         links, self._links = list(self._links.values()), {}
-        await asyncio.gather(*(link.close() for link in links))
+        if links:  # none when nothing was asked of a cluster
+            await asyncio.gather(*(link.close() for link in links))
 
 
 async def end(operation: Operation) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from conf.topology import Endpoint
 from proxy.net.client import ClientConnection
 from proxy.net.limits import Limits
+from proxy.net.sockets import tune
 from proxy.net.tls import Certificate
 from proxy.net.turnstile import Turnstile
 
@@ -50,6 +51,7 @@ class TlsDoor:
                     address[:2], family=family, backlog=_BACKLOG, reuse_port=shared
                 )
                 listening.setblocking(False)
+                tune((listening,))
                 self._listening.append(listening)
         except OSError:
             self.close()

@@ -6,7 +6,6 @@ transport, and reading stops while that transport is full.
 """
 
 import asyncio
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,13 +18,13 @@ from conf.topology import Endpoint
 from proxy.errors import ClusterLost, WireError
 from proxy.net.logins import Conversation, Entry
 from proxy.net.shield import Shield
+from proxy.net.sockets import HIGH_WATER, tune
 from proxy.wire.framing import Word, client_start, client_word, server_word
 
-_SLAB = memoryview(bytearray(128 << 10))
+_SLAB = memoryview(bytearray(2 * HIGH_WATER))  # what comes in goes out within the same turn
 HEAD = 512
 MAX_WHOLE = 128 << 20
 _LENGTH = 4  # bytes that say how long a message is
-_HIGH_WATER = 64 << 10  # below the slab: what comes in goes out within the same turn
 
 _T = TypeVar("_T")
 
@@ -82,7 +81,8 @@ class UpstreamConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no such class
-        tune(self._transport)
+        self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        tune((transport.get_extra_info("socket"),))
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return _SLAB
@@ -360,16 +360,3 @@ def tell(asked: asyncio.Future[bytes | None], reply: bytes | None) -> None:
     """What an `Aside` hears is what somebody may wait for."""
     if not asked.done():
         asked.set_result(reply)
-
-
-def tune(transport: asyncio.Transport) -> None:
-    """No delay for small frames; a dead peer is noticed within a minute."""
-    transport.set_write_buffer_limits(high=_HIGH_WATER)
-    raw = transport.get_extra_info("socket")
-    if raw is None or raw.family not in (socket.AF_INET, socket.AF_INET6):
-        return
-    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
-        if hasattr(socket, option):
-            raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
