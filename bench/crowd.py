@@ -109,14 +109,21 @@ def fetching(ways: list[Way], rounds: int) -> Iterator[str]:
                 taken = reading(way, readers, rows)
                 if number:
                     times[way.name].append(taken)
-        base = [taken for taken, _ in times[ways[0].name]]
         for way in ways:
-            taken, used = zip(*times[way.name], strict=True)
-            ratio = statistics.median(a / b for a, b in zip(taken, base, strict=True))
+            _, used = zip(*times[way.name], strict=True)
             million = statistics.median(used) / (readers * rows / 1_000_000)
             cost = f"{million:.2f} s of CPU a million rows" if way.pid else ""
-            middle = statistics.median(taken)
+            middle = statistics.median(taken for taken, _ in times[way.name])
+            ratio = _ratio(times[way.name], times[ways[0].name])
             yield f"{title:40} {way.name:9} {middle:7.2f} s {ratio:6.2f} x  {cost}"
+        if len(ways) > 2:
+            rows_a_second = _ratio(times[ways[1].name], times[ways[-1].name])
+            yield f"{'':40} {ways[-1].name}'s rows a second: {rows_a_second:.2f} x {ways[1].name}'s"
+
+
+def _ratio(times: list[tuple[float, float]], base: list[tuple[float, float]]) -> float:
+    """The median of the pairs' own; a pair is the two of one round."""
+    return statistics.median(mine / its for (mine, _), (its, _) in zip(times, base, strict=True))
 
 
 def idle(way: Way, count: int) -> Iterator[str]:
@@ -183,7 +190,7 @@ def run(direct: Endpoint, proxy: Endpoint, pid: int, idle_count: int, opening_co
             ways.append(Way("HAProxy", between[0], between[1]))
         ways.append(Way("Causeway", proxy, pid))
         for lines in (
-            fetching(ways, 5),
+            fetching(ways, 12),
             crowds([ways[0], ways[-1]], opening_count, 3),
             idle(ways[-1], idle_count),
         ):
