@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -58,12 +59,15 @@ def fetch_bundle(into: Path) -> Path:
     jar = into / f"{artifact}-{version}.jar"
     if jar.exists():
         return jar
+    into.mkdir(parents=True, exist_ok=True)
     command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={BUNDLE}"]
     try:
-        subprocess.run(
-            [*command, f"-DoutputDirectory={into.absolute()}"],
-            check=True, capture_output=True, text=True, timeout=600,
-        )  # fmt: skip
+        with TemporaryDirectory(dir=into.absolute()) as coming:  # so that half a jar is none
+            subprocess.run(
+                [*command, f"-DoutputDirectory={coming}"],
+                check=True, capture_output=True, text=True, timeout=600,
+            )  # fmt: skip
+            Path(coming, jar.name).replace(jar)
     except (OSError, subprocess.SubprocessError) as fault:
         raise StorageFault(f"cannot fetch {group}:{artifact}:{version}: {fault}.") from fault
     return jar
