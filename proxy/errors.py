@@ -131,11 +131,11 @@ class NotUnderstoodCommand(CausewayError):
 
 
 class Unsettled(CausewayError):
-    """The catalog kept asking for more tables while a statement was analysed."""
+    """The catalog kept asking for more tables while a statement was analysed, or kept changing."""
 
     code = "CW210"
     sqlstate = "54001"
-    hint = "Its views are nested too deeply; simplify them."
+    hint = "Try again; views that are nested too deeply have to be simplified."
 
 
 class BadCertificate(CausewayError):

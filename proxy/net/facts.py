@@ -161,12 +161,12 @@ class Decider:
         for _ in range(MAX_ROUNDS):
             statement = known or await self.analyse(sql, session.namespace())
             known = None
-            if isinstance(statement, Known) and statement.cascade:
-                statement = await self._with_contents(statement)
-            named, wanted = _named(statement), _wanted(statement, self.settings.coverage)
-            if named and await self.loader.load_facts(named, wanted):
-                continue
             with suppress(NotLoaded):  # forgotten again meanwhile
+                if isinstance(statement, Known) and statement.cascade:
+                    statement = await self._with_contents(statement)
+                named, wanted = _named(statement), _wanted(statement, self.settings.coverage)
+                if named and await self.loader.load_facts(named, wanted):
+                    continue
                 tables = tables_needed(statement)
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
                 decision = route(self._request(statement, session), facts)
@@ -232,8 +232,11 @@ class Decider:
 
     async def database_exists(self, name: str) -> bool:
         """Raises a CausewayError when the metastore cannot be asked."""
-        await self.loader.load_database(name)
-        return self.snapshot.database_exists(name)
+        for _ in range(MAX_ROUNDS):
+            await self.loader.load_database(name)
+            with suppress(NotLoaded):  # forgotten again meanwhile
+                return self.snapshot.database_exists(name)
+        raise Unsettled(f"Database {name} keeps changing.")
 
 
 def _named(statement: Known | Unknown) -> frozenset[TableRef]:

@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from conf.names import TableRef
+from conf.tables import NotLoaded
 from metastore.errors import MetastoreDown
 from proxy.net.limits import Limits
 from proxy.wire.types import OperationState
@@ -359,5 +361,41 @@ def test_a_schema_lost_with_the_connection_is_asked_anew_and_the_session_goes_on
         assert failure is not None
         assert failure.message.startswith("Invalid OperationHandle")
         assert await client.rows("SELECT * FROM e") == 1
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"), [("USE sales", "database_exists"), ("DROP DATABASE sales CASCADE", "table")]
+)
+def test_what_is_forgotten_while_it_is_used_is_asked_for_again(sql: str, what: str) -> None:
+    async def scenario(world: World) -> None:
+        world.metastore.primaries["sales.w"] = world.east.name
+        client, known = await world.client(), getattr(world.metastore, what)
+        forgotten = []
+
+        def forgetful(name: TableRef | str) -> object:
+            if not forgotten and str(name).startswith("sales"):
+                forgotten.append(name)
+                raise NotLoaded(TableRef.parse("sales.w"))
+            return known(name)
+
+        setattr(world.metastore, what, forgetful)
+        assert error_of(await client.execute(sql)) is None
+        assert forgotten
+
+    play(scenario)
+
+
+def test_what_is_always_forgotten_is_said_to_be() -> None:
+    async def scenario(world: World) -> None:
+        def forgetful(name: str) -> bool:
+            raise NotLoaded(TableRef(name, ""))
+
+        client = await world.client()
+        world.metastore.database_exists = forgetful  # type: ignore[method-assign]
+        failure = error_of(await client.execute("USE sales"))
+        assert failure is not None
+        assert failure.message.startswith("[CW210] Database sales keeps changing. Try again")
 
     play(scenario)
