@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -132,7 +133,7 @@ class RawClient:
         return view
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Way:
     """One way to the same Thrift Server, with a warm session of its own."""
 
@@ -140,7 +141,11 @@ class Way:
     endpoint: Endpoint
     client: RawClient
     session: RemoteSession
-    wide: RemoteOperation
+
+    @cached_property
+    def wide(self) -> RemoteOperation:
+        """A result of many rows: not before it is fetched, since it fills the server's memory."""
+        return self.client.execute(self.session, WIDE)
 
 
 def _open(way: Way) -> None:
@@ -279,8 +284,7 @@ def run(direct: Endpoint, proxy: Endpoint, rounds: float = 1.0) -> None:
                 print("HAProxy is not installed; its rows are left out.")
                 continue
             client = exits.enter_context(RawClient(endpoint))
-            session = client.open()
-            ways.append(Way(name, endpoint, client, session, client.execute(session, WIDE)))
+            ways.append(Way(name, endpoint, client, client.open()))
         for line in measure(ways, rounds):
             print(line, flush=True)
 
