@@ -103,17 +103,18 @@ def fetching(ways: list[Way], rounds: int) -> Iterator[str]:
         (f"fetch {ROWS:,} x 4 rows", 1, ROWS),
         (f"{READERS} clients fetching {ROWS // 4:,} rows each", READERS, ROWS // 4),
     ):
-        times: dict[str, list[tuple[float, float]]] = {way.name: [] for way in ways}
+        times: dict[str, list[float]] = {way.name: [] for way in ways}
+        used: dict[str, list[float]] = {way.name: [] for way in ways}
         for number in range(rounds + 1):
             for way in ways if number % 2 else reversed(ways):
-                taken = reading(way, readers, rows)
+                taken, cpu = reading(way, readers, rows)
                 if number:
                     times[way.name].append(taken)
+                    used[way.name].append(cpu)
         for way in ways:
-            _, used = zip(*times[way.name], strict=True)
-            million = statistics.median(used) / (readers * rows / 1_000_000)
+            million = statistics.median(used[way.name]) / (readers * rows / 1_000_000)
             cost = f"{million:.2f} s of CPU a million rows" if way.pid else ""
-            middle = statistics.median(taken for taken, _ in times[way.name])
+            middle = statistics.median(times[way.name])
             ratio = _ratio(times[way.name], times[ways[0].name])
             yield f"{title:40} {way.name:9} {middle:7.2f} s {ratio:6.2f} x  {cost}"
         if len(ways) > 2:
@@ -121,9 +122,9 @@ def fetching(ways: list[Way], rounds: int) -> Iterator[str]:
             yield f"{'':40} {ways[-1].name}'s rows a second: {rows_a_second:.2f} x {ways[1].name}'s"
 
 
-def _ratio(times: list[tuple[float, float]], base: list[tuple[float, float]]) -> float:
+def _ratio(times: list[float], base: list[float]) -> float:
     """The median of the pairs' own; a pair is the two of one round."""
-    return statistics.median(mine / its for (mine, _), (its, _) in zip(times, base, strict=True))
+    return statistics.median(mine / its for mine, its in zip(times, base, strict=True))
 
 
 def idle(way: Way, count: int) -> Iterator[str]:
@@ -172,8 +173,7 @@ def crowds(ways: list[Way], count: int, rounds: int) -> Iterator[str]:
             if number and times:
                 p99[way.name].append(times[int(len(times) * 0.99)])
     for way in ways:
-        pairs = zip(p99[way.name], p99[ways[0].name], strict=True)
-        ratio = statistics.median(mine / base for mine, base in pairs)
+        ratio = _ratio(p99[way.name], p99[ways[0].name])
         middle = statistics.median(p99[way.name])
         what = f"{count} sessions at once: p99"
         yield f"{what:40} {way.name:9} {middle:7.2f} s {ratio:6.2f} x  {failed[way.name]} failed"

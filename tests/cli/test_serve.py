@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
+from cli.stack.stack import free_ports
 
 CONF = """
 hive.default.cluster.name = "east"
@@ -50,8 +51,7 @@ def _until(condition: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_who_is_told_to_reload_before_it_serves_does_so_then(tmp_path: Path, workers: int) -> None:
     """Of several, the workers begin with what was reloaded."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_ports(1)[0].port
     conf, log = tmp_path / "causeway.toml", tmp_path / "log"
     conf.write_text(f"proxy.workers = {workers}\n{CONF.format(port=port)}")
     argv = (sys.executable, "-m", "cli.main", "serve", "--conf", str(conf))

@@ -38,6 +38,18 @@ async def fetch(client: Client, operation: Struct, orientation: Orientation, lim
     return await client.on("FetchResults", operation, orientation=orientation, rows=limit)
 
 
+async def ask(client: Client, operation: Struct, limit: int) -> None:
+    """For the next rows, without reading them; `answer` does."""
+    request: Struct = {1: (STRUCT, operation), 2: (I32, NEXT), 3: (I64, limit)}
+    await client.send("FetchResults", request)
+
+
+async def answer(client: Client) -> Struct:
+    result = (await client.receive()).body[0][1]
+    assert isinstance(result, dict)
+    return result
+
+
 def numbers(result: Struct) -> list[int]:
     assert error_of(result) is None, error_of(result)
     return [int(str(number)) for (number,) in rows_in(result, [_TEXT], 10)]
@@ -133,13 +145,10 @@ def test_a_session_goes_on_beside_a_batch_that_nobody_fetches() -> None:
 def test_a_slow_client_is_given_its_batch_as_it_reads() -> None:
     async def scenario(world: World) -> None:
         client, operation = await read_twice(world, 3_000)
-        request: Struct = {1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 3_000)}
-        await client.send("FetchResults", request)
+        await ask(client, operation, 3_000)
         await asyncio.sleep(0.2)  # the client does not read, and no socket takes 30 MB
         assert fetches(world) == 3
-        body = (await client.receive()).body[0][1]
-        assert isinstance(body, dict)
-        assert column_length(body) == 3_000
+        assert column_length(await answer(client)) == 3_000
 
     play(scenario)
 
@@ -147,14 +156,11 @@ def test_a_slow_client_is_given_its_batch_as_it_reads() -> None:
 def test_a_batch_under_way_is_given_whole_though_its_operation_is_closed() -> None:
     async def scenario(world: World) -> None:
         client, operation = await read_twice(world, 3_000)
-        request: Struct = {1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 3_000)}
-        await client.send("FetchResults", request)
+        await ask(client, operation, 3_000)
         other = await world.client()
         await asyncio.sleep(0.05)  # the client does not read
         assert error_of(await other.on("CloseOperation", operation)) is None
-        body = (await client.receive()).body[0][1]
-        assert isinstance(body, dict)
-        assert column_length(body) == 3_000
+        assert column_length(await answer(client)) == 3_000
         other.close()
         assert await client.rows("SELECT other") == 1
         await until(lambda: len(world.east.connections) == 1)
@@ -199,10 +205,9 @@ def test_of_a_batch_that_broke_off_before_it_was_asked_for_nothing_is_sent() -> 
         client = await world.client()
         operation = await client.operation(SQL)
         await fetch(client, operation, NEXT, 10)
-        request: Struct = {1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 10)}
-        await client.send("FetchResults", request)
+        await ask(client, operation, 10)
         world.east.drip = 100
-        assert column_length((await client.receive()).body[0][1]) == 10  # type: ignore[arg-type]
+        assert column_length(await answer(client)) == 10
         await until(lambda: fetches(world) == 3)
         await asyncio.sleep(0.02)  # some of the third is here
         await world.east.stop()
@@ -218,11 +223,10 @@ def test_a_batch_that_does_not_come_is_an_error_and_is_not_asked_for_again() -> 
         client, operation = await started(world)
         await fetch(client, operation, NEXT, 10)
         world.east.hangs_at = "FetchResults"
-        await client.send("FetchResults", {1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 10)})
+        await ask(client, operation, 10)
         await until(lambda: fetches(world) == 2)
         await world.east.stop()
-        message = await client.receive()
-        failure = error_of(message.body[0][1])  # type: ignore[arg-type]
+        failure = error_of(await answer(client))
         assert failure is not None
         assert "broke" in failure.message
         assert fetches(world) == 2
