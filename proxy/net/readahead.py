@@ -29,6 +29,7 @@ class _Batch:
     def __init__(self, connection: UpstreamConnection, request: bytes, limit: int) -> None:
         self.connection = connection
         self.limit = limit  # rows that were asked for
+        self._request = request
         self._length: int | None = None  # of the reply, once that began
         self._head = b""
         self._held: list[bytes] = []
@@ -38,6 +39,10 @@ class _Batch:
         self._paused: UpstreamConnection | None = None
         self._done = connection.ask(request, self._begin, self)
         self._done.add_done_callback(_seen)
+
+    def another(self) -> "_Batch":
+        """As many more rows, asked for behind this one."""
+        return _Batch(self.connection, self._request, self.limit)
 
     # as a sink
 
@@ -110,7 +115,6 @@ class ReadAhead:
         self._batch: _Batch | None = None
         self._only: asyncio.Future[bytes | None] | None = None
         self._limit = 0  # rows of each of the last `_full` batches
-        self._next = b""  # the call for as many more
         self._full = 0
 
     async def relay(
@@ -181,9 +185,7 @@ class ReadAhead:
     def _learn(self, request: FetchResults, rows: int | None) -> None:
         """How its client reads, and whether there is likely to be more."""
         as_before = request.orientation == Orientation.NEXT and request.max_rows == self._limit
-        if request.max_rows != self._limit:
-            self._limit = request.max_rows
-            self._next = self._call(Orientation.NEXT, self._limit)
+        self._limit = request.max_rows
         if rows is None or not 0 < request.max_rows <= rows:
             self._full = 0
         else:
@@ -195,14 +197,15 @@ class ReadAhead:
 
     async def _begin_ahead(self) -> None:
         if self._may_go_on and (connection := await self._link.spare()) is not None:
-            self._batch = self._next_on(connection)
+            call = self._call(Orientation.NEXT, self._limit)
+            self._batch = _Batch(connection, call, self._limit)
 
     async def _give(self, batch: _Batch, request: FetchResults, first: First, sink: Sink) -> None:
         """The one after it is asked for before this one is here: between two of them the cluster
         waits for nobody."""
         connection = batch.connection
-        if self._may_go_on and request.max_rows == self._limit and not connection.broken:
-            self._batch = self._next_on(connection)
+        if self._may_go_on and request.max_rows == batch.limit and not connection.broken:
+            self._batch = batch.another()
         try:
             await batch.give(first, sink)
         except BaseException:
@@ -211,9 +214,6 @@ class ReadAhead:
             raise
         if self._batch is None:
             self._link.give_back(connection)
-
-    def _next_on(self, connection: UpstreamConnection) -> _Batch:
-        return _Batch(connection, self._next, self._limit)
 
     async def _put_back(self, batch: _Batch, request: FetchResults) -> None:
         """Has the cluster where it was before the batch was asked for; a request that begins anew
