@@ -294,6 +294,9 @@ def test_on_a_standalone_master_with_two_workers(
     words = ["--conf", str(west.layout.settings), "--json", "--master", standalone]
     words += ["--spark-conf", "spark.executor.memory=470m", "--spark-conf", "spark.cores.max=2"]
     words += ["--spark-conf", "spark.driver.host=127.0.0.1", "--parallelism", "8"]
+    # No task before both workers' executors are there: one alone may do all of them.
+    words += ["--spark-conf", "spark.scheduler.minRegisteredResourcesRatio=1.0"]
+    words += ["--spark-conf", "spark.scheduler.maxRegisteredResourcesWaitingTime=200s"]
     run = causeway("copy", str(ref), "--to", C2, *words)
     out, problem = run.communicate(timeout=300)
     assert run.returncode == 0, problem
