@@ -9,6 +9,7 @@ from conf.names import ClusterName
 from conf.settings import Settings
 from conf.topology import Cluster
 from proxy.errors import Stopping, TooMany
+from proxy.net.early import EarlyPing
 from proxy.net.facts import Decider
 from proxy.net.limits import Limits
 from proxy.net.lines import Lines
@@ -24,9 +25,10 @@ from proxy.session.metrics import Metrics
 from proxy.session.quota import Bounds, Quota
 from proxy.wire import replies
 from proxy.wire.binary import Struct
-from proxy.wire.requests import NO_SESSION, get_info_call
+from proxy.wire.requests import NO_SESSION, ExecuteStatement, get_info_call
 
 _INFO_WAIT = 1.0
+_UNBOUNDED = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,15 @@ class Hub:
         operation.working = True
         operation.task = self.group.create_task(self._run(session, statement, operation))
 
+    def early(self, session: Session, request: ExecuteStatement) -> EarlyPing | None:
+        """The session's last ping on its way again, when it is that which is asked for and no bound
+        could refuse it."""
+        last, changes = session.last_ping, session.state.journal.changes
+        bounded = self.stopping or self._statement_quota.bounds != _UNBOUNDED
+        if last is None or bounded or not last.is_same(request, changes):
+            return None
+        return EarlyPing(last)
+
     def _take(self, quota: Quota, session: Session, what: str) -> None:
         try:
             quota.take(session.state.user, session.address)
@@ -121,11 +132,12 @@ class Hub:
             raise
 
     async def _run(self, session: Session, statement: Statement, operation: Operation) -> None:
+        """Its client is answered first, and then what came of it is written down."""
+        soon = asyncio.get_running_loop().call_soon
         try:
-            await statement.run(lambda: self.observer.ended(operation))
+            await statement.run(lambda: soon(self.observer.ended, operation))
         finally:
-            self._statement_quota.give_back(session.state.user, session.address)
-            self.observer.ended(operation)
+            soon(self._statement_quota.give_back, session.state.user, session.address)
 
     def clusters(self) -> list[Cluster]:
         """All that statements may be sent to."""

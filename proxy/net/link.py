@@ -5,7 +5,7 @@ away, whatever becomes of us.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from conf.errors import CausewayError
@@ -38,8 +38,8 @@ from proxy.wire.replies import (
     opened_session,
     read_operation_status,
     read_result,
+    read_started,
     result_failure,
-    started_operation,
 )
 from proxy.wire.requests import (
     RemoteOperation,
@@ -52,6 +52,7 @@ from proxy.wire.requests import (
 from proxy.wire.status import as_synchronous
 from proxy.wire.types import OperationState
 
+_EXECUTE = "ExecuteStatement"
 _CLOSE_AFTER = 0.05  # seconds
 _GONE = "Invalid SessionHandle"
 _ALREADY_THERE = "42P07"
@@ -152,20 +153,17 @@ class Link:
         self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
     ) -> Struct:
         """The result of a call. Raises ClusterLost, TooMany, Rejected with the cluster's words."""
-        result = await self.result(name, request, long, asides)
+        result = read_result(await self.reply(name, request, long, asides), name)
         failure = result_failure(result)
         if failure is not None:
-            if failure.message.startswith(_GONE):
-                self.drop()
-                raise SessionGone(f"Cluster {self.cluster} closed the session.")
-            raise Rejected(failure)
+            raise self._refusal(failure)
         return result
 
-    async def result(
-        self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
-    ) -> Struct:
-        """The result of a call, whatever its status. Raises ClusterLost, TooMany."""
-        return read_result(await self.reply(name, request, long, asides), name)
+    def _refusal(self, failure: Failure) -> Exception:
+        if failure.message.startswith(_GONE):
+            self.drop()
+            return SessionGone(f"Cluster {self.cluster} closed the session.")
+        return Rejected(failure)
 
     async def reply(
         self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
@@ -175,11 +173,16 @@ class Link:
             async with asyncio.timeout(self._lines.limits.call), self.line(long) as connection:
                 return await connection.call(request, asides)
         except (WireError, TimeoutError) as error:
-            why = str(error) or "no answer in time"
-            raise ClusterLost(f"Cluster {self.cluster}: no answer to {name} ({why}).") from error
+            raise self._no_answer(name, error) from error
+
+    def _no_answer(self, name: str, error: Exception) -> ClusterLost:
+        why = str(error) or "no answer in time"
+        return ClusterLost(f"Cluster {self.cluster}: no answer to {name} ({why}).")
 
     async def heard(self, reply: asyncio.Future[bytes | None]) -> bytes | None:
         """The reply to something asked aside; None when there is none in time."""
+        if reply.done():
+            return reply.result()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._lines.limits.call):
                 return await asyncio.shield(reply)
@@ -195,15 +198,55 @@ class Link:
         request = execute_call(self.session, statement, overlay, limit)
         return await self._start(request)
 
-    async def ping(self, statement: str, overlay: Mapping[str, str]) -> RemoteOperation:
-        """Runs, to its end, a statement that takes no time. Raises as `call`."""
-        return await self._start(
-            execute_call(self.session, statement, overlay, 0, run_async=False), long=True
-        )
+    def ping_call(self, statement: str, overlay: Mapping[str, str]) -> bytes:
+        """What runs, to its end, a statement that takes no time."""
+        return execute_call(self.session, statement, overlay, 0, run_async=False)
+
+    async def ping(self, request: bytes) -> RemoteOperation:
+        """Runs a `ping_call`. Raises as `call`."""
+        return await self._start(request, long=True)
 
     async def _start(self, request: bytes, long: bool = False) -> RemoteOperation:
-        closings, self._closings = self._closings, []
-        return started_operation(await self.call("ExecuteStatement", request, long, closings))
+        return self._started(await self.reply(_EXECUTE, request, long, self._take_closings()))
+
+    def _started(self, reply: bytes) -> RemoteOperation:
+        told = read_started(reply)
+        if isinstance(told, Failure):
+            raise self._refusal(told)
+        return told
+
+    def begin(self, request: bytes, heard: Callable[[bytes | None], None]) -> bool:
+        """Sends a `ping_call` at once, if nothing is under way on the session's own connection;
+        whether it did. `heard` is given the reply, or None when there will be none."""
+        if self._long_call or self._own.locked() or not self.alive:
+            return False
+
+        def over(reply: bytes | None) -> None:
+            self._long_call = False
+            heard(reply)
+
+        self._long_call = True
+        self._main.tell((Aside(request, over), *self._take_closings()))
+        return True
+
+    async def started(self, reply: asyncio.Future[bytes | None]) -> RemoteOperation:
+        """What was begun, by what is heard of it. Raises as `call`."""
+        try:
+            async with asyncio.timeout(self._lines.limits.call):
+                data = await reply
+            if data is None:
+                raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
+            return self._started(data)
+        except (WireError, TimeoutError) as error:
+            self.drop()
+            raise self._no_answer(_EXECUTE, error) from error
+
+    def close_started(self, reply: bytes) -> None:
+        """Has closed what was begun and nobody wants."""
+        with suppress(WireError):
+            told = read_started(reply)
+            if isinstance(told, RemoteOperation):
+                self.close_operation(told)
 
     async def poll(self, operation: RemoteOperation) -> Status:
         """The operation's state, when it ends or after five seconds. Raises as `call`."""
@@ -244,9 +287,13 @@ class Link:
         self._closings.append(Aside(operation_call("CloseOperation", operation)))
 
     def _close_operations(self) -> None:
-        closings, self._closings = self._closings, []
+        closings = self._take_closings()
         if closings and self.alive:
             self._main.tell(closings)
+
+    def _take_closings(self) -> list[Aside]:
+        closings, self._closings = self._closings, []
+        return closings
 
     async def catch_up(self, journal: Journal) -> None:
         """Says what the session said elsewhere, in order. Raises NotCarried, ClusterLost."""

@@ -6,8 +6,8 @@ operation ends and that a write is marked as ended.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from proxy.errors import Failure
 from proxy.net.link import Link
@@ -37,10 +37,16 @@ class Remote:
     def of(cls, link: Link, operation: RemoteOperation, may_run_ahead: bool) -> "Remote":
         return cls(link, operation, ReadAhead(link, operation, may_run_ahead))
 
-    def ask_schema(self) -> Aside:
+    def ask_schema(self, learned: Callable[[bytes], None] | None = None) -> Aside:
         """The call that asks for the schema; `learn_schema` is for when its time has come."""
         self._asked = asked = asyncio.get_running_loop().create_future()
-        return Aside(operation_call("GetResultSetMetadata", self.operation), partial(tell, asked))
+
+        def heard(reply: bytes | None) -> None:
+            tell(asked, reply)
+            if reply is not None and learned is not None:
+                learned(reply)
+
+        return Aside(operation_call("GetResultSetMetadata", self.operation), heard)
 
     async def learn_schema(self) -> bytes:
         """What was asked last, or is asked now. Raises ClusterLost, TooMany."""
@@ -110,6 +116,8 @@ class Operation:
 
     async def learn_schema(self, remote: Remote) -> bytes:
         """The schema of a finished operation. Raises ClusterLost, TooMany."""
+        if remote.schema is not None:
+            return remote.schema
         async with self.learning:
             return await remote.learn_schema()
 

@@ -141,7 +141,7 @@ class Service:
             case GetInfo():
                 return await self._get_info(request.info_type)
             case ExecuteStatement():
-                return await self._execute(request)
+                return await self._execute(call, request)
             case MetadataCall():
                 return await self._metadata_call(call.name, request)
             case DelegationToken():
@@ -232,14 +232,15 @@ class Service:
         session.operations[operation.handle.guid] = operation
         return operation
 
-    async def _execute(self, request: ExecuteStatement) -> Struct:
+    async def _execute(self, call: Message, request: ExecuteStatement) -> bytes:
         session = self._session(request)
         session.state.check_overlay(request.overlay)
+        early = self._hub.early(session, request)
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
         _note(operation.record, session, operation, request.statement)
         hub = self._hub
         statement = Statement(
-            session, operation, request, hub.decider, hub.copier, hub.limits.linger
+            session, operation, request, hub.decider, hub.copier, hub.limits.linger, early
         )
         try:
             hub.begin(session, statement, operation)
@@ -248,6 +249,8 @@ class Service:
             hub.observer.ended(operation)
             await hub.close_operation(Owned(session, operation))
             raise
+        started = replies.operation_started(operation.handle, operation.kind, True)
+        answer = replies.reply(call.name, call.seqid, started)
         if not request.run_async:
             await operation.until_ended()
             if self._client.lost:
@@ -256,7 +259,7 @@ class Service:
                 failure = operation.status.failure or Failure("")
                 await self._hub.close_operation(Owned(session, operation))
                 raise Rejected(as_synchronous(failure))
-        return replies.operation_started(operation.handle, operation.kind, True)
+        return answer
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session = self._session(request)
@@ -278,7 +281,7 @@ class Service:
             return replies.operation_started(operation.handle, operation.kind, True)
         result = await link.call(name, metadata_call(name, link.session, request.arguments))
         remote = replies.started_operation(result)
-        operation = self._new_operation(session, remote.kind)
+        operation = self._new_operation(session, replies.operation_kind(result))
         operation.result = Remote.of(link, remote, may_run_ahead=False)
         operation.becomes(OperationState.FINISHED)
         return replies.with_handle(result, operation.handle)

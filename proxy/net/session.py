@@ -10,6 +10,7 @@ from conf.errors import CausewayError
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, ClusterLost, Rejected
+from proxy.net.early import LastPing
 from proxy.net.limits import Limits
 from proxy.net.lines import Lines
 from proxy.net.link import Link
@@ -46,6 +47,7 @@ class Session:
         self.state = state
         self.through = through
         self.operations: dict[bytes, Operation] = {}
+        self.last_ping: LastPing | None = None
         self._lines = lines
         self._links: dict[ClusterName, Link] = {}
         self._opening: dict[ClusterName, asyncio.Lock] = {}

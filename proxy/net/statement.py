@@ -25,6 +25,7 @@ from dialect.cluster_grammar import (
 from dialect.ping import is_ping
 from dialect.statement import Action, Known, SetVariable, Unknown, UseDatabase, Write
 from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
+from proxy.net.early import EarlyPing, LastPing
 from proxy.net.facts import Decider
 from proxy.net.limits import DEFAULT
 from proxy.net.link import Link
@@ -34,7 +35,7 @@ from proxy.session import commands, settings
 from proxy.session.local import Local
 from proxy.session.states import ENDS
 from proxy.wire.replies import Status
-from proxy.wire.requests import ExecuteStatement
+from proxy.wire.requests import ExecuteStatement, RemoteOperation
 from proxy.wire.results import NO_ROWS, Table
 from proxy.wire.status import failure_of
 from proxy.wire.types import OperationState
@@ -73,7 +74,10 @@ class Statement:
         decider: Decider,
         copier: Copier | None = None,
         linger: float = DEFAULT.linger,
+        early: EarlyPing | None = None,
     ) -> None:
+        self._early = early
+        self._ping: LastPing | None = None  # once the statement, if it is one, has begun
         self._linger = linger
         self._asked = False  # whether a cluster may have heard of it
         self._open: list[Any] = []  # tokens of writes that may not have ended quite yet
@@ -84,12 +88,14 @@ class Statement:
         self._request = request
         self._decider = decider
 
-    async def run(self, told: Callable[[], None]) -> None:
+    async def run(self, told: Callable[[], object]) -> None:
         """Never raises but on cancellation. `told` is called when the operation is at an end; what
         is left then is to see to its writes, which may take minutes where a cluster is lost."""
         try:
-            await self._run_or_fail()
-            told()
+            try:
+                await self._run_or_fail()
+            finally:
+                told()
             self._operation.working = False
             if self._operation.closed:
                 close_remote(self._operation)
@@ -307,12 +313,25 @@ class Statement:
             raise SessionGone(f"The connection to cluster {link.cluster} broke.")
         self._asked = True
         if is_ping(request.statement):
-            return await link.ping(request.statement, request.overlay)
+            return await self._start_ping(link)
         return await link.execute(request.statement, request.overlay, request.timeout)
+
+    async def _start_ping(self, link: Link) -> RemoteOperation:
+        session, request = self._session, self._request
+        call = link.ping_call(request.statement, request.overlay)
+        changes = session.state.journal.changes
+        last = session.last_ping
+        if last is None or last.link is not link or not last.is_same(request, changes):
+            last = LastPing(request, changes, link, call)
+        if session.through is None:  # else nobody knows what changes it
+            session.last_ping = last
+        self._ping = last
+        begun = None if self._early is None else await self._early.started(link, call)
+        return begun or await link.ping(call)
 
     async def _end(self, remote: Remote) -> Status:
         """How it ends. A ping that has begun has ended: asking would take longer than it did."""
-        if is_ping(self._request.statement):
+        if self._ping is not None:
             return Status(OperationState.FINISHED)
         return await remote.link.end_of(remote.operation)
 
@@ -322,10 +341,13 @@ class Statement:
         Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
         remembers it. Nor before the client has heard of the end.
         """
-        asides = [remote.ask_schema()]
-        if is_ping(self._request.statement):
-            asides.append(remote.reader.ask_only_row())
-        remote.link.ask(*asides)
+        ping = self._ping
+        if ping is None:
+            remote.link.ask(remote.ask_schema())
+            return
+        remote.schema = ping.schema
+        asides = [] if remote.schema else [remote.ask_schema(ping.keep_schema)]
+        remote.link.ask(*asides, remote.reader.ask_only_row())
 
     async def _close_write(self, token: Any) -> None:
         try:

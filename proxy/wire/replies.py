@@ -12,6 +12,7 @@ from proxy.wire.binary import (
     REPLY,
     STRING,
     STRUCT,
+    Encoded,
     Message,
     Pairs,
     Struct,
@@ -19,6 +20,7 @@ from proxy.wire.binary import (
     decode_message,
     encode_head,
     encode_message,
+    encode_struct,
 )
 from proxy.wire.requests import Handle, RemoteOperation, RemoteSession
 from proxy.wire.status import SUCCESS, read_operation_failure, read_status, status_of
@@ -146,6 +148,25 @@ def started_operation(result: Struct) -> RemoteOperation:
     return RemoteOperation(_handle_field(result, 2))
 
 
+def operation_kind(result: Struct) -> int:
+    """The TOperationType of a started operation."""
+    kind = _handle_field(result, 2).get(2, (I32, 0))[1]
+    if not isinstance(kind, int):
+        raise WireError("An operation without a type.")
+    return kind
+
+
+def read_started(data: bytes) -> RemoteOperation | Failure:
+    """What a reply to ExecuteStatement started, or why it did not. Raises WireError.
+
+    All successes are alike but for what is in the handle, which nobody here has to know.
+    """
+    if len(data) == _STARTED_LENGTH and data.startswith(_STARTED) and data.endswith(_STOPS):
+        return RemoteOperation(Encoded(data[len(_STARTED) : 1 - len(_STOPS)]))
+    result = read_result(data, "ExecuteStatement")
+    return result_failure(result) or started_operation(result)
+
+
 def read_operation_status(result: Struct) -> Status:
     """The state in a GetOperationStatus reply whose status is a success."""
     value = result.get(2, (0, None))[1]
@@ -173,6 +194,14 @@ def with_head(data: bytes, name: str, seqid: int) -> bytes:
     """
     _, kind, _, body = decode_head(data)
     return encode_head(name, kind, seqid) + data[body:]
+
+
+_HANDLE = encode_struct(
+    {1: (STRUCT, {1: (STRING, bytes(16)), 2: (STRING, bytes(16))}), 2: (I32, 0), 3: (BOOL, True)}
+)
+_STARTED = reply("ExecuteStatement", 0, {1: (STRUCT, SUCCESS), 2: (STRUCT, Encoded(b""))})[:-2]
+_STOPS = b"\0\0\0"  # of the handle, of the result, of the message
+_STARTED_LENGTH = len(_STARTED) + len(_HANDLE) + 2
 
 
 def _handle_field(result: Struct, field: int) -> Struct:

@@ -16,6 +16,7 @@ from proxy.wire.binary import (
     MAP,
     STRING,
     STRUCT,
+    Encoded,
     Message,
     Pairs,
     Struct,
@@ -207,15 +208,7 @@ _READERS: dict[str, Callable[[Struct], Request]] = {
 class RemoteOperation:
     """An operation's handle as its cluster gave it; sent back unchanged."""
 
-    fields: Struct
-
-    @property
-    def kind(self) -> int:
-        return _integer(self.fields, 2, 0)
-
-    @property
-    def has_result_set(self) -> bool:
-        return bool(_integer(self.fields, 3, 0))
+    fields: Struct | Encoded
 
 
 @dataclass(frozen=True, slots=True)

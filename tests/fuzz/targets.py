@@ -261,6 +261,8 @@ def reply(data: bytes) -> None:
     rows_in(data[:512])
     with suppress(WireError):
         server_word(data)
+    with suppress(WireError):
+        replies.read_started(data)
     try:
         name = decode_head(data)[0]
         assert len(replies.with_head(data, name, 7)) == len(data)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from proxy.net.limits import Limits
-from proxy.wire.binary import STRUCT
+from proxy.wire.binary import STRING, STRUCT, Struct, decode_message
 from proxy.wire.framing import COMPLETE, client_negotiation
 from tests.proxy.net.fakes import Client, World, error_of, play, until
 
@@ -52,6 +52,20 @@ def test_running_statements() -> None:
         await until(lambda: "SELECT long" not in [o.sql for o in running(world)])
         await asyncio.sleep(0.05)
         assert await again.rows("SELECT 1") == 1
+
+    play(scenario, Limits(statements_per_user=1, linger=0.0))
+
+
+def test_who_asks_without_waiting_has_ended_one_statement_before_the_next() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        request: Struct = {1: (STRUCT, client.session), 2: (STRING, b"SELECT 1")}
+        for _ in range(6):
+            await client.send("ExecuteStatement", request)
+        for _ in range(6):
+            length = int.from_bytes(await client.reader.readexactly(4), "big")
+            reply = decode_message(await client.reader.readexactly(length))
+            assert "[CW" not in str(reply.body)
 
     play(scenario, Limits(statements_per_user=1, linger=0.0))
 

@@ -1,6 +1,6 @@
 """Result sets and replies of ours, read by Apache Thrift; a cluster's replies, cured or not."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -11,11 +11,24 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from proxy.errors import ClusterDown, Failure, WireError
 from proxy.wire import replies, results
-from proxy.wire.binary import BYTE, I16, I32, REPLY, STRING, Struct, decode_message
+from proxy.wire.binary import (
+    BOOL,
+    BYTE,
+    DOUBLE,
+    I16,
+    I32,
+    LIST,
+    REPLY,
+    STRING,
+    STRUCT,
+    Items,
+    Struct,
+    decode_message,
+)
 from proxy.wire.replies import Status
-from proxy.wire.requests import Handle
+from proxy.wire.requests import Handle, RemoteOperation, operation_call
 from proxy.wire.results import NO_ROWS, Table
-from proxy.wire.status import as_synchronous, failure_of
+from proxy.wire.status import SUCCESS, as_synchronous, failure_of
 from proxy.wire.types import OperationState
 
 HANDLE = Handle(b"g" * 16, b"s" * 16)
@@ -194,6 +207,37 @@ def test_what_is_no_reply_is_a_wire_error() -> None:
         replies.started_operation({})
     with pytest.raises(WireError):
         replies.read_operation_status({2: (8, 99)})
+
+
+def test_what_a_statement_started_is_sent_back_as_it_came() -> None:
+    handle: Struct = {
+        1: (STRUCT, {1: (STRING, b"g" * 16), 2: (STRING, b"s" * 16)}),
+        2: (I32, 0),
+        3: (BOOL, True),
+    }
+    warned: Struct = {1: (I32, 1), 2: (LIST, Items(STRING, [b"careful"]))}
+    for result in (
+        replies.operation_started(Handle(b"g" * 16, b"s" * 16), 0, True),
+        {1: (STRUCT, SUCCESS), 2: (STRUCT, {**handle, 4: (DOUBLE, 7.0)})},
+        {1: (STRUCT, warned), 2: (STRUCT, handle)},
+    ):
+        data = replies.reply("ExecuteStatement", 0, cast(Struct, result))
+        told = replies.read_started(data)
+        assert isinstance(told, RemoteOperation)
+        expected = replies.started_operation(replies.read_result(data, "ExecuteStatement"))
+        for name in ("CloseOperation", "GetOperationStatus"):
+            assert operation_call(name, told) == operation_call(name, expected)
+    refused = replies.failed(Failure("no such thing", "42P01"))
+    assert replies.read_started(replies.reply("ExecuteStatement", 0, refused)) == Failure(
+        "no such thing", "42P01"
+    )
+    for other in (
+        replies.reply("CloseSession", 0, replies.succeeded()),
+        replies.reply("ExecuteStatement", 0, replies.succeeded()),
+        replies.reply("ExecuteStatement", 0, {})[:-1],
+    ):
+        with pytest.raises(WireError):
+            replies.read_started(other)
 
 
 TYPES = (BYTE, I16, I32, STRING)

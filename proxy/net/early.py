@@ -1,0 +1,66 @@
+"""A ping that its session has asked before is sent before it is looked at: the cluster works on it
+while we find out where it has to run, which nearly always is where it ran last.
+
+A literal reads nothing and does nothing. So nobody is harmed when the decision is another: what was
+sent too early is closed, and the ping asked again where it belongs.
+"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from proxy.errors import WireError
+from proxy.net.link import Link
+from proxy.wire.replies import read_result, result_failure
+from proxy.wire.requests import ExecuteStatement, RemoteOperation
+
+
+@dataclass(slots=True)
+class LastPing:
+    """The last ping of a session: what its client asked, and what was said to the cluster.
+
+    `changes` is how often the session had been changed, by what its journal knows. `schema` is
+    the cluster's reply to GetResultSetMetadata, once known.
+    """
+
+    request: ExecuteStatement
+    changes: int
+    link: Link
+    call: bytes
+    schema: bytes | None = None
+
+    def keep_schema(self, reply: bytes) -> None:
+        """What the cluster said; not when it is that something went wrong."""
+        with suppress(WireError):
+            if result_failure(read_result(reply, "GetResultSetMetadata")) is None:
+                self.schema = reply
+
+    def is_same(self, request: ExecuteStatement, changes: int) -> bool:
+        """Whether that means what this did."""
+        return self.changes == changes and self.request == request and self.link.understood
+
+
+class EarlyPing:
+    """`LastPing` on its way again. Nobody has to want it: what is not claimed is closed."""
+
+    def __init__(self, ping: LastPing) -> None:
+        self.ping = ping
+        self._reply: asyncio.Future[bytes | None] | None = None
+        self._over = not ping.link.begin(ping.call, self._heard)
+
+    async def started(self, link: Link, call: bytes) -> RemoteOperation | None:
+        """The operation, for who would send that; None when it has to be sent.
+
+        Raises as `Link.call`.
+        """
+        if self._over or link is not self.ping.link or call != self.ping.call:
+            return None
+        self._reply = asyncio.get_running_loop().create_future()
+        return await link.started(self._reply)
+
+    def _heard(self, reply: bytes | None) -> None:
+        self._over = True
+        if self._reply is not None and not self._reply.done():
+            self._reply.set_result(reply)
+        elif reply is not None:
+            self.ping.link.close_started(reply)
