@@ -38,6 +38,7 @@ from proxy.wire.requests import (
     GetInfo,
     GetOperationStatus,
     GetResultSetMetadata,
+    LastCall,
     MetadataCall,
     OpenSession,
     OperationCall,
@@ -63,6 +64,7 @@ class Service:
         self._hub = hub
         self._client = client
         self._opened: dict[bytes, Session] = {}
+        self._last_call = LastCall()
 
     @property
     def _user(self) -> str:
@@ -95,12 +97,17 @@ class Service:
         if isinstance(message, Oversized):
             await self._too_large(message)
             return
-        call = decode_message(message.data, MAX_VALUES)
-        try:
-            request = read_request(call)
-        except WireError as error:
-            await self._refuse(call.name, call.seqid, str(error), replies.PROTOCOL_ERROR)
-            return
+        again = self._last_call.again(message.data)
+        if again is None:
+            call = decode_message(message.data, MAX_VALUES)
+            try:
+                request = read_request(call)
+            except WireError as error:
+                await self._refuse(call.name, call.seqid, str(error), replies.PROTOCOL_ERROR)
+                return
+            self._last_call.keep(message.data, call, request)
+        else:
+            call, request = again
         try:
             handle = handle_of(request)
             if handle and await self._hub.peers.carry(handle, message.data, self._client):

@@ -24,6 +24,8 @@ from proxy.wire.binary import (
 )
 from proxy.wire.types import Orientation
 
+MAX_KEPT = 4096  # bytes of a client's last call
+
 
 @dataclass(frozen=True, slots=True)
 class Handle:
@@ -141,6 +143,31 @@ def read_request(message: Message) -> Request:
     if reader is None:
         return UnknownCall()
     return reader(_struct(message.body, 1))
+
+
+class LastCall:
+    """A client's last call: who asks for the next rows, or whether a statement has ended, says the
+    same again but for its sequence number, and has it read once."""
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._seqid_at = 0
+        self._call = Message("", CALL, 0, {})
+        self._request: Request = UnknownCall()
+
+    def keep(self, data: bytes, call: Message, request: Request) -> None:
+        """What was read of `data`."""
+        if len(data) <= MAX_KEPT:
+            self._data, self._seqid_at = data, 8 + len(call.name.encode())
+            self._call, self._request = call, request
+
+    def again(self, data: bytes) -> tuple[Message, Request] | None:
+        """What `data` says when that is the same, else None."""
+        at, last = self._seqid_at, self._data
+        if len(data) != len(last) or data[:at] != last[:at] or data[at + 4 :] != last[at + 4 :]:
+            return None
+        call, seqid = self._call, int.from_bytes(data[at : at + 4], "big", signed=True)
+        return Message(call.name, call.kind, seqid, call.body), self._request
 
 
 def operation_type(message: Message) -> int:

@@ -12,8 +12,25 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from proxy.errors import WireError
 from proxy.wire import requests
-from proxy.wire.binary import CALL, Message, decode_message, encode_head
-from proxy.wire.requests import Handle, RemoteOperation, RemoteSession, read_request
+from proxy.wire.binary import (
+    CALL,
+    STRING,
+    STRUCT,
+    Message,
+    Struct,
+    decode_message,
+    encode_head,
+    encode_message,
+)
+from proxy.wire.requests import (
+    MAX_KEPT,
+    Handle,
+    LastCall,
+    RemoteOperation,
+    RemoteSession,
+    UnknownCall,
+    read_request,
+)
 
 IDENTIFIER = ttypes.THandleIdentifier(guid=b"g" * 16, secret=b"s" * 16)
 SESSION = ttypes.TSessionHandle(IDENTIFIER)
@@ -196,3 +213,35 @@ def test_our_own_calls(call: Callable[[], bytes], expected: Any) -> None:
 
 def test_secrets_are_not_shown() -> None:
     assert "ssss" not in repr(HANDLE)
+
+
+def test_a_call_said_again_is_read_once() -> None:
+    last = LastCall()
+    first = call_of("FetchResults", 7)
+    assert last.again(first) is None
+    message = decode_message(first)
+    last.keep(first, message, read_request(message))
+    again = last.again(call_of("FetchResults", -8))
+    assert again is not None
+    assert again[0].seqid == -8
+    assert (again[0].name, again[0].body) == (message.name, message.body)
+    assert again[1] == read_request(message)
+    others = [call_of("FetchResults", 7)[:-1], call_of("CloseOperation", 7), first + b"\0"]
+    changed = [
+        first[:at] + bytes((first[at] ^ 1,)) + first[at + 1 :]
+        for at in range(len(first))
+        if not 20 <= at < 24
+    ]
+    assert [last.again(data) for data in others + changed] == [None] * len(others + changed)
+
+
+def test_a_long_call_is_not_kept() -> None:
+    last = LastCall()
+    message = Message("GetInfo", CALL, 1, {1: (STRUCT, {9: (STRING, bytes(MAX_KEPT))})})
+    last.keep(encode_message(message), message, UnknownCall())
+    assert last.again(encode_message(message)) is None
+
+
+def call_of(name: str, seqid: int) -> bytes:
+    operation: Struct = {1: (STRUCT, {1: (STRING, b"g" * 16), 2: (STRING, b"s" * 16)})}
+    return encode_message(Message(name, CALL, seqid, {1: (STRUCT, {1: (STRUCT, operation)})}))
