@@ -164,7 +164,9 @@ class LastCall:
     def again(self, data: bytes) -> tuple[Message, Request] | None:
         """What `data` says when that is the same, else None."""
         at, last = self._seqid_at, self._data
-        if len(data) != len(last) or data[:at] != last[:at] or data[at + 4 :] != last[at + 4 :]:
+        if not last or len(data) != len(last):
+            return None
+        if data[:at] != last[:at] or data[at + 4 :] != last[at + 4 :]:
             return None
         call, seqid = self._call, int.from_bytes(data[at : at + 4], "big", signed=True)
         return Message(call.name, call.kind, seqid, call.body), self._request

@@ -219,6 +219,7 @@ def test_a_call_said_again_is_read_once() -> None:
     last = LastCall()
     first = call_of("FetchResults", 7)
     assert last.again(first) is None
+    assert last.again(b"") is None
     message = decode_message(first)
     last.keep(first, message, read_request(message))
     again = last.again(call_of("FetchResults", -8))
