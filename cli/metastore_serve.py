@@ -9,6 +9,7 @@ from pathlib import Path
 
 import uvloop
 
+from cli import arenas
 from cli.target import add_target_arguments, load_settings
 from conf.settings import Settings
 from conf.topology import Endpoint
@@ -44,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(message)s")
+    arenas.few()
     settings = load_settings(args)
     server = ViewServer(settings, args.leftovers, args.cache)
     uvloop.run(_serve(server, endpoints(settings, args.ports)))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import uvloop
 
-from cli import hangup, workers
+from cli import arenas, hangup, workers
 from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
 from cli.held import taken
@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    arenas.few()
     with hangup.held_back():
         return _run(args)
 
