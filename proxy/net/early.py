@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from proxy.errors import WireError
 from proxy.net.link import Link
-from proxy.wire.replies import read_result, result_failure
+from proxy.wire.replies import read_result, read_started, result_failure
 from proxy.wire.requests import ExecuteStatement, RemoteOperation
 
 
@@ -63,4 +63,10 @@ class EarlyPing:
         if self._reply is not None and not self._reply.done():
             self._reply.set_result(reply)
         elif reply is not None:
-            self.ping.link.close_started(reply)
+            self._close(reply)
+
+    def _close(self, reply: bytes) -> None:
+        with suppress(WireError):
+            told = read_started(reply)
+            if isinstance(told, RemoteOperation):
+                self.ping.link.close_operation(told)

@@ -241,13 +241,6 @@ class Link:
             self.drop()
             raise self._no_answer(_EXECUTE, error) from error
 
-    def close_started(self, reply: bytes) -> None:
-        """Has closed what was begun and nobody wants."""
-        with suppress(WireError):
-            told = read_started(reply)
-            if isinstance(told, RemoteOperation):
-                self.close_operation(told)
-
     async def poll(self, operation: RemoteOperation) -> Status:
         """The operation's state, when it ends or after five seconds. Raises as `call`."""
         name = "GetOperationStatus"

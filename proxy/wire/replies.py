@@ -20,9 +20,8 @@ from proxy.wire.binary import (
     decode_message,
     encode_head,
     encode_message,
-    encode_struct,
 )
-from proxy.wire.requests import Handle, RemoteOperation, RemoteSession
+from proxy.wire.requests import Handle, RemoteOperation, RemoteSession, handle_type
 from proxy.wire.status import SUCCESS, read_operation_failure, read_status, status_of
 from proxy.wire.types import OperationState
 
@@ -150,10 +149,7 @@ def started_operation(result: Struct) -> RemoteOperation:
 
 def operation_kind(result: Struct) -> int:
     """The TOperationType of a started operation."""
-    kind = _handle_field(result, 2).get(2, (I32, 0))[1]
-    if not isinstance(kind, int):
-        raise WireError("An operation without a type.")
-    return kind
+    return handle_type(_handle_field(result, 2))
 
 
 def read_started(data: bytes) -> RemoteOperation | Failure:
@@ -196,12 +192,11 @@ def with_head(data: bytes, name: str, seqid: int) -> bytes:
     return encode_head(name, kind, seqid) + data[body:]
 
 
-_HANDLE = encode_struct(
-    {1: (STRUCT, {1: (STRING, bytes(16)), 2: (STRING, bytes(16))}), 2: (I32, 0), 3: (BOOL, True)}
-)
 _STARTED = reply("ExecuteStatement", 0, {1: (STRUCT, SUCCESS), 2: (STRUCT, Encoded(b""))})[:-2]
 _STOPS = b"\0\0\0"  # of the handle, of the result, of the message
-_STARTED_LENGTH = len(_STARTED) + len(_HANDLE) + 2
+_STARTED_LENGTH = len(
+    reply("ExecuteStatement", 0, operation_started(Handle(bytes(16), bytes(16)), 0, True))
+)
 
 
 def _handle_field(result: Struct, field: int) -> Struct:

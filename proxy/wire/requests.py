@@ -152,29 +152,32 @@ class LastCall:
     def __init__(self) -> None:
         self._data = b""
         self._seqid_at = 0
-        self._call = Message("", CALL, 0, {})
-        self._request: Request = UnknownCall()
+        self._read: tuple[Message, Request] | None = None
 
     def keep(self, data: bytes, call: Message, request: Request) -> None:
         """What was read of `data`."""
         if len(data) <= MAX_KEPT:
             self._data, self._seqid_at = data, 8 + len(call.name.encode())
-            self._call, self._request = call, request
+            self._read = call, request
 
     def again(self, data: bytes) -> tuple[Message, Request] | None:
         """What `data` says when that is the same, else None."""
         at, last = self._seqid_at, self._data
-        if not last or len(data) != len(last):
+        if self._read is None or len(data) != len(last):
             return None
         if data[:at] != last[:at] or data[at + 4 :] != last[at + 4 :]:
             return None
-        call, seqid = self._call, int.from_bytes(data[at : at + 4], "big", signed=True)
-        return Message(call.name, call.kind, seqid, call.body), self._request
+        (call, request), seqid = self._read, int.from_bytes(data[at : at + 4], "big", signed=True)
+        return Message(call.name, call.kind, seqid, call.body), request
 
 
 def operation_type(message: Message) -> int:
     """The operation type that the client put in an operation's handle (for error texts)."""
-    handle = _struct(_struct(message.body, 1), 1)
+    return handle_type(_struct(_struct(message.body, 1), 1))
+
+
+def handle_type(handle: Struct) -> int:
+    """The TOperationType in an operation's handle."""
     return _integer(handle, 2, 0)
 
 

@@ -11,10 +11,12 @@ import uvloop
 from proxy.net.early import EarlyPing, LastPing
 from proxy.net.limits import Limits
 from proxy.net.link import Link
+from proxy.wire.replies import operation_started, read_started, reply
 from proxy.wire.requests import ExecuteStatement, Handle, RemoteOperation
 from tests.proxy.net.fakes import Client, FakeCluster, World, column_length, play, until
 
 SCHEMA = "GetResultSetMetadata"
+REPLY = reply("ExecuteStatement", 0, operation_started(Handle(bytes(16), bytes(16)), 0, True))
 REQUEST = ExecuteStatement(Handle(b"s", b"s"), "SELECT 1", {}, False, 0)
 
 
@@ -104,7 +106,7 @@ class _Begun:
     def __init__(self, begins: bool = True) -> None:
         self.begins = begins
         self.heard: Callable[[bytes | None], None] = lambda reply: None
-        self.closed: list[bytes] = []
+        self.closed: list[RemoteOperation] = []
 
     def begin(self, call: bytes, heard: Callable[[bytes | None], None]) -> bool:
         self.heard = heard
@@ -113,8 +115,8 @@ class _Begun:
     async def started(self, reply: asyncio.Future[bytes | None]) -> Any:
         return SimpleNamespace(fields=await reply)
 
-    def close_started(self, reply: bytes) -> None:
-        self.closed.append(reply)
+    def close_operation(self, operation: RemoteOperation) -> None:
+        self.closed.append(operation)
 
 
 def _sent(begun: _Begun) -> tuple[EarlyPing, Link]:
@@ -147,8 +149,8 @@ def test_what_nobody_waits_for_is_closed(cancelled: bool) -> None:
             await asyncio.sleep(0)
             waiting.cancel()
             await asyncio.wait([waiting])
-        begun.heard(b"reply")
-        assert begun.closed == [b"reply"]
+        begun.heard(REPLY)
+        assert begun.closed == [read_started(REPLY)]
         assert await early.started(link, b"call") is None
 
     uvloop.run(scenario())
