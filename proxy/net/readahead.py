@@ -81,7 +81,9 @@ class _Batch:
             self._done.result()  # what broke off in the middle is an error, and not half a reply
         self._first, self._sink = first, sink
         if self._length is not None:
-            sink.write(b"".join((first(self._length, self._head), *self._held)))
+            sink.write(first(self._length, self._head))
+            for piece in self._held:
+                sink.write(piece)
             self._held.clear()
         if self._paused is not None:
             if sink.is_full:

@@ -136,6 +136,18 @@ class Service:
     async def _result(self, call: Message, request: object) -> Struct | bytes | None:
         """A result to be sent under the call's name, a whole message, or None: already sent."""
         match request:
+            case (
+                FetchResults()
+                | GetOperationStatus()
+                | GetResultSetMetadata()
+                | CloseOperation()
+                | CancelOperation()
+            ):
+                owned = self._hub.operations.find(request.operation, self._user)
+                if owned is None:
+                    raise no_such_operation(request.operation, operation_type(call))
+                with owned.session:
+                    return await self._operation_call(call, request, owned)
             case OpenSession():
                 return await self._open_session(request)
             case CloseSession(handle):
@@ -159,18 +171,6 @@ class Service:
                 return replies.application_exception(
                     call.name, call.seqid, text, replies.UNKNOWN_METHOD
                 )
-            case (
-                GetOperationStatus()
-                | CancelOperation()
-                | CloseOperation()
-                | GetResultSetMetadata()
-                | FetchResults()
-            ):
-                owned = self._hub.operations.find(request.operation, self._user)
-                if owned is None:
-                    raise no_such_operation(request.operation, operation_type(call))
-                with owned.session.asked():
-                    return await self._operation_call(call, request, owned)
         raise AssertionError(f"unanswered request {request!r}")
 
     async def _get_info(self, kind: int) -> Struct:
@@ -270,7 +270,7 @@ class Service:
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session = self._session(request)
-        with session.asked():
+        with session:
             try:
                 return await self._metadata_result(session, name, request)
             except SessionGone:
@@ -301,6 +301,8 @@ class Service:
         operation = owned.operation
         operation.used = owned.session.used
         match request:
+            case FetchResults():
+                return await self._fetch(call, request, owned)
             case GetOperationStatus():
                 await self._wait_a_little(operation)
                 return replies.operation_status(operation.status, True)
@@ -312,8 +314,6 @@ class Service:
                 return replies.succeeded()
             case GetResultSetMetadata():
                 return await self._result_metadata(call, operation)
-            case FetchResults():
-                return await self._fetch(call, request, owned)
 
     async def _wait_a_little(self, operation: Operation) -> None:
         """Most clients do not pause between polls: so we do, a little longer each second."""

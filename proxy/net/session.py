@@ -3,8 +3,6 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
@@ -116,16 +114,14 @@ class Session:
         """Its client asked for something."""
         self.used = asyncio.get_running_loop().time()
 
-    @contextmanager
-    def asked(self) -> Iterator[None]:
-        """While a call is answered, slowly by its cluster or to a slow client, it is not idle."""
+    def __enter__(self) -> None:
+        """A call is answered, slowly by its cluster or to a slow client: it is not idle."""
         self.asking += 1
         self.touch()
-        try:
-            yield
-        finally:
-            self.asking -= 1
-            self.touch()
+
+    def __exit__(self, *exc: object) -> None:
+        self.asking -= 1
+        self.touch()
 
     def is_idle(self, since: float, running_counts: bool) -> bool:
         """Whether nothing was asked since then and, if that counts, nothing runs."""

@@ -266,8 +266,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
             raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
         if not self.owes:
             self._heard = time.monotonic()
-        framed = (part for each in requests for part in (len(each).to_bytes(4, "big"), each))
-        self._transport.write(b"".join(framed))
+        self._transport.write(b"".join([len(each).to_bytes(4, "big") + each for each in requests]))
 
     async def _until(self, done: asyncio.Future[_T]) -> _T:
         try:

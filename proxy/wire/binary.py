@@ -30,6 +30,7 @@ _VERSION = 0x80010000
 _FIELD = struct.Struct(">bh")
 _I16 = struct.Struct(">h")
 _I32 = struct.Struct(">i")
+_HEAD = struct.Struct(">II")  # version and kind, the length of the name
 _NUMBERS = {
     BYTE: struct.Struct(">b"),
     DOUBLE: struct.Struct(">d"),
@@ -120,9 +121,7 @@ def encode_message(message: Message) -> bytes:
 def encode_head(name: str, kind: int, seqid: int) -> bytes:
     """The bytes before a message's body."""
     raw = name.encode()
-    return b"".join(
-        (_I32.pack((_VERSION | kind) - (1 << 32)), _I32.pack(len(raw)), raw, _I32.pack(seqid))
-    )
+    return _HEAD.pack(_VERSION | kind, len(raw)) + raw + _I32.pack(seqid)
 
 
 def encode_struct(fields: Struct) -> bytes:

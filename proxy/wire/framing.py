@@ -104,6 +104,8 @@ class SaslInbound:
         return length.to_bytes(4, "big")
 
     def feed(self, data: bytes) -> list[FramingEvent]:
+        if self._is_next_frame(data):
+            return [Frame(data[4:])]
         if self._failed:
             return []
         self._buffer += data
@@ -145,6 +147,12 @@ class SaslInbound:
         while (event := self._next_frame()) is not None:
             events.append(event)
         return events
+
+    def _is_next_frame(self, data: bytes) -> bool:
+        """Whether that is the whole of it and no more, as nearly always."""
+        if self._buffer or self._skipping is not None or not self._authenticated:
+            return False
+        return 4 <= len(data) <= self._limit and int.from_bytes(data[:4], "big") == len(data) - 4
 
     def _next_frame(self) -> FramingEvent | None:
         if self._skipping is not None:

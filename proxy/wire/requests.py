@@ -150,24 +150,25 @@ class LastCall:
     same again but for its sequence number, and has it read once."""
 
     def __init__(self) -> None:
-        self._data = b""
-        self._seqid_at = 0
+        self._length = 0
+        self._before = self._after = b""  # the sequence number
         self._read: tuple[Message, Request] | None = None
 
     def keep(self, data: bytes, call: Message, request: Request) -> None:
         """What was read of `data`."""
         if len(data) <= MAX_KEPT:
-            self._data, self._seqid_at = data, 8 + len(call.name.encode())
+            at = 8 + len(call.name.encode())
+            self._length, self._before, self._after = len(data), data[:at], data[at + 4 :]
             self._read = call, request
 
     def again(self, data: bytes) -> tuple[Message, Request] | None:
         """What `data` says when that is the same, else None."""
-        at, last = self._seqid_at, self._data
-        if self._read is None or len(data) != len(last):
+        if self._read is None or len(data) != self._length:
             return None
-        if data[:at] != last[:at] or data[at + 4 :] != last[at + 4 :]:
+        if not (data.startswith(self._before) and data.endswith(self._after)):
             return None
-        (call, request), seqid = self._read, int.from_bytes(data[at : at + 4], "big", signed=True)
+        (call, request), at = self._read, len(self._before)
+        seqid = int.from_bytes(data[at : at + 4], "big", signed=True)
         return Message(call.name, call.kind, seqid, call.body), request
 
 

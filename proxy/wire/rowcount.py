@@ -24,7 +24,7 @@ def rows_in(head: bytes) -> int | None:
     match = _REPLY.match(head, _HEAD)
     if match is None:
         return None
-    rows, columns, values = (int.from_bytes(each or b"", "big") for each in match.groups())
-    if columns:
-        return values if match[3] is not None else None
-    return rows
+    rows, columns, values = match.groups()
+    if columns is None or not any(columns):
+        return int.from_bytes(rows, "big")
+    return None if values is None else int.from_bytes(values, "big")
