@@ -37,7 +37,7 @@ class LastPing:
 
     def is_same(self, request: ExecuteStatement, changes: int) -> bool:
         """Whether that means what this did."""
-        return self.changes == changes and self.request == request and self.link.understood
+        return self.changes == changes and self.request == request and self.link.memory.understood
 
 
 class EarlyPing:

@@ -133,11 +133,10 @@ class Hub:
 
     async def _run(self, session: Session, statement: Statement, operation: Operation) -> None:
         """Its client is answered first, and then what came of it is written down."""
-        soon = asyncio.get_running_loop().call_soon
         try:
-            await statement.run(lambda: soon(self.observer.ended, operation))
+            await statement.run(lambda: self.observer.ended(operation))
         finally:
-            soon(self._statement_quota.give_back, session.state.user, session.address)
+            self._statement_quota.give_back(session.state.user, session.address)
 
     def clusters(self) -> list[Cluster]:
         """All that statements may be sent to."""

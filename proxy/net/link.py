@@ -1,4 +1,4 @@
-"""A user's session inside one cluster: its handle, its connection, how far it was told.
+"""A user's session inside one cluster: its handle, its connection, what can be asked of it.
 
 The session was opened on the link's own connection, so the server closes it when that goes
 away, whatever becomes of us.
@@ -9,28 +9,12 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from conf.errors import CausewayError
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
-from dialect.statement import (
-    CreateTempTable,
-    CreateTempView,
-    DropTemp,
-    Known,
-    SessionEffect,
-    Unknown,
-)
-from proxy.errors import (
-    ClusterLost,
-    Failure,
-    NotCarried,
-    Rejected,
-    SessionGone,
-    TooMany,
-    WireError,
-)
+from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooMany, WireError
 from proxy.net.lines import Lines
+from proxy.net.memory import Memory
 from proxy.net.upstream import Aside, UpstreamConnection
-from proxy.session.journal import Entry, Journal
 from proxy.session.states import ENDS
 from proxy.wire.binary import Struct
 from proxy.wire.replies import (
@@ -49,13 +33,11 @@ from proxy.wire.requests import (
     open_session_call,
     operation_call,
 )
-from proxy.wire.status import as_synchronous
 from proxy.wire.types import OperationState
 
 _EXECUTE = "ExecuteStatement"
 _CLOSE_AFTER = 0.05  # seconds
 _GONE = "Invalid SessionHandle"
-_ALREADY_THERE = "42P07"
 _REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
 
 
@@ -73,12 +55,7 @@ class Link:
     ) -> None:
         self.cluster = cluster
         self.session = session
-        self.said: set[int] = set()  # numbers of the journal's entries
-        self.read: dict[TableRef, object] = {}  # what its session may remember of tables
-        self.understood = True  # all that it was told: it has no view that nobody here knows of
-        self._lacking: dict[str, str] = {}  # temporary views that could not be made, and why
-        self._caught_up = 0
-        self._catching_up = asyncio.Lock()
+        self.memory = Memory(cluster, self.run)
         self._lines = lines
         self.endpoint = endpoint
         self._user = user
@@ -226,7 +203,7 @@ class Link:
             heard(reply)
 
         self._long_call = True
-        self._main.tell((Aside(request, over), *self._take_closings()))
+        self._main.tell((Aside(request, over),))
         return True
 
     async def started(self, reply: asyncio.Future[bytes | None]) -> RemoteOperation:
@@ -263,9 +240,10 @@ class Link:
         return status
 
     def ask(self, *asides: Aside) -> None:
-        """Asks what nobody waits for yet; not behind a call that may take seconds."""
+        """Asks what nobody waits for yet; not behind a call that may take seconds. What is to be
+        closed goes behind it."""
         if self.alive and not self._long_call:
-            self._main.tell(asides)
+            self._main.tell((*asides, *self._take_closings()))
             return
         for aside in asides:
             aside.heard(None)
@@ -288,69 +266,8 @@ class Link:
         closings, self._closings = self._closings, []
         return closings
 
-    async def catch_up(self, journal: Journal) -> None:
-        """Says what the session said elsewhere, in order. Raises NotCarried, ClusterLost."""
-        async with self._catching_up:
-            while self._caught_up != journal.changes:
-                changes = journal.changes
-                for entry in journal.unsaid(self.said, self.cluster):
-                    await self._hear(entry)
-                self._caught_up = changes
-
-    def did(self, number: int, effect: SessionEffect) -> None:
-        """The session over there has this effect now."""
-        self.said.add(number)
-        if isinstance(effect, CreateTempView | CreateTempTable | DropTemp):
-            self._lacking.pop(effect.name.lower(), None)
-
-    def check(self, statement: Known | Unknown) -> None:
-        """Before it is told that. Raises NotCarried when it may use a view that could not be made
-        here."""
-        names = statement.temps if isinstance(statement, Known) else tuple(self._lacking)
-        self.understood &= isinstance(statement, Known)
-        for name in names:
-            reason = self._lacking.get(name.lower())
-            if reason is not None:
-                raise NotCarried(reason)
-
-    async def refresh(self, versions: Mapping[TableRef, object]) -> None:
-        """Makes the session forget what it knows of tables that changed since it read them.
-
-        Spark keeps the list of a table's files for the session's life, and would read a copy
-        as it was. Raises as `call`.
-        """
-        for table, version in versions.items():
-            if self.read.get(table, version) != version:
-                failure = await self._run(f"REFRESH TABLE {_quoted(table)}")
-                if failure is not None:
-                    raise Rejected(failure)
-            self.read[table] = version
-
-    async def _hear(self, entry: Entry) -> None:
-        """Repeats a statement. A view that cannot be made is only missed by those who use it."""
-        effect = entry.effect
-        if isinstance(effect, DropTemp) and effect.name.lower() in self._lacking:
-            self.did(entry.number, effect)
-            return
-        reason = await self._repeat(entry)
-        if reason is not None and not isinstance(effect, CreateTempView):
-            raise NotCarried(reason)
-        self.did(entry.number, effect)
-        if reason is not None and isinstance(effect, CreateTempView):
-            self._lacking[effect.name.lower()] = reason
-
-    async def _repeat(self, entry: Entry) -> str | None:
-        """Says a statement again; why it could not be."""
-        try:
-            failure = await self._run(entry.sql)
-        except Rejected as error:
-            failure = error.failure
-        if failure is None or (entry.is_shared_view and failure.sqlstate == _ALREADY_THERE):
-            return None
-        said = entry.sql if len(entry.sql) <= 200 else entry.sql[:200] + ".."
-        return f"Cluster {self.cluster} cannot repeat {said!r}: {as_synchronous(failure).message}"
-
-    async def _run(self, sql: str) -> Failure | None:
+    async def run(self, sql: str) -> Failure | None:
+        """Runs a statement of ours to its end; why it failed. Raises as `call`."""
         operation = await self.execute(sql, {}, 0)
         status = await self.end_of(operation)
         self.close_operation(operation)
@@ -390,7 +307,3 @@ async def _opened(
         if isinstance(error, WireError | TimeoutError):
             raise ClusterLost(f"Cluster {cluster} opened no session: {error}.") from error
         raise
-
-
-def _quoted(table: TableRef) -> str:
-    return ".".join("`" + part.replace("`", "``") + "`" for part in (table.db, table.name))

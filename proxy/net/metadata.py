@@ -116,7 +116,7 @@ def _may_have_views(asked: Question, session: Session, link: Link, server: _Serv
     if asked.name == SCHEMAS:
         return False
     own = session.state.temp_views or session.state.homes
-    return asked.globally or bool(own) or server.shared or not link.understood
+    return asked.globally or bool(own) or server.shared or not link.memory.understood
 
 
 async def _learn(link: Link, protocol: int, changes: int) -> _Server:

@@ -65,6 +65,7 @@ class Service:
         self._client = client
         self._opened: dict[bytes, Session] = {}
         self._last_call = LastCall()
+        self._last_statement = LastCall()  # pools say the same again, with other calls in between
 
     @property
     def _user(self) -> str:
@@ -97,7 +98,7 @@ class Service:
         if isinstance(message, Oversized):
             await self._too_large(message)
             return
-        again = self._last_call.again(message.data)
+        again = self._last_call.again(message.data) or self._last_statement.again(message.data)
         if again is None:
             call = decode_message(message.data, MAX_VALUES)
             try:
@@ -105,7 +106,9 @@ class Service:
             except WireError as error:
                 await self._refuse(call.name, call.seqid, str(error), replies.PROTOCOL_ERROR)
                 return
-            self._last_call.keep(message.data, call, request)
+            is_statement = isinstance(request, ExecuteStatement)
+            last = self._last_statement if is_statement else self._last_call
+            last.keep(message.data, call, request)
         else:
             call, request = again
         try:

@@ -66,7 +66,7 @@ class Session:
                 raise ClusterLost("The Thrift Server closed the session; open another one.")
             if link is None or not link.alive:
                 link = await self._open(cluster)
-        await link.catch_up(self.state.journal)
+        await link.memory.catch_up(self.state.journal)
         return link
 
     async def _open(self, cluster: ClusterName) -> Link:

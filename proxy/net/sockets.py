@@ -3,7 +3,9 @@
 import socket
 from collections.abc import Iterable
 
-HIGH_WATER = 64 << 10  # bytes that wait to be sent before a connection is full
+# Bytes that wait to be sent before a connection is full. uvloop sends what is more than that at
+# once, and less only at the end of the loop's turn: nothing is to wait for that.
+HIGH_WATER = 1
 
 _OPTIONS = (
     (socket.IPPROTO_TCP, "TCP_NODELAY", 1),

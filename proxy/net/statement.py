@@ -94,6 +94,7 @@ class Statement:
         try:
             try:
                 await self._run_or_fail()
+                await asyncio.sleep(0)  # who waits for its end goes first
             finally:
                 told()
             self._operation.working = False
@@ -241,8 +242,8 @@ class Statement:
     ) -> None:
         self._go_on()
         link = await self._session.link(cluster)
-        link.check(statement)
-        await link.refresh(versions)
+        link.memory.check(statement)
+        await link.memory.refresh(versions)
         self._operation.record.mark("connect")
         self._go_on()
         number = self._session.state.journal.reserve()
@@ -363,7 +364,7 @@ class Statement:
             return
         if state is OperationState.FINISHED:
             session, sql = self._session.state, self._request.statement
-            link.did(number, statement.changes)
+            link.memory.did(number, statement.changes)
             session.took(statement.changes, sql, link.cluster, number)
         elif state is not OperationState.ERROR:
             link.drop()  # it may or may not have happened there

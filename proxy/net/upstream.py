@@ -21,7 +21,7 @@ from proxy.net.shield import Shield
 from proxy.net.sockets import HIGH_WATER, tune
 from proxy.wire.framing import Word, client_start, client_word, server_word
 
-_SLAB = memoryview(bytearray(2 * HIGH_WATER))  # what comes in goes out within the same turn
+_SLAB = memoryview(bytearray(128 << 10))  # what comes in goes out within the same turn
 HEAD = 512
 MAX_WHOLE = 128 << 20
 _LENGTH = 4  # bytes that say how long a message is

@@ -146,8 +146,8 @@ def read_request(message: Message) -> Request:
 
 
 class LastCall:
-    """A client's last call: who asks for the next rows, or whether a statement has ended, says the
-    same again but for its sequence number, and has it read once."""
+    """A client's last call of some kind: who asks for the next rows, or whether a statement has
+    ended, says the same again but for its sequence number, and has it read once."""
 
     def __init__(self) -> None:
         self._length = 0

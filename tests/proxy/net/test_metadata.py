@@ -32,7 +32,7 @@ class FakeLink:
 
     def __init__(self) -> None:
         self.session = RemoteSession({})
-        self.understood = True
+        self.memory = SimpleNamespace(understood=True)
         self.version = "3.5.9"
         self.settings = dict(USUAL)
         self.temporary: list[Row] = [TEMPORARY]
@@ -132,7 +132,7 @@ def _made_a_table(world: World) -> None:
 
 
 def _said_what_nobody_understood(world: World) -> None:
-    world.link.understood = False
+    world.link.memory.understood = False
 
 
 def _shares_its_session(world: World) -> None:
