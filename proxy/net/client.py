@@ -79,6 +79,9 @@ class ClientConnection(asyncio.Protocol):
         assert self._transport is not None
         for event in events:
             match event:
+                case Frame() | Oversized():
+                    self._messages.append(event)
+                    self._arrived.set()
                 case Send(reply, last):
                     self._transport.write(reply)
                     if last:
@@ -88,9 +91,6 @@ class ClientConnection(asyncio.Protocol):
                     self._arrived.set()
                 case Introduced(user, address):
                     self.user, self.peer = user or None, address
-                case Frame() | Oversized():
-                    self._messages.append(event)
-                    self._arrived.set()
         if len(self._messages) >= MAX_WAITING:
             self._transport.pause_reading()
 
@@ -156,8 +156,12 @@ class ClientConnection(asyncio.Protocol):
 
     async def send(self, message: bytes) -> None:
         """Sends a whole message; waits while the client is slow."""
-        self.write(self.wrap(len(message)) + message)
+        self.put(message)
         await self.drain()
+
+    def put(self, message: bytes) -> None:
+        """Sends a whole message, and does not wait."""
+        self.write(self.wrap(len(message)) + message)
 
     def wrap(self, length: int) -> bytes:
         """What goes before a message of that length on its way to the client."""

@@ -6,6 +6,7 @@ sent too early is closed, and the ping asked again where it belongs.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -41,10 +42,16 @@ class LastPing:
 
 
 class EarlyPing:
-    """`LastPing` on its way again. Nobody has to want it: what is not claimed is closed."""
+    """`LastPing` on its way again. Nobody has to want it: what is not claimed is closed.
+
+    `answer` tells a client that waits for its end that it has ended: done as soon as that is heard
+    of one that is claimed, and `answered` then.
+    """
 
     def __init__(self, ping: LastPing) -> None:
         self.ping = ping
+        self.answer: Callable[[], None] | None = None
+        self.answered = False
         self._reply: asyncio.Future[bytes | None] | None = None
         self._over = not ping.link.begin(ping.call, self._heard)
 
@@ -60,13 +67,19 @@ class EarlyPing:
 
     def _heard(self, reply: bytes | None) -> None:
         self._over = True
+        started = None if reply is None else _operation(reply)
         if self._reply is not None and not self._reply.done():
+            if started is not None and self.answer is not None:
+                self.answer()
+                self.answered = True
             self._reply.set_result(reply)
-        elif reply is not None:
-            self._close(reply)
+        elif started is not None:
+            self.ping.link.close_operation(started)
 
-    def _close(self, reply: bytes) -> None:
-        with suppress(WireError):
-            told = read_started(reply)
-            if isinstance(told, RemoteOperation):
-                self.ping.link.close_operation(told)
+
+def _operation(reply: bytes) -> RemoteOperation | None:
+    """What was started; None when nothing was."""
+    with suppress(WireError):
+        told = read_started(reply)
+        return told if isinstance(told, RemoteOperation) else None
+    return None

@@ -7,6 +7,7 @@ without being looked at.
 import asyncio
 import time
 from contextlib import suppress
+from functools import partial
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
@@ -242,7 +243,7 @@ class Service:
         session.operations[operation.handle.guid] = operation
         return operation
 
-    async def _execute(self, call: Message, request: ExecuteStatement) -> bytes:
+    async def _execute(self, call: Message, request: ExecuteStatement) -> bytes | None:
         session = self._session(request)
         session.state.check_overlay(request.overlay)
         early = self._hub.early(session, request)
@@ -262,9 +263,16 @@ class Service:
         started = replies.operation_started(operation.handle, operation.kind, True)
         answer = replies.reply(call.name, call.seqid, started)
         if not request.run_async:
+            if early is not None:
+                early.answer = partial(self._client.put, answer)
             await operation.until_ended()
             if self._client.lost:
                 await self._hub.close_operation(Owned(session, operation))  # nobody has its handle
+            if early is not None:
+                early.answer = None
+                if early.answered:
+                    await self._client.drain()
+                    return None
             if operation.state is OperationState.ERROR:
                 failure = operation.status.failure or Failure("")
                 await self._hub.close_operation(Owned(session, operation))

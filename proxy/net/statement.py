@@ -270,7 +270,10 @@ class Statement:
         self._operation.becomes(status.state, status.failure)
         result = self._operation.result
         if status.state is OperationState.FINISHED and isinstance(result, Remote):
-            asyncio.get_running_loop().call_soon(self._ask_ahead, result)
+            if self._early is not None and self._early.answered:
+                self._ask_ahead(result)
+            else:
+                asyncio.get_running_loop().call_soon(self._ask_ahead, result)
 
     def _go_on(self) -> None:
         if self._operation.cancelled:

@@ -8,15 +8,17 @@ from typing import Any, cast
 import pytest
 import uvloop
 
+from proxy.errors import Failure
 from proxy.net.early import EarlyPing, LastPing
 from proxy.net.limits import Limits
 from proxy.net.link import Link
-from proxy.wire.replies import operation_started, read_started, reply
+from proxy.wire.replies import failed, operation_started, read_started, reply
 from proxy.wire.requests import ExecuteStatement, Handle, RemoteOperation
 from tests.proxy.net.fakes import Client, FakeCluster, World, column_length, play, until
 
 SCHEMA = "GetResultSetMetadata"
 REPLY = reply("ExecuteStatement", 0, operation_started(Handle(bytes(16), bytes(16)), 0, True))
+FAILED = reply("ExecuteStatement", 0, failed(Failure("no")))
 REQUEST = ExecuteStatement(Handle(b"s", b"s"), "SELECT 1", {}, False, 0)
 
 
@@ -165,5 +167,27 @@ def test_what_could_not_be_sent_or_was_lost_has_to_be_sent() -> None:
         begun.heard(None)
         assert await early.started(link, b"call") is None
         assert begun.closed == []
+
+    uvloop.run(scenario())
+
+
+@pytest.mark.parametrize("claimed", [False, True])
+@pytest.mark.parametrize("reply", [REPLY, FAILED, b"no reply", None])
+def test_who_waits_is_answered_once_it_is_wanted_and_has_ended(
+    claimed: bool, reply: bytes | None
+) -> None:
+    async def scenario() -> None:
+        begun, answers = _Begun(), []
+        early, link = _sent(begun)
+        early.answer = lambda: answers.append(True)
+        if claimed:
+            waiting = asyncio.ensure_future(early.started(link, b"call"))
+            await asyncio.sleep(0)
+        begun.heard(reply)
+        expected = claimed and reply == REPLY
+        assert early.answered is expected
+        assert answers == [True] * expected
+        if claimed:
+            await waiting
 
     uvloop.run(scenario())
