@@ -14,6 +14,7 @@ from conf.names import ClusterName
 from proxy.errors import Failure, Rejected, SessionGone, TooLarge, WireError
 from proxy.net.acting import acted_as
 from proxy.net.client import ClientConnection
+from proxy.net.early import EarlyPing
 from proxy.net.fetching import relay_rows
 from proxy.net.hub import Hub, Owned
 from proxy.net.operation import Operation, Remote
@@ -150,7 +151,7 @@ class Service:
                 owned = self._hub.operations.find(request.operation, self._user)
                 if owned is None:
                     raise no_such_operation(request.operation, operation_type(call))
-                with owned.session:
+                with owned.session.asked:
                     return await self._operation_call(call, request, owned)
             case OpenSession():
                 return await self._open_session(request)
@@ -262,26 +263,33 @@ class Service:
             raise
         started = replies.operation_started(operation.handle, operation.kind, True)
         answer = replies.reply(call.name, call.seqid, started)
-        if not request.run_async:
-            if early is not None:
-                early.answer = partial(self._client.put, answer)
-            await operation.until_ended()
-            if self._client.lost:
-                await self._hub.close_operation(Owned(session, operation))  # nobody has its handle
-            if early is not None:
-                early.answer = None
-                if early.answered:
-                    await self._client.drain()
-                    return None
-            if operation.state is OperationState.ERROR:
-                failure = operation.status.failure or Failure("")
-                await self._hub.close_operation(Owned(session, operation))
-                raise Rejected(as_synchronous(failure))
+        if request.run_async:
+            return answer
+        return await self._when_ended(answer, Owned(session, operation), early)
+
+    async def _when_ended(
+        self, answer: bytes, owned: Owned, early: EarlyPing | None
+    ) -> bytes | None:
+        """The answer; None when the client has it. Raises Rejected when the statement failed."""
+        operation = owned.operation
+        if early is not None:
+            early.answer = partial(self._client.put, answer)
+        await operation.until_ended()
+        if self._client.lost:
+            await self._hub.close_operation(owned)  # nobody has its handle
+        if early is not None:
+            early.answer = None
+            if early.answered:
+                return None
+        if operation.state is OperationState.ERROR:
+            failure = operation.status.failure or Failure("")
+            await self._hub.close_operation(owned)
+            raise Rejected(as_synchronous(failure))
         return answer
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session = self._session(request)
-        with session:
+        with session.asked:
             try:
                 return await self._metadata_result(session, name, request)
             except SessionGone:

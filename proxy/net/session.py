@@ -41,6 +41,7 @@ class Session:
         self.opened = time.time()
         self.used = asyncio.get_running_loop().time()
         self.asking = 0  # calls that are being answered
+        self.asked = _Asked(self)
         self.handle = handle
         self.state = state
         self.through = through
@@ -114,15 +115,6 @@ class Session:
         """Its client asked for something."""
         self.used = asyncio.get_running_loop().time()
 
-    def __enter__(self) -> None:
-        """A call is answered, slowly by its cluster or to a slow client: it is not idle."""
-        self.asking += 1
-        self.touch()
-
-    def __exit__(self, *exc: object) -> None:
-        self.asking -= 1
-        self.touch()
-
     def is_idle(self, since: float, running_counts: bool) -> bool:
         """Whether nothing was asked since then and, if that counts, nothing runs."""
         if self.used > since or self.asking:
@@ -149,6 +141,21 @@ class Session:
         links, self._links = list(self._links.values()), {}
         if links:  # none when nothing was asked of a cluster
             await asyncio.gather(*(link.close() for link in links))
+
+
+class _Asked:
+    """While a call is answered, slowly by its cluster or to a slow client, it is not idle."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __enter__(self) -> None:
+        self._session.asking += 1
+        self._session.touch()
+
+    def __exit__(self, *exc: object) -> None:
+        self._session.asking -= 1
+        self._session.touch()
 
 
 async def end(operation: Operation) -> None:
