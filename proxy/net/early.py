@@ -65,6 +65,11 @@ class EarlyPing:
         self._reply = asyncio.get_running_loop().create_future()
         return await link.started(self._reply)
 
+    def waits_no_more(self) -> bool:
+        """The client was answered, which this tells, or is not to be from here."""
+        self.answer = None
+        return self.answered
+
     def _heard(self, reply: bytes | None) -> None:
         self._over = True
         started = None if reply is None else _operation(reply)

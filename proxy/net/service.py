@@ -277,10 +277,8 @@ class Service:
         await operation.until_ended()
         if self._client.lost:
             await self._hub.close_operation(owned)  # nobody has its handle
-        if early is not None:
-            early.answer = None
-            if early.answered:
-                return None
+        if early is not None and early.waits_no_more():
+            return None
         if operation.state is OperationState.ERROR:
             failure = operation.status.failure or Failure("")
             await self._hub.close_operation(owned)

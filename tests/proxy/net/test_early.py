@@ -191,3 +191,19 @@ def test_who_waits_is_answered_once_it_is_wanted_and_has_ended(
             await waiting
 
     uvloop.run(scenario())
+
+
+def test_who_does_not_wait_any_more_is_not_answered() -> None:
+    async def scenario() -> None:
+        begun, answers = _Begun(), []
+        early, link = _sent(begun)
+        early.answer = lambda: answers.append(True)
+        waiting = asyncio.ensure_future(early.started(link, b"call"))
+        await asyncio.sleep(0)
+        assert not early.waits_no_more()
+        begun.heard(REPLY)
+        await waiting
+        assert answers == []
+        assert not early.waits_no_more()
+
+    uvloop.run(scenario())
