@@ -104,10 +104,10 @@ class SaslInbound:
         return length.to_bytes(4, "big")
 
     def feed(self, data: bytes) -> list[FramingEvent]:
-        if self._is_next_frame(data):
-            return [Frame(data[4:])]
         if self._failed:
             return []
+        if self._is_next_frame(data):
+            return [Frame(data[4:])]
         self._buffer += data
         if self._asking and len(self._buffer) > MAX_EARLY:
             raise WireError("The client does not wait until it is let in.")

@@ -189,7 +189,7 @@ def with_head(data: bytes, name: str, seqid: int) -> bytes:
     The head is all that differs: it has the same length, the rest is not looked at.
     """
     head = encode_head(name, REPLY, seqid)
-    if data.startswith(head[:-4]):
+    if len(data) > len(head) and data.startswith(head[:-4]):
         return head + data[len(head) :]
     _, kind, _, body = decode_head(data)
     return encode_head(name, kind, seqid) + data[body:]

@@ -88,6 +88,14 @@ def test_who_is_refused_is_not_told_why_and_not_heard_again() -> None:
     assert inbound.feed(frame(MESSAGE)) == []
 
 
+def test_who_is_turned_away_is_not_heard_again() -> None:
+    inbound = SaslInbound()
+    inbound.feed(PYTHON)
+    inbound.accept()
+    inbound.turn_away("full")
+    assert inbound.feed(frame(MESSAGE)) == []
+
+
 def test_a_client_that_does_not_wait_is_bounded() -> None:
     inbound = SaslInbound()
     inbound.feed(PYTHON)

@@ -194,6 +194,15 @@ def test_the_head_is_replaced_and_the_rest_kept() -> None:
     assert decode_message(patched).body == decode_message(data).body
 
 
+def test_a_head_that_breaks_off_is_a_wire_error() -> None:
+    data = replies.reply("FetchResults", 5, {})
+    whole = data.index(b"FetchResults") + len(b"FetchResults") + 4
+    assert replies.with_head(data[:whole], "FetchResults", 5) == data[:whole]
+    for length in range(whole):
+        with pytest.raises(WireError):
+            replies.with_head(data[:length], "FetchResults", 5)
+
+
 def test_what_is_no_reply_is_a_wire_error() -> None:
     data = replies.reply("FetchResults", 5, {})
     with pytest.raises(WireError):
