@@ -14,14 +14,16 @@ from proxy.errors import WireError
 from proxy.net.link import Link
 from proxy.wire.replies import read_result, read_started, result_failure
 from proxy.wire.requests import ExecuteStatement, RemoteOperation
+from proxy.wire.rowcount import rows_in
 
 
 @dataclass(slots=True)
 class LastPing:
     """The last ping of a session: what its client asked, and what was said to the cluster.
 
-    `changes` is how often the session had been changed, by what its journal knows. `schema` is
-    the cluster's reply to GetResultSetMetadata, once known.
+    `changes` is how often the session had been changed, by what its journal knows. `schema` and
+    `row` are the cluster's replies to GetResultSetMetadata and FetchResults, once known: of a
+    literal they are the same each time.
     """
 
     request: ExecuteStatement
@@ -29,12 +31,18 @@ class LastPing:
     link: Link
     call: bytes
     schema: bytes | None = None
+    row: bytes | None = None
 
     def keep_schema(self, reply: bytes) -> None:
         """What the cluster said; not when it is that something went wrong."""
         with suppress(WireError):
             if result_failure(read_result(reply, "GetResultSetMetadata")) is None:
                 self.schema = reply
+
+    def keep_row(self, reply: bytes) -> None:
+        """What the cluster said; not when it is that something went wrong."""
+        if rows_in(reply) == 1:
+            self.row = reply
 
     def is_same(self, request: ExecuteStatement, changes: int) -> bool:
         """Whether that means what this did."""

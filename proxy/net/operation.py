@@ -8,6 +8,7 @@ operation ends and that a write is marked as ended.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from proxy.errors import Failure
 from proxy.net.link import Link
@@ -39,14 +40,9 @@ class Remote:
 
     def ask_schema(self, learned: Callable[[bytes], None] | None = None) -> Aside:
         """The call that asks for the schema; `learn_schema` is for when its time has come."""
-        self._asked = asked = asyncio.get_running_loop().create_future()
-
-        def heard(reply: bytes | None) -> None:
-            tell(asked, reply)
-            if reply is not None and learned is not None:
-                learned(reply)
-
-        return Aside(operation_call("GetResultSetMetadata", self.operation), heard)
+        self._asked = asyncio.get_running_loop().create_future()
+        request = operation_call("GetResultSetMetadata", self.operation)
+        return Aside(request, partial(tell, self._asked, learned))
 
     async def learn_schema(self) -> bytes:
         """What was asked last, or is asked now. Raises ClusterLost, TooMany."""

@@ -116,6 +116,8 @@ class ReadAhead:
         self._turn = asyncio.Lock()
         self._batch: _Batch | None = None
         self._only: asyncio.Future[bytes | None] | None = None
+        self._known: bytes | None = None
+        self._behind = False  # the cluster still has to give a row that its client has
         self._limit = 0  # rows of each of the last `_full` batches
         self._full = 0
 
@@ -132,6 +134,7 @@ class ReadAhead:
         async with self._turn:
             if await self._give_only_row(request, first, sink):
                 return
+            await self._catch_up()
             batch, self._batch = self._batch, None
             if batch is not None and not _serves(batch, request):
                 await self._put_back(batch, request)
@@ -148,10 +151,14 @@ class ReadAhead:
                 if self._over:
                     self._drop()
 
-    def ask_only_row(self) -> Aside:
+    def ask_only_row(self, learned: Callable[[bytes], None]) -> Aside:
         """The call for the whole of a result that has one row."""
-        self._only = only = asyncio.get_running_loop().create_future()
-        return Aside(self._call(Orientation.NEXT, 1), partial(tell, only))
+        self._only = asyncio.get_running_loop().create_future()
+        return Aside(self._call(Orientation.NEXT, 1), partial(tell, self._only, learned))
+
+    def know_only_row(self, reply: bytes | None) -> None:
+        """The cluster's reply to that call, where it is known without asking."""
+        self._known = reply
 
     def stop(self) -> None:
         """Nothing more is wanted of it."""
@@ -172,13 +179,22 @@ class ReadAhead:
         """Whether that is what was wanted, and there."""
         if request.orientation == Orientation.NEXT and request.max_rows < 1:
             return False
+        reply, self._known = self._known, None
         only, self._only = self._only, None
-        if only is None or request.orientation != Orientation.NEXT:
+        if request.orientation != Orientation.NEXT:
             return False
-        reply = await self._link.heard(only)
+        self._behind |= reply is not None
+        if only is not None:
+            reply = await self._link.heard(only)
         if reply is not None:
             sink.write(first(len(reply), reply))
         return reply is not None
+
+    async def _catch_up(self) -> None:
+        """Has the cluster where it would be, had it given the row that its client has."""
+        if self._behind:
+            await self._link.call("FetchResults", self._call(Orientation.NEXT, 1))
+        self._behind = False
 
     async def _ask(self, request: FetchResults, first: First, sink: Sink) -> None:
         async with self._link.line() as connection:

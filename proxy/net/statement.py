@@ -289,6 +289,9 @@ class Statement:
         ended = settled = False
         try:
             remote = Remote.of(link, await self._start(link), self._session.through is None)
+            if self._ping is not None:
+                remote.schema = self._ping.schema
+                remote.reader.know_only_row(self._ping.row)
             self._operation.result = remote
             if self._operation.cancelled:
                 await cancel_remote(remote)
@@ -340,7 +343,7 @@ class Statement:
         return await remote.link.end_of(remote.operation)
 
     def _ask_ahead(self, remote: Remote) -> None:
-        """What its client will ask next is asked: the schema, a ping's row.
+        """What its client will ask next is asked, but for what is known: the schema, a ping's row.
 
         Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
         remembers it. Nor before the client has heard of the end.
@@ -349,9 +352,13 @@ class Statement:
         if ping is None:
             remote.link.ask(remote.ask_schema())
             return
-        remote.schema = ping.schema
-        asides = [] if remote.schema else [remote.ask_schema(ping.keep_schema)]
-        remote.link.ask(*asides, remote.reader.ask_only_row())
+        asides = []
+        if ping.schema is None:
+            asides.append(remote.ask_schema(ping.keep_schema))
+        if ping.row is None:
+            asides.append(remote.reader.ask_only_row(ping.keep_row))
+        if asides:
+            remote.link.ask(*asides)
 
     async def _close_write(self, token: Any) -> None:
         try:

@@ -355,7 +355,13 @@ def release(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-def tell(asked: asyncio.Future[bytes | None], reply: bytes | None) -> None:
-    """What an `Aside` hears is what somebody may wait for."""
+def tell(
+    asked: asyncio.Future[bytes | None],
+    learned: Callable[[bytes], None] | None,
+    reply: bytes | None,
+) -> None:
+    """What an `Aside` hears is what somebody may wait for, and may be kept (`learned`)."""
     if not asked.done():
         asked.set_result(reply)
+    if reply is not None and learned is not None:
+        learned(reply)

@@ -227,6 +227,24 @@ def test_a_result_is_the_same_bytes_in_whatever_way_it_is_fetched(
     assert len(set(ways[0])) > 10
 
 
+@pytest.mark.parametrize("protocol", [3, 5, 10])
+def test_a_ping_is_the_same_bytes_however_often_it_is_asked(
+    stack: Stack, raw: RawSession, protocol: int
+) -> None:
+    asks = (
+        [(NEXT, 1000)] * 3,
+        [(NEXT, 1), (PRIOR, 1), (NEXT, 1)],
+        [(NEXT, 10), (FIRST, 10), (NEXT, 10)],
+        [(FIRST, 10), (NEXT, 10)],
+        [(PRIOR, 10), (NEXT, 10)],
+    )
+    proxied, direct = (raw(server(stack, cluster), protocol) for cluster in (None, C1))
+    for ping in ("SELECT 1", "select 'x' AS there", "SELECT null"):
+        for each in asks:
+            assert proxied.fetches(ping, each) == direct.fetches(ping, each)
+        assert proxied.answers(ping) == direct.answers(ping)
+
+
 METADATA = [
     ("GetTypeInfo", {}),
     ("GetCatalogs", {}),

@@ -1,7 +1,7 @@
 """Pings that are asked again."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ from proxy.net.limits import Limits
 from proxy.net.link import Link
 from proxy.wire.replies import failed, operation_started, read_started, reply
 from proxy.wire.requests import ExecuteStatement, Handle, RemoteOperation
+from proxy.wire.types import Orientation
 from tests.proxy.net.fakes import Client, FakeCluster, World, column_length, play, until
 
 SCHEMA = "GetResultSetMetadata"
@@ -34,28 +35,67 @@ def asked(cluster: FakeCluster, name: str) -> list[str]:
     return [text for _, call, text in cluster.log if call == name]
 
 
-def test_a_ping_asked_again_is_run_again_and_its_schema_is_known() -> None:
+def test_a_ping_asked_again_is_run_again_and_its_schema_and_row_are_known() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         for _ in range(5):
             await ping(client)
         await until(lambda: not world.east.operations)
         assert asked(world.east, "ExecuteStatement") == ["SELECT 1"] * 5
-        assert len(asked(world.east, "FetchResults")) == 5
+        assert len(asked(world.east, "FetchResults")) == 1
         assert len(asked(world.east, SCHEMA)) == 1
 
     play(scenario)
 
 
-def test_a_session_that_changed_asks_for_the_schema_anew() -> None:
+def test_a_session_that_changed_asks_for_the_schema_and_the_row_anew() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         await ping(client)
         await client.rows("SET spark.sql.ansi.enabled=true")
-        before = len(asked(world.east, SCHEMA))
+        schemas, rows = len(asked(world.east, SCHEMA)), len(asked(world.east, "FetchResults"))
         await ping(client)
         await ping(client)
-        assert len(asked(world.east, SCHEMA)) == before + 1
+        assert len(asked(world.east, SCHEMA)) == schemas + 1
+        assert len(asked(world.east, "FetchResults")) == rows + 1
+
+    play(scenario)
+
+
+NEXT, PRIOR, FIRST = Orientation.NEXT, Orientation.PRIOR, Orientation.FIRST
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        [(NEXT, 10)] * 3,
+        [(NEXT, 1), (NEXT, 1), (NEXT, 10)],
+        [(NEXT, 0), (NEXT, 10), (NEXT, 0), (NEXT, 10)],
+        [(NEXT, 10), (FIRST, 10), (NEXT, 10)],
+        [(NEXT, 10), (PRIOR, 10), (NEXT, 10)],
+        [(FIRST, 10), (NEXT, 10)],
+        [(PRIOR, 10), (NEXT, 10)],
+    ],
+)
+def test_a_known_row_is_read_as_one_that_the_cluster_gives(
+    asks: Sequence[tuple[Orientation, int]],
+) -> None:
+    async def read(client: Client) -> list[int]:
+        operation = await client.operation("SELECT 1")
+        return [
+            column_length(
+                await client.on("FetchResults", operation, orientation=orientation, rows=limit)
+            )
+            for orientation, limit in asks
+        ]
+
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        first = await read(client)
+        await ping(client)
+        assert [await read(client) for _ in range(2)] == [first] * 2
+
+    play(scenario)
 
     play(scenario)
 
