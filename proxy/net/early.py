@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from proxy.errors import WireError
 from proxy.net.link import Link
+from proxy.net.operation import Remote
+from proxy.net.upstream import Aside
 from proxy.wire.replies import read_result, read_started, result_failure
 from proxy.wire.requests import ExecuteStatement, RemoteOperation
 from proxy.wire.rowcount import rows_in
@@ -33,20 +35,35 @@ class LastPing:
     schema: bytes | None = None
     row: bytes | None = None
 
-    def keep_schema(self, reply: bytes) -> None:
+    def is_same(self, request: ExecuteStatement, changes: int) -> bool:
+        """Whether that means what this did."""
+        return self.changes == changes and self.request == request and self.link.memory.understood
+
+    def tell(self, remote: Remote) -> None:
+        """What is known, to one of these that has begun."""
+        remote.schema = self.schema
+        if self.row is not None:
+            remote.reader.know_only_row(self.row)
+
+    def unknown(self, remote: Remote) -> list[Aside]:
+        """The calls by which one of these that has ended tells the rest."""
+        asides = []
+        if self.schema is None:
+            asides.append(remote.ask_schema(self._keep_schema))
+        if self.row is None:
+            asides.append(remote.reader.ask_only_row(self._keep_row))
+        return asides
+
+    def _keep_schema(self, reply: bytes) -> None:
         """What the cluster said; not when it is that something went wrong."""
         with suppress(WireError):
             if result_failure(read_result(reply, "GetResultSetMetadata")) is None:
                 self.schema = reply
 
-    def keep_row(self, reply: bytes) -> None:
+    def _keep_row(self, reply: bytes) -> None:
         """What the cluster said; not when it is that something went wrong."""
         if rows_in(reply) == 1:
             self.row = reply
-
-    def is_same(self, request: ExecuteStatement, changes: int) -> bool:
-        """Whether that means what this did."""
-        return self.changes == changes and self.request == request and self.link.memory.understood
 
 
 class EarlyPing:

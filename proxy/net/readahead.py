@@ -116,8 +116,7 @@ class ReadAhead:
         self._turn = asyncio.Lock()
         self._batch: _Batch | None = None
         self._only: asyncio.Future[bytes | None] | None = None
-        self._known: bytes | None = None
-        self._behind = False  # the cluster still has to give a row that its client has
+        self._behind = False  # the cluster still has to give the only row
         self._limit = 0  # rows of each of the last `_full` batches
         self._full = 0
 
@@ -156,9 +155,11 @@ class ReadAhead:
         self._only = asyncio.get_running_loop().create_future()
         return Aside(self._call(Orientation.NEXT, 1), partial(tell, self._only, learned))
 
-    def know_only_row(self, reply: bytes | None) -> None:
-        """The cluster's reply to that call, where it is known without asking."""
-        self._known = reply
+    def know_only_row(self, reply: bytes) -> None:
+        """The cluster's reply to that call, without asking."""
+        self._only = asyncio.get_running_loop().create_future()
+        self._only.set_result(reply)
+        self._behind = True
 
     def stop(self) -> None:
         """Nothing more is wanted of it."""
@@ -179,19 +180,16 @@ class ReadAhead:
         """Whether that is what was wanted, and there."""
         if request.orientation == Orientation.NEXT and request.max_rows < 1:
             return False
-        reply, self._known = self._known, None
         only, self._only = self._only, None
-        if request.orientation != Orientation.NEXT:
+        if only is None or request.orientation != Orientation.NEXT:
             return False
-        self._behind |= reply is not None
-        if only is not None:
-            reply = await self._link.heard(only)
+        reply = await self._link.heard(only)
         if reply is not None:
             sink.write(first(len(reply), reply))
         return reply is not None
 
     async def _catch_up(self) -> None:
-        """Has the cluster where it would be, had it given the row that its client has."""
+        """Has the cluster where it would be, had it been asked for the only row."""
         if self._behind:
             await self._link.call("FetchResults", self._call(Orientation.NEXT, 1))
         self._behind = False

@@ -290,8 +290,7 @@ class Statement:
         try:
             remote = Remote.of(link, await self._start(link), self._session.through is None)
             if self._ping is not None:
-                remote.schema = self._ping.schema
-                remote.reader.know_only_row(self._ping.row)
+                self._ping.tell(remote)
             self._operation.result = remote
             if self._operation.cancelled:
                 await cancel_remote(remote)
@@ -348,15 +347,7 @@ class Statement:
         Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
         remembers it. Nor before the client has heard of the end.
         """
-        ping = self._ping
-        if ping is None:
-            remote.link.ask(remote.ask_schema())
-            return
-        asides = []
-        if ping.schema is None:
-            asides.append(remote.ask_schema(ping.keep_schema))
-        if ping.row is None:
-            asides.append(remote.reader.ask_only_row(ping.keep_row))
+        asides = [remote.ask_schema()] if self._ping is None else self._ping.unknown(remote)
         if asides:
             remote.link.ask(*asides)
 

@@ -97,8 +97,6 @@ def test_a_known_row_is_read_as_one_that_the_cluster_gives(
 
     play(scenario)
 
-    play(scenario)
-
 
 def test_what_was_sent_too_early_is_closed_and_the_ping_runs_where_it_belongs() -> None:
     async def scenario(world: World) -> None:
