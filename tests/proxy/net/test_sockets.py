@@ -13,15 +13,18 @@ from tests.proxy.net.fakes import World, play, until
 
 _OURS, _PEERS, _STATE, _TIMER = 1, 2, 3, 5  # columns of /proc/net/tcp
 _ESTABLISHED, _KEEPALIVE = "01", "02"
+_IDLE = 3010  # hundredths of a second, and the kernel's rounding
 
 
 def _kept_alive(port: int, column: int) -> bool:
-    """Whether there are connections with this port there, each asked when it is idle. While what
-    was sent is not acknowledged another timer runs."""
+    """Whether there are connections with this port there, each asked soon when it is idle. While
+    what was sent is not acknowledged another timer runs."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
     there = [row for row in rows if row[column].endswith(f":{port:04X}")]
-    timers = {row[_TIMER].partition(":")[0] for row in there if row[_STATE] == _ESTABLISHED}
-    return timers == {_KEEPALIVE}
+    timers = [row[_TIMER].split(":") for row in there if row[_STATE] == _ESTABLISHED]
+    return bool(timers) and all(
+        kind == _KEEPALIVE and 0 < int(left, 16) <= _IDLE for kind, left in timers
+    )
 
 
 @pytest.mark.parametrize("secure", [False, True])

@@ -106,27 +106,6 @@ def test_who_says_nothing_or_speaks_plainly_is_let_go(ours: Made, tmp_path: Path
     play(scenario, Limits(handshake=0.2), doors=doors(ours.pem(tmp_path / "k")))
 
 
-def _keepalives(port: int) -> list[float]:
-    """Seconds until the kernel asks whether the other end is there, of each of our connections."""
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    ours = [each[5].split(":") for each in lines if each[1].endswith(f":{port:04X}")]
-    return [int(when, 16) / 100 for timer, when in ours if timer == "02"]
-
-
-def test_who_vanishes_is_asked_for(ours: Made, tmp_path: Path) -> None:
-    """A client, over TLS or not, and a cluster."""
-
-    async def scenario(world: World) -> None:
-        for doors_open in (world.endpoint, world.http):
-            async with web(doors_open, tls=ours.trusting() if tls else None):
-                await until(lambda: _keepalives(doors_open.port) != [])  # noqa: B023
-                assert 0 < max(_keepalives(doors_open.port)) <= 30.1
-
-    for tls in (False, True):
-        there = doors(ours.pem(tmp_path / "k")) if tls else Doors(Transport.ALL, http_port=0)
-        play(scenario, doors=there)
-
-
 async def _half_said(world: World, exits: ExitStack) -> asyncio.StreamReader:
     """A client that begins its handshake and says no more."""
     reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
