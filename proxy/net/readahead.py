@@ -116,7 +116,7 @@ class ReadAhead:
         self._turn = asyncio.Lock()
         self._batch: _Batch | None = None
         self._only: asyncio.Future[bytes | None] | None = None
-        self._behind = False  # the cluster still has to give the only row
+        self._behind = False  # the cluster has not been asked for the only row
         self._limit = 0  # rows of each of the last `_full` batches
         self._full = 0
 
@@ -133,7 +133,6 @@ class ReadAhead:
         async with self._turn:
             if await self._give_only_row(request, first, sink):
                 return
-            await self._catch_up()
             batch, self._batch = self._batch, None
             if batch is not None and not _serves(batch, request):
                 await self._put_back(batch, request)
@@ -188,14 +187,11 @@ class ReadAhead:
             sink.write(first(len(reply), reply))
         return reply is not None
 
-    async def _catch_up(self) -> None:
-        """Has the cluster where it would be, had it been asked for the only row."""
-        if self._behind:
-            await self._link.call("FetchResults", self._call(Orientation.NEXT, 1))
-        self._behind = False
-
     async def _ask(self, request: FetchResults, first: First, sink: Sink) -> None:
         async with self._link.line() as connection:
+            if self._behind and request.fetch_type == FETCH_ROWS:
+                connection.tell((Aside(self._call(Orientation.NEXT, 1)),))
+                self._behind = False
             await connection.relay(fetch_call(self._operation, request), first, sink)
 
     def _learn(self, request: FetchResults, rows: int | None) -> None:
