@@ -77,14 +77,14 @@ def table(site: Site) -> str:
 @pytest.fixture(scope="module")
 def vanished(site: Site) -> Iterator[None]:
     """A client with a session, in a network of its own in which nothing leads to us any more."""
-    name = f"cw{os.getpid()}"
+    name, net = f"cw{os.getpid()}", f"10.213.{os.getpid() % 256}"
     with ExitStack() as exits:
         for words in (
             f"ip netns add {name}",
             f"ip link add {name} type veth peer name far netns {name}",
-            f"ip addr add 10.213.77.1/24 dev {name}",
+            f"ip addr add {net}.1/24 dev {name}",
             f"ip link set {name} up",
-            f"ip -n {name} addr add 10.213.77.2/24 dev far",
+            f"ip -n {name} addr add {net}.2/24 dev far",
             f"ip -n {name} link set far up",
         ):
             done = subprocess.run(words.split(), capture_output=True, text=True, check=False)
@@ -93,12 +93,12 @@ def vanished(site: Site) -> Iterator[None]:
             if words.endswith(name) and "netns add" in words:
                 exits.callback(subprocess.run, f"ip netns del {name}".split(), check=False)
         client = site.run(
-            *("-c", _CLIENT, "10.213.77.1", str(site.listen.port)),
+            *("-c", _CLIENT, f"{net}.1", str(site.listen.port)),
             before=("ip", "netns", "exec", name),
         )
         assert client.stdout is not None
         assert client.stdout.readline() == "ready\n"
-        away = f"ip -n {name} route add blackhole 10.213.77.1/32"
+        away = f"ip -n {name} route add blackhole {net}.1/32"
         subprocess.run(away.split(), check=True)
         assert "vanished" in _users(site)
         yield
