@@ -6,31 +6,23 @@ of it: they are told whom we found.
 
 from collections.abc import Mapping
 
+from conf.setting_names import canonical_name
 from proxy.errors import NotYourself
 from proxy.identity.errors import Wrong
 from proxy.identity.names import said_name, short_name
 
 PROXY_USER = "hive.server2.proxy.user"
-_PREFIXES = ("set:hiveconf:", "set:hivevar:", "set:", "hiveconf:")
-
-
-def setting(key: str) -> str:
-    """A setting's name, whatever a client puts before it."""
-    name = key.strip()
-    for prefix in _PREFIXES:
-        name = name.removeprefix(prefix)
-    return name.strip().lower()
 
 
 def without(configuration: Mapping[str, str]) -> dict[str, str]:
     """What clusters may be told of a client's configuration."""
-    return {key: value for key, value in configuration.items() if setting(key) != PROXY_USER}
+    return {key: value for key, value in configuration.items() if canonical_name(key) != PROXY_USER}
 
 
 def wanted(user: str, configuration: Mapping[str, str], do_as: str | None) -> str:
     """Who `user` wants to be, whether that is allowed or not. Raises NotYourself when that is
     nobody, or more than one."""
-    asked = {value for key, value in configuration.items() if setting(key) == PROXY_USER}
+    asked = {value for key, value in configuration.items() if canonical_name(key) == PROXY_USER}
     asked |= {do_as} if do_as is not None else set()
     asked -= {user}
     if not asked:
@@ -46,5 +38,5 @@ def wanted(user: str, configuration: Mapping[str, str], do_as: str | None) -> st
 
 def stay_yourself(key: str, value: str, user: str) -> None:
     """Of a running session's setting. Raises NotYourself."""
-    if setting(key) == PROXY_USER and value.strip() != user:
+    if canonical_name(key) == PROXY_USER and value.strip() != user:
         raise NotYourself(f"{user} may not act as {value!r}.")

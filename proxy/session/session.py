@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName
+from conf.setting_names import canonical_name
 from conf.tables import ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.statement import (
@@ -22,7 +23,7 @@ from dialect.statement import (
     UseDatabase,
 )
 from proxy.errors import PartitionsPassedBy, TooLarge
-from proxy.session.acting import setting, stay_yourself, without
+from proxy.session.acting import stay_yourself, without
 from proxy.session.journal import Journal
 from router.request import Bound
 
@@ -163,7 +164,7 @@ class SessionState:
 
 def _ask_for_partitions(key: str, value: str) -> None:
     """Else Spark lists the folder of the table, where a partition may be missing or elsewhere."""
-    if setting(key) == MANAGED_PARTITIONS.lower() and value.strip().lower() != "true":
+    if canonical_name(key) == MANAGED_PARTITIONS.lower() and value.strip().lower() != "true":
         raise PartitionsPassedBy(f"{MANAGED_PARTITIONS} may not be {value!r} with clusters in use.")
 
 

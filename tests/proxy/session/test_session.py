@@ -181,3 +181,11 @@ def test_what_a_session_chose_stays_chosen_as_far_as_it_is_there() -> None:
     state.reconfigured(Topology({WEST: west}, WEST))
     assert endpoints(state) == {"west": [1]}
     assert state.topology.default == WEST
+
+
+@pytest.mark.parametrize("prefix", ["hivevar:", "hiveconf:", "set:hivevar:", " ", "`"])
+def test_a_prefix_does_not_let_a_setting_pass_partitions_by(prefix: str) -> None:
+    with pytest.raises(PartitionsPassedBy):
+        opened().check(SetVariable(prefix + PASSING_BY, "false"), "SET ..")
+    with pytest.raises(PartitionsPassedBy):
+        SessionState.opened("ann", 5, {prefix + PASSING_BY: "false"}, TOPOLOGY)
