@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from conf.locations import clusters_of
 from conf.names import ClusterName, TableRef, partition_name
 from conf.partitions import Holders, PlacedPartitions, TableFacts
 from conf.settings import Coverage
@@ -113,26 +114,10 @@ def path_clusters(request: Request, statement: Known) -> frozenset[ClusterName]:
     """The clusters whose file system a path of the statement names; at most one can run it.
 
     A path without a scheme lies in the processing cluster's own file system, one that is in no
-    cluster's is shared; neither restricts.
+    cluster's is shared; neither restricts (conf.locations).
     """
     return frozenset(
         cluster
         for path in (*statement.paths_read, *statement.paths_written)
-        for cluster, filesystem in request.filesystems.items()
-        if _is_under(path, filesystem)
+        for cluster in clusters_of(path, request.filesystems)
     )
-
-
-def _is_under(path: str, filesystem: str) -> bool:
-    root = _normal(filesystem)
-    return (_normal(path) + "/").startswith(root + "/")
-
-
-def _normal(uri: str) -> str:
-    """One spelling for `file:/a` and `file:///a`, without a trailing slash."""
-    scheme, colon, rest = uri.partition(":")
-    if not colon:
-        return uri.rstrip("/")
-    if rest.startswith("///"):
-        rest = rest[2:]
-    return f"{scheme.lower()}:{rest.rstrip('/')}"

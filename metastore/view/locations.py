@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from conf.locations import Location, clusters_of
 from conf.names import ClusterName
 from conf.placement import (
     COPY_PREFIX,
@@ -79,21 +80,24 @@ class ClusterView:
 def moved(location: str, topology: Topology, target: ClusterName) -> str:
     """`location` with its cluster's file system replaced by the target's.
 
-    A location of no cluster (an object store that all share) stays; a bare path is put in the
-    target's file system.
+    A location of no cluster (an object store that all share) stays, and so does one that may be
+    in the file systems of several or names another port; a bare path is put in the target's.
     """
     if target not in topology:
         return location
-    home = _canonical(topology.clusters[target].filesystem)
+    home = topology.clusters[target].filesystem.rstrip("/")
     if location.startswith("/"):
-        return home + location
-    here = _canonical(location)
-    roots = (_canonical(cluster.filesystem) for cluster in topology.clusters.values())
-    under = [root for root in roots if here == root or here.startswith(root + "/")]
-    if not under:
+        return _spelled(home) + location
+    filesystems = {name: cluster.filesystem for name, cluster in topology.clusters.items()}
+    owners = clusters_of(location, filesystems)
+    roots = {Location.of(filesystems[name]) for name in owners}
+    if len(roots) != 1 or Location.of(home) in roots:
         return location
-    root = max(under, key=len)
-    return location if root == home else _as_written(home + here[len(root) :], location)
+    here, root = Location.of(location), roots.pop()
+    if here.port not in ("", root.port):
+        return location
+    below = here.parts[len(root.parts) :]
+    return _as_written("/".join((_spelled(home), *below)), location)
 
 
 def _as_written(location: str, pattern: str) -> str:
@@ -103,11 +107,8 @@ def _as_written(location: str, pattern: str) -> str:
     return f"{scheme}:{rest[2:]}" if plain and rest.startswith("///") else location
 
 
-def _canonical(location: str) -> str:
-    """`file:/x` and `file:///x/` name the same place."""
-    scheme, colon, rest = location.partition(":")
-    if not colon:
-        return location.rstrip("/")
-    if rest.startswith("/") and not rest.startswith("//"):
-        rest = "//" + rest
-    return f"{scheme}:{rest.rstrip('/')}"
+def _spelled(filesystem: str) -> str:
+    """A file system's URI with its two slashes."""
+    scheme, colon, rest = filesystem.partition(":")
+    one = colon and rest.startswith("/") and not rest.startswith("//")
+    return f"{scheme}://{rest}" if one else filesystem

@@ -223,6 +223,11 @@ FILESYSTEMS = {C1: "hdfs://c1:8020", C2: "file:///data/c2", C3: "file:/data/c3"}
         ("file:///data/c22/x", "C1"),
         ("s3a://bucket/x", "C1"),
         ("/x", "C1"),
+        ("/data/c2/x", "C2"),
+        ("file:/data/c3/../c2//x", "C2"),
+        ("file:/data/c1/%2e%2e/c2", "C2"),
+        ("hdfs://C1/x", "C1"),
+        ("webhdfs://me@c1.example.:9870/x", "C1"),
     ],
 )
 def test_a_path_in_a_clusters_file_system_is_read_there(path: str, expected: str) -> None:
@@ -235,6 +240,14 @@ def test_a_path_elsewhere_than_the_output_is_refused() -> None:
         "load", (), (Write(ref("t11"), Action.INSERT, True),), paths_read=("file:/data/c2/x",)
     )
     assert outcome(decide(statement, filesystems=FILESYSTEMS)) == "CW104"
+
+
+def test_a_host_in_other_words_is_not_shared_storage() -> None:
+    """A write of C2's table from a folder of C1, however its host is spelled."""
+    for path in ("hdfs://C1/x", "hdfs://c1.:8020/x", "webhdfs://u@c1.example/x", "hdfs://c1:9/x"):
+        write = Write(ref("t21"), Action.INSERT, True)
+        statement = Known("load", (), (write,), paths_read=(path,))
+        assert outcome(decide(statement, filesystems=FILESYSTEMS)) == "CW104", path
 
 
 def test_a_table_that_was_never_looked_up_is_an_error_of_the_caller() -> None:

@@ -1,0 +1,157 @@
+"""One canonical form of a location, and the cluster that a location belongs to.
+
+A location is a URI or a bare path, as statements, the metastore and settings write it. Spellings
+that Hadoop takes for the same directory have the same form. The guard's Java follows the same
+rules (guard/, Locations.java); tests/conf/location_cases.json has the cases of both.
+
+- `file:/x`, `file:///x`, `file://host/x` and `pfile:` name a path of this machine. Scheme and host
+  are compared in lower case; dots at the end of a host, user names and doubled slashes do not
+  count; `.` and `..` are resolved.
+- An object store's authority is a bucket or an account: it has to be equal.
+- Every other scheme is served by a host: `hdfs`, `webhdfs`, `viewfs` and unknown schemes of one
+  host are the same file system. A host and its full name (`nn`, `nn.example.org`) are the same.
+- The port counts only where it is certain: a location that names the same host and port as a
+  cluster's file system (without a port `hdfs` has 8020) lies in that one. With another port it
+  lies in every file system of that host.
+- A bare path is looked for in file systems of the scheme `file`, where it says what `file:` says.
+- `%2e` may be read as three letters or as a dot: both readings count.
+- Of nested file systems the deepest one has the location.
+
+What is ambiguous belongs to each cluster that it may mean.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from conf.names import ClusterName
+
+FILE = "file"
+HOST = "host"
+BARE = ""
+_FILE_SCHEMES = frozenset({"file", "pfile"})
+_STORES = {
+    **dict.fromkeys(("s3", "s3a", "s3n"), "s3"),
+    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "abfs"),
+    **{name: name for name in ("gs", "adl", "oss", "obs", "cos", "cosn", "o3fs", "ofs")},
+}
+_DEFAULT_PORTS = {"hdfs": "8020"}
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
+_SERVER = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?")
+_NUMERIC = re.compile(r"[0-9.]+|\[.*\]")
+_RAW = (".reserved", "raw")  # HDFS has the whole tree there once more
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A directory. `kind` is FILE, HOST, BARE or the object store's; `parts` are the names on the
+    way to it. `port` is empty where the location does not say it.
+    """
+
+    kind: str
+    host: str
+    port: str
+    parts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "Location":
+        """The location that the letters of `text` name."""
+        found = _URI.fullmatch(text)
+        if not found:
+            return cls(BARE, "", "", _parts(text))
+        scheme, authority, path = found.groups()
+        scheme, authority = scheme.lower(), (authority or "").lower()
+        if scheme in _FILE_SCHEMES:
+            return cls(FILE, "", "", _parts(path))
+        if scheme in _STORES:
+            return cls(_STORES[scheme], authority, "", _parts(path))
+        host, port = _server(authority.rpartition("@")[2])
+        return cls(HOST, host, port or _DEFAULT_PORTS.get(scheme, ""), _served(_parts(path)))
+
+    def is_inside(self, folder: "Location") -> bool:
+        """Whether it is `folder` or lies below, in a file system that may be the same."""
+        return self.may_share(folder) and self.parts[: len(folder.parts)] == folder.parts
+
+    def may_share(self, other: "Location") -> bool:
+        """Whether both may lie in one file system."""
+        if BARE in (self.kind, other.kind):
+            return {self.kind, other.kind} <= {BARE, FILE}
+        return self.kind == other.kind and (
+            self.host == other.host or (self.kind == HOST and _same_name(self.host, other.host))
+        )
+
+    def shares(self, other: "Location") -> bool:
+        """Whether both lie in one file system with certainty."""
+        same = (self.kind, self.host, self.port) == (other.kind, other.host, other.port)
+        return same or {self.kind, other.kind} == {BARE, FILE}
+
+
+def readings(text: str) -> Iterator[Location]:
+    """The locations that `text` may mean: as it is, and with its percent signs decoded."""
+    yield Location.of(text)
+    if "%" in text:
+        yield Location.of(unquote(text, errors="surrogateescape"))
+
+
+def is_inside(location: str, folder: str) -> bool:
+    """Whether a reading of `location` is `folder` or lies below it.
+
+    A bare path lies in `folder` only where that is bare or of the scheme `file`.
+    """
+    return any(inner.is_inside(outer) for outer in readings(folder) for inner in readings(location))
+
+
+def clusters_of(location: str, filesystems: Mapping[ClusterName, str]) -> frozenset[ClusterName]:
+    """The clusters whose file system has, or may have, the location; none where it is shared."""
+    roots = {name: Location.of(filesystem) for name, filesystem in filesystems.items()}
+    return frozenset(name for each in readings(location) for name in _owners(each, roots))
+
+
+def foreign_cluster(
+    location: str, filesystems: Mapping[ClusterName, str], own: ClusterName
+) -> ClusterName | None:
+    """A cluster other than `own` that the location belongs to, or may belong to; None if none.
+
+    Clusters that have one file system in common may both write there.
+    """
+    home = Location.of(filesystems[own]) if own in filesystems else None
+    for name in sorted(clusters_of(location, filesystems) - {own}):
+        if Location.of(filesystems[name]) != home:
+            return name
+    return None
+
+
+def _owners(place: Location, roots: Mapping[ClusterName, Location]) -> list[ClusterName]:
+    certain = {name: root for name, root in roots.items() if place.shares(root)}
+    holding = [(name, root) for name, root in (certain or roots).items() if place.is_inside(root)]
+    depth = max((len(root.parts) for _, root in holding), default=0) if certain else 0
+    return [name for name, root in holding if len(root.parts) >= depth]
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return tuple(parts)
+
+
+def _served(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return parts[2:] if parts[:2] == _RAW else parts
+
+
+def _server(authority: str) -> tuple[str, str]:
+    found = _SERVER.fullmatch(authority)
+    host, port = found.groups() if found else (authority, "")
+    return host.rstrip("."), port or ""
+
+
+def _same_name(one: str, other: str) -> bool:
+    """Whether one host name is the other's beginning, by its labels."""
+    if not one or not other or _NUMERIC.fullmatch(one) or _NUMERIC.fullmatch(other):
+        return False
+    short, long = sorted((one, other), key=len)
+    return long.startswith(short + ".")
