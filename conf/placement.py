@@ -13,6 +13,9 @@ changes: of each named partition, or of the table, which is part of its partitio
 A table's `facts` id changes with the facts of any of its partitions, so that whoever remembers
 partitions need look at the table alone. `metastore.facts` keeps these rules; use it to change any.
 
+A table may name the only partitions that can have a primary or copies of their own
+(`causeway.partitions`), so that nobody has to read the others. Where it names none it is `uniform`.
+
 A partitioned table that is copied as a whole (a Hudi table, whose readers find the partitions
 themselves) has the copy among its own parameters. It counts while the table is `uniform`: then
 every write changes the table's own id.
@@ -34,7 +37,7 @@ PARTITIONS = "causeway.partitions"
 UNIFORM = "uniform"
 RESERVED_PREFIX = "causeway."
 NEVER_WRITTEN = "0"
-NAMES_LIMIT = 8_000  # characters of partition names in one mark; beyond, it covers all
+NAMES_LIMIT = 8_000  # characters of partition names in one parameter; beyond, it means all
 
 
 class BadPlacement(ValueError):
@@ -73,9 +76,9 @@ class Placement:
     `open` are the running writes that cover it; they and the copies are in order of their names,
     so that equal facts are equal however they came about. A partition also has its table's write
     id in `table_write`. `facts`, of tables alone, changes with the facts of any partition.
-    `uniform`, of tables alone, promises that every partition has the table's primary and no
-    copies but the table's; whoever gives a partition facts of its own drops it first, and the
-    table's copies with it.
+    `exceptions`, of tables alone, has the names of the only partitions that may have a primary or
+    copies of their own; None means that any may. Whoever gives a partition such facts adds its
+    name first; a table without exceptions is `uniform`, and loses its own copies with that.
     """
 
     primary: ClusterName
@@ -84,7 +87,12 @@ class Placement:
     open: tuple[OpenWrite, ...] = ()
     table_write: str | None = None
     facts: str = NEVER_WRITTEN
-    uniform: bool = False
+    exceptions: frozenset[str] | None = None
+
+    @property
+    def uniform(self) -> bool:
+        """Whether every partition has the table's primary, and no copies but the table's."""
+        return self.exceptions == frozenset()
 
     @property
     def writing(self) -> bool:
@@ -115,9 +123,7 @@ class Placement:
         by: str = "",
     ) -> "Placement":
         """A write of this table named `write_id` is about to start."""
-        names = None if partitions is None else frozenset(partitions)
-        if names is not None and sum(map(len, names)) > NAMES_LIMIT:
-            names = None
+        names = None if partitions is None else bounded_names(partitions)
         marks = {each.id: each for each in self.open}
         marks[write_id] = OpenWrite(write_id, since, by, names)
         return replace(self, open=tuple(marks[key] for key in sorted(marks)))
@@ -138,10 +144,18 @@ class Placement:
         """The object's data changed: every copy is stale. `next_id` is a fresh id."""
         return replace(self, write=next_id)
 
-    def with_partition_facts(self, facts_id: str, *, uniform: bool = False) -> "Placement":
-        """Facts of this table's partitions are about to change or did; `facts_id` is fresh."""
-        copies = () if self.uniform and not uniform else self.copies
-        return replace(self, facts=facts_id, uniform=uniform, copies=copies)
+    def with_partition_facts(
+        self, facts_id: str, exceptions: Iterable[str] | None = ()
+    ) -> "Placement":
+        """Facts of this table's partitions are about to change or did; `facts_id` is fresh.
+
+        `exceptions` are the partitions that may get a primary or copies of their own, None any.
+        """
+        names = self.exceptions
+        if names is not None:
+            names = None if exceptions is None else bounded_names(names.union(exceptions))
+        copies = () if self.uniform and names != self.exceptions else self.copies
+        return replace(self, facts=facts_id, exceptions=names, copies=copies)
 
     def with_copy(self, copy: Copy) -> "Placement":
         copies = {each.cluster: each for each in self.copies}
@@ -171,7 +185,7 @@ def read_placement(parameters: Mapping[str, str], owner: ClusterName) -> Placeme
         copies=tuple(copies),
         open=tuple(marks),
         facts=parameters.get(FACTS, NEVER_WRITTEN),
-        uniform=parameters.get(PARTITIONS) == UNIFORM,
+        exceptions=_read_exceptions(parameters.get(PARTITIONS)),
     )
 
 
@@ -181,7 +195,7 @@ def read_partition_placement(
     """The placement of the partition `name` (`ds=1`) of a table placed so."""
     own = read_placement(parameters, table.primary)
     marks = tuple(mark for mark in table.open if mark.covers(name))
-    return replace(own, open=marks, table_write=table.write, uniform=False)
+    return replace(own, open=marks, table_write=table.write, exceptions=None)
 
 
 def fresh_partition_copy(
@@ -205,8 +219,8 @@ def write_placement(placement: Placement) -> dict[str, str]:
     parameters = {PRIMARY: str(placement.primary), WRITE: placement.write}
     if placement.facts != NEVER_WRITTEN:
         parameters[FACTS] = placement.facts
-    if placement.uniform:
-        parameters[PARTITIONS] = UNIFORM
+    if placement.exceptions is not None:
+        parameters[PARTITIONS] = exceptions_text(placement.exceptions)
     for copy in placement.copies:
         parameters[COPY_PREFIX + copy.cluster] = _json(location=copy.location, of=copy.of)
     if placement.table_write is None:
@@ -225,6 +239,29 @@ def replace_placement(parameters: Mapping[str, str], placement: Placement) -> di
 def users_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
     """The parameters without Causeway's own."""
     return {key: value for key, value in parameters.items() if not key.startswith(RESERVED_PREFIX)}
+
+
+def bounded_names(names: Iterable[str]) -> frozenset[str] | None:
+    """The names as a set; None, which stands for all, when they are too long for a parameter."""
+    found = frozenset(names)
+    return found if sum(map(len, found)) <= NAMES_LIMIT else None
+
+
+def exceptions_text(names: frozenset[str]) -> str:
+    """The value of `causeway.partitions` that names these exceptions."""
+    return json.dumps(sorted(names), separators=(",", ":")) if names else UNIFORM
+
+
+def _read_exceptions(text: str | None) -> frozenset[str] | None:
+    if text is None or text == UNIFORM:
+        return None if text is None else frozenset()
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadPlacement(f"unreadable {PARTITIONS}: {text!r}") from error
+    if not isinstance(names, list):
+        raise BadPlacement(f"unreadable {PARTITIONS}: {text!r}")
+    return frozenset(map(str, names))
 
 
 def _json(**values: object) -> str:

@@ -118,13 +118,14 @@ class Facts:
     ) -> int:
         """Applies the change to those of the named partitions that exist; how many it changed.
 
-        The table's promise to be uniform ends before, its `facts` id is renewed before and after.
+        The table names them as exceptions before; its `facts` id is renewed before and after.
         Raises ChangedMeanwhile when someone else changed the same: their copies are stale then.
         """
         table, _ = self.table(ref)
-        before = self._announce(ref)
+        chosen = list(names)
+        before = self.announce(ref, chosen)
         changed: list[str] = []
-        for batch in batches(names, BATCH):
+        for batch in batches(chosen, BATCH):
             changed += self._change_batch(table, before, batch, change)
             progress(len(batch))
         if changed:
@@ -145,16 +146,16 @@ class Facts:
         ]
         if doubtful:
             self._rewrite(table, now, doubtful, new_id())
-        self._announce(table.ref)
+        self.announce(table.ref, changed)
         if doubtful and (crossed or not set(now.open) <= set(before.open)):
             raise ChangedMeanwhile(
                 f"{table.ref} changed meanwhile: copies of {len(doubtful)} partitions are stale."
             )
 
-    def _announce(self, ref: TableRef) -> Placement:
-        """Partition facts are about to change or did."""
+    def announce(self, ref: TableRef, names: Collection[str]) -> Placement:
+        """Facts of these partitions are about to change or did."""
         facts_id = new_id()
-        return self.change_table(ref, lambda old: old.with_partition_facts(facts_id))
+        return self.change_table(ref, lambda old: old.with_partition_facts(facts_id, names))
 
     def _change_batch(
         self,
@@ -214,7 +215,7 @@ class Facts:
             ended = True
             closed = old.closed(write_id, next_id)
             if rewritten:
-                return closed.with_partition_facts(next_id, uniform=old.uniform)
+                return closed.with_partition_facts(next_id)
             return closed.rewritten(next_id)
 
         return self.change_table(ref, change)

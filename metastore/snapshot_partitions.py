@@ -51,21 +51,25 @@ class PartitionSheet:
         self,
         keys: Sequence[PartitionKey],
         names: Iterable[str],
-        uniform: bool,
+        exceptions: frozenset[str] | None,
         covered: frozenset[Slice] | None = None,
     ) -> None:
-        """`uniform`: every partition has the table's primary and no copies.
+        """`exceptions` are the names of the only partitions that can have a primary or copies of
+        their own, None any: the others are known without being read.
 
         `covered` are the slices whose partitions are all here, None when the table's all are.
         """
         self.partitions = PartitionSet(keys, (_values(name) for name in names))
         self.covered = covered
-        self._uniform = uniform
+        self._exceptions = exceptions
         count = len(self.partitions)
         self._groups = [_PLAIN, _PLAIN]  # the first stands for those that are not known
         self._numbers = {_PLAIN: 1}
-        self._counts = [0, count] if uniform else [count, 0]
-        self._of = array("H", [int(uniform)]) * count
+        self._of = array("H", [_UNKNOWN if exceptions is None else 1]) * count
+        for row in self.rows_named(exceptions or ()):
+            self._of[row] = _UNKNOWN
+        unknown = self._of.count(_UNKNOWN)
+        self._counts = [unknown, count - unknown]
         self._placed: tuple[Placement, PlacedPartitions] | None = None
 
     def __len__(self) -> int:
@@ -77,16 +81,17 @@ class PartitionSheet:
         own = {self.partitions.row(row): self.name(row) for row in range(len(self))}
         new = {tuple(_values(name)): name for name in names}
         every = [*own.values(), *(name for row, name in new.items() if row not in own)]
-        wider = PartitionSheet(self.partitions.keys, every, self._uniform, self.covered | added)
+        wider = PartitionSheet(self.partitions.keys, every, self._exceptions, self.covered | added)
         wider._adopt(self)
         return wider
 
     def _adopt(self, older: "PartitionSheet") -> None:
         """What is known of the rows that it begins with."""
-        added = len(self) - len(older)
+        added = self._of[len(older) :]
         self._groups, self._numbers = list(older._groups), dict(older._numbers)
         self._counts = list(older._counts)
-        self._counts[int(self._uniform)] += added
+        for number in (_UNKNOWN, self._numbers[_PLAIN]):
+            self._counts[number] += added.count(number)
         self._of[: len(older)] = older._of
 
     def missing(self, selectors: Iterable[Selector] | None) -> frozenset[Slice] | None:

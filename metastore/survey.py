@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef, partition_name
 from conf.placement import (
+    PARTITIONS,
     PRIMARY,
     RESERVED_PREFIX,
     BadPlacement,
@@ -23,8 +24,8 @@ Progress = Callable[[str, int, int], None]  # what, done, of how many
 class TableSurvey:
     """One table's facts; `named` says whether it names its primary.
 
-    `own` counts partitions that differ from their table or have copies; `problems` are in words.
-    `lacking` and `marked` are names of partitions that name no primary, and that have any fact.
+    `own`, `lacking` and `marked` are names of partitions: those that differ from their table or
+    have copies, that name no primary, and that have any fact. `problems` are in words.
     """
 
     ref: TableRef
@@ -34,8 +35,8 @@ class TableSurvey:
     named: bool
     marked_itself: bool
     partitions: int = 0
-    own: int = 0
     copies: int = 0
+    own: list[str] = field(default_factory=list)
     lacking: list[str] = field(default_factory=list)
     marked: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -103,9 +104,12 @@ def _survey_partitions(
             _note_partition(found, name, facts.parameters, placement)
         done += len(batch)
         progress(f"partitions of {table.ref}", done, len(names))
-    if placement.uniform and found.own:
+    exceptions = placement.exceptions
+    missing = [] if exceptions is None else [each for each in found.own if each not in exceptions]
+    if missing:
         found.problems.append(
-            f"{table.ref}: said to be uniform, but {found.own} partitions have facts of their own"
+            f"{table.ref}: {len(missing)} partitions have facts of their own and are not named in "
+            f"{PARTITIONS}, the first of them {missing[0]}"
         )
 
 
@@ -123,4 +127,5 @@ def _note_partition(
         found.problems.append(f"{found.ref}@{name}: {error}")
         return
     found.copies += len(own.copies)
-    found.own += bool(own.copies) or own.primary != table.primary
+    if own.copies or own.primary != table.primary:
+        found.own.append(name)

@@ -11,7 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName
-from conf.placement import PARTITIONS, PRIMARY, UNIFORM, users_parameters
+from conf.placement import (
+    FACTS,
+    NEVER_WRITTEN,
+    PARTITIONS,
+    PRIMARY,
+    bounded_names,
+    exceptions_text,
+    users_parameters,
+)
 from conf.topology import Topology
 from metastore.errors import CountMismatch, NoDefaultCluster
 from metastore.facts import table_lock
@@ -147,15 +155,19 @@ class Migration:
         def placed(stored: Stored) -> None:
             stored.parameters = {PRIMARY: primary, **stored.parameters}
 
+        known = found.placement
+        exceptions = bounded_names(found.own) if found.partitioned else None
+
         def placed_with_all(stored: Stored) -> None:
             placed(stored)
-            if found.partitioned and not found.own:
-                stored.parameters = {**stored.parameters, PARTITIONS: UNIFORM}
+            unchanged = stored.parameters.get(FACTS, NEVER_WRITTEN) == known.facts
+            if known.exceptions is None and exceptions is not None and unchanged:
+                stored.parameters = {**stored.parameters, PARTITIONS: exceptions_text(exceptions)}
 
         gained = 0 if found.named else len(found.lacking)
         if self._every_partition:
             gained = self._change_partitions(table, found.lacking, placed)
-        complete = found.named and (not found.partitioned or found.placement.uniform or found.own)
+        complete = found.named and (exceptions is None or known.exceptions is not None)
         return Counts(
             changed_tables=0 if complete else self._change_table(client, table, placed_with_all),
             changed_partitions=gained,

@@ -123,8 +123,8 @@ class PartitionLoader:
 
 
 def _listing(ref: TableRef, record: TableRecord) -> Callable[[HmsClient], PartitionSheet]:
-    keys, uniform = record.info.partition_keys, record.placement.uniform
-    return lambda client: PartitionSheet(keys, client.get_partition_names(ref), uniform)
+    keys, exceptions = record.info.partition_keys, record.placement.exceptions
+    return lambda client: PartitionSheet(keys, client.get_partition_names(ref), exceptions)
 
 
 def _names(ref: TableRef, some: Iterable[Slice]) -> Callable[[HmsClient], list[str]]:
@@ -134,8 +134,8 @@ def _names(ref: TableRef, some: Iterable[Slice]) -> Callable[[HmsClient], list[s
 
 
 def _empty(record: TableRecord) -> PartitionSheet:
-    keys, uniform = record.info.partition_keys, record.placement.uniform
-    return PartitionSheet(keys, (), uniform, frozenset())
+    keys, exceptions = record.info.partition_keys, record.placement.exceptions
+    return PartitionSheet(keys, (), exceptions, frozenset())
 
 
 def _facts(ref: TableRef, names: Sequence[str]) -> Callable[[HmsClient], Parameters]:

@@ -15,9 +15,9 @@ from metastore.view.bumps import (
     Context,
     announced,
     by_expression,
-    no_longer_uniform,
     partitions_rewritten,
     table_rewritten,
+    with_exceptions,
     write_partitions,
 )
 from metastore.view.call import Call, ref_of
@@ -148,10 +148,9 @@ def _alter_partitions(call: Call, context: Context) -> Admission:
         for name, found in zip(names, sent, strict=True)
         if (one := by_name.get(name)) is not None
     }
+    table = yield from with_exceptions(table, database, _gaining(call, table, claims), context)
     unclaimed = [one for one in now if claims[one.name] is None]
     facts = yield from partitions_rewritten(table, database, unclaimed, context.new_id)
-    if len(unclaimed) < len(now):
-        yield from no_longer_uniform(table, database, context.new_id)
     edits: list[Edit] = []
     for name, found in zip(names, sent, strict=True):
         ours = claims.get(name) or facts.get(name, {})
@@ -191,7 +190,7 @@ def _exchange(call: Call, context: Context) -> Admission:
     names = yield from partition_names(source, database)
     chosen = [name for name in names if _matches(name, wanted)]
     yield from own_partitions(source, database, chosen, context.view)
-    yield from no_longer_uniform(target, target_database, context.new_id)
+    yield from with_exceptions(target, target_database, chosen, context)
     after = announced(target, target_database, context)
     return _admitted(call, [], after=after, table=target)
 
@@ -317,6 +316,16 @@ def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
     if not (table.is_view or in_parts or table.placement.open):
         facts[WRITE] = context.new_id()
     return facts
+
+
+def _gaining(call: Call, table: TableNow, claims: Mapping[str, dict[str, str] | None]) -> list[str]:
+    """The partitions that get facts of their own by this alter: those whose copies the client
+    states, and the new name of a renamed one that has such facts."""
+    named = [name for name, facts in claims.items() if facts is not None]
+    if call.spec.act is Act.RENAME_PARTITION and claims.keys() & (table.placement.exceptions or ()):
+        sent = call.sent(call.spec.inbound[0])
+        named += [table.partitions.name(_values(call, found)) for found in sent]
+    return named
 
 
 def _partition_edits(

@@ -4,10 +4,10 @@ A change of data ends every copy of what it may touch: the object's write id cha
 call goes on. Where a write is marked as open its owner does so when it ends.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from conf.placement import COPY_PREFIX, FACTS, PARTITIONS, WRITE
+from conf.placement import FACTS, WRITE, write_placement
 from metastore.hms.binary import (
     I16,
     LIST,
@@ -92,18 +92,18 @@ def write_partitions(
         yield from changed(head + _field(LIST, 3) + items + _tail())
 
 
-def no_longer_uniform(table: TableNow, database: str, new_id: NewId) -> Asking[None]:
-    """Before partitions with facts of their own come into a table that promised to have none.
+def with_exceptions(
+    table: TableNow, database: str, names: Iterable[str], context: Context
+) -> Asking[TableNow]:
+    """Before these partitions get facts of their own in a table that names all that have any.
 
-    Copies of the table as a whole end with that promise.
+    Returns the table as it is then: its copies as a whole have ended if it was uniform.
     """
-    if table.placement.uniform:
-        facts = {
-            key: value
-            for key, value in table.found.ours.items()
-            if key != PARTITIONS and not key.startswith(COPY_PREFIX)
-        }
-        yield from _set_table(table, database, {**facts, FACTS: new_id()})
+    placed = table.placement.with_partition_facts(context.new_id(), names)
+    if placed.exceptions == table.placement.exceptions:
+        return table
+    yield from _set_table(table, database, write_placement(placed))
+    return (yield from table_now(context.view, database, table.ref.name)) or table
 
 
 def announced(table: TableNow, database: str, context: Context) -> After | None:

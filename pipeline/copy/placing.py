@@ -172,9 +172,7 @@ class Objects:
         """
         if state.placed:
             fresh = new_id()
-            self._facts.change_table(
-                state.ref, lambda old: old.with_partition_facts(fresh, uniform=old.uniform)
-            )
+            self._facts.change_table(state.ref, lambda old: old.with_partition_facts(fresh))
 
     def _publish_table(
         self, ref: TableRef, cluster: ClusterName, new: Publication
@@ -197,8 +195,8 @@ class Objects:
         """The table gets a new `facts` id before and after. Between them any write that ran has
         left a mark there or another id: then what was published across it is withdrawn.
         """
-        announced = self._announce(ref)
         wanted = {new.name: new for new in batch}
+        announced = self._facts.announce(ref, wanted.keys())
         ready = self._recorded(ref, cluster, wanted)
         if not ready:
             return frozenset()
@@ -209,7 +207,7 @@ class Objects:
         lost = {name for name in ready if crossed or any(mark.covers(name) for mark in now.open)}
         if lost:
             self._disown(ref, cluster, sorted(lost))
-        self._announce(ref)
+        self._facts.announce(ref, wanted.keys())
         landed = set()
         for each in self.objects(after, sorted(ready.keys() - lost)):
             copy = each.placement.copy_in(cluster)
@@ -241,11 +239,6 @@ class Objects:
                 partition.parameters = replace_placement(partition.parameters, placed)
                 ready[name] = partition
         return ready
-
-    def _announce(self, ref: TableRef) -> Placement:
-        """Facts of partitions are about to change or did; no promise of uniformity is left."""
-        facts_id = new_id()
-        return self._facts.change_table(ref, lambda old: old.with_partition_facts(facts_id))
 
     def _partition_placement(
         self, state: TableState, name: str, parameters: Mapping[str, str]

@@ -21,7 +21,7 @@ def _copied(placement: Placement) -> Placement:
 
 
 def test_what_is_written_is_read_back() -> None:
-    placement = _copied(Placement(C1, "w7", facts="f", uniform=True)).opened(
+    placement = _copied(Placement(C1, "w7", facts="f", exceptions=frozenset())).opened(
         "a", ["ds=1"], since=5, by="p"
     )
     placement = placement.opened("b")

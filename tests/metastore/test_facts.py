@@ -101,6 +101,31 @@ def test_a_copy_of_a_partition_ends_the_tables_promise_first(
     assert read_placement(own, C1).copies == (_copy(C2, "0/0"),)
 
 
+def test_a_partition_is_named_as_an_exception_before_it_gets_a_copy(
+    metastore: FakeMetastore, facts: Facts
+) -> None:
+    metastore.add(_table({"causeway.partitions": '["ds=0"]'}, parted=True), ("ds=1", {}))
+
+    def look(method: str) -> None:
+        if method == "alter_partitions_with_environment_context":
+            assert _stored(metastore).exceptions == {"ds=0", "ds=1"}
+
+    metastore.before = look
+    facts.change_partitions(REF, ["ds=1"], lambda _, old: old.with_copy(_copy(C2, old.version)))
+    assert metastore.calls["alter_partitions_with_environment_context"] == 1
+
+
+def test_a_table_with_too_many_exceptions_to_name_names_none(
+    metastore: FakeMetastore, facts: Facts
+) -> None:
+    metastore.add(_table({"causeway.partitions": "uniform"}, parted=True), ("ds=1", {}))
+    names = ["ds=1", *(f"ds=never-{day:08}" for day in range(1000))]
+    facts.change_partitions(REF, names, lambda _, old: old.with_copy(_copy(C2, old.version)))
+    assert _stored(metastore).exceptions is None
+    facts.change_partitions(REF, ["ds=1"], lambda _, old: old.without_copy(C2))
+    assert _stored(metastore).exceptions is None
+
+
 def test_facts_of_partitions_renew_the_tables_id(metastore: FakeMetastore, facts: Facts) -> None:
     metastore.add(_table(parted=True), ("ds=1", {}))
     ids = [_stored(metastore).facts]

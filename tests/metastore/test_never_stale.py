@@ -123,7 +123,7 @@ class Lives(RuleBasedStateMachine):
         if ref != PARTED:
             return TableFacts(placed.holders())
         found = self.memory.partitions[ref]
-        sheet = PartitionSheet([PartitionKey("ds", "string")], list(found), placed.uniform)
+        sheet = PartitionSheet([PartitionKey("ds", "string")], list(found), placed.exceptions)
         rows = sheet.unknown(None)
         sheet.learn(rows, {each.values: each.parameters for each in found.values()})
         return TableFacts(placed.holders(), sheet.placed(placed))

@@ -111,7 +111,9 @@ def test_partitions_weigh_and_one_giant_is_kept() -> None:
     for number in range(10):
         _put(snapshot, _record(), TableRef("db", f"t{number}"))
     _put(snapshot, _record(keys=KEYS))
-    snapshot.put_sheet(REF, PartitionSheet(KEYS, (f"ds={n}" for n in range(20_000)), True), 100.0)
+    snapshot.put_sheet(
+        REF, PartitionSheet(KEYS, (f"ds={n}" for n in range(20_000)), frozenset()), 100.0
+    )
     assert _known(snapshot, REF)
     assert not _known(snapshot, TableRef("db", "t9"))
 

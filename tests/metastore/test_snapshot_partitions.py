@@ -35,8 +35,8 @@ class Days:
         return [self.days, *(None for _ in keys[1:])]
 
 
-def _sheet(names: Sequence[str], uniform: bool = False) -> PartitionSheet:
-    return PartitionSheet(KEYS, names, uniform)
+def _sheet(names: Sequence[str], exceptions: frozenset[str] | None = None) -> PartitionSheet:
+    return PartitionSheet(KEYS, names, exceptions)
 
 
 @st.composite
@@ -100,20 +100,46 @@ def test_what_is_not_known_is_held_nowhere() -> None:
 
 
 def test_a_uniform_table_needs_no_facts() -> None:
-    sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"], uniform=True)
+    sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"], exceptions=frozenset())
     assert not sheet.unknown(None)
     assert set(sheet.placed(Placement(CLUSTERS[1])).holders) == {Holders(CLUSTERS[1], frozenset())}
 
 
+def test_only_the_exceptions_of_a_table_have_to_be_read() -> None:
+    names = ["ds=1/hr=1", "ds=2/hr=1", "ds=%2F/hr=1"]
+    sheet = _sheet(names, exceptions=frozenset({"ds=2/hr=1", "ds=%2F/hr=1", "ds=gone/hr=1"}))
+    assert sheet.unknown(None) == [1, 2]
+    copied = write_placement(Placement(CLUSTERS[0]).with_copy(Copy(CLUSTERS[1], "file:/x", "0/0")))
+    sheet.learn([1, 2], {("2", "1"): copied, ("/", "1"): copied})
+    placed = sheet.placed(Placement(CLUSTERS[0]))
+    fresh = [placed.holders[group].fresh for group in placed.groups]
+    assert fresh == [frozenset(), {CLUSTERS[1]}, {CLUSTERS[1]}]
+
+
+def test_slices_keep_the_exceptions() -> None:
+    exceptions = frozenset({"ds=2/hr=1"})
+    one = PartitionSheet(KEYS, (), exceptions, frozenset()).with_slices(
+        ["ds=1/hr=1", "ds=1/hr=2"], frozenset({("1",)})
+    )
+    assert not one.unknown(None)
+    both = one.with_slices(["ds=2/hr=1", "ds=2/hr=2"], frozenset({("2",)}))
+    assert both.unknown(None) == [2]
+    both.learn([2], {})
+    assert not both.unknown(None)
+    assert len(both.placed(Placement(CLUSTERS[0])).holders) == 2
+
+
 def test_a_uniform_table_is_held_where_the_whole_of_it_was_copied() -> None:
-    sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"], uniform=True)
-    table = Placement(CLUSTERS[0], "w", (Copy(CLUSTERS[1], "file:/x", "w"),), uniform=True)
+    sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"], exceptions=frozenset())
+    table = Placement(
+        CLUSTERS[0], "w", (Copy(CLUSTERS[1], "file:/x", "w"),), exceptions=frozenset()
+    )
     holders = [frozenset(h.fresh for h in sheet.placed(t).holders) for t in (
         table, table.opened("m", ["ds=1/hr=1"]), table.rewritten("w2"),
     )]  # fmt: skip
     assert holders == [{frozenset({CLUSTERS[1]})}, {frozenset()}, {frozenset()}]
-    assert table.with_partition_facts("f").copies == ()
-    assert table.with_partition_facts("f", uniform=True).copies == table.copies
+    assert table.with_partition_facts("f", ["ds=1/hr=1"]).copies == ()
+    assert table.with_partition_facts("f").copies == table.copies
 
 
 def test_names_come_back_escaped() -> None:
@@ -128,7 +154,7 @@ def test_unreadable_facts_are_an_error() -> None:
 
 def test_slices_come_together_and_what_is_known_stays_known() -> None:
     first, second = frozenset({("1",)}), frozenset({("2",)})
-    empty = PartitionSheet(KEYS, (), False, frozenset())
+    empty = PartitionSheet(KEYS, (), None, frozenset())
     one = empty.with_slices(["ds=1/hr=1", "ds=1/hr=%2F"], first)
     assert one.missing([Days(frozenset({"1"}))]) == frozenset()
     assert one.missing([Days(frozenset({"1", "2"}))]) == second
@@ -150,7 +176,7 @@ def test_slices_come_together_and_what_is_known_stays_known() -> None:
 
 
 def test_slices_of_a_uniform_table_are_known() -> None:
-    sheet = PartitionSheet(KEYS, (), True, frozenset()).with_slices(
+    sheet = PartitionSheet(KEYS, (), frozenset(), frozenset()).with_slices(
         ["ds=1/hr=1"], frozenset({("1",)})
     )
     assert not sheet.unknown(None)

@@ -117,10 +117,19 @@ def test_facts_stated_before_stay(old: FakeMetastore) -> None:
     Partition(old.partitions[PARTED]["ds=1"]).parameters = write_placement(copied)
     assert _migration(old).upgrade().changed_tables == 1
     assert Table(old.tables[PLAIN]).parameters == write_placement(stated)
-    # One partition has a copy, so readers have to look at each.
-    assert "causeway.partitions" not in Table(old.tables[PARTED]).parameters
+    # One partition has a copy, so readers have to look at that one.
+    assert Table(old.tables[PARTED]).parameters["causeway.partitions"] == '["ds=1"]'
     assert _migration(old).upgrade() == Counts(2, 700, 1, 0, 0)
     assert _migration(old).verify().copies == 2
+
+
+def test_too_many_partitions_with_copies_are_not_named(old: FakeMetastore) -> None:
+    copied = Placement(C1).with_copy(Copy(C2, "file:/c2/1", "0/0"))
+    copies = [(f"ds={'x' * 100}{number}", write_placement(copied)) for number in range(100)]
+    old.add(Table(old.tables[PARTED]), *copies)
+    _migration(old).upgrade()
+    assert "causeway.partitions" not in Table(old.tables[PARTED]).parameters
+    assert _migration(old).upgrade().changed_tables == 0
 
 
 def test_downgrade_leaves_no_trace(old: FakeMetastore) -> None:

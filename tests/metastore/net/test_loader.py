@@ -15,6 +15,8 @@ from conf.settings import Settings
 from conf.tables import NotLoaded
 from conf.topology import Endpoint, Topology
 from metastore.errors import MetastoreDown, UnreadableFacts
+from metastore.facts import Facts
+from metastore.hms.client import HmsClient
 from metastore.hms.nouns import Partition, Table
 from metastore.net.loader import Loader
 from metastore.snapshot import Snapshot
@@ -201,7 +203,7 @@ def test_slices_are_read_anew_when_the_table_changed(metastore: FakeMetastore) -
 
 
 def test_a_uniform_table_needs_names_alone(metastore: FakeMetastore) -> None:
-    metastore.add(_table(Placement(C1, uniform=True), PARTED), ("ds=1", {}))
+    metastore.add(_table(Placement(C1, exceptions=frozenset()), PARTED), ("ds=1", {}))
 
     async def scenario(loader: Loader, snapshot: Snapshot) -> None:
         await loader.load_facts([PARTED])
@@ -209,6 +211,30 @@ def test_a_uniform_table_needs_names_alone(metastore: FakeMetastore) -> None:
         assert snapshot.facts(PARTED).partitions.holders[0].primary == C1
 
     _run(metastore, scenario)
+
+
+def test_only_the_partitions_that_a_table_names_as_exceptions_are_read(
+    metastore: FakeMetastore,
+) -> None:
+    own = write_placement(Placement(C1).with_copy(Copy(C2, "file:/c2", "0/0")))
+    days = [(f"ds={day}", own if day in (3, 7) else {}) for day in range(100)]
+    metastore.add(_table(Placement(C1, exceptions=frozenset({"ds=3", "ds=7"})), PARTED), *days)
+    asked: list[int] = []
+    with HmsClient([metastore.endpoint], 10) as client:
+        Facts(client, C1).change_partitions(PARTED, ["ds=9"], lambda _, old: old.with_copy(
+            Copy(C2, "file:/c9", old.version)
+        ))  # fmt: skip
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        metastore.before = lambda method: asked.append(method == "get_partitions_by_names")
+        await loader.load_facts([PARTED])
+        placed = snapshot.facts(PARTED).partitions
+        fresh = [C2 in placed.holders[group].fresh for group in placed.groups]
+        assert [day for day, is_fresh in enumerate(fresh) if is_fresh] == [3, 7, 9]
+
+    _run(metastore, scenario)
+    assert sum(asked) == 1
+    assert _stored(metastore, PARTED).exceptions == {"ds=3", "ds=7", "ds=9"}
 
 
 def test_a_write_is_marked_before_and_ended_after(metastore: FakeMetastore) -> None:
@@ -269,7 +295,7 @@ def test_a_write_of_one_partition_leaves_other_copies_fresh(metastore: FakeMetas
 
 
 def test_a_write_of_a_uniform_table_changes_no_partition(metastore: FakeMetastore) -> None:
-    metastore.add(_table(Placement(C1, uniform=True), PARTED), ("ds=1", {}))
+    metastore.add(_table(Placement(C1, exceptions=frozenset()), PARTED), ("ds=1", {}))
 
     async def scenario(loader: Loader, snapshot: Snapshot) -> None:
         token = await loader.open_write([PartitionRef(PARTED, (("ds", "1"),))])

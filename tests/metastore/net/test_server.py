@@ -151,7 +151,7 @@ class TestOut:
             call(view[C2], method, {1: (STRING, "default"), 2: (STRING, "gone")})
 
     def test_partition_specs_of_a_uniform_table_pass_as_they_are(self, hms, view) -> None:
-        hms.add(table(placed(uniform=True), KEYS), ("ds=1", {}))
+        hms.add(table(placed(exceptions=frozenset()), KEYS), ("ds=1", {}))
         shared = Struct({4: (STRUCT, Struct({9: (STRING, "whatever")}))})
         hms._get_partitions_pspec = lambda _: (LIST, Items(STRUCT, [shared]))
         assert list(call(view[C2], "get_partitions_pspec", named((I32, -1)))) == [shared]
@@ -266,7 +266,7 @@ class TestAlter:
         assert read_placement(Table(hms.tables[REF]).parameters, C1).facts != facts
 
     def test_in_a_uniform_table_the_table_s_id_changes(self, hms, view) -> None:
-        hms.add(table(placed(uniform=True), KEYS), ("ds=1", {}))
+        hms.add(table(placed(exceptions=frozenset()), KEYS), ("ds=1", {}))
         sent = Partition.make(table({}, KEYS), ["1"], HOME + "/ds=1", {})
         client(view[C1]).alter_partitions(REF, [sent])
         now = read_placement(Table(hms.tables[REF]).parameters, C1)
@@ -276,7 +276,7 @@ class TestAlter:
 
     def test_a_table_copied_as_a_whole_has_its_copy_while_it_is_uniform(self, hms, view) -> None:
         copy = Copy(C2, AWAY, "0")
-        hms.add(table(placed(copy, uniform=True), KEYS), ("ds=1", {}))
+        hms.add(table(placed(copy, exceptions=frozenset()), KEYS), ("ds=1", {}))
         assert client(view[C2]).get_table(REF).location == AWAY
         client(view[C1]).alter_table(REF, table({"last_commit_time_sync": "1"}, KEYS))
         assert read_placement(Table(hms.tables[REF]).parameters, C1).holders().stale == {C2}
@@ -305,6 +305,16 @@ class TestAlter:
         call(view[C1], "rename_partition", fields, 2)
         stored = Partition(hms.partitions[REF]["ds=2"]).parameters
         assert read_placement(stored, C1).copies == (Copy(C2, AWAY, "0/0"),)
+
+    def test_a_renamed_partition_with_facts_is_named_as_an_exception(self, hms, view) -> None:
+        facts = placed(Copy(C2, AWAY, "0/0"))
+        hms.add(table(placed(exceptions=frozenset({"ds=1"})), KEYS), ("ds=1", facts), ("ds=5", {}))
+        for old, new in (("1", "2"), ("5", "6")):
+            sent = Partition.make(table({}, KEYS), [new], f"{HOME}/ds={old}", {})
+            fields = named((LIST, strings([old])), (STRUCT, sent.struct))
+            call(view[C1], "rename_partition", fields, 2)
+        now = read_placement(Table(hms.tables[REF]).parameters, C1)
+        assert now.exceptions == {"ds=1", "ds=2"}
 
     def test_partitions_added_bring_no_facts(self, hms, view) -> None:
         hms.add(table(placed(), KEYS))
@@ -394,7 +404,7 @@ class TestRefusals:
 
     def test_of_partitions_that_would_move(self, hms, view) -> None:
         other = TableRef("default", "u")
-        target = table(placed(Copy(C3, AWAY, "0"), uniform=True), KEYS)
+        target = table(placed(Copy(C3, AWAY, "0"), exceptions=frozenset()), KEYS)
         target.set_text(1, "u")
         hms.add(table(placed(), KEYS), ("ds=1", placed(primary=C2)), ("ds=2", {}))
         hms.add(target)
@@ -545,6 +555,18 @@ class TestByCluster:
         fields = named((STRUCT, got.struct)) | {CLUSTER_FIELD: (STRING, C1)}
         call(view[C3], "alter_table_on_cluster", fields, 2)
         assert client(view[C2]).get_table(REF).location == AWAY
+
+    def test_a_partition_whose_copies_a_client_states_is_named_as_an_exception(
+        self, hms, view
+    ) -> None:
+        hms.add(table(placed(exceptions=frozenset()), KEYS), ("ds=1", {}), ("ds=2", {}))
+        sent = client(view[C1]).get_partition(REF, "ds=1")
+        copy = Struct({1: (STRING, C2), 2: (STRING, AWAY)})
+        sent.storage.struct.set(102, SET, Items(STRUCT, [copy]))
+        fields = named((LIST, Items(STRUCT, [sent.struct]))) | {CLUSTER_FIELD: (STRING, C1)}
+        call(view[C1], "alter_partitions_with_environment_context_on_cluster", fields, 2)
+        assert read_placement(Table(hms.tables[REF]).parameters, C1).exceptions == {"ds=1"}
+        assert client(view[C2]).get_partition(REF, "ds=1").location == AWAY
 
     def test_not_over_a_write_that_happened_meanwhile(self, hms, view) -> None:
         hms.add(table(placed()))

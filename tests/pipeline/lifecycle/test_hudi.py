@@ -72,7 +72,7 @@ class Site:
         self.table = FakeTable(folder / "trips", version=version)
         self.here = FakeMetastore(self.effects)
         self.there = self.here if shared else FakeMetastore(self.effects)
-        facts = write_placement(Placement(C1, uniform=True)) if shared else {}
+        facts = write_placement(Placement(C1, exceptions=frozenset())) if shared else {}
         made = Table.make(
             TRIPS, (("a", "int"),), location=BASE, partition_keys=(("ds", "string"),),
             parameters={"path": BASE, "spark.sql.sources.provider": "hudi", **facts},
