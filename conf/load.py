@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from conf import doors, identity, operating
+from conf import doors, identity, operating, restrictions
 from conf.errors import BadSetting, UnreadableSettings
 from conf.logins import KEYS as LOGIN_KEYS
 from conf.logins import Login, parse_login, parse_logins
@@ -58,6 +58,7 @@ NAMES = (
     *operating.NAMES,
     *doors.NAMES,
     *identity.NAMES,
+    *restrictions.NAMES,
 )
 
 _CLUSTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -126,7 +127,17 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         operating=operating.read(reader),
         doors=doors.read(reader),
         identity=identity.read(reader),
+        restrictions=_restrictions(reader, bool(clusters)),
     )
+
+
+def _restrictions(reader: Reader, in_use: bool) -> restrictions.Restrictions:
+    """Raises BadSetting for lists that nothing would enforce."""
+    named = next((name for name in restrictions.NAMES if reader.values.get(name, "").strip()), None)
+    if named is not None and not in_use:
+        reason = f"needs {CLUSTERS}: without clusters no statement is looked at"
+        raise reader.bad(named, reason)
+    return restrictions.read(reader)
 
 
 def parse_clusters(text: str) -> _Clusters:

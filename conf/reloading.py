@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields, replace
 
-from conf import operating
+from conf import operating, restrictions
 from conf.operating import Operating
 from conf.settings import Settings, Writers
 from conf.topology import Cluster, Topology
@@ -64,11 +64,13 @@ def reloaded(old: Settings, new: Settings) -> Reloaded:
     topology, changed, restart = _topology(old, new)
     how, live, fixed = _operating(old.operating, new.operating)
     for field in fields(Settings):
-        if field.name in ("topology", "operating"):
+        if field.name in ("topology", "operating", "restrictions"):
             continue
         if getattr(old, field.name) != getattr(new, field.name):
             restart.append(_NAMES.get(field.name, field.name))
-    settings = replace(old, topology=topology, operating=how)
+    if old.restrictions != new.restrictions:
+        live.append(f"{restrictions.RESTRICTED} and what belongs to it")
+    settings = replace(old, topology=topology, operating=how, restrictions=new.restrictions)
     return Reloaded(settings, tuple(changed + live), tuple(restart + fixed))
 
 

@@ -8,6 +8,7 @@ from conf.identity import Identity
 from conf.logins import Login
 from conf.names import ClusterName
 from conf.operating import Operating
+from conf.restrictions import Restrictions
 from conf.topology import Endpoint, Topology
 
 
@@ -61,3 +62,4 @@ class Settings:
     operating: Operating = field(default_factory=Operating)
     doors: Doors = field(default_factory=Doors)
     identity: Identity = field(default_factory=Identity)
+    restrictions: Restrictions = field(default_factory=Restrictions)

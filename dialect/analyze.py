@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token
 from conf.names import TableRef
 from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
 from dialect.build import Builder
+from dialect.code import calls_of
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.findings import Findings, session_object
@@ -161,6 +162,7 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
     tokens: list[Token] = []
     try:
         tokens = tokenize(text)
+        found.note(calls_of(tokens))
         words = Words(tokens, text)
         explain = _explained(words)
         known = statement(Context(words, found, Builder(found)))
@@ -174,7 +176,9 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
         return Unknown(FAILED, _may_write(tokens))
     finally:
         let_go(text)
-    return replace(known, explain=True) if explain else known
+    return replace(
+        known, explain=explain, functions=frozenset(found.functions), code=frozenset(found.code)
+    )
 
 
 def _explained(words: Words) -> bool:

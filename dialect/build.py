@@ -338,7 +338,9 @@ class Builder:
         self._database, self._sees_temps = view.db.lower(), sees_temps
         self._depth += 1
         try:
-            node = self.query(query_of(view.sql))
+            stored = query_of(view.sql)
+            self.found.note(stored.calls)
+            node = self.query(stored.tree)
         finally:
             self._depth -= 1
             self._database, self._sees_temps = before

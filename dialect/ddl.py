@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from conf.names import TableRef
+from conf.restrictions import Code
 from conf.tables import ViewText
 from dialect.alter import DATABASE, OTHER_OBJECTS, alter
 from dialect.context import Context
@@ -60,6 +61,7 @@ def _create(context: Context) -> Known:
 def _create_function(context: Context, temporary: bool) -> Known:
     words = context.words
     words.expect("FUNCTION")
+    context.found.code.add(Code.FUNCTION)
     words.take("IF", "NOT", "EXISTS")
     names = words.names()
     if words.word() == "(" or words.take("RETURNS"):

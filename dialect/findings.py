@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 
 from conf.names import TableRef
+from conf.restrictions import Code
 from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
+from dialect.code import Calls
 from dialect.statement import Namespace
 
 
@@ -22,6 +24,14 @@ class Findings:
     missing: set[TableRef] = field(default_factory=set)
     asked: dict[TableRef, TableInfo | None] = field(default_factory=dict)
     asked_session: dict[str, ViewText | bool] = field(default_factory=dict)
+    functions: set[str] = field(default_factory=set)
+    code: set[Code] = field(default_factory=set)
+
+    def note(self, calls: Calls) -> None:
+        """What the statement, or a view that it opens, calls and runs."""
+        self.functions |= calls.functions
+        if calls.script:
+            self.code.add(Code.SCRIPT)
 
     def look_up(self, ref: TableRef) -> TableInfo | None:
         """The table; None when there is none, or while the catalog still has to load it."""

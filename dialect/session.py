@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from conf.restrictions import Code
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.statement import (
@@ -80,6 +81,7 @@ def _tail(context: Context) -> str:
 def _add(context: Context) -> Known:
     words = context.words
     words.expect("ADD")
+    context.found.code.add(Code.RESOURCE)
     if not words.take_any("JAR", "JARS", "FILE", "FILES", "ARCHIVE", "ARCHIVES"):
         raise NotUnderstood("ADD of something that is no JAR, FILE or ARCHIVE")
     if words.done:

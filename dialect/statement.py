@@ -7,6 +7,7 @@ from typing import Protocol
 
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
+from conf.restrictions import Code
 from conf.tables import ViewText
 
 
@@ -178,8 +179,9 @@ class Known:
     `database_written` is a database created, altered or dropped; `cascade` says that it is
     dropped with all that is in it. `temps` are the session's
     temporary objects that it uses. `defined` is what the query of a view that is made here
-    reads: nothing now, all of it when the view is used. Of an EXPLAIN all of this is what the
-    statement that it explains would do.
+    reads: nothing now, all of it when the view is used. `functions` are the names of all that it,
+    or a view that it opens, may call, in lower case; `code` is what it brings to run. Of an EXPLAIN
+    all of this is what the statement that it explains would do.
     """
 
     kind: str
@@ -194,6 +196,8 @@ class Known:
     effect: SessionEffect | None = None
     explain: bool = False
     defined: tuple[Read, ...] = ()
+    functions: frozenset[str] = frozenset()
+    code: frozenset[Code] = frozenset()
 
     @property
     def changes(self) -> SessionEffect | None:

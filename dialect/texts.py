@@ -7,6 +7,7 @@ from cachetools import LRUCache, cached
 from sqlglot import exp
 
 from conf.tables import TableInfo, ViewText
+from dialect.code import Calls, calls_of
 from dialect.hive_forms import standard
 from dialect.language import parse, tokenize
 
@@ -15,19 +16,19 @@ _KEPT = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Parsed:
+class StoredQuery:
+    """A stored view's query: its tree, which is never changed, and what its text calls."""
+
     tree: exp.Expr
+    calls: Calls
     length: int
 
 
-def query_of(sql: str) -> exp.Expr:
-    """The tree of a stored view's text. Raises NotUnderstood. Trees are never changed."""
-    return _parsed(sql).tree
-
-
-@cached(LRUCache(maxsize=_KEPT, getsizeof=lambda parsed: parsed.length), lock=Lock())
-def _parsed(sql: str) -> _Parsed:
-    return _Parsed(parse(standard(tokenize(sql)), sql), len(sql))
+@cached(LRUCache(maxsize=_KEPT, getsizeof=lambda stored: stored.length), lock=Lock())
+def query_of(sql: str) -> StoredQuery:
+    """The query of a stored view's text. Raises NotUnderstood."""
+    tokens = tokenize(sql)
+    return StoredQuery(parse(standard(tokens), sql), calls_of(tokens), len(sql))
 
 
 def with_keys(view: ViewText, info: TableInfo) -> ViewText:

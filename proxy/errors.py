@@ -83,6 +83,22 @@ class PartitionsPassedBy(CausewayError):
     hint = "Leave it as it is: each cluster's own copies are told partition by partition."
 
 
+class SettingDenied(CausewayError):
+    """A setting that users may not change, or a property of the server's process."""
+
+    code = "CW230"
+    sqlstate = "42501"
+    hint = "The operator decides which settings users may change (docs/settings.md)."
+
+
+class CodeDenied(CausewayError):
+    """A statement calls a function or brings code that the operator denies, or may do so."""
+
+    code = "CW231"
+    sqlstate = "42501"
+    hint = "The operator decides which functions and code users may run (docs/security.md)."
+
+
 class UnknownCluster(CausewayError):
     """USE CLUSTER with a name that hive.cluster.properties does not have (DC-U3)."""
 

@@ -93,7 +93,7 @@ class Hub:
         self.bound(limits)
         self.lines.fleet.keep(each for cluster in self.clusters() for each in cluster.hs2)
         for session in self.sessions.items():
-            session.state.reconfigured(settings.topology)
+            session.state.reconfigured(settings.topology, settings.restrictions)
 
     @property
     def running(self) -> int:

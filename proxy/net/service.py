@@ -7,6 +7,7 @@ without being looked at.
 import asyncio
 import time
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from conf.errors import CausewayError
@@ -197,7 +198,13 @@ class Service:
             acting = await acted_as(
                 self._hub.identity, user, configuration, client.acting_as, client.peer
             )
-            state = SessionState.opened(acting, protocol, configuration, self._hub.topology)
+            state = SessionState.opened(
+                acting,
+                protocol,
+                configuration,
+                self._hub.topology,
+                self._hub.decider.settings.restrictions,
+            )
             session = Session(
                 new_handle(self._hub.peers.number),
                 state,
@@ -246,7 +253,8 @@ class Service:
 
     async def _execute(self, call: Message, request: ExecuteStatement) -> bytes | None:
         session = self._session(request)
-        session.state.check_overlay(request.overlay)
+        if request.overlay:
+            request = replace(request, overlay=session.state.overlay(request.overlay))
         early = self._hub.early(session, request)
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
         _note(operation.record, session, operation, request.statement)

@@ -33,6 +33,7 @@ from proxy.net.operation import Operation, Remote
 from proxy.net.session import Session, cancel_remote, close_remote
 from proxy.session import commands, settings
 from proxy.session.local import Local
+from proxy.session.restricted import check_statement, is_ignored
 from proxy.session.states import ENDS
 from proxy.wire.replies import Status
 from proxy.wire.requests import ExecuteStatement, RemoteOperation
@@ -144,6 +145,11 @@ class Statement:
         statement = await self._decider.analyse(sql, state.namespace())
         record.what = statement
         record.mark("analyse")
+        if isinstance(statement, Known):
+            check_statement(statement, state.restrictions)
+            if is_ignored(statement, state.restrictions):
+                self._answer(settings.answer(statement.changes))
+                return
         if isinstance(statement, Known) and statement.changes is not None:
             state.check(statement.changes, sql)
             answer = await self._session_statement(statement)
@@ -155,6 +161,7 @@ class Statement:
         record.mark("decide")
         match routed.decision:
             case RunIn(cluster, _, _):
+                check_statement(routed.statement, state.restrictions)
                 await self._run_in(cluster, routed.statement, routed.versions)
             case Refuse(code, sqlstate, _, because, hint):
                 number = int(code.removeprefix("CW"))
@@ -182,6 +189,8 @@ class Statement:
                     own = Answer("DC-U1", "the statement is Causeway's own")
                     return commands.explain(report(None, own, {}))
                 routed = await self._decider.decide(statement, state)
+                if isinstance(routed.decision, RunIn):
+                    check_statement(routed.statement, state.restrictions)
                 return commands.explain(report(routed.statement, routed.decision, routed.facts))
             case CopyTable():
                 return await self._copy(command)

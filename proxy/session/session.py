@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName
+from conf.restrictions import Restrictions
 from conf.setting_names import canonical_name
 from conf.tables import ViewText
 from conf.topology import Cluster, Endpoint, Topology
@@ -25,6 +26,7 @@ from dialect.statement import (
 from proxy.errors import PartitionsPassedBy, TooLarge
 from proxy.session.acting import stay_yourself, without
 from proxy.session.journal import Journal
+from proxy.session.restricted import taken
 from router.request import Bound
 
 HIVECONF, HIVEVAR, SET, USE_DATABASE = "set:hiveconf:", "set:hivevar:", "set:", "use:database"
@@ -54,18 +56,25 @@ class SessionState:
     temp_views: dict[str, ViewText] = field(default_factory=dict)
     homes: dict[str, ClusterName] = field(default_factory=dict)
     journal: Journal = field(default_factory=Journal)
+    restrictions: Restrictions = field(default_factory=Restrictions)
 
     @classmethod
     def opened(
-        cls, user: str, protocol: int, configuration: Mapping[str, str], topology: Topology
+        cls,
+        user: str,
+        protocol: int,
+        configuration: Mapping[str, str],
+        topology: Topology,
+        restrictions: Restrictions | None = None,
     ) -> "SessionState":
-        """A new session of `user`, who is whom it is for already. Raises PartitionsPassedBy and
-        TooLarge.
+        """A new session of `user`, who is whom it is for already. Raises PartitionsPassedBy,
+        SettingDenied and TooLarge.
         """
         size = sum(len(key) + len(value) for key, value in configuration.items())
         if size > MAX_CONFIGURATION:
             raise TooLarge(f"A session's configuration of {size:,} characters is not taken.")
-        configuration = without(configuration)
+        restrictions = restrictions or Restrictions()
+        configuration = taken(without(configuration), restrictions, topology.in_use)
         for key, value in configuration.items():
             if topology.in_use:
                 _ask_for_partitions(key, value)
@@ -77,10 +86,15 @@ class SessionState:
             topology,
             database=configuration.get(USE_DATABASE, DEFAULT_DATABASE).lower(),
             variables=_variables(configuration),
+            restrictions=restrictions,
         )
 
-    def reconfigured(self, topology: Topology) -> None:
-        """The operator changed the clusters; what the session chose of them stays chosen."""
+    def reconfigured(self, topology: Topology, restrictions: Restrictions | None = None) -> None:
+        """The operator changed the clusters; what the session chose of them stays chosen.
+
+        `restrictions` hold from now on, where they are given.
+        """
+        self.restrictions = restrictions or self.restrictions
         if self.topology == self.configured:
             self.topology = topology
         else:
@@ -95,13 +109,14 @@ class SessionState:
             )
         self.configured = topology
 
-    def check_overlay(self, overlay: Mapping[str, str]) -> None:
-        """Before a statement runs that has settings of its own. Raises NotYourself,
-        PartitionsPassedBy."""
+    def overlay(self, overlay: Mapping[str, str]) -> dict[str, str]:
+        """A statement's own settings as far as they are taken. Raises NotYourself,
+        PartitionsPassedBy and SettingDenied."""
         for key, value in overlay.items():
             stay_yourself(key, value, self.user)
             if self.topology.in_use:
                 _ask_for_partitions(key, value)
+        return taken(without(overlay), self.restrictions, self.topology.in_use)
 
     def namespace(self) -> Namespace:
         """What the session brings to the meaning of its next statement."""

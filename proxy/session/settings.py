@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from conf.load import parse_clusters
 from conf.names import ClusterName
+from dialect.statement import SetVariable
 from proxy.errors import EndpointNotAllowed, Failure, NotUnderstoodCommand, UnknownCluster
 from proxy.session.session import SessionState
-from proxy.wire.results import Table
+from proxy.wire.results import NO_ROWS, Table
 
 CLUSTERS = "hive.cluster.properties"
 DEFAULT_CLUSTER = "hive.default.cluster.name"
@@ -29,6 +30,15 @@ def change(session: SessionState, key: str, value: str) -> Table:
         _change_default(session, value.strip())
     else:
         _change_use_default(session, value.strip().lower())
+    return _told(key, value)
+
+
+def answer(effect: object) -> Table:
+    """The answer to a SET that does nothing; to a RESET, no rows."""
+    return _told(effect.key, effect.value) if isinstance(effect, SetVariable) else NO_ROWS
+
+
+def _told(key: str, value: str) -> Table:
     return Table(("key", "value"), ((key, value),))
 
 

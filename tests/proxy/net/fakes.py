@@ -19,6 +19,7 @@ from conf.identity import Identity
 from conf.logins import Login
 from conf.names import ClusterName, TableRef
 from conf.partitions import Holders, TableFacts
+from conf.restrictions import Restrictions
 from conf.settings import Settings
 from conf.tables import NotLoaded, TableInfo, TableKind
 from conf.topology import Cluster, Endpoint, Topology
@@ -453,6 +454,7 @@ async def world(
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
     crew: Crew = ALONE,
+    restrictions: Restrictions | None = None,
 ) -> AsyncIterator[World]:
     east, west = FakeCluster(EAST), FakeCluster(WEST)
     for each in (east, west):
@@ -473,6 +475,8 @@ async def world(
         upstream=(east.endpoint,),
         doors=doors or Doors(Transport.ALL, http_port=0),
         identity=identity or Identity(),
+        restrictions=restrictions or Restrictions(),
+        views={EAST: listen, WEST: listen} if restrictions else {},
         logins={EAST: login, WEST: login} if login else {},
     )
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST, "sales.w": WEST})
@@ -522,6 +526,7 @@ def play(
     identity: Identity | None = None,
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
+    restrictions: Restrictions | None = None,
 ) -> None:
     """Runs a scenario in a world of its own."""
 
@@ -529,7 +534,16 @@ def play(
         bounds = limits or Limits()
         async with (
             asyncio.timeout(20),
-            world(bounds, in_use, authenticator, doors, identity, login, prepared) as there,
+            world(
+                bounds,
+                in_use,
+                authenticator,
+                doors,
+                identity,
+                login,
+                prepared,
+                restrictions=restrictions,
+            ) as there,
         ):
             await scenario(there)
 
