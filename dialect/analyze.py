@@ -15,9 +15,10 @@ from dialect.code import calls_of
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.findings import Findings, session_object
-from dialect.language import let_go, tokenize
+from dialect.language import let_go
 from dialect.statement import Analysis, Known, Namespace, Needs, Unknown
 from dialect.statements import statement
+from dialect.tokenize import tokenize
 from dialect.variables import Pruning, check_language, pruning, substitute
 from dialect.words import Words
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from conf.names import TableRef
 from dialect.errors import NotUnderstood
-from dialect.language import tokenize
+from dialect.tokenize import tokenize
 from dialect.words import Words, partition_spec
 
 # A statement of ours is short, save the one that EXPLAIN CLUSTER carries.

@@ -30,7 +30,6 @@ _WINDOW_OPENERS = frozenset({TokenType.OVER, TokenType.WINDOW})
 _HINTS = frozenset(
     {"TABLE", "TABLESAMPLE", "USING", "MAP", "REDUCE", "UNIQUEJOIN", "ON", "OVER", "WINDOW", "JOIN"}
 ) | {"CHAR", "VARCHAR", "DATE_FORMAT", "+", "_UTF", "TIMESTAMPLOCALTZ", "SYSTEM_VERSION"}
-_LITERALS = frozenset({TokenType.STRING, TokenType.HEX_STRING})
 _SIZED = {
     TokenType.CHAR: (TokenType.NCHAR, "NCHAR"),
     TokenType.VARCHAR: (TokenType.NVARCHAR, "NVARCHAR"),
@@ -133,7 +132,7 @@ def _known_literals(tokens: list[Token]) -> list[Token]:
     at = 0
     while at < len(tokens):
         token, word = tokens[at], tokens[at].text.upper()
-        text_follows = at + 3 < len(tokens) and tokens[at + 3].token_type in _LITERALS
+        text_follows = at + 3 < len(tokens) and _is_literal(tokens[at + 3])
         typed = at + 1 < len(tokens) and tokens[at + 1].token_type == TokenType.STRING
         if word == "_UTF" and text_follows and tokens[at + 1].token_type == TokenType.DASH:
             at += 3
@@ -145,6 +144,11 @@ def _known_literals(tokens: list[Token]) -> list[Token]:
         result.append(token)
         at += 1
     return result
+
+
+def _is_literal(token: Token) -> bool:
+    """Whether the token is a string, or Hive's binary literal 0x.. (to Spark a name)."""
+    return token.token_type == TokenType.STRING or token.text[:2].lower() == "0x"
 
 
 def _table_queries(tokens: list[Token]) -> list[Token]:

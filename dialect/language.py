@@ -1,4 +1,4 @@
-"""Our own dialect of sqlglot: Spark's, less what hides a statement's words from us.
+"""sqlglot's parser of Spark's SQL, over the tokens of `dialect.tokenize`.
 
 The parser is compiled and cannot be subclassed; what it cannot read is rewritten as tokens
 before it sees them (`hive_forms`), never as text. Nothing of sqlglot's is patched.
@@ -6,7 +6,6 @@ before it sees them (`hive_forms`), never as text. Nothing of sqlglot's is patch
 
 import logging
 import threading
-from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -20,7 +19,6 @@ from dialect.errors import NotUnderstood
 MAX_DEPTH = 120
 # The parser tries each nested type several times.
 MAX_TYPE_DEPTH = 30
-MAX_LENGTH = 4_000_000
 
 # The parser warns of JSON paths that it cannot read; we do not read them.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -40,35 +38,18 @@ _BEFORE_NAMES = frozenset(
 )
 
 
-class Tongue(Spark):
-    """Spark's dialect with every statement left as words."""
-
-    class Tokenizer(Spark.Tokenizer):
-        # Words such as SHOW would swallow the rest of the statement as one string.
-        COMMANDS: ClassVar[set[TokenType]] = set()
-        KEYWORDS: ClassVar[dict[str, TokenType]] = {
-            word: kind
-            for word, kind in Spark.Tokenizer.KEYWORDS.items()
-            if kind != TokenType.COMMAND and not word.startswith(("{", "%}", "}}", "-}", "+}"))
-        }
-
-    Parser = SparkParser
-
-
 class _Own(threading.local):
-    """One tokenizer and parser a thread: making them takes as long as a short statement."""
+    """One parser a thread: making it takes as long as a short statement."""
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
-        tongue = Tongue()
-        self.tokenizer = tongue.tokenizer()
-        self.parser = tongue.parser()
+        self.parser = Spark().parser()
 
 
 _OWN = _Own()
-# They hold on to the last statement's words: those of a longer one are let go at once.
+# It keeps the last statement's tokens: those of a long one are dropped at once.
 _LONG = 100_000
 
 
@@ -76,35 +57,6 @@ def let_go(sql: str) -> None:
     """Called when the analysis of a statement has ended."""
     if len(sql) > _LONG:
         _OWN.renew()
-
-
-def tokenize(sql: str) -> list[Token]:
-    """The tokens of one statement, without comments and final semicolons. Raises NotUnderstood."""
-    if len(sql) > MAX_LENGTH:
-        raise NotUnderstood(f"the statement is longer than {MAX_LENGTH} characters")
-    try:
-        tokens = _OWN.tokenizer.tokenize(sql)
-    except SqlglotError as error:
-        raise NotUnderstood(f"its words cannot be told apart: {_first_line(error)}") from None
-    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
-        tokens.pop()
-    if ";" in sql and any(token.token_type == TokenType.SEMICOLON for token in tokens):
-        raise NotUnderstood("it is more than one statement")
-    _check_comments(sql, tokens)
-    return tokens
-
-
-def _check_comments(sql: str, tokens: list[Token]) -> None:
-    """Refuse comments whose end is not the same for the engine.
-
-    To Spark a backslash carries a comment over the line's end, and a carriage return ends it.
-    """
-    if "--" not in sql or not ("\\" in sql or "\r" in sql):
-        return
-    for token in tokens:
-        for comment in token.comments:
-            if comment.rstrip("\r").endswith("\\") or "\r" in comment.rstrip("\r\n"):
-                raise NotUnderstood("a comment that may not end where its line does")
 
 
 def parse(tokens: list[Token], sql: str) -> exp.Expr:

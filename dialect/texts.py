@@ -9,7 +9,8 @@ from sqlglot import exp
 from conf.tables import TableInfo, ViewText
 from dialect.code import Calls, calls_of
 from dialect.hive_forms import standard
-from dialect.language import parse, tokenize
+from dialect.language import parse
+from dialect.tokenize import tokenize
 
 # Characters of text kept parsed; a tree takes some dozens of bytes for each.
 _KEPT = 2_000_000

@@ -4,7 +4,8 @@ import pytest
 
 from dialect.errors import NotUnderstood
 from dialect.hive_forms import standard
-from dialect.language import parse, tokenize
+from dialect.language import parse
+from dialect.tokenize import tokenize
 
 
 def _standard(sql: str) -> str:

@@ -594,7 +594,7 @@ VACUUM a
 -- a comment that Spark carries over the line's end
 SELECT * FROM p -- all of it \
 WHERE ds = '2020-01-01'
---> unknown: a comment that may not end where its line does
+--> select; reads d.p@*
 
 -- quotes within quotes
 SELECT * FROM a WHERE x = 'it\'s -- not a comment' AND y = "/* nor */"
