@@ -49,7 +49,7 @@ _RULES = rf"""
   | (?P<number> (?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[bB][dD]|[fFdD])?(?!{_NAME})
               | [0-9]+[eE][+-][0-9]+(?:[bB][dD]|[fFdD])? )
   | (?P<word> {_NAME}++ )
-  | (?P<quoted> `(?:[^`]++|``)*+` )
+  | (?P<quoted> `(?:[^`]++|``)*` )
   | (?P<string> '(?:[^'\\]++|\\.)*+' | "(?:[^"\\]++|\\.)*+" )
   | (?P<end> \*/ )
   | (?P<sign> <=> | == | <> | != | <= | >= | !> | !< | \|\| | -> | => | ::
@@ -68,7 +68,7 @@ _KINDS = {
     "end": Kind.HINT_END,
     "other": Kind.UNRECOGNIZED,
 }
-_WHOLE_NUMBER = re.compile(r"[0-9]+(?:[eE][0-9]+)?(?:[bB][dD]|[fFdD])?|[0-9]+[lLsSyY]")
+_WHOLE_NUMBER = re.compile(r"[0-9]+(?:[eE][0-9]+)?(?:[bB][dD]|[fFdD])?|[0-9]+[lLsSyY\u017f]")
 _COMMENT_SIGN = re.compile(r"/\*(?!\+)|\*/")
 _QUOTES = "'\"`"
 # Each quote that is not closed is looked for to the end of the text.
@@ -113,9 +113,7 @@ def _comment_end(sql: str, at: int) -> int | None:
     return None
 
 
-_ESCAPE = re.compile(
-    r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL
-)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL)
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 _ESCAPED |= {"%": "\\%", "_": "\\_"}  # as patterns of LIKE want them
 

@@ -32,9 +32,7 @@ _SUFFIXES = {
     for suffix, kind in Spark.Tokenizer.NUMERIC_LITERALS.items()
 }
 # Keywords of two words. Spark's lexer has none: blanks and comments may stand between them.
-_PHRASES = {
-    tuple(word.split(" ")): (word, kind) for word, kind in _KEYWORDS.items() if " " in word
-}
+_PHRASES = {tuple(word.split(" ")): (word, kind) for word, kind in _KEYWORDS.items() if " " in word}
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _SECOND = frozenset(second for _, second in _PHRASES)
 _NO_WORDS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING})

@@ -1,0 +1,242 @@
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.antlr.v4.runtime.CharStreams;
+import org.antlr.v4.runtime.Token;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.Analyzer;
+import org.apache.spark.sql.catalyst.analysis.CTESubstitution$;
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
+import org.apache.spark.sql.catalyst.analysis.PlanWithUnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
+import org.apache.spark.sql.catalyst.catalog.InMemoryCatalog;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
+import org.apache.spark.sql.catalyst.parser.SqlBaseLexer;
+import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.execution.SparkSqlParser;
+import org.apache.spark.sql.execution.command.ResetCommand;
+import org.apache.spark.sql.execution.command.SetCommand;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataType;
+import scala.Option;
+import scala.Product;
+import scala.collection.Seq;
+
+/**
+ * What Spark's own lexer and parser make of texts. Requests and answers are strings with their
+ * length in front: a request is a letter and a text, `L` for the words, `P` for the tables of the
+ * parsed plan, `C` for `key=value`, a setting. Fields of an answer end in U+0001, parts in U+0002.
+ */
+public final class SparkReads {
+  private static final char FIELD = 1;
+  private static final char PART = 2;
+  private static final SparkSqlParser PARSER = new SparkSqlParser();
+  private static final Analyzer ANALYZER =
+      new Analyzer(new SessionCatalog(new InMemoryCatalog(
+          new org.apache.spark.SparkConf(false), new org.apache.hadoop.conf.Configuration()),
+          FunctionRegistry$.MODULE$.builtin()));
+
+  private final StringBuilder found = new StringBuilder();
+  private final Map<Long, CTERelationDef> definitions = new HashMap<>();
+  private final Set<Long> opened = new HashSet<>();
+
+  public static void main(String[] args) throws IOException {
+    PrintStream plain = System.out;
+    System.setOut(System.err);
+    DataInputStream in = new DataInputStream(new BufferedInputStream(System.in, 1 << 20));
+    DataOutputStream out = new DataOutputStream(new BufferedOutputStream(plain, 1 << 20));
+    while (true) {
+      int length = in.readInt();
+      if (length == 0) {
+        return;
+      }
+      if (length < 0) {
+        out.flush();
+        continue;
+      }
+      byte[] bytes = new byte[length];
+      in.readFully(bytes);
+      String request = new String(bytes, StandardCharsets.UTF_8);
+      byte[] answer = answer(request.charAt(0), request.substring(1))
+          .getBytes(StandardCharsets.UTF_8);
+      out.writeInt(answer.length);
+      out.write(answer);
+    }
+  }
+
+  private static String answer(char kind, String text) {
+    try {
+      if (kind == 'L') {
+        return words(text);
+      }
+      if (kind == 'C') {
+        int at = text.indexOf('=');
+        SQLConf.get().setConfString(text.substring(0, at), text.substring(at + 1));
+        return "";
+      }
+      return new SparkReads().tables(text);
+    } catch (Throwable error) {
+      return "error" + FIELD + error.getClass().getSimpleName() + ": " + error.getMessage();
+    }
+  }
+
+  private static String words(String text) {
+    SqlBaseLexer lexer = new SqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(text)));
+    lexer.removeErrorListeners();
+    StringBuilder result = new StringBuilder();
+    for (Token each = lexer.nextToken(); each.getType() != Token.EOF; each = lexer.nextToken()) {
+      if (each.getChannel() == Token.DEFAULT_CHANNEL) {
+        String name = SqlBaseLexer.VOCABULARY.getSymbolicName(each.getType());
+        result.append(name).append(PART).append(each.getStartIndex()).append(PART)
+            .append(each.getStopIndex() + 1).append(FIELD);
+      }
+    }
+    return (lexer.has_unclosed_bracketed_comment ? "unclosed" : "closed") + FIELD + result;
+  }
+
+  private String tables(String text) {
+    LogicalPlan plan = PARSER.parsePlan(text);
+    String name = plan.getClass().getSimpleName();
+    if (plan instanceof SetCommand || plan instanceof ResetCommand) {
+      return name + FIELD + settings((Product) plan);
+    }
+    LogicalPlan substituted = CTESubstitution$.MODULE$.apply(plan);
+    define(substituted);
+    walk(substituted, "");
+    return name + FIELD + found;
+  }
+
+  private static String settings(Product command) {
+    StringBuilder result = new StringBuilder();
+    Object argument = ((Option<?>) command.productElement(0)).getOrElse(() -> null);
+    if (argument instanceof Product) {
+      Product pair = (Product) argument;
+      result.append(pair.productElement(0)).append(FIELD);
+      Object value = ((Option<?>) pair.productElement(1)).getOrElse(() -> null);
+      if (value != null) {
+        result.append(value).append(FIELD);
+      }
+    } else if (argument != null) {
+      result.append(argument).append(FIELD);
+    }
+    return result.toString();
+  }
+
+  private void define(Object node) {
+    if (node instanceof CTERelationDef) {
+      definitions.put(((CTERelationDef) node).id(), (CTERelationDef) node);
+    }
+    for (Object each : parts(node)) {
+      define(each);
+    }
+  }
+
+  private void walk(Object node, String owner) {
+    if (node instanceof WithCTE) {
+      walk(((WithCTE) node).plan(), "WithCTE.0");
+    } else if (node instanceof CTERelationRef) {
+      long id = ((CTERelationRef) node).cteId();
+      if (opened.add(id)) {
+        walk(definitions.get(id).child(), "CTE.0");
+      }
+    } else if (node instanceof PlanWithUnresolvedIdentifier) {
+      LogicalPlan built = build((PlanWithUnresolvedIdentifier) node);
+      define(built);
+      walk(built, owner);
+    } else if (node instanceof TableIdentifier) {
+      TableIdentifier table = (TableIdentifier) node;
+      List<String> names = new ArrayList<>();
+      for (Option<String> each : List.of(table.catalog(), table.database())) {
+        if (each.isDefined()) {
+          names.add(each.get());
+        }
+      }
+      names.add(table.table());
+      emit(owner, "TableIdentifier", names);
+    } else if (node instanceof UnresolvedRelation) {
+      emit(owner, node, ((UnresolvedRelation) node).multipartIdentifier());
+    } else if (node instanceof UnresolvedTable) {
+      emit(owner, node, ((UnresolvedTable) node).multipartIdentifier());
+    } else if (node instanceof UnresolvedView) {
+      emit(owner, node, ((UnresolvedView) node).multipartIdentifier());
+    } else if (node instanceof UnresolvedTableOrView) {
+      emit(owner, node, ((UnresolvedTableOrView) node).multipartIdentifier());
+    } else if (node instanceof UnresolvedIdentifier) {
+      emit(owner, node, ((UnresolvedIdentifier) node).nameParts());
+    } else {
+      boolean plan = node instanceof LogicalPlan;
+      int at = 0;
+      for (Object each : parts(node)) {
+        walk(each, plan ? node.getClass().getSimpleName() + "." + at : owner);
+        at++;
+      }
+    }
+  }
+
+  private static List<Object> parts(Object node) {
+    List<Object> result = new ArrayList<>();
+    if (node instanceof DataType || node instanceof String) {
+      return result;
+    }
+    if (node instanceof scala.collection.Iterable) {
+      scala.collection.Iterator<?> each = ((scala.collection.Iterable<?>) node).iterator();
+      while (each.hasNext()) {
+        result.add(each.next());
+      }
+    } else if (node instanceof Product) {
+      for (int at = 0; at < ((Product) node).productArity(); at++) {
+        result.add(((Product) node).productElement(at));
+      }
+    }
+    return result;
+  }
+
+  @SuppressWarnings("unchecked")
+  private static LogicalPlan build(PlanWithUnresolvedIdentifier node) {
+    Filter unresolved = new Filter((Expression) node.identifierExpr(), new OneRowRelation());
+    Filter resolved = (Filter) ANALYZER.ResolveFunctions().apply(unresolved);
+    Object text = resolved.condition().eval(InternalRow.empty());
+    Seq<String> parts = CatalystSqlParser$.MODULE$.parseMultipartIdentifier(text.toString());
+    return (LogicalPlan) ((scala.Function2) node.planBuilder()).apply(parts, node.children());
+  }
+
+  private void emit(String owner, Object node, Seq<String> names) {
+    List<String> parts = new ArrayList<>();
+    scala.collection.Iterator<String> each = names.iterator();
+    while (each.hasNext()) {
+      parts.add(each.next());
+    }
+    emit(owner, node.getClass().getSimpleName(), parts);
+  }
+
+  private void emit(String owner, String kind, List<String> names) {
+    found.append(owner).append(PART).append(kind);
+    for (String each : names) {
+      found.append(PART).append(each);
+    }
+    found.append(FIELD);
+  }
+}
