@@ -5,6 +5,7 @@ from collections.abc import Callable
 from conf.restrictions import Code
 from dialect.context import Context
 from dialect.errors import NotUnderstood
+from dialect.raw_text import paths, setting
 from dialect.statement import (
     AddResource,
     CacheTable,
@@ -34,22 +35,19 @@ def _use(context: Context) -> Known:
 
 def _set(context: Context) -> Known:
     words = context.words
-    words.expect("SET")
-    if words.done:
-        return context.known("set")
-    if words.word() in ("ROLE", "CATALOG"):
-        raise NotUnderstood(f"SET {words.word()}")
-    if words.sees("TIME", "ZONE"):
+    if words.word(1) in ("ROLE", "CATALOG"):
+        raise NotUnderstood(f"SET {words.word(1)}")
+    if words.word(1) == "TIME" and words.word(2) == "ZONE":
         return _time_zone(context)
-    key, sign, value = _tail(context).partition("=")
-    if not key or not sign:
+    found = setting(words.sql, words.rest())
+    if found is None or found.key is None or found.value is None:
         return context.known("set")
-    return context.known("set", effect=SetVariable(key.strip().strip("`"), value.strip()))
+    return context.known("set", effect=SetVariable(found.key, found.value))
 
 
 def _time_zone(context: Context) -> Known:
     words = context.words
-    words.expect("TIME", "ZONE")
+    words.expect("SET", "TIME", "ZONE")
     if words.is_text():
         value = words.text()
     elif words.take("LOCAL"):
@@ -63,19 +61,10 @@ def _time_zone(context: Context) -> Known:
 
 
 def _reset(context: Context) -> Known:
-    context.words.expect("RESET")
-    if context.words.done:
-        return context.known("set", effect=ResetVariables())
-    return context.known("set", effect=ResetVariables(_tail(context).strip("` ")))
-
-
-def _tail(context: Context) -> str:
-    """The rest of the statement as it was written."""
-    words = context.words
-    start = words.tokens[words.at].start
-    end = words.tokens[-1].end + 1
-    words.at = len(words.tokens)
-    return words.sql[start:end]
+    found = setting(context.words.sql, context.words.rest())
+    if found is None or found.value is not None:
+        return context.known("set")
+    return context.known("set", effect=ResetVariables(found.key))
 
 
 def _add(context: Context) -> Known:
@@ -86,12 +75,9 @@ def _add(context: Context) -> Known:
         raise NotUnderstood("ADD of something that is no JAR, FILE or ARCHIVE")
     if words.done:
         raise NotUnderstood("ADD without a path")
-    text = _tail(context).strip()
-    if text[:1] in "'\"" and text[:1] == text[-1:] and text.count(text[0]) == 2:
-        paths: tuple[str, ...] = (text[1:-1],)
-    else:
-        paths = tuple(text.split())
-    return context.known("add", effect=AddResource(paths))
+    start = words.tokens[words.at - 1].end + 1
+    words.rest()
+    return context.known("add", effect=AddResource(paths(words.sql[start:])))
 
 
 def delete_resource(context: Context) -> Known:

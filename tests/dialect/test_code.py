@@ -7,8 +7,8 @@ from conf.restrictions import Code
 from conf.tables import TableInfo, TableKind, ViewText
 from dialect.analyze import analyze
 from dialect.code import COMPUTED, calls_of
-from dialect.language import tokenize
 from dialect.statement import Known, Namespace
+from dialect.tokenize import tokenize
 
 VIEWS = {
     "d.calls": "SELECT reflect('java.lang.System', 'getenv', 'HOME') AS h",
