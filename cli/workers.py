@@ -19,7 +19,9 @@ from conf.errors import CausewayError
 from conf.settings import Settings
 from conf.topology import Endpoint
 from proxy.net.adminserver import AdminServer
+from proxy.net.audit import Audit
 from proxy.net.doors import Listening
+from proxy.net.observer import administration
 from proxy.net.supervisor import Brief, Supervisor, say
 from proxy.session.administration import RELOAD
 
@@ -47,7 +49,13 @@ async def supervise(settings: Settings, path: Path, announce: Callable[[Listenin
                 held.take()
             return await supervisor.ask(action, argument)
 
-        desk = AdminServer(ask)
+        audit = _audit(settings, exits)
+
+        def observed(action: str, argument: str, caller: str, refused: bool) -> None:
+            if audit is not None:
+                audit.put(administration(action, argument, caller, refused))
+
+        desk = AdminServer(ask, observed)
         serving = asyncio.ensure_future(_serve(supervisor, desk, settings, announce, listening))
         _heed_signals(supervisor, held, serving)
         try:
@@ -56,6 +64,16 @@ async def supervise(settings: Settings, path: Path, announce: Callable[[Listenin
         finally:
             desk.close()
             await supervisor.end(settings.operating.drain_timeout)
+
+
+def _audit(settings: Settings, exits: ExitStack) -> Audit | None:
+    """The supervisor's end of the audit log, which has all lines once `exits` are left."""
+    operating = settings.operating
+    if operating.audit_file is None:
+        return None
+    audit = Audit(operating.audit_file, operating.audit_size)
+    exits.callback(audit.close)
+    return audit
 
 
 async def _serve(

@@ -20,7 +20,6 @@ from proxy.net.limits import DEFAULT
 from proxy.net.session import Session, end
 from proxy.net.turnstile import Turnstile
 from proxy.session import administration as asked
-from proxy.session.masking import masked
 from proxy.session.metrics import Sample
 from proxy.wire.types import OperationState
 
@@ -82,7 +81,7 @@ class Admin:
         told = []
         for record in records:
             if record.statement:  # no metadata call
-                line = record.line()
+                line = record.line(brief=True)
                 if record.seconds is None:
                     line["seconds"] = round(time.time() - record.began, 3)
                 told.append(line)
@@ -218,7 +217,9 @@ class Admin:
         return {"changed": list(told.changed), "restart": list(told.restart)}
 
     def reload_or_say(self) -> None:
-        """For a signal, which nobody waits for."""
+        """Reloads at a signal; the log has why that failed."""
+        if self._hub.peers.number == 0:  # else each worker would say the same
+            self._hub.observer.administered(asked.RELOAD, "", "SIGHUP")
         try:
             self.reload()
         except CausewayError as error:
@@ -262,10 +263,10 @@ def _session(session: Session, now: float) -> dict[str, Any]:
         "clusters": {name: str(endpoint) for name, endpoint in session.links().items()},
         "operations": len(operations),
         "running": sum(not each.ended for each in operations),
-        "last": masked(_last(session))[:200],
+        "last": _last(session),
     }
 
 
 def _last(session: Session) -> str:
-    texts = [each.record.text for each in session.operations.values() if each.record.text]
-    return texts[-1] if texts else ""
+    texts = [each.record.text for each in session.operations.values() if each.record.text.length]
+    return texts[-1].brief()[:200] if texts else ""

@@ -6,10 +6,10 @@ socket is protected by its permissions. Nothing is changed by GET.
 """
 
 import asyncio
-import json
 import os
 import socket
 import stat
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from hmac import compare_digest
@@ -20,6 +20,7 @@ from urllib.parse import unquote
 
 from conf.errors import CausewayError
 from conf.operating import Operating
+from conf.printable import json_text
 from conf.topology import Endpoint
 from proxy.errors import NoSuchThing
 from proxy.session import administration as asked
@@ -30,6 +31,7 @@ from proxy.wire.http import Head, HttpReader, scheme_of
 _PATIENCE = 10.0  # seconds for a request
 _AT_ONCE = 32
 _BODY = 4 << 10
+_CREDENTIALS = struct.Struct("iII")  # of SO_PEERCRED: process, user, group
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _GET = {
     "/v1/sessions": asked.SESSIONS,
@@ -47,14 +49,19 @@ _POST = {
     ("endpoints", "resume"): asked.RESUME,
     ("endpoints", "activate"): asked.RESUME,
 }
+_OPEN = ("/health", "/metrics")
 _Answer = tuple[HTTPStatus, object]
+Observed = Callable[[str, str, str, bool], None]
+"""An action, its argument, the caller, and whether the caller was refused."""
 
 
 class AdminServer:
     """Answers with what `ask` says, of this process or of many."""
 
-    def __init__(self, ask: asked.Ask) -> None:
+    def __init__(self, ask: asked.Ask, observed: Observed | None = None) -> None:
+        """`observed` is told of each request but those for health and metrics."""
         self._ask = ask
+        self._observed = observed or (lambda action, argument, caller, refused: None)
         self._servers: list[asyncio.Server] = []
         self._socket: Path | None = None
         self._connections = 0
@@ -106,15 +113,18 @@ class AdminServer:
                     continue
                 answer: _Answer = (HTTPStatus.BAD_REQUEST, _error("Not a request."))
                 if isinstance(event, Frame) and head is not None:
-                    answer = await self._answer(head, token)
+                    answer = await self._answer(head, token, _caller(writer))
                 writer.write(_reply(*answer))
                 await writer.drain()
                 return
 
-    async def _answer(self, head: Head, token: Path | None) -> _Answer:
+    async def _answer(self, head: Head, token: Path | None, caller: str) -> _Answer:
         path = head.target.partition("?")[0]
-        if path not in ("/health", "/metrics") and not _is_allowed(head, token):
-            return HTTPStatus.UNAUTHORIZED, _error("The token is missing or wrong.")
+        if path not in _OPEN:
+            allowed = _is_allowed(head, token)
+            self._observed(head.method, path, caller, not allowed)
+            if not allowed:
+                return HTTPStatus.UNAUTHORIZED, _error("The token is missing or wrong.")
         if head.method not in ("GET", "POST"):
             return HTTPStatus.METHOD_NOT_ALLOWED, _error("GET and POST are served.")
         try:
@@ -176,12 +186,23 @@ def _is_allowed(head: Head, token: Path | None) -> bool:
     return bool(word) and scheme == "bearer" and compare_digest(said.encode(), word.encode())
 
 
+def _caller(writer: asyncio.StreamWriter) -> str:
+    """Who is at the other end: an address, or of a Unix socket the process and its user."""
+    peer = writer.get_extra_info("peername")
+    if isinstance(peer, tuple):
+        return str(peer[0])
+    end = writer.get_extra_info("socket")
+    credentials = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process, user, _ = _CREDENTIALS.unpack(credentials)
+    return f"uid {user}, process {process}"
+
+
 def _error(text: str) -> dict[str, str]:
     return {"error": text}
 
 
 def _reply(status: HTTPStatus, body: object) -> bytes:
-    text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False) + "\n"
+    text = body if isinstance(body, str) else json_text(body) + "\n"
     data = text.encode(errors="replace")
     kind = _TEXT if isinstance(body, str) else "application/json"
     head = (

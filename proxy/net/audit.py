@@ -1,10 +1,10 @@
-"""The audit log: one JSON line a statement, written by a thread that nobody waits for.
+"""The audit log: one JSON line for each statement and event, written by a thread of its own that
+no client waits for.
 
 What cannot be written is dropped and counted: neither a slow disk nor a full one is a reason to
 refuse work or to keep ever more of it in memory.
 """
 
-import json
 import logging
 import os
 import threading
@@ -13,8 +13,9 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Protocol
 
-from proxy.session.record import Record
+from conf.printable import json_text
 
 _log = logging.getLogger(__name__)
 MAX_WAITING = 10_000
@@ -22,6 +23,19 @@ MAX_CHARACTERS = 64 << 20  # of statements that wait
 _BATCH = 500
 _numbers = count(1)
 _GOODBYE = 5.0  # seconds for what still waits at the end
+
+
+class Entry(Protocol):
+    """A statement's record or an event, which does not change any more."""
+
+    @property
+    def kept(self) -> int:
+        """Characters in memory."""
+        ...
+
+    def line(self) -> dict[str, object]:
+        """JSON's types."""
+        ...
 
 
 class Audit:
@@ -33,7 +47,7 @@ class Audit:
     def __init__(self, path: Path, size: int = 0) -> None:
         self.path = path
         self.size = size
-        self._queue: SimpleQueue[Record | None] = SimpleQueue()
+        self._queue: SimpleQueue[Entry | None] = SimpleQueue()
         self._put = self._characters_put = 0  # written by the loop alone
         self._taken = self._characters_taken = 0  # by the thread alone
         self._refused = self._lost = 0
@@ -45,10 +59,10 @@ class Audit:
 
     @property
     def dropped(self) -> int:
-        """Statements that are not in the log."""
+        """Statements and events that are not in the log."""
         return self._refused + self._lost
 
-    def put(self, record: Record) -> None:
+    def put(self, record: Entry) -> None:
         """Takes a record that nobody changes any more."""
         waiting = self._put - self._taken
         characters = self._characters_put - self._characters_taken
@@ -56,7 +70,7 @@ class Audit:
             self._refused += 1
             return
         self._put += 1
-        self._characters_put += len(record.text)
+        self._characters_put += record.kept
         self._queue.put(record)
 
     def close(self) -> None:
@@ -77,12 +91,12 @@ class Audit:
                     _log.exception("the audit log failed for a reason of ours")
                     self._lost += len(batch)
                 self._taken += len(batch)
-                self._characters_taken += sum(len(record.text) for record in batch)
+                self._characters_taken += sum(record.kept for record in batch)
         if self._file is not None:
             os.close(self._file)
 
-    def _batch(self) -> tuple[list[Record], bool]:
-        batch: list[Record] = []
+    def _batch(self) -> tuple[list[Entry], bool]:
+        batch: list[Entry] = []
         record = self._queue.get()
         with suppress(Empty):
             while record is not None:
@@ -109,7 +123,7 @@ class Audit:
             return
         if self._failing:
             self._failing = False
-            _log.warning("the audit log is written again; %d statements are missing", self.dropped)
+            _log.warning("the audit log is written again; %d lines are missing", self.dropped)
 
     def _failed(self, error: OSError, lines: int) -> None:
         if error.errno is not None:
@@ -144,5 +158,5 @@ class Audit:
         return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
-def _line(record: Record) -> bytes:
-    return json.dumps(record.line(), ensure_ascii=False).encode(errors="replace") + b"\n"
+def _line(record: Entry) -> bytes:
+    return json_text(record.line()).encode() + b"\n"

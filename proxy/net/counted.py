@@ -1,47 +1,52 @@
-"""Counts who is not let in, whichever way they came."""
+"""Counts log-ins that fail and writes all of them to the audit log, whatever the method."""
 
 from collections.abc import Awaitable
 
 from proxy.errors import Denied
 from proxy.net.identity import Acceptor, Authenticator
+from proxy.net.observer import Observer
 from proxy.net.shield import Layer
-from proxy.session.metrics import Metrics
 
-_FAILURES = "causeway_authentication_failures_total"
+PASSWORD, TOKEN, TICKET = "password", "token", "ticket"
 
 
 class Counted:
-    """An authenticator whose failures are counted."""
+    """An authenticator whose log-ins are observed."""
 
-    def __init__(self, inner: Authenticator, metrics: Metrics) -> None:
+    def __init__(self, inner: Authenticator, observer: Observer) -> None:
         self.mechanisms = inner.mechanisms
         self._inner = inner
-        self._metrics = metrics
+        self._observer = observer
 
     async def password(self, user: str, password: str, peer: str) -> str:
-        return await self._count(self._inner.password(user, password, peer))
+        return await self._observed(
+            self._inner.password(user, password, peer), PASSWORD, user, peer
+        )
 
     async def bearer(self, token: str, peer: str) -> str:
-        return await self._count(self._inner.bearer(token, peer))
+        return await self._observed(self._inner.bearer(token, peer), TOKEN, "", peer)
 
     def gssapi(self, peer: str) -> Acceptor:
-        return _CountedAcceptor(self._inner.gssapi(peer), self._metrics)
+        return _CountedAcceptor(self._inner.gssapi(peer), self._observer, peer)
 
     def spnego(self, peer: str) -> Acceptor:
-        return _CountedAcceptor(self._inner.spnego(peer), self._metrics)
+        return _CountedAcceptor(self._inner.spnego(peer), self._observer, peer)
 
-    async def _count(self, answer: Awaitable[str]) -> str:
+    async def _observed(self, answer: Awaitable[str], method: str, user: str, peer: str) -> str:
         try:
-            return await answer
+            name = await answer
         except Denied:
-            self._metrics.count(_FAILURES)
+            self._observer.login(user, peer, method, accepted=False)
             raise
+        self._observer.login(name, peer, method, accepted=True)
+        return name
 
 
 class _CountedAcceptor:
-    def __init__(self, inner: Acceptor, metrics: Metrics) -> None:
+    def __init__(self, inner: Acceptor, observer: Observer, peer: str) -> None:
         self._inner = inner
-        self._metrics = metrics
+        self._observer = observer
+        self._peer = peer
 
     @property
     def layer(self) -> Layer | None:
@@ -49,7 +54,10 @@ class _CountedAcceptor:
 
     async def step(self, token: bytes) -> tuple[bytes, str | None]:
         try:
-            return await self._inner.step(token)
+            reply, user = await self._inner.step(token)
         except Denied:
-            self._metrics.count(_FAILURES)
+            self._observer.login("", self._peer, TICKET, accepted=False)
             raise
+        if user is not None:
+            self._observer.login(user, self._peer, TICKET, accepted=True)
+        return reply, user

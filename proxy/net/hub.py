@@ -160,6 +160,7 @@ class Hub:
     def forget(self, session: Session) -> None:
         if self.sessions.remove(session.handle):
             self._session_quota.give_back(session.state.user, session.address)
+            self.observer.gone(session)
         for operation in session.operations.values():
             self.operations.remove(operation.handle)
             self.observer.closed(operation)

@@ -63,7 +63,7 @@ async def serve(
         decider = Decider(settings, snapshot, loader)
         hub = Hub(decider, limits, group, copier, Observer(Metrics(), audit), crew)
         turnstile = Turnstile(limits, hub.observer.metrics, crew.tally)
-        who = Counted(known, hub.observer.metrics)
+        who = Counted(known, hub.observer)
 
         def connected(client: ClientConnection) -> None:
             if turnstile.admit(client):
@@ -80,7 +80,7 @@ async def serve(
         registration = _registration(settings, doors.listening, crew)
         leave = registration.stop if registration is not None else None
         admin = Admin(hub, turnstile, doors, read, leave)
-        desk = AdminServer(admin.ask)
+        desk = AdminServer(admin.ask, hub.observer.administered)
         try:
             if crew.sockets:
                 await hub.peers.listen(called)

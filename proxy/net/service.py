@@ -50,6 +50,7 @@ from proxy.wire.requests import (
     metadata_call,
     operation_type,
     read_request,
+    texts_of,
 )
 from proxy.wire.status import as_synchronous, failure_of
 from proxy.wire.types import (
@@ -219,10 +220,11 @@ class Service:
             except BaseException:
                 await self._hub.close(session)
                 raise
-        except Rejected as error:
-            return replies.session_refused(protocol, error.failure)
-        except CausewayError as error:
-            return replies.session_refused(protocol, failure_of(error))
+        except (Rejected, CausewayError) as error:
+            failure = error.failure if isinstance(error, Rejected) else failure_of(error)
+            self._hub.observer.refused(user, client.peer, failure)
+            return replies.session_refused(protocol, failure)
+        self._hub.observer.opened(session)
         if not self._client.outlived:
             self._opened[session.handle.guid] = session
         return replies.session_opened(protocol, session.handle)
@@ -294,12 +296,16 @@ class Service:
         return answer
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
-        session = self._session(request)
-        with session.asked:
-            try:
-                return await self._metadata_result(session, name, request)
-            except SessionGone:
-                return await self._metadata_result(session, name, request)
+        session, began = self._session(request), time.perf_counter()
+        try:
+            with session.asked:
+                try:
+                    return await self._metadata_result(session, name, request)
+                except SessionGone:
+                    return await self._metadata_result(session, name, request)
+        finally:
+            spent, observer = time.perf_counter() - began, self._hub.observer
+            observer.metadata(session, name, texts_of(request), spent)
 
     async def _metadata_result(self, session: Session, name: str, request: MetadataCall) -> Struct:
         link = await session.link(_metadata_cluster(session))

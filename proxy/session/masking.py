@@ -1,43 +1,179 @@
-"""Statements and errors without the secrets that they name.
+"""Texts without the secrets that they name.
 
-A key that sounds like a secret hides what follows it, in SET, OPTIONS, TBLPROPERTIES, URLs and
-JSON alike. That may hide too much; it must not hide too little. Every repetition is possessive or
-bounded, so that no text takes long.
+A statement is read as Spark's lexer reads it, so that only a secret's own value is masked: one
+literal after a name that sounds like a secret. What stands in a literal or comment is masked within
+it. So no quotation mark anywhere hides what comes after its literal. Every repetition is possessive
+or bounded, so that no text takes long.
 """
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 MASK = "***"
+_LONG = 64  # characters of a value whose length is shown beside its mask
 
 _SECRET = (
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credential|signature|"
     r"(?:access|account|api|secret|private|encryption|shared|sas|auth)[-_.]?key)"
 )
-_KEY = rf"{_SECRET}[\w.\-]{{0,256}}+['\"`]?+"
-_QUOTED = r"'(?:[^'\\]|\\.|'')*+'?+|\"(?:[^\"\\]|\\.|\"\")*+\"?+|`[^`]*+`?+"
-_BARE = r"[^\s,;)&'\"`]++"
-_PAIR = re.compile(
-    rf"(?P<key>{_KEY})"
-    rf"(?:(?P<told>\s*+(?:=>|=|:)\s*+)(?P<value>{_QUOTED}|{_BARE})|(?P<space>\s*+)(?P<text>{_QUOTED}))",
-    re.IGNORECASE | re.DOTALL,
-)
-_IDENTIFIED = re.compile(rf"(\bidentified\s{{1,100}}+by\s{{1,100}}+)(?:{_QUOTED}|{_BARE})", re.I)
-_IN_URI = re.compile(r"(://[^\s/@:'\"]{0,256}+:)[^\s@'\"]{1,1024}+(?=@)")
-_SET = re.compile(r"\s*+set\s++(?P<key>[^\s=]{1,512}+)\s*+=\s*+", re.IGNORECASE)
 _SOUNDS_SECRET = re.compile(_SECRET, re.IGNORECASE)
+_LONGEST_KEY = 512
+# Pairs in what is no SQL: the inside of a literal or comment, a message.
+_PAIR = re.compile(
+    rf"(?P<key>{_SECRET}[\w.\-]{{0,256}}+['\"`]?+\s{{0,16}}+(?:=>|=|:)\s{{0,16}}+)"
+    r"(?P<value>'[^'\n]*+'|\"(?:[^\"\\\n]|\\.)*+\"|`[^`\n]*+`|['\"`]?+[^\s,;)&'\"`]++)",
+    re.IGNORECASE,
+)
+_IN_URI = re.compile(r"(://[^\s/@:'\"]{0,256}+:)(?P<value>[^\s@'\"]{1,1024}+)(?=@)")
+
+# A statement's tokens, as Spark 3.5 has them (SqlBaseLexer.g4). Comments in brackets may nest.
+_TOKEN = re.compile(
+    r"(?P<space>\s++)"
+    r"|(?P<line>--(?:\\\n|[^\r\n])*+)"
+    r"|(?P<block>/\*(?!\+))"
+    r"|(?P<text>[rR](?:'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z))"
+    r"|'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*+(?:\"|\\?\Z))"
+    r"|(?P<name>`[^`]*+(?:`|\Z)|[\w.$\-]++)"
+    r"|(?P<sign>=>|.)",
+    re.DOTALL,
+)
+_BRACKET = re.compile(r"/\*(?!\+)|\*/")
+_SET = re.compile(r"\s*+(?P<key>[^=]{1,512}?)\s*+=\s*+")
+_LINKS = frozenset(("=", "=>", ":"))
+_STARTS = ("", "'", '"', "`", "/*", "--")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`kind` is the group's name in the pattern, or `comment`; `start` and `end` are positions."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The tokens of a statement, white space and comments among them: all of the text."""
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        assert match is not None, "the last alternative is any character"
+        kind, end = str(match.lastgroup), match.end()
+        if kind == "block":
+            end = _end_of_comment(text, end)
+        yield Token("comment" if kind in ("block", "line") else kind, at, end)
+        at = end
 
 
 def masked(text: str) -> str:
-    """The text with a mask in the place of every secret that can be told by its name."""
-    setting = _SET.match(text)
-    if setting is not None and _SOUNDS_SECRET.search(setting["key"]):
-        return text[: setting.end()] + MASK  # all that follows is the value, whatever is in it
-    text = _PAIR.sub(_mask, text)
-    text = _IDENTIFIED.sub(rf"\1{MASK}", text)
-    return _IN_URI.sub(rf"\1{MASK}", text)
+    """A statement with a mask in the place of each secret's value."""
+    return _put(text, _secrets(text))
 
 
-def _mask(match: re.Match[str]) -> str:
-    value = match["value"] or match["text"]
-    quote = value[0] if value[0] in "'\"`" else ""
-    return f"{match['key']}{match['told'] or match['space']}{quote}{MASK}{quote}"
+def masked_tail(text: str) -> str:
+    """The end of a statement whose beginning is not here: what would be a secret's value, wherever
+    in a token the text begins, is masked."""
+    spans: list[Span] = []
+    for start in _STARTS:
+        shifted = [(a - len(start), b - len(start)) for a, b in _secrets(start + text)]
+        spans += [(max(a, 0), b) for a, b in shifted if b > 0]
+    return _put(text, spans)
+
+
+def masked_message(text: str) -> str:
+    """A message, which is no SQL, without the secrets in it."""
+    return _put(text, _inside(text, 0, len(text)))
+
+
+def _secrets(text: str) -> list[Span]:
+    """Where the values of secrets are."""
+    spans: list[Span] = []
+    named = masking = begun = False
+    word = ""
+    for token in tokens(text):
+        if token.kind == "space":
+            continue
+        if token.kind == "comment":
+            spans += _inside(text, token.start, token.end)
+            continue
+        piece = text[token.start : token.end]
+        value = None if begun or piece.lower() != "set" else _set_value(text, token.end)
+        if value is not None:
+            return [*spans, value]
+        begun = True
+        if token.kind == "text":
+            if named or masking:
+                spans.append(_without_quotes(piece, token.start))
+                named, masking = False, True
+                continue
+            spans += _inside(text, token.start, token.end)
+            named = _sounds_secret(piece)
+        elif token.kind == "name":
+            if named and piece[0].isdigit():
+                spans.append((token.start, token.end))
+            named = _sounds_secret(piece) or (word, piece.lower()) == ("identified", "by")
+            word = piece.lower()
+        elif piece not in _LINKS:
+            named = False
+        masking = False
+    return spans + [match.span("value") for match in _IN_URI.finditer(text)]
+
+
+def _end_of_comment(text: str, at: int) -> int:
+    depth = 1
+    for bracket in _BRACKET.finditer(text, at):
+        depth += 1 if bracket.group() == "/*" else -1
+        if not depth:
+            return bracket.end()
+    return len(text)
+
+
+def _set_value(text: str, at: int) -> Span | None:
+    """Of `SET key=value` with such a key: all that follows is the value, whatever is in it."""
+    match = _SET.match(text, at)
+    if match is None or not _SOUNDS_SECRET.search(match["key"]):
+        return None
+    return match.end(), len(text)
+
+
+def _sounds_secret(piece: str) -> bool:
+    return len(piece) <= _LONGEST_KEY and _SOUNDS_SECRET.search(piece) is not None
+
+
+def _without_quotes(piece: str, start: int) -> Span:
+    opened = 2 if piece[0] in "rR" else 1
+    closed = len(piece) > opened and piece[-1] == piece[opened - 1]
+    return start + opened, start + len(piece) - closed
+
+
+def _inside(text: str, start: int, end: int) -> list[Span]:
+    """The secrets named within a literal, a comment or a message."""
+    spans = []
+    for match in _PAIR.finditer(text, start, end):
+        value, at = match["value"], match.start("value")
+        if value[0] in "'\"`":
+            spans.append(_without_quotes(value, at))
+        else:
+            spans.append((at, at + len(value)))
+    return spans
+
+
+def _put(text: str, spans: Iterable[Span]) -> str:
+    """Masks in the place of the spans, which may overlap."""
+    parts: list[str] = []
+    at = 0
+    for start, end in sorted(spans):
+        if end <= at or end == start:
+            continue
+        start = max(start, at)
+        if start > at or not parts or parts[-1] != MASK:
+            parts += [text[at:start], _mask(end - start)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _mask(length: int) -> str:
+    return MASK if length <= _LONG else f"{MASK} ({length:,} characters)"

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from dialect.statement import Known, Unknown
 from proxy.errors import Failure
-from proxy.session.masking import masked
+from proxy.session.masking import masked_message
+from proxy.session.statement_text import StatementText
 from proxy.wire.types import OperationState
 
 PHASES = ("analyse", "decide", "connect", "execute", "fetch")
-MAX_TEXT = 16 << 10  # characters of a statement that are kept
+MAX_ERROR = 16 << 10  # characters
 _CODE = "[CW"
 
 
@@ -17,9 +18,8 @@ _CODE = "[CW"
 class Record:
     """`user` is whom the statement runs as, `by` who proved to be somebody and may act for them.
     `phases` are seconds by name; `began` is Unix time. `rule` and `cluster` are the router's,
-    `code` that of a refusal or failure of ours. `text` is the beginning of a long statement,
-    `length` the whole one's. `rows` and `bytes` are those sent to the client; rows are None where
-    a reply did not say how many it has.
+    `code` that of a refusal or failure of ours. `rows` and `bytes` are those sent to the client;
+    rows are None where a reply did not say how many it has.
 
     A record is `over` when the statement's task is, `closed` when its client can fetch no more.
     """
@@ -29,8 +29,7 @@ class Record:
     address: str = ""
     session: str = ""
     statement: str = ""
-    text: str = ""
-    length: int = 0
+    text: StatementText = field(default_factory=StatementText)
     began: float = field(default_factory=time.time)
     phases: dict[str, float] = field(default_factory=dict)
     what: Known | Unknown | None = None
@@ -51,8 +50,13 @@ class Record:
     _last: float = field(default_factory=time.perf_counter)
 
     def of(self, text: str) -> None:
-        """This is its text: the beginning is kept."""
-        self.text, self.length = text[:MAX_TEXT], len(text)
+        """This is its text."""
+        self.text = StatementText.of(text)
+
+    @property
+    def kept(self) -> int:
+        """Characters in memory."""
+        return self.text.kept
 
     def finish(self) -> None:
         """The statement's task is over: what is kept from here on is small."""
@@ -79,7 +83,7 @@ class Record:
         if self.seconds is None:
             self.seconds = time.perf_counter() - self._first
         if failure is not None:
-            self.error = failure.message[:MAX_TEXT]
+            self.error = failure.message[:MAX_ERROR]
             if self.error.startswith(_CODE):
                 self.code = self.error[1 : self.error.index("]")]
 
@@ -88,17 +92,21 @@ class Record:
         self.bytes += length
         self.rows = None if rows is None or self.rows is None else self.rows + rows
 
-    def line(self) -> dict[str, object]:
-        """As the audit log has it: secrets masked, JSON's types."""
-        text, (reads, writes) = masked(self.text), self.tables()
+    def line(self, brief: bool = False) -> dict[str, object]:
+        """As the audit log has it: secrets masked, JSON's types. `brief`: with the beginning of the
+        text alone, which is quick for any text."""
+        reads, writes = self.tables()
         return {
-            "time": _utc(self.began),
+            "time": utc(self.began),
+            "event": "statement",
             "user": self.user,
             "by": self.by,
             "address": self.address,
             "session": self.session,
             "statement": self.statement,
-            "text": text if self.length <= MAX_TEXT else f"{text}.. ({self.length:,} characters)",
+            "text": self.text.brief() if brief else self.text.shown(),
+            "length": self.text.length,
+            "sha256": self.text.hash,
             "reads": reads,
             "writes": writes,
             "rule": self.rule,
@@ -109,10 +117,11 @@ class Record:
             "phases": {name: round(spent, 6) for name, spent in self.phases.items()},
             "rows": self.rows,
             "bytes": self.bytes,
-            "error": masked(self.error),
+            "error": masked_message(self.error),
         }
 
 
-def _utc(when: float) -> str:
+def utc(when: float) -> str:
+    """Unix time as ISO 8601 with milliseconds."""
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(when))
     return f"{whole}.{int(when % 1 * 1000):03d}Z"

@@ -17,6 +17,7 @@ from proxy.wire.binary import (
     STRING,
     STRUCT,
     Encoded,
+    Items,
     Message,
     Pairs,
     Struct,
@@ -175,6 +176,15 @@ class LastCall:
 def operation_type(message: Message) -> int:
     """The operation type that the client put in an operation's handle (for error texts)."""
     return handle_type(_struct(_struct(message.body, 1), 1))
+
+
+def texts_of(call: MetadataCall) -> list[str]:
+    """The texts among a metadata call's arguments, in the order of their fields."""
+    texts: list[str] = []
+    for _, (_, value) in sorted(call.arguments.items()):
+        found = value.values if isinstance(value, Items) else [value]
+        texts += [each.decode(errors="replace") for each in found if isinstance(each, bytes)]
+    return texts
 
 
 def handle_type(handle: Struct) -> int:

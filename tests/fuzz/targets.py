@@ -20,8 +20,8 @@ from proxy.errors import WireError
 from proxy.identity.errors import Wrong
 from proxy.identity.tokens import read_keys, user_of
 from proxy.net.shield import Shield
-from proxy.session.masking import masked
 from proxy.session.metadata import question
+from proxy.session.statement_text import StatementText
 from proxy.wire import replies, results
 from proxy.wire.binary import I32, STRING, Struct, decode_head, decode_message, encode_message
 from proxy.wire.cookies import KEY_BYTES, Cookies, Identity
@@ -323,7 +323,7 @@ def statement(data: bytes) -> None:
     """Any text is understood or not; the analysis never fails on it, and takes no time."""
     sql = data.decode("utf-8", "replace")
     parse(sql, True)
-    masked(sql)
+    StatementText.of(sql).shown()
     is_ping(sql)
     answer = analyze(sql, Namespace("d", {"x": "1", "hivevar:y": "${x}"}), TestCatalog())
     assert not (isinstance(answer, Unknown) and answer.why == FAILED)

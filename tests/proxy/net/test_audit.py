@@ -1,5 +1,6 @@
 """One line a statement, whatever happens to the file; nobody waits for it."""
 
+import asyncio
 import json
 import logging
 import os
@@ -14,6 +15,7 @@ from conf.operating import Operating
 from proxy.net import audit as module
 from proxy.net.audit import Audit
 from proxy.session.record import Record
+from proxy.wire.binary import STRING, STRUCT
 from tests.proxy.net.fakes import error_of, until
 from tests.proxy.net.running import Site, play
 
@@ -24,8 +26,14 @@ def record(text: str) -> Record:
     return made
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
+def entries(path: Path) -> list[dict[str, Any]]:
+    """All lines of the log."""
     return [json.loads(line) for line in path.read_text().splitlines() if line]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of statements."""
+    return [each for each in entries(path) if each["event"] == "statement"]
 
 
 def test_a_file_that_was_moved_or_removed_is_made_anew(tmp_path: Path) -> None:
@@ -85,7 +93,7 @@ def test_a_full_disk_costs_lines_and_one_warning(
     said = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert len(said) == 2
     assert "No space left" in said[0]
-    assert "5 statements are missing" in said[1]
+    assert "5 lines are missing" in said[1]
 
 
 def test_half_a_line_spoils_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +201,67 @@ def test_on_a_full_disk_statements_go_on_and_are_counted() -> None:
         client = await site.client()
         for _ in range(20):
             await client.on("CloseOperation", await client.operation("SELECT 1"))
-        dropped = ("causeway_audit_dropped_total", (), 20)
+        dropped = ("causeway_audit_dropped_total", (), 22)  # with the log-in and the session
         await until(lambda: dropped in site.admin.samples())
 
     play(scenario, operating=Operating(audit_file=Path("/dev/full")))
+
+
+def test_log_ins_sessions_and_metadata_calls(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    everywhere = frozenset("*")
+    rules = {"hue": ProxyRule(everywhere, users=frozenset({"zed"}))}
+
+    async def scenario(site: Site) -> None:
+        client = await site.client("hue", opened=False)
+        asked = {"hive.server2.proxy.user": "zed", "set:hiveconf:a": "secret"}
+        assert error_of(await client.open(5, **asked)) is None
+        request = {1: (STRUCT, client.session), 3: (STRING, b"de%")}
+        await client.call("GetTables", request)
+        await client.call("CloseSession", {1: (STRUCT, client.session)})
+        assert error_of(await client.open(5, **{"set:system:a": "b"})) is not None
+        await until(lambda: path.exists() and len(entries(path)) == 5)
+
+    play(scenario, operating=Operating(audit_file=path), identity=Identity(rules=rules))
+    login, opened, metadata, closed, refused = entries(path)
+    assert (login["event"], login["user"], login["address"]) == ("login", "hue", "127.0.0.1")
+    assert (login["method"], login["accepted"]) == ("password", True)
+    for each in (opened, metadata, closed):
+        assert (each["user"], each["by"], each["address"]) == ("zed", "hue", "127.0.0.1")
+        assert each["session"] == opened["session"]
+    assert opened["event"] == "session_opened"
+    assert opened["settings"] == ["set:hiveconf:a"]
+    assert "secret" not in path.read_text()
+    assert (metadata["event"], metadata["call"]) == ("metadata", "GetTables")
+    assert metadata["arguments"] == ["de%"]
+    assert closed["event"] == "session_closed"
+    assert refused["event"] == "session_refused"
+    assert refused["error"].startswith("[CW230]")
+
+
+def test_administration_is_in_the_log_with_its_caller(tmp_path: Path) -> None:
+    path, socket = tmp_path / "audit.log", tmp_path / "s"
+
+    async def scenario(site: Site) -> None:
+        for request in (b"GET /v1/sessions", b"GET /metrics", b"POST /v1/clusters/east/drain"):
+            reader, writer = await asyncio.open_unix_connection(socket)
+            writer.write(request + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b" 200 " in await reader.read()
+            writer.close()
+        await until(lambda: path.exists() and len(entries(path)) == 2)
+
+    play(scenario, operating=Operating(audit_file=path, admin_socket=socket))
+    asked, drained = entries(path)
+    assert (asked["event"], asked["action"]) == ("administration", "GET")
+    assert (drained["action"], drained["argument"]) == ("POST", "/v1/clusters/east/drain")
+    assert drained["by"] == f"uid {os.getuid()}, process {os.getpid()}"
+    assert drained["accepted"] is True
+
+
+def test_no_text_acts_on_who_reads_the_log(tmp_path: Path) -> None:
+    audit = Audit(tmp_path / "audit.log")
+    audit.put(record("SELECT '\x1b[2J\u202e\u2028\x85\ud800'"))
+    audit.close()
+    text = (tmp_path / "audit.log").read_text()
+    assert text.removesuffix("\n").isprintable()
+    assert json.loads(text)["text"] == "SELECT '\x1b[2J\u202e\u2028\x85\ud800'"

@@ -7,6 +7,7 @@ import pytest
 from proxy.errors import Denied
 from proxy.net.counted import Counted
 from proxy.net.identity import Acceptor
+from proxy.net.observer import Observer
 from proxy.net.shield import Layer
 from proxy.session.metrics import Metrics
 
@@ -38,7 +39,7 @@ class Knows:
 @pytest.mark.parametrize("way", ["password", "bearer", "gssapi", "spnego"])
 def test_each_way_in(way: str) -> None:
     metrics = Metrics()
-    counted = Counted(Knows(), metrics)
+    counted = Counted(Knows(), Observer(metrics))
 
     async def come(word: str) -> str | None:
         if way == "password":

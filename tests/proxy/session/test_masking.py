@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.session.masking import masked
+from proxy.session.masking import masked, masked_message, tokens
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,37 @@ def test_secrets_are_masked(text: str) -> None:
 )
 def test_the_rest_stays(text: str) -> None:
     assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("/* pwd=' */ DROP TABLE t -- '", "/* pwd=' */ DROP TABLE t -- '"),
+        ("SELECT 'password=' AS a, 'b'", "SELECT 'password=' AS a, 'b'"),
+        ("OPTIONS (password 'x') SELECT 'y'", "OPTIONS (password '***') SELECT 'y'"),
+        ("OPTIONS (my.token = r'a\\', k 'v')", "OPTIONS (my.token = r'***', k 'v')"),
+        ("SELECT 1 -- pwd=x\n, 'b'", "SELECT 1 -- pwd=***\n, 'b'"),
+        ("OPTIONS (password 12345, n 1)", "OPTIONS (password ***, n 1)"),
+        ("x token " + f"'{'v' * 1000}'", "x token '*** (1,000 characters)'"),
+        ("a.`secret` = b.`secret` AND c = 'x'", "a.`secret` = b.`secret` AND c = 'x'"),
+    ],
+)
+def test_only_the_value_is_masked(text: str, result: str) -> None:
+    assert masked(text) == result
+
+
+def test_messages() -> None:
+    told = "bad url jdbc:x?password=s3cr3t&a=1, don't use it; pwd='s3cr3t' is wrong"
+    assert masked_message(told) == (
+        "bad url jdbc:x?password=***&a=1, don't use it; pwd='***' is wrong"
+    )
+    assert masked_message("pwd=' and more") == "pwd=' and more"
+
+
+@given(st.text())
+def test_tokens_are_all_of_the_text(text: str) -> None:
+    found = list(tokens(text))
+    assert "".join(text[each.start : each.end] for each in found) == text
 
 
 @given(st.text(alphabet="pasword='\"`:/@ \\st", max_size=400))
