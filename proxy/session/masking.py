@@ -8,7 +8,7 @@ or bounded, so that no text takes long.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MASK = "***"
 _LONG = 64  # characters of a value whose length is shown beside its mask
@@ -17,6 +17,7 @@ _SECRET = (
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|token|credential|signature|"
     r"(?:access|account|api|secret|private|encryption|shared|sas|auth)[-_.]?key)"
 )
+_MAY_NAME = re.compile(rf"{_SECRET}|://|\bidentified\b", re.IGNORECASE)
 _SOUNDS_SECRET = re.compile(_SECRET, re.IGNORECASE)
 _LONGEST_KEY = 512
 # Pairs in what is no SQL: the inside of a literal or comment, a message.
@@ -46,8 +47,7 @@ _STARTS = ("", "'", '"', "`", "/*", "--")
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """`kind` is the group's name in the pattern, or `comment`; `start` and `end` are positions."""
 
     kind: str
@@ -90,6 +90,8 @@ def masked_message(text: str) -> str:
 
 def _secrets(text: str) -> list[Span]:
     """Where the values of secrets are."""
+    if not _MAY_NAME.search(text):
+        return []
     spans: list[Span] = []
     named = masking = begun = False
     word = ""
