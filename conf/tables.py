@@ -30,12 +30,15 @@ class ViewText:
     `columns` renames the query's columns; empty when the view names none. `produced` are the
     names that the query gave its columns when the view was made, where that is known: Spark
     finds them by these, for a `*` may give more by now. Without them it is by position.
+    `temps` are the names that meant temporary objects when a temporary view was made: only these
+    may mean one in its text, whatever the session has by now.
     """
 
     sql: str
     db: str
     columns: tuple[str, ...] = ()
     produced: tuple[str, ...] = ()
+    temps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,9 @@ from dialect.statement import (
     Known,
     PartitionPredicate,
     Read,
+    RenameTemp,
 )
+from dialect.temporary import GLOBAL_TEMP, is_global, name_parts, replacing, temporary_name
 from dialect.words import Words, database_name, partition_spec, table_ref
 
 DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE")
@@ -56,27 +58,53 @@ def _alter_view(context: Context) -> Known:
     words = context.words
     parts = words.names()
     temporary = context.temporary(parts)
+    if temporary is not None:
+        return _alter_temporary(context, temporary)
+    ref = table_ref(parts, context.database)
+    writes = [context.write(ref, Action.VIEW)]
+    if words.take("AS"):
+        context.rest_is_query()
+        return context.known("create_view", writes=writes, defines=True)
+    if words.take("RENAME", "TO"):
+        target = table_ref(words.names(), ref.db)
+        writes.append(context.write(target, Action.VIEW))
+    return context.known("alter", writes=writes)
+
+
+def _alter_temporary(context: Context, name: str) -> Known:
+    """ALTER VIEW or TABLE of the session's own: RENAME and AS; the engine refuses all else."""
+    words = context.words
+    if words.take("RENAME", "TO"):
+        new = _new_name(words.names(), is_global(name))
+        words.end()
+        if new is None:
+            return context.known("refused")
+        if context.found.session_object(new) is not None:  # which the engine refuses
+            context.temporary(name_parts(new))
+        return context.known("alter", effect=RenameTemp(name, new))
     if words.take("AS"):
         start = words.tokens[words.at].start
         text = words.sql[start : words.tokens[-1].end + 1]
         context.rest_is_query()
-        if temporary is not None:
-            effect = CreateTempView(temporary, ViewText(text, context.database))
-            return context.known("create_view", effect=effect, defines=True)
-        ref = table_ref(parts, context.database)
-        return context.known("create_view", writes=[context.write(ref, Action.VIEW)], defines=True)
-    if temporary is not None:
-        raise NotUnderstood("ALTER of a temporary view")
-    ref = table_ref(parts, context.database)
-    writes = [context.write(ref, Action.VIEW)]
-    if words.take("RENAME", "TO"):
-        writes.append(context.write(context.table_name(), Action.VIEW))
-    return context.known("alter", writes=writes)
+        view = ViewText(text, context.database, temps=tuple(context.found.temps))
+        effect = CreateTempView(name, view, replacing(name, text))
+        return context.known("create_view", effect=effect, defines=True)
+    return context.known("refused")
+
+
+def _new_name(parts: list[str], of_global: bool) -> str | None:
+    """What RENAME TO names; None where the engine refuses it."""
+    if of_global:
+        return f"{GLOBAL_TEMP}.{parts[-1]}" if parts[:-1] in ([], [GLOBAL_TEMP]) else None
+    return temporary_name(parts) if len(parts) == 1 else None
 
 
 def _alter_table(context: Context) -> Known:
     words = context.words
     parts = words.names()
+    temporary = context.temporary(parts)
+    if temporary is not None:
+        return _alter_temporary(context, temporary)
     ref = table_ref(parts, context.database)
     spec = None
     if words.sees("PARTITION", "("):
@@ -161,7 +189,7 @@ def _exchange(context: Context, ref: TableRef) -> Known:
     words.expect("EXCHANGE", "PARTITION")
     spec = partition_spec(words)
     words.expect("WITH", "TABLE")
-    other = table_ref(words.names(), context.database)
+    other = context.table_name()
     writes = [context.write(each, Action.INSERT, spec, can_add=True) for each in (ref, other)]
     return context.known("alter_partition", writes=writes, reads=[Read(other, NONE)])
 

@@ -9,12 +9,12 @@ from cachetools import LRUCache
 from sqlglot.tokenizer_core import Token
 
 from conf.names import TableRef
-from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
+from conf.tables import Catalog, NotLoaded, TableInfo
 from dialect.build import Builder
 from dialect.code import calls_of
 from dialect.context import Context
 from dialect.errors import NotUnderstood
-from dialect.findings import Findings, session_object
+from dialect.findings import Findings, TempObject, session_object
 from dialect.language import let_go
 from dialect.statement import Analysis, Known, Namespace, Needs, Unknown
 from dialect.statements import statement
@@ -139,7 +139,7 @@ class _Kept:
 
     answer: Known | Unknown
     tables: tuple[tuple[TableRef, TableInfo | None], ...]
-    session: tuple[tuple[str, ViewText | bool], ...]
+    session: tuple[tuple[str, TempObject | None], ...]
     length: int
 
 

@@ -24,6 +24,7 @@ from dialect.findings import Findings
 from dialect.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
 from dialect.shapes import check
 from dialect.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
+from dialect.temporary import temporary_name
 from dialect.texts import query_of, with_keys
 from dialect.words import is_path, table_ref
 
@@ -51,7 +52,7 @@ class Builder:
     _nodes: int = 0
     _depth: int = 0
     _database: str = ""
-    _sees_temps: bool = True
+    _visible: tuple[str, ...] | None = None  # temporary objects; None: all
     _later: dict[str, _Cte] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -312,30 +313,27 @@ class Builder:
             if info.view is None:
                 raise NotUnderstood(f"the view {ref} has no text")
             self.found.views[ref] = None
-            return self._view(str(ref), with_keys(info.view, info), sees_temps=False)
+            return self._view(str(ref), with_keys(info.view, info), ())
         return Scan(self.rid(), ref, info)
 
     def _temporary(self, parts: list[str]) -> Node | None:
-        if not self._sees_temps or len(parts) > 2:
+        if self._visible is not None and temporary_name(parts) not in self._visible:
             return None
-        if len(parts) == 2 and parts[0] != "global_temp":
+        name = self.found.temporary(parts)
+        if name is None:
             return None
-        names = [parts[-1]] if len(parts) == 1 else [".".join(parts), parts[-1]]
-        for name in names:
-            found = self.found.session_object(name)
-            if found is not False:
-                self.found.temps[name] = None
-            if isinstance(found, ViewText):
-                return self._view(name, found, sees_temps=True)
-            if found:
-                return Leaf(self.rid())
-        return None
+        found = self.found.session_object(name)
+        if isinstance(found, ViewText):
+            return self._view(name, found, found.temps)
+        self.found.paths.extend(found or ())
+        return Leaf(self.rid())
 
-    def _view(self, name: str, view: ViewText, sees_temps: bool) -> Node:
+    def _view(self, name: str, view: ViewText, visible: tuple[str, ...]) -> Node:
+        """`visible` are the temporary objects that may be meant in it."""
         if self._depth >= MAX_VIEW_DEPTH:
             raise NotUnderstood(f"views nested deeper than {MAX_VIEW_DEPTH}, at {name}")
-        before = (self._database, self._sees_temps)
-        self._database, self._sees_temps = view.db.lower(), sees_temps
+        before = (self._database, self._visible)
+        self._database, self._visible = view.db.lower(), visible
         self._depth += 1
         try:
             stored = query_of(view.sql)
@@ -343,7 +341,7 @@ class Builder:
             node = self.query(stored.tree)
         finally:
             self._depth -= 1
-            self._database, self._sees_temps = before
+            self._database, self._visible = before
         if view.columns:
             names = tuple(column.lower() for column in view.columns)
             originals = tuple(column.lower() for column in view.produced)

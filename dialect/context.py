@@ -8,6 +8,7 @@ from sqlglot.tokenizer_core import Token
 from conf.names import TableRef
 from conf.tables import TableInfo, TableKind
 from dialect.build import Builder
+from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.findings import Findings
 from dialect.hive_forms import standard
 from dialect.language import parse
@@ -42,7 +43,15 @@ class Context:
         return self.found.namespace.database.lower()
 
     def table_name(self) -> TableRef:
-        return table_ref(self.words.names(), self.database)
+        """The table that a statement is about. Raises NamesTemporary."""
+        return self.table_of(self.words.names())
+
+    def table_of(self, parts: Sequence[str]) -> TableRef:
+        """The table of that name. Raises NamesTemporary where it means the session's own object."""
+        name = self.temporary(parts)
+        if name is not None:
+            raise NamesTemporary(f"{name} is a temporary object")
+        return table_ref(parts, self.database)
 
     def look_up(self, ref: TableRef) -> TableInfo | None:
         return self.found.look_up(ref)
@@ -68,11 +77,18 @@ class Context:
         return info is not None and info.kind is TableKind.VIEW
 
     def temporary(self, parts: Sequence[str]) -> str | None:
-        """The session's own object of that name, or None."""
-        if len(parts) > 1 and parts[0] != "global_temp":
-            return None
-        names = [parts[-1]] if len(parts) == 1 else [".".join(parts), parts[-1]]
-        return next((name for name in names if self.found.session_object(name)), None)
+        """The session's own object of that name, which counts as used; or None."""
+        return self.found.temporary(parts)
+
+    def temporary_paths(self, name: str) -> tuple[str, ...]:
+        """Where an INSERT into the session's object goes; nowhere for a view by its query, which
+        the engine refuses. Raises NotUnderstood."""
+        found = self.found.session_object(name)
+        if not isinstance(found, tuple):
+            return ()
+        if not found:
+            raise NotUnderstood(f"an INSERT into {name}, whose files are not known")
+        return found
 
     def write(
         self,
@@ -117,6 +133,7 @@ class Context:
         database_written: str | None = None,
         cascade: bool = False,
         defines: bool = False,
+        lists_temps: bool = False,
     ) -> Known:
         """The answer, with all that the queries read."""
         settings = pruning(self.found.namespace.variables)
@@ -132,6 +149,7 @@ class Context:
             database_written=database_written,
             cascade=cascade,
             temps=tuple(self.found.temps),
+            lists_temps=lists_temps,
             effect=effect,
             defined=found if defines else (),
         )

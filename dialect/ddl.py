@@ -12,6 +12,7 @@ from dialect.language import is_known_function
 from dialect.resolve import Resolver
 from dialect.statement import (
     Action,
+    ChangeFunction,
     CreateTempFunction,
     CreateTempTable,
     CreateTempView,
@@ -20,6 +21,7 @@ from dialect.statement import (
     Known,
     Read,
 )
+from dialect.temporary import GLOBAL_TEMP, temporary_name
 from dialect.words import Words, database_name, partition_spec, path_option, table_ref
 
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
@@ -52,13 +54,13 @@ def _create(context: Context) -> Known:
         words.take("IF", "NOT", "EXISTS")
         return context.known("ddl_other", database_written=database_name(words))
     if kind == "FUNCTION":
-        return _create_function(context, temporary)
+        return _create_function(context, temporary, replace)
     if kind in OTHER_OBJECTS:
         return context.known("ddl_other")
     raise NotUnderstood(f"CREATE {kind}")
 
 
-def _create_function(context: Context, temporary: bool) -> Known:
+def _create_function(context: Context, temporary: bool, replace: bool) -> Known:
     words = context.words
     words.expect("FUNCTION")
     context.found.code.add(Code.FUNCTION)
@@ -70,8 +72,9 @@ def _create_function(context: Context, temporary: bool) -> Known:
         if is_known_function(names[-1]):
             raise NotUnderstood("a function of the session in the place of the engine's own")
         return context.known("ddl_other", effect=CreateTempFunction(names[-1]))
-    database = names[0] if len(names) == 2 else context.database
-    return context.known("ddl_other", database_written=database)
+    ref = table_ref(names, context.database)
+    effect = ChangeFunction(ref.db, ref.name) if replace else None
+    return context.known("ddl_other", database_written=ref.db, effect=effect)
 
 
 def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
@@ -80,6 +83,8 @@ def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
     if_not_exists = words.take("IF", "NOT", "EXISTS")
     parts = words.names()
     ref = table_ref(parts, context.database)
+    if temporary and words.sees("USING"):
+        return _create_using(context, parts, replace)
     if words.take("LIKE"):
         return _create_like(context, ref, temporary, if_not_exists)
     location = _table_clauses(words)
@@ -152,19 +157,21 @@ def _create_view(context: Context, temporary: bool, replace: bool, modifiers: se
     columns: tuple[str, ...] = ()
     if words.sees("("):
         columns = _view_columns(words.group())
+    if temporary:
+        parts = ([GLOBAL_TEMP] if "GLOBAL" in modifiers else []) + parts[-1:]
     if temporary and words.sees("USING"):
-        return _create_using(context, parts)
+        return _create_using(context, parts, replace)
     if not _to_query(words):
         raise NotUnderstood("CREATE VIEW without a query")
     start = words.tokens[words.at].start
     text = words.sql[start : words.tokens[-1].end + 1]
     if temporary:
+        name = _new_temporary(context, parts, replace)
         query = context.rest_is_query()
         produced = Resolver().columns(query) if columns else ()
-        name = parts[-1]
-        view = ViewText(text, context.database, columns, produced or ())
-        effect = CreateTempView(name, view, "GLOBAL" in modifiers)
-        return context.known("create_view", effect=effect, defines=True)
+        temps = tuple(context.found.temps)
+        view = ViewText(text, context.database, columns, produced or (), temps)
+        return context.known("create_view", effect=CreateTempView(name, view), defines=True)
     ref = table_ref(parts, context.database)
     existing = context.look_up(ref)
     if existing is not None and if_not_exists:
@@ -177,13 +184,25 @@ def _create_view(context: Context, temporary: bool, replace: bool, modifiers: se
     return context.known("create_view", writes=[write], defines=True)
 
 
-def _create_using(context: Context, parts: list[str]) -> Known:
+def _new_temporary(context: Context, parts: list[str], replace: bool) -> str:
+    """The name of a temporary object that is made. Where it is there already and not replaced, it
+    counts as used: the engine that has it refuses the statement."""
+    name = temporary_name(parts)
+    if name is None:
+        raise NotUnderstood(f"a temporary view of the name {parts[-1]}")
+    if not replace and context.found.session_object(name) is not None:
+        context.temporary(parts)
+    return name
+
+
+def _create_using(context: Context, parts: list[str], replace: bool) -> Known:
     words = context.words
     words.expect("USING")
     words.names()
     path = path_option(words.group()) if words.take("OPTIONS") else None
-    paths = [] if path is None else [path]
-    return context.known("create_view", effect=CreateTempTable(parts[-1]), paths_read=paths)
+    paths = () if path is None else (path,)
+    name = _new_temporary(context, parts, replace)
+    return context.known("create_view", effect=CreateTempTable(name, paths), paths_read=paths)
 
 
 def _view_columns(words: Words) -> tuple[str, ...]:
@@ -228,8 +247,9 @@ def _drop(context: Context) -> Known:
         names = words.names()
         if temporary:
             return context.known("drop", effect=DropTempFunction(names[-1]))
-        database = names[0] if len(names) == 2 else context.database
-        return context.known("drop", database_written=database)
+        ref = table_ref(names, context.database)
+        effect = ChangeFunction(ref.db, ref.name)
+        return context.known("drop", database_written=ref.db, effect=effect)
     if kind in OTHER_OBJECTS or temporary:
         return context.known("drop")
     raise NotUnderstood(f"DROP {kind}")

@@ -13,3 +13,7 @@ class NotUnderstood(CausewayError):
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+class NamesTemporary(Exception):
+    """A statement about a table names the session's own object, which the engine refuses."""

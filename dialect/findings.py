@@ -1,12 +1,18 @@
 """What a statement meets while it is read: tables, views, paths and the session's objects."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from conf.names import TableRef
 from conf.restrictions import Code
 from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
 from dialect.code import Calls
+from dialect.errors import NotUnderstood
 from dialect.statement import Namespace
+from dialect.temporary import temporary_name
+
+TempObject = ViewText | tuple[str, ...]
+"""A session's view, or the paths of another temporary object of its own."""
 
 
 @dataclass(slots=True)
@@ -23,7 +29,7 @@ class Findings:
     paths: list[str] = field(default_factory=list)
     missing: set[TableRef] = field(default_factory=set)
     asked: dict[TableRef, TableInfo | None] = field(default_factory=dict)
-    asked_session: dict[str, ViewText | bool] = field(default_factory=dict)
+    asked_session: dict[str, TempObject | None] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
     code: set[Code] = field(default_factory=set)
 
@@ -43,14 +49,29 @@ class Findings:
                 return None
         return self.asked[ref]
 
-    def session_object(self, name: str) -> ViewText | bool:
-        """The session's view of that name; True for another object of its own, else False."""
+    def session_object(self, name: str) -> TempObject | None:
+        """The session's temporary object of that name; None when it has none."""
         found = session_object(self.namespace, name)
         self.asked_session[name] = found
         return found
 
+    def temporary(self, parts: Sequence[str]) -> str | None:
+        """The session's temporary object that the name means, which counts as used; or None.
 
-def session_object(namespace: Namespace, name: str) -> ViewText | bool:
-    """The session's view of that name; True for another object of its own, else False."""
+        Raises NotUnderstood for a global one that another session made: what it reads is not known.
+        """
+        name = temporary_name(parts)
+        if name is None:
+            return None
+        if self.session_object(name) is None:
+            if len(parts) == 2:
+                raise NotUnderstood(f"{name} is not a view that this session made")
+            return None
+        self.temps[name] = None
+        return name
+
+
+def session_object(namespace: Namespace, name: str) -> TempObject | None:
+    """The session's temporary object of that name; None when it has none."""
     view = namespace.temp_views.get(name)
-    return (name in namespace.temp_tables) if view is None else view
+    return namespace.temp_tables.get(name) if view is None else view

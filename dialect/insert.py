@@ -6,23 +6,22 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from conf.names import TableRef
 from dialect.errors import NotUnderstood
-from dialect.words import Spec, Words, is_path, path_option, table_ref
+from dialect.words import Spec, Words, is_path, path_option
 
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
 
 
 @dataclass(slots=True)
 class Target:
-    """Where an INSERT goes: a table with its partition as written, or a path."""
+    """Where an INSERT goes: a table's name with its partition as written, or a path."""
 
-    table: TableRef | None = None
+    parts: tuple[str, ...] = ()
     spec: Spec | None = None
     path: str | None = None
 
 
-def insert_target(words: Words, database: str) -> Target:
+def insert_target(words: Words) -> Target:
     """Read `INSERT INTO | OVERWRITE ..` up to its query."""
     words.expect("INSERT")
     if not words.take_any("INTO", "OVERWRITE"):
@@ -37,7 +36,7 @@ def insert_target(words: Words, database: str) -> Target:
     if is_path(parts):
         target.path = words.tokens[words.at - 1].text
         return target
-    target.table = table_ref(parts, database)
+    target.parts = tuple(parts)
     if words.take("REPLACE", "WHERE"):
         start = words.at
         words.skip_to(*_QUERY)

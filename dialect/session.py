@@ -13,8 +13,10 @@ from dialect.statement import (
     Known,
     ResetVariables,
     SetVariable,
+    UncacheTable,
     UseDatabase,
 )
+from dialect.words import table_ref
 
 
 def _use(context: Context) -> Known:
@@ -99,10 +101,17 @@ def _cache(context: Context) -> Known:
         words.skip_group()
     if words.done:
         context.mention(parts)
-        return context.known("cache", effect=CacheTable(".".join(parts)))
+        return context.known("cache", effect=CacheTable(_cached(context, parts)))
     words.take("AS")
+    if len(parts) == 1:
+        context.temporary(parts)
     context.rest_is_query()
-    return context.known("cache", effect=CreateTempTable(parts[-1]))
+    return context.known("cache", effect=CreateTempTable(parts[-1], cached=True))
+
+
+def _cached(context: Context, parts: list[str]) -> str:
+    """The one name of what is cached."""
+    return context.temporary(parts) or str(table_ref(parts, context.database))
 
 
 def _uncache(context: Context) -> Known:
@@ -111,13 +120,13 @@ def _uncache(context: Context) -> Known:
     words.take("IF", "EXISTS")
     parts = words.names()
     words.end()
-    return context.known("cache", effect=CacheTable(".".join(parts)))
+    return context.known("cache", effect=UncacheTable(_cached(context, parts)))
 
 
 def _clear(context: Context) -> Known:
     context.words.expect("CLEAR", "CACHE")
     context.words.end()
-    return context.known("cache", effect=CacheTable(None))
+    return context.known("cache", effect=UncacheTable(None))
 
 
 def _refresh(context: Context) -> Known:
@@ -132,7 +141,6 @@ def _refresh(context: Context) -> Known:
         parts = words.names()
         if words.done:
             context.mention(parts)
-            return context.known("refresh", effect=CacheTable(".".join(parts)))
     return context.known("refresh")
 
 

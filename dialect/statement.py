@@ -113,18 +113,30 @@ class ResetVariables:
 
 @dataclass(frozen=True, slots=True)
 class CreateTempView:
-    """A session's view; `view` is what later statements see through it."""
+    """A session's view; `view` is what later statements see through it.
+
+    Names of temporary objects are in lower case, those of global ones begin with `global_temp.`.
+    `sql` makes the view where the statement itself cannot, since it changes a view that is there.
+    """
 
     name: str
     view: ViewText
-    is_global: bool = False
+    sql: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTempTable:
-    """A session's object with data of its own (USING with a path, a cached result)."""
+    """A session's object with data of its own: files in `paths` (USING), or a `cached` result."""
 
     name: str
+    paths: tuple[str, ...] = ()
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTemp:
+    name: str
+    new: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +162,23 @@ class AddResource:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeFunction:
+    """CREATE OR REPLACE or DROP of a permanent function: sessions that used it remember it."""
+
+    database: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CacheTable:
-    """CACHE TABLE and its kin: a hint to the server that ran it."""
+    """CACHE TABLE: a hint to the server that ran it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UncacheTable:
+    """UNCACHE TABLE, or CLEAR CACHE without a name."""
 
     name: str | None
 
@@ -162,11 +189,14 @@ SessionEffect = (
     | ResetVariables
     | CreateTempView
     | CreateTempTable
+    | RenameTemp
     | DropTemp
     | CreateTempFunction
     | DropTempFunction
     | AddResource
+    | ChangeFunction
     | CacheTable
+    | UncacheTable
 )
 
 
@@ -177,11 +207,11 @@ class Known:
     `kind` is a word for messages and scorers (select, insert, ctas, ..). `views` are the views
     read through. `paths_read` and `paths_written` are file locations named in the statement.
     `database_written` is a database created, altered or dropped; `cascade` says that it is
-    dropped with all that is in it. `temps` are the session's
-    temporary objects that it uses. `defined` is what the query of a view that is made here
-    reads: nothing now, all of it when the view is used. `functions` are the names of all that it,
-    or a view that it opens, may call, in lower case; `code` is what it brings to run. Of an EXPLAIN
-    all of this is what the statement that it explains would do.
+    dropped with all that is in it. `temps` are the session's temporary objects that it uses;
+    `lists_temps` says that its rows may name any of them. `defined` is what the query of a view
+    that is made here reads: nothing now, all of it when the view is used. `functions` are the names
+    of all that it, or a view that it opens, may call, in lower case; `code` is what it brings to
+    run. Of an EXPLAIN all of this is what the statement that it explains would do.
     """
 
     kind: str
@@ -193,6 +223,7 @@ class Known:
     database_written: str | None = None
     cascade: bool = False
     temps: tuple[str, ...] = ()
+    lists_temps: bool = False
     effect: SessionEffect | None = None
     explain: bool = False
     defined: tuple[Read, ...] = ()
@@ -227,11 +258,12 @@ Analysis = Known | Unknown | Needs
 class Namespace:
     """What a session brings to the meaning of its statements.
 
-    `temp_views` has the session's views by lower-case name, `temp_tables` its other temporary
-    objects; `variables` serve `${x}` substitution (hivevar names bare, conf keys in full).
+    `temp_views` has the session's views by name, `temp_tables` its other temporary objects with
+    the paths of their files, where these are known; `variables` serve `${x}` substitution (hivevar
+    names bare, conf keys in full).
     """
 
     database: str = "default"
     variables: Mapping[str, str] = field(default_factory=dict)
     temp_views: Mapping[str, ViewText] = field(default_factory=dict)
-    temp_tables: frozenset[str] = frozenset()
+    temp_tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from conf.names import TableRef
 from dialect import ddl, session, utility
 from dialect.context import Context
-from dialect.errors import NotUnderstood
+from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.hive_forms import standard
 from dialect.insert import Target, insert_target, split_multi, with_source
 from dialect.language import parse
@@ -28,7 +29,10 @@ def statement(context: Context) -> Known:
     handler = VERBS.get(first)
     if handler is None:
         raise NotUnderstood(f"statements that begin with {first[:40]}")
-    return handler(context)
+    try:
+        return handler(context)
+    except NamesTemporary:
+        return context.known("refused")  # by the engine, in its own words
 
 
 def _query(context: Context) -> Known:
@@ -70,7 +74,7 @@ def _multi_insert(context: Context, prefix: list[Token], branches: list[list[Tok
     paths: list[str] = []
     for branch in branches:
         words = type(context.words)(branch, sql)
-        target = insert_target(words, context.database)
+        target = insert_target(words)
         body = parse(standard(words.rest()), sql)
         if at is not None:
             body = with_source(body, shared)
@@ -101,7 +105,7 @@ def _outer_from(prefix: list[Token]) -> int | None:
 
 
 def _insert(context: Context) -> Known:
-    target = insert_target(context.words, context.database)
+    target = insert_target(context.words)
     writes: list[Write] = []
     paths: list[str] = []
     context.rest_is_query()
@@ -114,14 +118,19 @@ def _note_target(context: Context, target: Target, writes: list[Write], paths: l
         if not target.path.startswith("local:"):
             paths.append(target.path)
         return
-    if target.table is None:
+    if not target.parts:
         raise NotUnderstood("INSERT without a target")
-    info = context.look_up(target.table)
+    temporary = context.temporary(target.parts)
+    if temporary is not None:
+        paths.extend(context.temporary_paths(temporary))
+        return
+    table = table_ref(target.parts, context.database)
+    info = context.look_up(table)
     spec = target.spec
     keys = () if info is None else info.partition_keys
     if spec is None and keys:
         spec = tuple((key.name, None) for key in keys)
-    writes.append(context.write(target.table, Action.INSERT, spec, can_add=True))
+    writes.append(context.write(table, Action.INSERT, spec, can_add=True))
 
 
 def _update(context: Context) -> Known:
@@ -146,7 +155,7 @@ def _change(context: Context, kind: str, name_at: int) -> Known:
     if not usual or tree.args.get("from_") or tree.args.get("using") or tree.args.get("tables"):
         raise NotUnderstood(f"this form of {kind.upper()}")
     words.at = name_at
-    ref = table_ref(words.names(), context.database)
+    ref = _changed_table(context, kind)
     where = tree.args.get("where")
     values = tree.expressions if isinstance(tree, exp.Update) else []
     select = exp.Select(expressions=[exp.Star(), *values], from_=exp.From(this=tree.this))
@@ -156,7 +165,16 @@ def _change(context: Context, kind: str, name_at: int) -> Known:
     return _changed(context, kind, ref)
 
 
-def _changed(context: Context, kind: str, ref: object) -> Known:
+def _changed_table(context: Context, kind: str) -> TableRef:
+    """The table that UPDATE, DELETE or MERGE changes. Raises NotUnderstood for a temporary object,
+    through which some table formats can be changed."""
+    try:
+        return context.table_name()
+    except NamesTemporary as error:
+        raise NotUnderstood(f"{kind.upper()}: {error}") from None
+
+
+def _changed(context: Context, kind: str, ref: TableRef) -> Known:
     known = context.known(kind)
     read = next((read for read in known.reads if read.table == ref), None)
     touched = ALL if read is None else read.partitions
@@ -175,7 +193,7 @@ def _merge(context: Context) -> Known:
     ):
         raise NotUnderstood("this form of MERGE")
     words.expect("MERGE", "INTO")
-    ref = table_ref(words.names(), context.database)
+    ref = _changed_table(context, "merge")
     select = exp.Select(
         expressions=[exp.Star(), *_when_queries(tree)],
         from_=exp.From(this=tree.this),

@@ -26,13 +26,26 @@ def _show(context: Context) -> Known:
     words.expect("SHOW")
     if words.take("CREATE", "TABLE") or words.take("TBLPROPERTIES") or words.take("PARTITIONS"):
         return _about_table(context)
+    if words.take("COLUMNS"):
+        return _columns(context)
+    lists = words.word() in ("TABLES", "VIEWS") or words.sees("TABLE", "EXTENDED")
+    return context.known("metadata_read", lists_temps=lists)
+
+
+def _columns(context: Context) -> Known:
+    """`SHOW COLUMNS IN t [IN db]`."""
+    words = context.words
+    words.take_any("FROM", "IN")
+    parts = words.names()
+    if words.take_any("FROM", "IN"):
+        parts = [*words.names(), *parts[-1:]]
+    context.temporary(parts)
     return context.known("metadata_read")
 
 
 def _about_table(context: Context) -> Known:
     parts = context.words.names()
     if context.temporary(parts) is not None:
-        context.builder.named(parts)
         return context.known("metadata_read")
     ref = table_ref(parts[:3], context.database)
     return context.known("metadata_read", reads=[Read(ref, NONE)])

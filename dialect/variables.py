@@ -96,8 +96,6 @@ def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
     prefix, name = found.group(1), found.group(2)
     if name is None:
         return found.group()
-    names = [name] if prefix is None or prefix in _PREFIXES else [f"{prefix}:{name}"]
-    for each in (*names, f"hivevar:{name}"):
-        if each in variables:
-            return variables[each]
+    if (prefix is None or prefix in _PREFIXES) and name in variables:
+        return variables[name]
     raise NotUnderstood(f"the variable {found.group(0)} is not set")

@@ -34,7 +34,7 @@ class Request:
     pinned: ClusterName | None = None
     use_default: bool = False
     coverage: Coverage = Coverage.READ
-    bound: Bound | None = None
+    bounds: tuple[Bound, ...] = ()
     filesystems: Mapping[ClusterName, str] = field(default_factory=dict)
     viewed: frozenset[ClusterName] = frozenset()
     down: frozenset[ClusterName] = frozenset()

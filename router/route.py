@@ -16,7 +16,7 @@ from router.errors import (
     Refusal,
 )
 from router.needs import Input, inputs, output_primaries, path_clusters
-from router.request import Facts, Request
+from router.request import Bound, Facts, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,10 @@ def route(request: Request, facts: Facts) -> Decision:
 
 def _unknown(request: Request, statement: Unknown) -> Decision:
     pinned = request.pinned
+    elsewhere = next((each for each in request.bounds if each.cluster != pinned), None)
+    if pinned is not None and elsewhere is not None and not statement.writing:
+        because = f"{elsewhere.because}, and the statement may use it, being not understood"
+        return _refuse(BOUND_ELSEWHERE, "session", f"{because}: {statement.why}.")
     if pinned is not None and not statement.writing and pinned in request.viewed:
         return RunIn(
             pinned, "D11", f"not understood ({statement.why}), writes nothing, session is pinned"
@@ -86,9 +90,12 @@ def _pinned_elsewhere(case: _Case) -> Decision | None:
 
 
 def _bound_elsewhere(case: _Case) -> Decision | None:
-    bound = case.request.bound
-    if bound is None:
+    bounds = case.request.bounds
+    if not bounds:
         return None
+    bound = bounds[0]
+    if apart := _apart(bounds):
+        return apart
     wanted = case.request.pinned or next(iter(case.primaries), bound.cluster)
     obstacles = case.obstacles(bound.cluster)
     if wanted == bound.cluster and not obstacles:
@@ -97,6 +104,15 @@ def _bound_elsewhere(case: _Case) -> Decision | None:
     return _refuse(
         BOUND_ELSEWHERE, "session", f"{bound.because}, in {bound.cluster} only, but {other}."
     )
+
+
+def _apart(bounds: tuple[Bound, ...]) -> Refuse | None:
+    """Two objects in different clusters are never in one statement."""
+    first = bounds[0]
+    other = next((each for each in bounds if each.cluster != first.cluster), None)
+    if other is None:
+        return None
+    return _refuse(BOUND_ELSEWHERE, "session", f"{first.because}, but {other.because}.")
 
 
 def _output_decides(case: _Case) -> Decision | None:

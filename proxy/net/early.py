@@ -37,7 +37,7 @@ class LastPing:
 
     def is_same(self, request: ExecuteStatement, changes: int) -> bool:
         """Whether that means what this did."""
-        return self.changes == changes and self.request == request and self.link.memory.understood
+        return self.changes == changes and self.request == request and self.link.replay.understood
 
     def tell(self, remote: Remote) -> None:
         """What is known, to one of these that has begun."""

@@ -186,7 +186,7 @@ class Decider:
             session.pinned,
             topology.use_default,
             self.settings.coverage,
-            session.bound(statement) if isinstance(statement, Known) else None,
+            session.bounds(statement),
             {name: cluster.filesystem for name, cluster in topology.clusters.items()},
             frozenset(self.settings.views),
             frozenset(name for name, each in topology.clusters.items() if self.fleet.is_down(each)),

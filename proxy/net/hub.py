@@ -65,7 +65,8 @@ class Hub:
         self.metadata = Metadata(decider.loader)
         self.identity = settings.identity
         other = settings.upstream_login if self.through else None
-        self.lines = Lines(limits, decider.fleet, Entries(settings.logins, other), crew.tally)
+        entries = Entries(settings.logins, other)
+        self.lines = Lines(limits, decider.fleet, entries, crew.tally, crew.functions)
         self.peers = Peers(crew)
         self._session_quota = Quota("sessions", Bounds(), crew.tally)
         self._statement_quota = Quota("statements running", Bounds(), crew.tally)

@@ -22,6 +22,7 @@ from proxy.net.limits import Limits
 from proxy.net.logins import Entries
 from proxy.net.upstream import UpstreamConnection
 from proxy.session.acting import PROXY_USER
+from proxy.session.function_changes import FunctionChanges
 from proxy.session.tally import OwnTally, Tally
 from proxy.wire.requests import NO_SESSION, get_info_call
 
@@ -54,8 +55,10 @@ class Lines:
         fleet: Fleet | None = None,
         entries: Entries | None = None,
         tally: Tally | None = None,
+        functions: FunctionChanges | None = None,
     ) -> None:
         self.limits = limits
+        self.functions = functions or FunctionChanges()
         self.fleet = fleet or Fleet()
         self.entries = entries or Entries({})
         self._tally = OwnTally() if tally is None else tally

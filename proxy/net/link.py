@@ -13,8 +13,9 @@ from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooMany, WireError
 from proxy.net.lines import Lines
-from proxy.net.memory import Memory
+from proxy.net.replay import SessionReplay
 from proxy.net.upstream import Aside, UpstreamConnection
+from proxy.session.journal import Journal
 from proxy.session.states import ENDS
 from proxy.wire.binary import Struct
 from proxy.wire.replies import (
@@ -52,10 +53,11 @@ class Link:
         user: str,
         main: UpstreamConnection,
         session: RemoteSession,
+        journal: Journal,
     ) -> None:
         self.cluster = cluster
         self.session = session
-        self.memory = Memory(cluster, self.run)
+        self.replay = SessionReplay(cluster, endpoint, journal, lines.functions, self.run)
         self._lines = lines
         self.endpoint = endpoint
         self._user = user
@@ -72,6 +74,7 @@ class Link:
         user: str,
         protocol: int,
         configuration: Mapping[str, str],
+        journal: Journal,
     ) -> "Link":
         """Opens the user's session in the cluster, at another endpoint where one fails: nothing is
         lost by asking twice. Raises ClusterDown, TooMany, ClusterLost, and Rejected with the
@@ -89,7 +92,7 @@ class Link:
                 if len(tried) == len(cluster.hs2):
                     raise
             else:
-                return cls(lines, cluster.name, endpoint, user, main, session)
+                return cls(lines, cluster.name, endpoint, user, main, session, journal)
 
     @property
     def alive(self) -> bool:

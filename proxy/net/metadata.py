@@ -115,8 +115,8 @@ def _may_have_views(asked: Question, session: Session, link: Link, server: _Serv
     """Whether temporary views may be among the rows: anybody may have made global ones."""
     if asked.name == SCHEMAS:
         return False
-    own = session.state.temp_views or session.state.homes
-    return asked.globally or bool(own) or server.shared or not link.memory.understood
+    own = bool(session.state.objects)
+    return asked.globally or own or server.shared or not link.replay.understood
 
 
 async def _learn(link: Link, protocol: int, changes: int) -> _Server:

@@ -17,6 +17,7 @@ from proxy.errors import ClusterLost, WorkerLost
 from proxy.identity.failures import Failures
 from proxy.net.client import ClientConnection
 from proxy.net.upstream import UpstreamConnection
+from proxy.session.function_changes import FunctionChanges
 from proxy.session.handles import worker_of
 from proxy.session.tally import Tally
 from proxy.wire.peering import PeerInbound, introduced
@@ -33,6 +34,7 @@ class Crew:
     sockets: Mapping[int, Path] = field(default_factory=dict)
     tally: Tally | None = None
     failures: Failures | None = None
+    functions: FunctionChanges | None = None
 
 
 ALONE = Crew()

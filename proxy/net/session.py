@@ -13,6 +13,7 @@ from proxy.net.limits import Limits
 from proxy.net.lines import Lines
 from proxy.net.link import Link
 from proxy.net.operation import Operation, Remote
+from proxy.net.replay import StaleSession
 from proxy.session.session import SessionState
 from proxy.wire.requests import Handle
 
@@ -67,7 +68,11 @@ class Session:
                 raise ClusterLost("The Thrift Server closed the session; open another one.")
             if link is None or not link.alive:
                 link = await self._open(cluster)
-        await link.memory.catch_up(self.state.journal)
+        try:
+            await link.replay.catch_up()
+        except StaleSession:
+            link.drop()
+            return await self.link(cluster)
         return link
 
     async def _open(self, cluster: ClusterName) -> Link:
@@ -77,6 +82,7 @@ class Session:
             self.state.user,
             self.state.protocol,
             self.state.configuration,
+            self.state.journal,
         )
         if self._closed:
             await link.close()
@@ -98,7 +104,7 @@ class Session:
 
     def _may_leave(self, link: Link) -> bool:
         """Whether the link's endpoint is ill, another is well, and nothing would be lost."""
-        if self.through is not None or link.cluster in self.state.homes.values():
+        if self.through is not None or link.cluster in self.state.objects.homes().values():
             return False
         if not self._lines.fleet.is_better_elsewhere(self._where(link.cluster), link.endpoint):
             return False

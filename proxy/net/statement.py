@@ -8,6 +8,7 @@ certain that it ended; where that cannot be learnt the mark stays, and copies st
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Any, Protocol
 
@@ -23,7 +24,15 @@ from dialect.cluster_grammar import (
     UseCluster,
 )
 from dialect.ping import is_ping
-from dialect.statement import Action, Known, SetVariable, Unknown, UseDatabase, Write
+from dialect.statement import (
+    Action,
+    ChangeFunction,
+    Known,
+    SetVariable,
+    Unknown,
+    UseDatabase,
+    Write,
+)
 from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
 from proxy.net.early import EarlyPing, LastPing
 from proxy.net.facts import Decider
@@ -33,6 +42,7 @@ from proxy.net.operation import Operation, Remote
 from proxy.net.session import Session, cancel_remote, close_remote
 from proxy.session import commands, settings
 from proxy.session.local import Local
+from proxy.session.objects import after_error
 from proxy.session.restricted import check_statement, is_ignored
 from proxy.session.states import ENDS
 from proxy.wire.replies import Status
@@ -217,7 +227,7 @@ class Statement:
             case _:
                 return None
         sql = self._request.statement
-        state.took(statement.changes, sql, None, state.journal.reserve())
+        state.apply(statement.changes, sql, None, state.journal.reserve())
         return table
 
     async def _run_in(
@@ -251,29 +261,32 @@ class Statement:
     ) -> None:
         self._go_on()
         link = await self._session.link(cluster)
-        link.memory.check(statement)
-        await link.memory.refresh(versions)
+        link.replay.check(statement)
+        number = self._session.state.journal.reserve()
+        if isinstance(statement, Known) and link.replay.lacks(statement.changes):
+            self._apply(link, statement, number)
+            self._answer(NO_ROWS)
+            return
+        await link.replay.refresh(versions)
         self._operation.record.mark("connect")
         self._go_on()
-        number = self._session.state.journal.reserve()
         writes: Sequence[Write] = ()
         if isinstance(statement, Known) and not statement.explain:
             writes = statement.writes
         targets = self._decider.write_targets(writes)
         token = await self._decider.loader.open_write(targets) if targets else None
-        state: OperationState | None = None
+        end: Status | None = None
         try:
-            status = await self._execute(link, token)
+            end = status = await self._execute(link, token)
             self._operation.record.mark("execute")
-            state = status.state
-        except Rejected:
+        except Rejected as error:
             if self._operation.result is None:
-                state = OperationState.ERROR  # it never began
+                end = Status(OperationState.ERROR, error.failure)  # it never began
             raise
         finally:
             self._decider.snapshot.invalidate(each.table for each in writes)
-            self._take_effect(link, statement, number, state)
-        if state is OperationState.FINISHED:
+            self._take_effect(link, statement, number, end)
+        if status.state is OperationState.FINISHED:
             for table in _created(writes):
                 await self._decider.loader.claim(table, link.cluster)
         self._operation.becomes(status.state, status.failure)
@@ -367,17 +380,26 @@ class Statement:
             _log.warning("a write ended, its mark stays and its copies unread: %s", error)
 
     def _take_effect(
-        self, link: Link, statement: Known | Unknown, number: int, state: OperationState | None
+        self, link: Link, statement: Known | Unknown, number: int, end: Status | None
     ) -> None:
-        """What the statement did to the session, when it ended in `state`; None: not known."""
+        """What the statement did to the session when it ended so; None: how is not known."""
         if not isinstance(statement, Known) or statement.changes is None:
             return
-        if state is OperationState.FINISHED:
-            session, sql = self._session.state, self._request.statement
-            link.memory.did(number, statement.changes)
-            session.took(statement.changes, sql, link.cluster, number)
-        elif state is not OperationState.ERROR:
+        if isinstance(statement.changes, ChangeFunction):
+            link.replay.function_changed(statement.changes.database, statement.changes.name)
+        if end is not None and end.state is OperationState.FINISHED:
+            self._apply(link, statement, number)
+        elif end is None or end.state is not OperationState.ERROR:
             link.drop()  # it may or may not have happened there
+        elif (failed := after_error(statement.changes, end.failure)) is not None:
+            self._apply(link, replace(statement, effect=failed), number)
+
+    def _apply(self, link: Link, statement: Known, number: int) -> None:
+        """The statement did what it does to the session."""
+        if statement.changes is not None:
+            sql = self._request.statement
+            link.replay.applied(number, statement.changes)
+            self._session.state.apply(statement.changes, sql, link.cluster, number, statement.temps)
 
 
 def _created(writes: Sequence[Write]) -> list[TableRef]:

@@ -22,7 +22,9 @@ from conf.errors import CausewayError
 from proxy.errors import NoSuchThing, WorkerFailed
 from proxy.identity.failures import Failures, no_failures
 from proxy.net.peers import Crew
+from proxy.session import function_changes
 from proxy.session.administration import DRAIN, HEALTH, RESUME, Ask, merged
+from proxy.session.function_changes import FunctionChanges
 from proxy.session.tally import SharedTally, shared_size
 from proxy.wire.cookies import KEY_BYTES
 
@@ -33,7 +35,8 @@ _READY = 60.0  # seconds for a worker to begin
 _MISSES = 3  # answers in a row after which a worker is taken for hung
 _LINE = 64 << 20
 _STDOUT = 1
-_TALLY, _FAILURES = "tally", "failures"  # files of memory that all workers share
+# Files of memory that all workers share.
+_TALLY, _FAILURES, _FUNCTIONS = "tally", "failures", "functions"
 _KILL = 5.0  # seconds between the last polite word and the other one
 
 
@@ -68,7 +71,10 @@ class Brief:
         """The worker among the others. Raises OSError."""
         sockets = {number: self.folder / str(number) for number in range(self.size)}
         tally = SharedTally(_shared(self.folder / _TALLY), self.number, self.size)
-        return Crew(self.number, sockets, tally, Failures(memory=_shared(self.folder / _FAILURES)))
+        failures = Failures(memory=_shared(self.folder / _FAILURES))
+        memory = _shared(self.folder / _FUNCTIONS)
+        functions = FunctionChanges(memory, self.number, self.size)
+        return Crew(self.number, sockets, tally, failures, functions)
 
 
 def _shared(path: Path) -> memoryview:
@@ -174,6 +180,7 @@ class Supervisor:
         self._drained: set[str] = set()  # by the operators, of whom a new worker knows nothing
         (folder / _TALLY).write_bytes(bytes(shared_size(size)))
         (folder / _FAILURES).write_bytes(no_failures())
+        (folder / _FUNCTIONS).write_bytes(bytes(function_changes.shared_size(size)))
 
     async def start(self) -> None:
         """Until all serve. Raises WorkerFailed; none is left then."""

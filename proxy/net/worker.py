@@ -52,7 +52,7 @@ class Worker:
             namespace.database,
             dict(namespace.variables),
             dict(namespace.temp_views),
-            namespace.temp_tables,
+            dict(namespace.temp_tables),
         )
         asked = pickle.dumps((sql, plain, dict(tables)))
         async with self._turn:

@@ -1,4 +1,8 @@
-"""What a session said that changed it, in order, so that another cluster can be told.
+"""What changed a session, in order, so that it can be repeated in another cluster.
+
+Every entry means something in every cluster. Most are repeated. An entry with a `home` is repeated
+only there: it made, changed or dropped an object that only that cluster has. In all others it means
+that the names which it touched are gone, whatever they meant there before (`proxy.net.replay`).
 
 A journal is bounded and keeps only what matters: among neighbouring SET, RESET and USE a later
 one replaces an earlier one of the same key. What a view or function was created under stays
@@ -9,8 +13,12 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from conf.names import ClusterName
+from conf.topology import Endpoint
 from dialect.statement import (
+    CreateTempTable,
     CreateTempView,
+    DropTemp,
+    RenameTemp,
     ResetVariables,
     SessionEffect,
     SetVariable,
@@ -24,17 +32,22 @@ MAX_TEXT = 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One statement as the user wrote it. `only`: it has a meaning in that cluster alone."""
+    """One statement. `home` is the only cluster in which it is repeated; None: it is in all."""
 
     number: int
     sql: str
     effect: SessionEffect
-    only: ClusterName | None = None
+    home: ClusterName | None = None
 
     @property
-    def is_shared_view(self) -> bool:
-        """A global view: another session may already have said it to the same server."""
-        return isinstance(self.effect, CreateTempView) and self.effect.is_global
+    def names(self) -> tuple[str, ...]:
+        """The temporary objects that it makes, changes or drops."""
+        match self.effect:
+            case CreateTempView(name) | CreateTempTable(name) | DropTemp(name):
+                return (name,)
+            case RenameTemp(name, new):
+                return (name, new)
+        return ()
 
 
 class Journal:
@@ -45,6 +58,7 @@ class Journal:
         self._last = 0
         self._text = 0
         self.changes = 0  # grows with every entry
+        self.shared: set[tuple[Endpoint, str]] = set()  # global views of this session, by server
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -60,7 +74,7 @@ class Journal:
         return self._last
 
     def record(
-        self, number: int, sql: str, effect: SessionEffect, only: ClusterName | None = None
+        self, number: int, sql: str, effect: SessionEffect, home: ClusterName | None = None
     ) -> None:
         """Keeps what succeeded, in the place that was reserved for it."""
         at = len(self._entries)
@@ -68,17 +82,13 @@ class Journal:
             at -= 1
         if at == len(self._entries):
             at -= self._forget_replaced(sql, effect)
-        self._entries.insert(at, Entry(number, sql, effect, only))
+        self._entries.insert(at, Entry(number, sql, effect, home))
         self._text += len(sql)
         self.changes += 1
 
-    def unsaid(self, said: Set[int], cluster: ClusterName) -> list[Entry]:
-        """What a session in that cluster has to be told that heard only what is in `said`."""
-        return [
-            entry
-            for entry in self._entries
-            if entry.number not in said and entry.only in (None, cluster)
-        ]
+    def pending_for(self, applied: Set[int]) -> list[Entry]:
+        """What a cluster's session lacks that has only the entries of the numbers `applied`."""
+        return [entry for entry in self._entries if entry.number not in applied]
 
     def _forget_replaced(self, sql: str, effect: SessionEffect) -> int:
         """Drops what the newest entry makes void; how many. A `${x}` may need any earlier one."""

@@ -1,16 +1,16 @@
 """A user's session: pin, namespace, journal. Changed by what succeeded, never by what was asked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName
 from conf.restrictions import Restrictions
 from conf.setting_names import canonical_name
-from conf.tables import ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.statement import (
     AddResource,
     CacheTable,
+    ChangeFunction,
     CreateTempFunction,
     CreateTempTable,
     CreateTempView,
@@ -18,21 +18,27 @@ from dialect.statement import (
     DropTempFunction,
     Known,
     Namespace,
+    RenameTemp,
     ResetVariables,
     SessionEffect,
     SetVariable,
+    UncacheTable,
+    Unknown,
     UseDatabase,
 )
 from proxy.errors import PartitionsPassedBy, TooLarge
 from proxy.session.acting import stay_yourself, without
 from proxy.session.journal import Journal
+from proxy.session.objects import TempObjects
+from proxy.session.opening import opened_configuration
 from proxy.session.restricted import taken
 from router.request import Bound
 
-HIVECONF, HIVEVAR, SET, USE_DATABASE = "set:hiveconf:", "set:hivevar:", "set:", "use:database"
+USE_DATABASE = "use:database"
 MANAGED_PARTITIONS = "spark.sql.hive.manageFilesourcePartitions"
 MAX_CONFIGURATION = 1 << 20  # characters, which are kept as long as the session is
 DEFAULT_DATABASE = "default"
+_NOT_REPEATED = (CacheTable, UncacheTable, ChangeFunction)
 
 
 @dataclass(slots=True)
@@ -42,7 +48,8 @@ class SessionState:
     `configuration` is the client's own map without what says who it is, given to every cluster's
     session as it is.
     `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
-    `homes` says where the temporary objects are whose data cannot travel.
+    `objects` are its temporary views and tables; `cached` says where CACHE TABLE was run last, by
+    name.
     """
 
     user: str
@@ -53,8 +60,8 @@ class SessionState:
     pinned: ClusterName | None = None
     database: str = DEFAULT_DATABASE
     variables: dict[str, str] = field(default_factory=dict)
-    temp_views: dict[str, ViewText] = field(default_factory=dict)
-    homes: dict[str, ClusterName] = field(default_factory=dict)
+    objects: TempObjects = field(default_factory=TempObjects)
+    cached: dict[str, ClusterName] = field(default_factory=dict)
     journal: Journal = field(default_factory=Journal)
     restrictions: Restrictions = field(default_factory=Restrictions)
 
@@ -68,15 +75,17 @@ class SessionState:
         restrictions: Restrictions | None = None,
     ) -> "SessionState":
         """A new session of `user`, who is whom it is for already. Raises PartitionsPassedBy,
-        SettingDenied and TooLarge.
+        SettingDenied, NotUnderstoodCommand and TooLarge.
         """
         size = sum(len(key) + len(value) for key, value in configuration.items())
         if size > MAX_CONFIGURATION:
             raise TooLarge(f"A session's configuration of {size:,} characters is not taken.")
         restrictions = restrictions or Restrictions()
         configuration = taken(without(configuration), restrictions, topology.in_use)
-        for key, value in configuration.items():
-            if topology.in_use:
+        variables: dict[str, str] = {}
+        if topology.in_use:
+            configuration, variables = opened_configuration(configuration)
+            for key, value in configuration.items():
                 _ask_for_partitions(key, value)
         return cls(
             user,
@@ -85,7 +94,7 @@ class SessionState:
             topology,
             topology,
             database=configuration.get(USE_DATABASE, DEFAULT_DATABASE).lower(),
-            variables=_variables(configuration),
+            variables=variables,
             restrictions=restrictions,
         )
 
@@ -121,16 +130,26 @@ class SessionState:
     def namespace(self) -> Namespace:
         """What the session brings to the meaning of its next statement."""
         return Namespace(
-            self.database, dict(self.variables), dict(self.temp_views), frozenset(self.homes)
+            self.database, dict(self.variables), self.objects.views(), self.objects.tables()
         )
 
-    def bound(self, statement: Known) -> Bound | None:
-        """The cluster that the statement cannot leave because of what it uses there."""
-        for name in statement.temps:
-            home = self.homes.get(name.lower())
-            if home is not None:
-                return Bound(home, f"the temporary table {name} is in {home}")
-        return None
+    def bounds(self, statement: Known | Unknown) -> tuple[Bound, ...]:
+        """The clusters that the statement cannot leave because of what it uses there.
+
+        A statement that is not understood may use anything.
+        """
+        if isinstance(statement, Unknown) or statement.lists_temps:
+            homes = self.objects.homes()
+        else:
+            homes = self.objects.homes(statement.temps)
+        bounds = [
+            Bound(home, f"the temporary table {name} is in {home}") for name, home in homes.items()
+        ]
+        if isinstance(statement, Known) and isinstance(statement.effect, UncacheTable):
+            cached = self.cached.get(statement.effect.name or "")
+            if cached is not None and self.pinned is None and not bounds:
+                bounds.append(Bound(cached, f"{statement.effect.name} was cached in {cached}"))
+        return tuple(bounds)
 
     def check(self, effect: SessionEffect, sql: str) -> None:
         """Before a statement with an effect runs. Raises NotYourself, PartitionsPassedBy and
@@ -139,42 +158,48 @@ class SessionState:
         if isinstance(effect, SetVariable):
             stay_yourself(effect.key, effect.value, self.user)
             _ask_for_partitions(effect.key, effect.value)
-        if not isinstance(effect, CacheTable):
+        if not isinstance(effect, _NOT_REPEATED):
             self.journal.room_for(sql)
 
-    def took(
-        self, effect: SessionEffect, sql: str, cluster: ClusterName | None, number: int
+    def apply(
+        self,
+        effect: SessionEffect,
+        sql: str,
+        cluster: ClusterName | None,
+        number: int,
+        used: Sequence[str] = (),
     ) -> None:
         """A statement succeeded in `cluster`, or was answered by us when that is None.
 
-        `number` is the place in the journal that it had when it began.
+        `number` is the place in the journal that it had when it began, `used` are the temporary
+        objects that it used.
         """
-        only: ClusterName | None = None
+        home: ClusterName | None = None
         match effect:
             case UseDatabase(database):
                 self.database = database.lower()
             case SetVariable(key, value):
-                self.variables[_variable_name(key)] = value
+                self.variables[key.removeprefix("hivevar:").strip()] = value
             case ResetVariables(None):
                 self.variables.clear()
             case ResetVariables(key):
-                self.variables.pop(_variable_name(key or ""), None)
-            case CreateTempView(name, view):
-                self.temp_views[name.lower()] = view
-                self.homes.pop(name.lower(), None)
-            case CreateTempTable(name):
-                self.temp_views.pop(name.lower(), None)
+                self.variables.pop(key or "", None)
+            case CreateTempView() | CreateTempTable() | RenameTemp() | DropTemp():
+                home = self.objects.apply(effect, cluster, used)
+                self.cached.pop(effect.name, None)
+            case CacheTable(name):
                 if cluster is not None:
-                    self.homes[name.lower()] = cluster
-                only = cluster
-            case DropTemp(name):
-                self.temp_views.pop(name.lower(), None)
-                only = self.homes.pop(name.lower(), None)
-            case CacheTable():
-                return
-            case CreateTempFunction() | DropTempFunction() | AddResource():
+                    self.cached[name] = cluster
+            case UncacheTable(None):
+                self.cached.clear()
+            case UncacheTable(name):
+                self.cached.pop(name or "", None)
+            case CreateTempFunction() | DropTempFunction() | AddResource() | ChangeFunction():
                 pass
-        self.journal.record(number, sql, effect, only)
+        if isinstance(effect, CreateTempView) and effect.sql is not None:
+            sql = effect.sql
+        if not isinstance(effect, _NOT_REPEATED):
+            self.journal.record(number, sql, effect, home)
 
 
 def _ask_for_partitions(key: str, value: str) -> None:
@@ -187,17 +212,3 @@ def _still(chosen: Cluster | None, there: Cluster) -> tuple[Endpoint, ...]:
     """The endpoints that were chosen, as far as they are there; else all."""
     kept = tuple(each for each in there.hs2 if chosen is None or each in chosen.hs2)
     return kept or there.hs2
-
-
-def _variables(configuration: Mapping[str, str]) -> dict[str, str]:
-    variables = {}
-    for key, value in configuration.items():
-        for prefix in (HIVECONF, HIVEVAR, SET):
-            if key.startswith(prefix):
-                variables[_variable_name(key[len(prefix) :])] = value
-                break
-    return variables
-
-
-def _variable_name(key: str) -> str:
-    return key.removeprefix("hivevar:").strip()

@@ -18,9 +18,15 @@ from tests.dialect.catalogs import TABLES, TestCatalog, written
 GOLDEN = Path(__file__).parent / "golden" / "statements.sql"
 NAMESPACE = Namespace(
     database="d",
-    variables={"day": "2020-01-01", "hivevar:table": "p", "spark.x": "1"},
-    temp_views={"tv": ViewText("SELECT * FROM p WHERE ds = '2020-01-01'", "d")},
-    temp_tables=frozenset({"tt"}),
+    variables={"day": "2020-01-01", "table": "p", "spark.x": "1"},
+    temp_views={
+        "tv": ViewText("SELECT * FROM p WHERE ds = '2020-01-01'", "d"),
+        "global_temp.tg": ViewText("SELECT * FROM b", "d"),
+        "late": ViewText("SELECT * FROM b", "d"),
+        "made_before_late": ViewText("SELECT * FROM late", "d"),
+        "made_after_late": ViewText("SELECT * FROM late", "d", temps=("late",)),
+    },
+    temp_tables={"tt": (), "tp": ("/files",)},
 )
 
 

@@ -5,7 +5,7 @@ import pytest
 from dialect.errors import NotUnderstood
 from dialect.variables import Pruning, check_language, pruning, substitute
 
-VARIABLES = {"x": "1", "hivevar:y": "2", "spark.z": "3", "a": "${b}", "b": "4", "loop": "${loop}l"}
+VARIABLES = {"x": "1", "y": "2", "spark.z": "3", "a": "${b}", "b": "4", "loop": "${loop}l"}
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,9 @@ def test_put_in_place(text: str, result: str) -> None:
     assert substitute(text, VARIABLES) == result
 
 
-@pytest.mark.parametrize("text", ["${nothing}", "${env:HOME}", "${system:user.dir}", "${loop}"])
+@pytest.mark.parametrize(
+    "text", ["${nothing}", "${env:HOME}", "${system:user.dir}", "${loop}", "${other:x}", "${env:x}"]
+)
 def test_not_understood(text: str) -> None:
     with pytest.raises(NotUnderstood):
         substitute(text, VARIABLES)

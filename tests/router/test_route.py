@@ -134,10 +134,14 @@ SHARED = {"a": table(C1, C3), "b": table(C2, C3)}
         row("metadata", Known("metadata_read", (Read(ref("t21"), NONE),)), "C2"),
         row("view", Known("drop", (), (Write(ref("v"), Action.VIEW, True),)), "C1",
             {"v": table(C2)}),
-        row("bound", select("t11"), "C2", bound=Bound(C2, "temporary table x is there")),
-        row("bound", select("t12"), "CW106", bound=Bound(C2, "temporary table x is there")),
-        row("bound", insert("t11"), "CW106", bound=Bound(C2, "temporary table x is there")),
-        row("bound", select(), "CW106", bound=Bound(C2, "x"), pinned=C1),
+        row("bound", select("t11"), "C2", bounds=(Bound(C2, "temporary table x is there"),)),
+        row("bound", select("t12"), "CW106", bounds=(Bound(C2, "temporary table x is there"),)),
+        row("bound", insert("t11"), "CW106", bounds=(Bound(C2, "temporary table x is there"),)),
+        row("bound", select(), "CW106", bounds=(Bound(C2, "x"),), pinned=C1),
+        row("bound", select(), "CW106", bounds=(Bound(C1, "x"), Bound(C2, "y"))),
+        row("bound", select(), "C1", bounds=(Bound(C1, "x"), Bound(C1, "y"))),
+        row("bound", Unknown("odd", writing=False), "CW106", bounds=(Bound(C1, "x"),), pinned=C2,
+            viewed=frozenset({C2})),
     ],
 )  # fmt: skip
 def test_rules(case: Row) -> None:

@@ -357,7 +357,7 @@ CREATE TABLE n LIKE a
 
 -- create temporary table
 CREATE TEMPORARY TABLE n AS SELECT * FROM a
---> ctas; reads d.a; effect CreateTempTable(name='n')
+--> ctas; reads d.a; effect CreateTempTable(name='n', paths=(), cached=False)
 
 -- replace table
 CREATE OR REPLACE TABLE a USING parquet AS SELECT * FROM b
@@ -369,19 +369,19 @@ CREATE OR REPLACE VIEW n (one COMMENT 'x', two) AS SELECT * FROM p WHERE ds = '2
 
 -- create temporary view
 CREATE OR REPLACE TEMPORARY VIEW n AS SELECT * FROM a
---> create_view; defines d.a; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM a', db='d', columns=(), produced=()), is_global=False)
+--> create_view; defines d.a; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM a', db='d', columns=(), produced=(), temps=()), sql=None)
 
 -- create global temporary view
 CREATE GLOBAL TEMPORARY VIEW n AS SELECT 1
---> create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=()), is_global=True)
+--> create_view; effect CreateTempView(name='global_temp.n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=()), sql=None)
 
 -- create temporary view over files
 CREATE TEMPORARY VIEW n USING csv OPTIONS (path '/data/x.csv', header 'true')
---> create_view; paths_read /data/x.csv; effect CreateTempTable(name='n')
+--> create_view; paths_read /data/x.csv; effect CreateTempTable(name='n', paths=('/data/x.csv',), cached=False)
 
 -- drop a temporary view
 DROP VIEW IF EXISTS tv
---> drop; effect DropTemp(name='tv')
+--> drop; temps tv; effect DropTemp(name='tv')
 
 -- drop table
 DROP TABLE IF EXISTS p PURGE
@@ -505,7 +505,7 @@ EXPLAIN EXTENDED INSERT INTO a SELECT * FROM b
 
 -- explain a statement that changes the session
 EXPLAIN CREATE TEMPORARY VIEW n AS SELECT 1
---> explain create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=()), is_global=False)
+--> explain create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=()), sql=None)
 
 -- explain analyze of a table's statistics
 EXPLAIN ANALYZE TABLE a COMPUTE STATISTICS
@@ -565,19 +565,19 @@ CREATE FUNCTION e.f AS 'org.F'
 
 -- cache
 CACHE LAZY TABLE a
---> cache; reads d.a; effect CacheTable(name='a')
+--> cache; reads d.a; effect CacheTable(name='d.a')
 
 -- cache a query's result
 CACHE TABLE n AS SELECT * FROM b
---> cache; reads d.b; effect CreateTempTable(name='n')
+--> cache; reads d.b; effect CreateTempTable(name='n', paths=(), cached=True)
 
 -- uncache
 UNCACHE TABLE IF EXISTS a
---> cache; effect CacheTable(name='a')
+--> cache; effect UncacheTable(name='d.a')
 
 -- refresh
 REFRESH TABLE a
---> refresh; reads d.a; effect CacheTable(name='a')
+--> refresh; reads d.a
 
 -- refresh a path
 REFRESH '/data/x'
@@ -658,7 +658,7 @@ INSERT OVERWRITE DIRECTORY USING csv OPTIONS (path '/out', sep ';') SELECT * FRO
 
 -- a global temporary view is not a table of that name
 SELECT * FROM global_temp.gone
---> select; reads global_temp.gone
+--> unknown (reads only): global_temp.gone is not a view that this session made
 
 -- use the catalog that it is in
 USE spark_catalog
@@ -702,7 +702,7 @@ SELECT * FROM grown WHERE day = '2020-01-02' AND hour = 11
 
 -- a temporary view remembers the names too
 CREATE TEMPORARY VIEW n (a, b, day, hour) AS SELECT *, 1 FROM q
---> create_view; defines d.q@*; effect CreateTempView(name='n', view=ViewText(sql='SELECT *, 1 FROM q', db='d', columns=('a', 'b', 'day', 'hour'), produced=('k', 'v', 'ds', '1')), is_global=False)
+--> create_view; defines d.q@*; effect CreateTempView(name='n', view=ViewText(sql='SELECT *, 1 FROM q', db='d', columns=('a', 'b', 'day', 'hour'), produced=('k', 'v', 'ds', '1'), temps=()), sql=None)
 
 -- NULL equals NULL inside a tuple for Spark
 SELECT * FROM q WHERE (ds, 1) = (NULL, 1)
@@ -799,3 +799,191 @@ SELECT * FROM p FOR SYSTEM_VERSION AS OF 5 WHERE hr = 11
 -- a timestamp of the session's zone
 SELECT * FROM p WHERE ds > timestamplocaltz '2010-04-01 00:00:00 America/Los_Angeles'
 --> select; reads d.p@*
+
+-- rename of a temporary view
+ALTER TABLE tv RENAME TO tw
+--> alter; temps tv; effect RenameTemp(name='tv', new='tw')
+
+-- rename of a temporary view as one
+ALTER VIEW tv RENAME TO tw
+--> alter; temps tv; effect RenameTemp(name='tv', new='tw')
+
+-- rename of a temporary view to the name of a table
+ALTER VIEW tv RENAME TO a
+--> alter; temps tv; effect RenameTemp(name='tv', new='a')
+
+-- rename of a temporary view to one that is there
+ALTER VIEW tv RENAME TO tt
+--> alter; temps tv, tt; effect RenameTemp(name='tv', new='tt')
+
+-- rename of a temporary view into a database
+ALTER TABLE tv RENAME TO d.tw
+--> refused; temps tv
+
+-- rename of a global temporary view
+ALTER VIEW global_temp.tg RENAME TO th
+--> alter; temps global_temp.tg; effect RenameTemp(name='global_temp.tg', new='global_temp.th')
+
+-- rename of a table of a database, not of the view
+ALTER TABLE d.tv RENAME TO tw
+--> alter; new alter d.tv; new create d.tw
+
+-- another query for a temporary view
+ALTER VIEW tv AS SELECT * FROM a
+--> create_view; defines d.a; temps tv; effect CreateTempView(name='tv', view=ViewText(sql='SELECT * FROM a', db='d', columns=(), produced=(), temps=('tv',)), sql='CREATE OR REPLACE TEMPORARY VIEW `tv` AS SELECT * FROM a')
+
+-- properties of a temporary view, which Spark refuses
+ALTER VIEW tv SET TBLPROPERTIES ('a' = 'b')
+--> refused; temps tv
+
+-- columns for a temporary view, which Spark refuses
+ALTER TABLE tv ADD COLUMNS (z INT)
+--> refused; temps tv
+
+-- drop a temporary view as a table
+DROP TABLE tv
+--> drop; temps tv; effect DropTemp(name='tv')
+
+-- drop a global temporary view
+DROP VIEW global_temp.tg
+--> drop; temps global_temp.tg; effect DropTemp(name='global_temp.tg')
+
+-- drop a table of a database, not the view
+DROP TABLE d.tv
+--> drop
+
+-- drop a global temporary view of another session
+DROP VIEW IF EXISTS global_temp.gone
+--> unknown: global_temp.gone is not a view that this session made
+
+-- a view over files
+SELECT * FROM tp
+--> select; paths_read /files; temps tp
+
+-- insert into a view over files
+INSERT INTO tp SELECT * FROM a
+--> insert; reads d.a; paths_written /files; temps tp
+
+-- insert into a temporary view, which Spark refuses
+INSERT OVERWRITE TABLE tv SELECT * FROM a
+--> insert; reads d.a; temps tv
+
+-- truncate a temporary view, which Spark refuses
+TRUNCATE TABLE tp
+--> refused; temps tp
+
+-- load into a temporary view, which Spark refuses
+LOAD DATA INPATH '/in' INTO TABLE tp
+--> refused; temps tp
+
+-- analyze a temporary view, which Spark refuses
+ANALYZE TABLE tv COMPUTE STATISTICS
+--> refused; temps tv
+
+-- repair a temporary view, which Spark refuses
+MSCK REPAIR TABLE tv
+--> refused; temps tv
+
+-- comment on a temporary view, which Spark refuses
+COMMENT ON TABLE tv IS 'x'
+--> refused; temps tv
+
+-- delete from a temporary view
+DELETE FROM tp WHERE x = 1
+--> unknown: DELETE: tp is a temporary object
+
+-- merge into a temporary view
+MERGE INTO tv USING a ON tv.k = a.x WHEN MATCHED THEN DELETE
+--> unknown: MERGE: tv is a temporary object
+
+-- columns of a temporary view
+SHOW COLUMNS IN tt
+--> metadata_read; temps tt
+
+-- columns of a table of that name
+SHOW COLUMNS FROM tt IN d
+--> metadata_read
+
+-- columns of a global temporary view
+SHOW COLUMNS IN tg IN global_temp
+--> metadata_read; temps global_temp.tg
+
+-- tables and temporary views
+SHOW TABLES IN d
+--> metadata_read
+
+-- views, temporary ones too
+SHOW VIEWS
+--> metadata_read
+
+-- uncache a temporary view
+UNCACHE TABLE tt
+--> cache; temps tt; effect UncacheTable(name='tt')
+
+-- clear the cache
+CLEAR CACHE
+--> cache; effect UncacheTable(name=None)
+
+-- a global view has no short name
+SELECT * FROM tg
+--> select; reads d.tg
+
+-- a global view by its name
+SELECT * FROM global_temp.tg
+--> select; reads d.b; temps global_temp.tg
+
+-- a local view has no long name
+SELECT * FROM global_temp.tv
+--> unknown (reads only): global_temp.tv is not a view that this session made
+
+-- a view made before a temporary view of a name in it
+SELECT * FROM made_before_late
+--> select; reads d.late; temps made_before_late
+
+-- a view made after it
+SELECT * FROM made_after_late
+--> select; reads d.b; temps made_after_late, late
+
+-- a temporary view over temporary views
+CREATE TEMPORARY VIEW n AS SELECT * FROM made_after_late, tt
+--> create_view; defines d.b; temps made_after_late, late, tt; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM made_after_late, tt', db='d', columns=(), produced=(), temps=('made_after_late', 'late', 'tt')), sql=None)
+
+-- a temporary view that is there
+CREATE TEMPORARY VIEW tt AS SELECT 1
+--> create_view; temps tt; effect CreateTempView(name='tt', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=('tt',)), sql=None)
+
+-- a temporary view that is replaced
+CREATE OR REPLACE TEMPORARY VIEW tt AS SELECT 1
+--> create_view; effect CreateTempView(name='tt', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=()), sql=None)
+
+-- files in the place of a temporary view
+CREATE OR REPLACE TEMPORARY VIEW tv USING parquet OPTIONS (path '/p')
+--> create_view; paths_read /p; effect CreateTempTable(name='tv', paths=('/p',), cached=False)
+
+-- a temporary table over files
+CREATE TEMPORARY TABLE n USING parquet OPTIONS (path '/p')
+--> create_view; paths_read /p; effect CreateTempTable(name='n', paths=('/p',), cached=False)
+
+-- a cached result of a name that is there
+CACHE TABLE tv AS SELECT 1
+--> cache; temps tv; effect CreateTempTable(name='tv', paths=(), cached=True)
+
+-- replace a function
+CREATE OR REPLACE FUNCTION f AS 'a.B'
+--> ddl_other; database_written d; effect ChangeFunction(database='d', name='f')
+
+-- make a function, which nobody can have used
+CREATE FUNCTION e.f AS 'a.B'
+--> ddl_other; database_written e
+
+-- drop a function
+DROP FUNCTION IF EXISTS e.f
+--> drop; database_written e; effect ChangeFunction(database='e', name='f')
+
+-- set a variable over a variable
+SET hivevar:hivevar:x=1
+--> set; effect SetVariable(key='hivevar:hivevar:x', value='1')
+
+-- insert into a temporary table whose files are not known
+INSERT INTO tt SELECT * FROM a
+--> unknown: an INSERT into tt, whose files are not known

@@ -9,7 +9,9 @@ import pytest
 
 from conf.listing import ColumnType, ListedColumn, ListedTable
 from conf.names import ClusterName
+from conf.tables import ViewText
 from conf.topology import Topology
+from dialect.statement import CreateTempTable, CreateTempView
 from proxy.errors import ClusterLost, Failure, Rejected
 from proxy.net.metadata import MAX_TEMPORARY, Metadata
 from proxy.net.session import Session
@@ -32,7 +34,7 @@ class FakeLink:
 
     def __init__(self) -> None:
         self.session = RemoteSession({})
-        self.memory = SimpleNamespace(understood=True)
+        self.replay = SimpleNamespace(understood=True)
         self.version = "3.5.9"
         self.settings = dict(USUAL)
         self.temporary: list[Row] = [TEMPORARY]
@@ -124,15 +126,16 @@ def test_tables_come_from_memory_and_views_of_the_session_from_the_cluster() -> 
 
 
 def _made_a_view(world: World) -> None:
-    world.state.temp_views["tmp"] = cast(Any, None)
+    view = ViewText("SELECT 1", "default")
+    world.state.objects.apply(CreateTempView("tmp", view), None, ())
 
 
 def _made_a_table(world: World) -> None:
-    world.state.homes["tmp"] = ClusterName("c")
+    world.state.objects.apply(CreateTempTable("tmp"), ClusterName("c"), ())
 
 
 def _said_what_nobody_understood(world: World) -> None:
-    world.link.memory.understood = False
+    world.link.replay.understood = False
 
 
 def _shares_its_session(world: World) -> None:

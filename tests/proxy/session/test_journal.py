@@ -8,6 +8,7 @@ from dialect.statement import (
     AddResource,
     CreateTempTable,
     CreateTempView,
+    RenameTemp,
     ResetVariables,
     SessionEffect,
     SetVariable,
@@ -17,7 +18,7 @@ from proxy.errors import TooMany
 from proxy.session import journal as module
 from proxy.session.journal import Journal
 
-EAST, WEST = ClusterName("east"), ClusterName("west")
+WEST = ClusterName("west")
 VIEW = CreateTempView("v", ViewText("SELECT 1", "default"))
 
 
@@ -27,8 +28,8 @@ def keep(journal: Journal, sql: str, effect: SessionEffect) -> int:
     return number
 
 
-def unsaid(journal: Journal, *said: int, cluster: ClusterName = EAST) -> list[str]:
-    return [entry.sql for entry in journal.unsaid(set(said), cluster)]
+def unsaid(journal: Journal, *said: int) -> list[str]:
+    return [entry.sql for entry in journal.pending_for(set(said))]
 
 
 def test_everything_in_order_and_only_what_was_not_said() -> None:
@@ -49,7 +50,7 @@ def test_statements_have_the_place_in_which_they_began() -> None:
     journal.record(early, "VIEW", VIEW)
     assert unsaid(journal) == ["VIEW", "USE e"]
     assert journal.changes > changes
-    assert failed not in [entry.number for entry in journal.unsaid(set(), EAST)]
+    assert failed not in [entry.number for entry in journal.pending_for(set())]
 
 
 def test_neighbouring_settings_replace_each_other() -> None:
@@ -87,11 +88,12 @@ def test_reset_stays_where_it_was_said() -> None:
     assert unsaid(journal)[-2:] == ["RESET", "SET b=1"]
 
 
-def test_what_belongs_to_one_cluster_is_said_there_alone() -> None:
+def test_an_entry_knows_its_home_and_the_names_that_it_touches() -> None:
     journal = Journal()
-    journal.record(journal.reserve(), "TEMP TABLE", CreateTempTable("t"), only=WEST)
-    assert unsaid(journal, cluster=EAST) == []
-    assert unsaid(journal, cluster=WEST) == ["TEMP TABLE"]
+    journal.record(journal.reserve(), "TEMP TABLE", CreateTempTable("t"), WEST)
+    journal.record(journal.reserve(), "RENAME", RenameTemp("t", "u"), WEST)
+    kept = [(entry.home, entry.names) for entry in journal.pending_for(set())]
+    assert kept == [(WEST, ("t",)), (WEST, ("t", "u"))]
 
 
 def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

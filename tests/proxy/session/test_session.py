@@ -11,12 +11,15 @@ from dialect.statement import (
     CreateTempView,
     DropTemp,
     Known,
+    RenameTemp,
     ResetVariables,
     SessionEffect,
     SetVariable,
+    UncacheTable,
+    Unknown,
     UseDatabase,
 )
-from proxy.errors import NotYourself, PartitionsPassedBy, TooLarge
+from proxy.errors import NotUnderstoodCommand, NotYourself, PartitionsPassedBy, TooLarge
 from proxy.session.session import SessionState
 from router.request import Bound
 
@@ -39,11 +42,12 @@ def opened(**configuration: str) -> SessionState:
 def took(
     state: SessionState, effect: SessionEffect, sql: str = "..", cluster: ClusterName = EAST
 ) -> None:
-    state.took(effect, sql, cluster, state.journal.reserve())
+    state.apply(effect, sql, cluster, state.journal.reserve())
 
 
-def unsaid(state: SessionState, cluster: ClusterName) -> list[str]:
-    return [entry.sql for entry in state.journal.unsaid(set(), cluster)]
+def kept(state: SessionState) -> list[tuple[str, ClusterName | None]]:
+    """What is repeated, and its home."""
+    return [(entry.sql, entry.home) for entry in state.journal.pending_for(set())]
 
 
 def test_the_clients_map() -> None:
@@ -61,7 +65,7 @@ def test_use_and_set() -> None:
     state = opened()
     took(state, UseDatabase("D"), "USE D")
     took(state, SetVariable("hivevar:x", "1"), "SET hivevar:x=1")
-    assert unsaid(state, WEST) == ["USE D", "SET hivevar:x=1"]
+    assert kept(state) == [("USE D", None), ("SET hivevar:x=1", None)]
     took(state, SetVariable("a", "2"), "SET a=2")
     namespace = state.namespace()
     assert namespace.database == "d"
@@ -75,38 +79,58 @@ def test_use_and_set() -> None:
 def test_a_namespace_does_not_change_later() -> None:
     state = opened()
     before = state.namespace()
-    took(state, CreateTempView("V", VIEW), "CREATE ..")
+    took(state, CreateTempView("v", VIEW), "CREATE ..")
     assert before.temp_views == {}
     assert state.namespace().temp_views == {"v": VIEW}
 
 
 def test_a_temporary_table_holds_its_statements() -> None:
     state = opened()
-    took(state, CreateTempTable("T"), "CACHE TABLE t AS ..", WEST)
-    assert state.bound(Known("select", temps=("t",))) == Bound(
-        WEST, "the temporary table t is in west"
-    )
-    assert state.bound(Known("select", temps=("v",))) is None
-    assert unsaid(state, EAST) == []
+    took(state, CreateTempTable("t"), "CACHE TABLE t AS ..", WEST)
+    bound = Bound(WEST, "the temporary table t is in west")
+    assert state.bounds(Known("select", temps=("t",))) == (bound,)
+    assert state.bounds(Known("select", temps=("v",))) == ()
+    assert state.bounds(Known("metadata_read", lists_temps=True)) == (bound,)
+    assert state.bounds(Unknown("of a reason")) == (bound,)
     took(state, DropTemp("t"), "DROP VIEW t", WEST)
-    assert state.bound(Known("select", temps=("t",))) is None
-    assert unsaid(state, EAST) == []
-    assert len(unsaid(state, WEST)) == 2
+    assert state.bounds(Known("select", temps=("t",))) == ()
+    assert [home for _, home in kept(state)] == [WEST, WEST]
+
+
+def test_a_view_over_a_temporary_table_is_where_that_is() -> None:
+    state = opened()
+    took(state, CreateTempTable("t"), "..", WEST)
+    effect = CreateTempView("v", VIEW)
+    state.apply(effect, "CREATE ..", WEST, state.journal.reserve(), ["t"])
+    assert [each.cluster for each in state.bounds(Known("select", temps=("v",)))] == [WEST]
+    assert state.namespace().temp_views == {"v": VIEW}
+
+
+def test_a_renamed_object_keeps_its_home() -> None:
+    state = opened()
+    took(state, CreateTempTable("t", ("/p",)), "..", WEST)
+    took(state, RenameTemp("t", "u"), "ALTER ..", WEST)
+    assert state.namespace().temp_tables == {"u": ("/p",)}
+    assert [each.cluster for each in state.bounds(Known("select", temps=("u",)))] == [WEST]
 
 
 def test_a_view_takes_a_tables_name_and_back() -> None:
     state = opened()
     took(state, CreateTempTable("t"), "..", WEST)
     took(state, CreateTempView("t", VIEW), "..")
-    assert (state.homes, set(state.temp_views)) == ({}, {"t"})
+    assert (state.objects.homes(), set(state.objects.views())) == ({}, {"t"})
     took(state, CreateTempTable("t"), "..", WEST)
-    assert (state.homes, set(state.temp_views)) == ({"t": WEST}, set())
+    assert (state.objects.homes(), set(state.objects.views())) == ({"t": WEST}, set())
 
 
 def test_a_cached_table_is_a_hint() -> None:
     state = opened()
-    took(state, CacheTable("t"), "CACHE TABLE t")
-    assert unsaid(state, EAST) == []
+    took(state, CacheTable("d.t"), "CACHE TABLE t", WEST)
+    assert kept(state) == []
+    uncache = Known("cache", effect=UncacheTable("d.t"))
+    assert [each.cluster for each in state.bounds(uncache)] == [WEST]
+    took(state, UncacheTable("d.t"), "UNCACHE TABLE t", WEST)
+    assert state.bounds(uncache) == ()
 
 
 @pytest.mark.parametrize(
@@ -189,3 +213,39 @@ def test_a_prefix_does_not_let_a_setting_pass_partitions_by(prefix: str) -> None
         opened().check(SetVariable(prefix + PASSING_BY, "false"), "SET ..")
     with pytest.raises(PartitionsPassedBy):
         SessionState.opened("ann", 5, {prefix + PASSING_BY: "false"}, TOPOLOGY)
+
+
+@pytest.mark.parametrize("prefix", ["set:hiveconf:", "set:"])
+@pytest.mark.parametrize("hivevar_first", [True, False])
+def test_a_hivevar_wins_whatever_its_place_in_the_clients_map(
+    prefix: str, hivevar_first: bool
+) -> None:
+    pairs = [("set:hivevar:x", "var"), (prefix + "x", "conf")]
+    configuration = dict(pairs if hivevar_first else reversed(pairs))
+    state = SessionState.opened("ann", 5, configuration, TOPOLOGY)
+    assert state.variables == {"x": "var"}
+    assert state.configuration == configuration
+
+
+def test_of_two_keys_for_one_setting_clusters_are_given_the_later_one() -> None:
+    configuration = {"set:x": "1", "set:hiveconf:x": "2", "set: hivevar:y": "3", "y": "4"}
+    state = SessionState.opened("ann", 5, configuration, TOPOLOGY)
+    assert state.variables == {"x": "2", "y": "3"}
+    assert state.configuration == {"set:hiveconf:x": "2", "set: hivevar:y": "3", "y": "4"}
+
+
+def test_a_variable_made_of_variables_is_not_known() -> None:
+    configuration = {"set:hivevar:x": "${env:HOME}", "set:hiveconf:x": "1", "set:metaconf:y": "2"}
+    state = SessionState.opened("ann", 5, configuration, TOPOLOGY)
+    assert state.variables == {}
+    with pytest.raises(NotUnderstoodCommand):
+        SessionState.opened("ann", 5, {"set:hivevar:spark.sql.x": "${y}"}, TOPOLOGY)
+
+
+def test_reset_takes_a_name_as_it_is_written() -> None:
+    state = opened()
+    took(state, SetVariable("hivevar:x", "1"))
+    took(state, ResetVariables("hivevar:x"))
+    assert state.variables == {"x": "1"}
+    took(state, SetVariable("hivevar:hivevar:x", "2"))
+    assert state.variables == {"x": "1", "hivevar:x": "2"}

@@ -1,0 +1,41 @@
+"""Names of a session's temporary objects: `v`, or `global_temp.v` of one that all sessions of its
+server see. In lower case, without quotes."""
+
+from collections.abc import Sequence
+
+GLOBAL_TEMP = "global_temp"
+
+
+def is_global(name: str) -> bool:
+    return name.startswith(GLOBAL_TEMP + ".")
+
+
+def temporary_name(parts: Sequence[str]) -> str | None:
+    """The one name of a temporary object; None where the parts cannot mean one."""
+    if len(parts) == 2 and parts[0] == GLOBAL_TEMP:
+        return ".".join(parts)
+    if len(parts) != 1 or is_global(parts[0]):
+        return None
+    return parts[0]
+
+
+def name_parts(name: str) -> list[str]:
+    """The parts that `temporary_name` made one."""
+    return name.split(".", 1) if is_global(name) else [name]
+
+
+def quoted(*parts: str) -> str:
+    """A name in SQL."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def replacing(name: str, query: str) -> str:
+    """The statement that makes a temporary view of a query, whatever has its name."""
+    kind = "GLOBAL TEMPORARY" if is_global(name) else "TEMPORARY"
+    return f"CREATE OR REPLACE {kind} VIEW {quoted(name_parts(name)[-1])} AS {query}"
+
+
+def dropping(name: str) -> tuple[str, str]:
+    """The statements after which there is no temporary object of that name, whether there was one
+    or not. DROP VIEW alone would drop a permanent view where there is no temporary one."""
+    return replacing(name, "SELECT 1"), f"DROP VIEW {quoted(*name_parts(name))}"

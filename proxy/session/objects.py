@@ -1,0 +1,90 @@
+"""The temporary objects of a session, and where each one is.
+
+A view by its query is made in every cluster by its text. What has data of its own (files under a
+path, a cached result) is in one cluster, its home, and so is a view over it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from conf.names import ClusterName
+from conf.tables import ViewText
+from dialect.statement import (
+    CreateTempTable,
+    CreateTempView,
+    DropTemp,
+    RenameTemp,
+    SessionEffect,
+)
+from proxy.errors import Failure
+
+ObjectEffect = CreateTempView | CreateTempTable | RenameTemp | DropTemp
+_EXISTS = "42P07"
+
+
+@dataclass(frozen=True, slots=True)
+class TempObject:
+    """`view` of one made by a query, `paths` of one with files; `home` None: in every cluster."""
+
+    view: ViewText | None = None
+    paths: tuple[str, ...] = ()
+    home: ClusterName | None = None
+
+
+@dataclass(slots=True)
+class TempObjects:
+    """By name, as `dialect.temporary` writes it."""
+
+    _objects: dict[str, TempObject] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self._objects)
+
+    def views(self) -> Mapping[str, ViewText]:
+        return {name: each.view for name, each in self._objects.items() if each.view is not None}
+
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        return {name: each.paths for name, each in self._objects.items() if each.view is None}
+
+    def homes(self, names: Iterable[str] | None = None) -> dict[str, ClusterName]:
+        """Where those of the objects are that are in one cluster; None: of all objects."""
+        found: dict[str, ClusterName] = {}
+        for name in self._objects if names is None else names:
+            each = self._objects.get(name)
+            if each is not None and each.home is not None:
+                found[name] = each.home
+        return found
+
+    def apply(
+        self, effect: ObjectEffect, cluster: ClusterName | None, used: Iterable[str]
+    ) -> ClusterName | None:
+        """What a statement did that ran in `cluster` and used the objects `used`.
+
+        Returns the only cluster in which the statement has a meaning; None: it has one in all.
+        """
+        match effect:
+            case CreateTempView(name, view):
+                home = next(iter(self.homes(used).values()), None)
+                self._objects[name] = TempObject(view, home=home)
+                return home
+            case CreateTempTable(name, paths):
+                self._objects[name] = TempObject(paths=paths, home=cluster)
+                return cluster
+            case RenameTemp(name, new):
+                found = self._objects.pop(name, TempObject())
+                self._objects[new] = found
+                return found.home
+            case DropTemp(name):
+                found = self._objects.pop(name, TempObject())
+                return found.home
+
+
+def after_error(effect: SessionEffect, failure: Failure | None) -> SessionEffect | None:
+    """What a statement with that effect did although it failed.
+
+    Spark drops the view of that name when CACHE TABLE .. AS finds one there, and says that it is
+    there.
+    """
+    if isinstance(effect, CreateTempTable) and effect.cached:
+        return DropTemp(effect.name) if failure and failure.sqlstate == _EXISTS else None
+    return None
