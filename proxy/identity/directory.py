@@ -1,14 +1,15 @@
 """HiveServer2's questions to an LDAP directory, put so that no name can change their meaning."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ldap3.utils.conv import escape_filter_chars
 from ldap3.utils.dn import escape_rdn, parse_dn
 
 from conf.identity import Ldap
 from proxy.identity.errors import Wrong
-from proxy.identity.names import said_name, short_name
+from proxy.identity.names import person, said_name, short_name
 
+Names = Mapping[str, list[str]]
 _PERSONS = "(|(objectClass=person)(objectClass=user)(objectClass=inetOrgPerson))"
 
 
@@ -47,8 +48,28 @@ def bases(patterns: Iterable[str]) -> tuple[str, ...]:
 def find_user(settings: Ldap, name: str) -> str:
     """The filter that finds a user's entry."""
     value = escape_filter_chars(name)
-    ids = dict.fromkeys((settings.guid, "uid", "sAMAccountName"))
+    ids = name_attributes(settings)
     return f"(&{_PERSONS}(|{''.join(f'({each}={value})' for each in ids)}))"
+
+
+def name_attributes(settings: Ldap) -> tuple[str, ...]:
+    """The attributes that have a user's name, the configured one first."""
+    return tuple(dict.fromkeys((settings.guid, "uid", "sAMAccountName")))
+
+
+def own_name(settings: Ldap, dn: str, names: Names, typed: str) -> str:
+    """The directory's own name of a user: what the first attribute has that names users.
+
+    Of several values the one in the entry's DN, else the one that was typed in some spelling, else
+    the first in order. Where the directory does not show the entry, what was typed in small
+    letters. Raises Wrong for a name that nobody may have.
+    """
+    values = next((each for key in name_attributes(settings) if (each := names.get(key))), None)
+    if values is None:
+        return said_name(typed.lower())
+    alike = [each for each in values if person(each) == person(short(dn))]
+    alike += [each for each in values if person(each) == person(typed)]
+    return short_name(said_name((alike or sorted(values))[0]))
 
 
 def find_groups(settings: Ldap, dn: str, name: str) -> str:

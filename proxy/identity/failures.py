@@ -60,10 +60,12 @@ class Failures:
             return True
         return self._users.is_empty(self._places(user), now) and not self._is_known(user, peer)
 
-    def failed(self, user: str, peer: str, now: float) -> None:
+    def failed(self, user: str, peer: str, now: float, *names: str) -> None:
+        """One attempt failed; `names` are further ones of the same person."""
         self._addresses.add(self._places(peer), now)
-        if user and not self._is_known(user, peer):
-            self._users.add(self._places(user), now)
+        for each in dict.fromkeys((user, *names)):
+            if each and not self._is_known(each, peer):
+                self._users.add(self._places(each), now)
 
     def succeeded(self, user: str, peer: str) -> None:
         """Those who came in long ago make room for others."""

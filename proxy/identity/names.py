@@ -1,8 +1,17 @@
 """The names of users, as HiveServer2 makes them of what was proved."""
 
+import re
+import unicodedata
+
 from proxy.identity.errors import Wrong
 
 _LONGEST = 256
+# Characters without a shape of their own, which a directory leaves out (RFC 4518, 2.2), beside
+# those that Python does not call printable.
+_SHAPELESS = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_DOTLESS_I = "\u0131"
 
 
 def short_name(proved: str) -> str:
@@ -12,14 +21,29 @@ def short_name(proved: str) -> str:
 
 
 def said_name(user: str) -> str:
-    """A name as a client typed it, fit to be looked up. Raises Wrong.
+    """A name as a client typed it, in Unicode's form NFKC, as SASL PLAIN has names compared
+    (RFC 4616): a name in full-width letters is the same name. Raises Wrong.
 
-    White space at the ends and control characters are refused: a directory takes `ann ` for
-    `ann`, and the clusters would know them as two.
+    White space at the ends or doubled, characters without a shape and control characters are
+    refused: a directory takes `ann ` for `ann`, and the clusters would know them as two.
     """
-    if not user or len(user) > _LONGEST or user != user.strip() or not user.isprintable():
+    name = unicodedata.normalize("NFKC", user[: _LONGEST + 1])
+    plain = name == " ".join(name.split()) and name.isprintable() and not _SHAPELESS.search(name)
+    if not name or len(name) > _LONGEST or not plain:
         raise Wrong("not a name that anybody has")
-    return user
+    return name
+
+
+def person(user: str) -> str:
+    """A key that is the same for all names which a directory may take for one person's, whatever
+    the domain, case, accents, white space and compatible forms of letters.
+
+    For counting attempts alone: two people whose names look alike share it.
+    """
+    name = short_name(unicodedata.normalize("NFKC", user[: 4 * _LONGEST]))
+    letters = unicodedata.normalize("NFKD", name.casefold().replace(_DOTLESS_I, "i"))
+    kept = "".join(each for each in letters if unicodedata.category(each)[0] not in "MCZ")
+    return unicodedata.normalize("NFKC", _SHAPELESS.sub("", kept)).casefold() or user
 
 
 def name_of_principal(principal: str, realm: str) -> str:

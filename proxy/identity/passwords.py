@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -48,7 +49,7 @@ def made(user: str, password: str) -> str:
 
 def read(text: str) -> Mapping[str, Hashed]:
     """The passwords by name. Raises ValueError naming the line, never what is in it."""
-    hashed = {}
+    hashed, folded = {}, set[str]()
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
         if not line or line.startswith("#"):
@@ -57,9 +58,11 @@ def read(text: str) -> Mapping[str, Hashed]:
         entry = _entry(rest)
         if not user or entry is None:
             raise ValueError(f"line {number} is not NAME:$scrypt$..")
-        if user in hashed:
+        name = unicodedata.normalize("NFKC", user)  # as a name that is typed becomes
+        if name.casefold() in folded:
             raise ValueError(f"line {number} names somebody a second time")
-        hashed[user] = entry
+        folded.add(name.casefold())
+        hashed[name] = entry
     return hashed
 
 

@@ -3,7 +3,7 @@
 import logging
 import ssl
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,7 +12,9 @@ from ldap3.core.exceptions import LDAPException, LDAPOperationResult
 
 from conf.identity import Ldap
 from proxy.identity import directory
+from proxy.identity.directory import Names
 from proxy.identity.errors import Unsure, Wrong
+from proxy.net.gate import Found
 
 _WAIT = 5  # seconds for each thing that is asked
 _MOST = 1000  # entries of one answer
@@ -32,19 +34,20 @@ class Directory:
             if urlsplit(url).scheme == "ldap" and not settings.start_tls:
                 _log.warning("passwords go to %s in plain text: use ldaps or StartTLS", url)
 
-    def check(self, user: str, password: str) -> str:
-        """The user's name. Raises Wrong, Unsure."""
+    def check(self, user: str, password: str, found: Found | None = None) -> str:
+        """The user's name as the directory has it. Raises Wrong, Unsure.
+
+        `found` is told the DN of the user's entry where that is found before the password is tried.
+        """
         name = directory.user_name(self._settings, user)
         if not password or "\0" in password:
             raise Wrong("an empty password")  # a directory takes it for nobody's, and says yes
         reasons = []
         for url in self._settings.urls:
             try:
-                _Talk(self._settings, url).check(name, password)
+                return _Talk(self._settings, url).check(name, password, found)
             except LDAPException as error:
                 reasons.append(f"{url}: {type(error).__name__}")
-            else:
-                return name
         raise Unsure("; ".join(reasons))
 
 
@@ -81,19 +84,35 @@ class _Talk:
         )
         self._start_tls = settings.start_tls and parts.scheme == "ldap"
 
-    def check(self, name: str, password: str) -> None:
-        """Raises Wrong."""
+    def check(self, name: str, password: str, found: Found | None) -> str:
+        """The directory's own name of the user. Raises Wrong, Unsure."""
         settings = self._settings
         if settings.bind_dn:
-            with self._serving() as found:
-                dn = self._find(found, name)
+            with self._serving() as serving:
+                dn, names = self._find(serving, name)
+                if found is not None:
+                    found(directory.normal(dn))
+                own = directory.own_name(settings, dn, names, name)
                 with self._bound((dn,), password):
-                    self._admit(found, dn, name)
-            return
-        with self._bound(directory.principals(settings, name), password) as (found, principal):
-            if settings.groups and not directory.is_dn(principal):
-                principal = self._find(found, name)
-            self._admit(found, principal, name)
+                    self._admit(serving, dn, own)
+                return own
+        with self._bound(directory.principals(settings, name), password) as (bound, principal):
+            dn, names = self._own_entry(bound, principal, name)
+            own = directory.own_name(settings, dn, names, name)
+            self._admit(bound, dn, own)
+            return own
+
+    def _own_entry(self, bound: Any, principal: str, name: str) -> tuple[str, Names]:
+        """The entry of the user who is bound, as far as the directory lets its user see it. Raises
+        Wrong where it has to be seen."""
+        settings = self._settings
+        if directory.is_dn(principal):
+            seen = self._names(bound, (principal,), "(objectClass=*)", ldap3.BASE)
+            return next(iter(seen.items()), (principal, {}))
+        if settings.groups or settings.user_patterns:
+            with suppress(*(() if settings.groups else (Wrong,))):
+                return self._find(bound, name)
+        return principal, {}
 
     @contextmanager
     def _serving(self) -> Iterator[Any]:
@@ -142,14 +161,14 @@ class _Talk:
                 return principal
         raise Wrong("the directory does not take the password")
 
-    def _find(self, connection: Any, name: str) -> str:
-        """The DN of the user's one entry. Raises Wrong."""
+    def _find(self, connection: Any, name: str) -> tuple[str, Names]:
+        """The DN of the user's one entry, and the names in it. Raises Wrong."""
         settings = self._settings
         asked = directory.find_user(settings, name)
-        found = self._search(connection, directory.bases(settings.user_patterns), asked)
+        found = self._names(connection, directory.bases(settings.user_patterns), asked)
         if len(found) != 1:
             raise Wrong(f"the directory has {len(found)} entries of that name")
-        return next(iter(found))
+        return next(iter(found.items()))
 
     def _admit(self, connection: Any, dn: str, name: str) -> None:
         """The operator's filters. Raises Wrong."""
@@ -191,14 +210,34 @@ class _Talk:
         scope: Any = ldap3.SUBTREE,
     ) -> dict[str, list[str]]:
         """The entries' DNs, each with that attribute's values. Raises Wrong."""
-        found: dict[str, list[str]] = {}
+        entries = self._entries(connection, bases, asked, (attribute,), scope)
+        return {dn: values.get(attribute, []) for dn, values in entries.items()}
+
+    def _names(
+        self, connection: Any, bases: tuple[str, ...], asked: str, scope: Any = ldap3.SUBTREE
+    ) -> dict[str, Names]:
+        """The entries' DNs, each with the names that its user has. Raises Wrong."""
+        return self._entries(
+            connection, bases, asked, directory.name_attributes(self._settings), scope
+        )
+
+    def _entries(
+        self,
+        connection: Any,
+        bases: tuple[str, ...],
+        asked: str,
+        attributes: tuple[str, ...],
+        scope: Any,
+    ) -> dict[str, Names]:
+        """The entries' DNs, each with the values of the attributes. Raises Wrong."""
+        found: dict[str, Names] = {}
         for base in bases:
             try:
                 connection.search(
                     base,
                     asked,
                     scope,
-                    attributes=[attribute],
+                    attributes=list(attributes),
                     size_limit=_MOST,
                     time_limit=_WAIT,
                 )
@@ -208,6 +247,9 @@ class _Talk:
                 continue
             for entry in connection.response or ():
                 if entry["type"] == "searchResEntry":
-                    values = entry["raw_attributes"].get(attribute, [])
-                    found[entry["dn"]] = [each.decode(errors="replace") for each in values]
+                    raw = entry["raw_attributes"]
+                    found[entry["dn"]] = {
+                        each: [value.decode(errors="replace") for value in raw.get(each, [])]
+                        for each in attributes
+                    }
         return found

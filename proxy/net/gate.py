@@ -13,6 +13,7 @@ from typing import NoReturn, Protocol, TypeVar
 from proxy.errors import Denied
 from proxy.identity.errors import Unsure, Wrong
 from proxy.identity.failures import Failures
+from proxy.identity.names import person
 from proxy.net.identity import Acceptor
 from proxy.net.shield import Layer
 from proxy.net.threads import Threads
@@ -20,13 +21,19 @@ from proxy.net.threads import Threads
 _THREADS = 16
 _STEPS = 8  # tokens of one negotiation
 _LONGEST_TOKEN = 64 << 10
+_ENTRY = "\0entry "  # before a directory's own name, which is no name that anybody types
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+Found = Callable[[str], None]
 
 
 class Passwords(Protocol):
-    def check(self, user: str, password: str) -> str:
-        """The name of whoever has this password. May block. Raises Wrong, Unsure."""
+    def check(self, user: str, password: str, found: Found) -> str:
+        """The user's name, as it is known from here on. May block. Raises Wrong, Unsure.
+
+        Where the user has an entry that other names find as well, `found` is told its name before
+        the password is tried; it raises Unsure after too many failures.
+        """
         ...
 
 
@@ -76,13 +83,15 @@ class Gate:
         knows = self._passwords
         if knows is None or not user or not password:
             raise Denied
-        return await self.ask(lambda: knows.check(user, password), user, peer, lambda name: name)
+        return await self.ask(
+            lambda found: knows.check(user, password, found), user, peer, lambda name: name
+        )
 
     async def bearer(self, token: str, peer: str) -> str:
         knows = self._tokens
         if knows is None or not token or len(token) > _LONGEST_TOKEN:
             raise Denied
-        return await self.ask(lambda: knows.check(token), "", peer, lambda name: name)
+        return await self.ask(lambda _: knows.check(token), "", peer, lambda name: name)
 
     def gssapi(self, peer: str) -> Acceptor:
         return self._acceptor(self._tickets.sasl if self._tickets is not None else None, peer)
@@ -96,31 +105,43 @@ class Gate:
         return _Negotiation(self, make(), peer)
 
     async def ask(
-        self, check: Callable[[], _T], user: str, peer: str, named: Callable[[_T], str | None]
+        self, check: Callable[[Found], _T], user: str, peer: str, named: Callable[[_T], str | None]
     ) -> _T:
-        """What `check` says, in a thread; `named` says whom that lets in. Raises Denied."""
-        if self._too_many(user, peer):
+        """What `check` says, in a thread; `named` says whom that lets in. Raises Denied.
+
+        Attempts are counted by person: all names that may mean the same one, and the directory's
+        own name of it.
+        """
+        typed = person(user)
+        if self._too_many(typed, peer):
             raise Denied
+        names = [typed]
+
+        def found(entry: str) -> None:
+            names.append(f"{_ENTRY}{entry}")
+            if self._too_many(names[-1], peer):
+                raise Unsure("too many failures")
 
         def counted() -> _T:
             """Others may have failed while this one waited for its thread."""
-            if self._too_many(user, peer):
+            if self._too_many(typed, peer):
                 raise Unsure("too many failures")
             try:
-                answer = check()
+                answer = check(found)
             except Wrong:
                 with self._counting:
-                    self._failures.failed(user, peer, time.monotonic())
+                    self._failures.failed(names[0], peer, time.monotonic(), *names[1:])
                 raise
             if user and named(answer) is not None:
                 with self._counting:
-                    self._failures.succeeded(user, peer)
+                    for each in names:
+                        self._failures.succeeded(each, peer)
             return answer
 
         try:
             return await self._threads.run(counted)
         except Wrong as error:
-            later = "; no more is heard for now" if self._too_many(user, peer) else ""
+            later = "; no more is heard for now" if self._too_many(typed, peer) else ""
             self._refuse(user, peer, f"{error}{later}")
         except Unsure as error:
             self._refuse(user, peer, f"nobody could tell: {error}")
@@ -152,5 +173,5 @@ class _Negotiation:
         if self._steps > _STEPS or len(token) > _LONGEST_TOKEN:
             raise Denied
         return await self._gate.ask(
-            lambda: self._context.step(token), "", self._peer, lambda answer: answer[1]
+            lambda _: self._context.step(token), "", self._peer, lambda answer: answer[1]
         )

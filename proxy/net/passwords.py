@@ -11,6 +11,7 @@ from conf.errors import BadSetting
 from proxy.identity.errors import Unsure, Wrong
 from proxy.identity.names import said_name, short_name
 from proxy.identity.passwords import NOBODY, Hashed, read
+from proxy.net.gate import Found
 
 _LARGEST = 16 << 20  # bytes of a file
 _AT_ONCE = 2  # passwords under check: each takes a core, and 32 MB or more, for a moment
@@ -19,7 +20,7 @@ _AT_ONCE = 2  # passwords under check: each takes a core, and 32 MB or more, for
 class AnyPassword:
     """NONE beside another method."""
 
-    def check(self, user: str, password: str) -> str:
+    def check(self, user: str, password: str, found: Found | None = None) -> str:
         return user
 
 
@@ -38,7 +39,7 @@ class PasswordFile:
         except Unsure as error:
             raise BadSetting(str(error)) from error
 
-    def check(self, user: str, password: str) -> str:
+    def check(self, user: str, password: str, found: Found | None = None) -> str:
         name = said_name(user)
         hashed = self._current().get(name)
         with self._checking:
@@ -80,7 +81,7 @@ class Custom:
             raise BadSetting(f"{where} is nothing that can be called.")
         self._callable: Callable[[str, str], object] = found
 
-    def check(self, user: str, password: str) -> str:
+    def check(self, user: str, password: str, found: Found | None = None) -> str:
         name = said_name(user)
         try:
             answer = self._callable(name, password)

@@ -3,7 +3,7 @@
 import pytest
 
 from proxy.identity.errors import Wrong
-from proxy.identity.names import name_of_principal, said_name, short_name
+from proxy.identity.names import name_of_principal, person, said_name, short_name
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,24 @@ def test_what_hiveserver2_calls_a_user(proved: str, short: str) -> None:
     assert short_name(proved) == short
 
 
-@pytest.mark.parametrize("user", ["", " ann", "ann\t", "an\0n", "a\nb", "x" * 300, "a\u200bb"])
+@pytest.mark.parametrize(
+    "user",
+    [
+        "",
+        " ann",
+        "ann\t",
+        "an\0n",
+        "a\nb",
+        "x" * 300,
+        "a\u200bb",
+        "a  b",
+        "a\ufe0f",
+        "\u3164",
+        "ann\u034f",
+        "a\u202eb",
+        "\ufdfa" * 200,
+    ],
+)
 def test_names_that_nobody_has(user: str) -> None:
     with pytest.raises(Wrong):
         said_name(user)
@@ -38,3 +55,44 @@ def test_principals_of_our_realm_have_short_names() -> None:
 def test_nobody_else_has_one(principal: str) -> None:
     with pytest.raises(Wrong):
         name_of_principal(principal, "R")
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("ann", "ann"),
+        ("Ann", "Ann"),
+        ("\uff41\uff4e\uff4e", "ann"),  # full-width letters
+        ("jose\u0301", "jos\u00e9"),
+        ("ann\uff20example.com", "ann@example.com"),
+        ("\u2126", "\u03a9"),
+        ("ann lee", "ann lee"),
+    ],
+)
+def test_a_name_has_one_form(typed: str, name: str) -> None:
+    assert said_name(typed) == name
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "ANN",
+        "\uff41NN",
+        "ann@example.com",
+        "ann/host@R",
+        "a\u0301nn",
+        "a nn",
+        "ann\u200b",
+        "ann\ufe0f",
+        "\u1d43nn",
+        "\u24d0nn",
+    ],
+)
+def test_one_person_whatever_is_typed(typed: str) -> None:
+    assert person(typed) == person("ann")
+
+
+def test_other_people() -> None:
+    assert len({person(each) for each in ("ann", "anne", "bob", "an", "\u0430nn", "")}) == 6
+    assert person("\u0131n") == person("in")
+    assert person("\u200b")  # a key of its own, not that of a name which is not known yet

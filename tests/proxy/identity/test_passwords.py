@@ -62,3 +62,11 @@ def test_what_is_no_entry_is_named_by_its_line_alone(text: str) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(ValueError):
         assert all(user.strip() for user in read(text))
+
+
+def test_a_file_has_no_two_names_that_look_like_one() -> None:
+    ann = made("ann", "x")
+    for other in ("Ann", "\uff41nn"):
+        with pytest.raises(ValueError, match="line 2 names somebody a second time"):
+            read(f"{ann}\n{other}{ann.removeprefix('ann')}")
+    assert set(read(made("\uff41nn", "x"))) == {"ann"}

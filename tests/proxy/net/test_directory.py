@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from conf.identity import Auth, Identity, Ldap
+from proxy.identity.directory import normal
 from proxy.identity.errors import Unsure, Wrong
 from proxy.net.directory import Directory
 from tests.proxy.net import slapd
@@ -197,3 +198,29 @@ def test_a_directory_that_does_not_answer_blocks_nobody() -> None:
                 each.close()
 
         play(scenario, identity=Identity(frozenset((Auth.LDAP,)), ldap))
+
+
+@pytest.mark.parametrize("more", [{}, SERVICE, WHOLE], ids=["by pattern", "by search", "below"])
+@pytest.mark.parametrize("typed", ["ann", "ANN", "Ann", "\uff41\uff4e\uff4e", "aNN"])
+def test_a_user_is_known_by_the_directorys_own_name(
+    server: Slapd, typed: str, more: dict[str, Any]
+) -> None:
+    entries: list[str] = []
+    directory = Directory(settings(server, **more))
+    assert directory.check(typed, PASSWORDS["ann"], entries.append) == "ann"
+    assert entries == ([normal(f"uid=ann,{PEOPLE}")] if more else [])
+    with pytest.raises(Wrong):
+        directory.check(typed, "wrong", entries.append)
+
+
+def test_sessions_and_clusters_know_the_directorys_own_name(server: Slapd) -> None:
+    identity = Identity(frozenset((Auth.LDAP,)), settings(server))
+
+    async def scenario(world: World) -> None:
+        first = await world.client("ann", password=PASSWORDS["ann"])
+        other = await world.client("\uff21NN", opened=False, password=PASSWORDS["ann"])
+        other.session = first.session  # of the same user
+        assert await other.rows("SELECT 1") == 1
+        assert {user for user, _, _ in world.east.log} == {"ann"}
+
+    play(scenario, identity=identity)

@@ -23,7 +23,7 @@ class Known:
         self.asked: list[str] = []
         self.go_on = threading.Event()
 
-    def check(self, user: str, password: str = "") -> str:
+    def check(self, user: str, password: str = "", found: object = None) -> str:
         self.asked.append(user)
         if user == "slow":
             self.go_on.wait(10)
@@ -152,3 +152,37 @@ def test_the_log_has_the_reason_and_no_secret(caplog: pytest.LogCaptureFixture) 
     assert "10.0.0.9 is not let in: wrong" in caplog.text
     assert "\\nINFO root" in caplog.text
     assert SECRET not in caplog.text
+
+
+def test_one_person_has_one_count_whatever_is_typed() -> None:
+    async def scenario() -> None:
+        known = Known()
+        asking = gate(known)
+        spellings = ["ann", "ANN", "\uff41nn", "ann@x", "a\u0301nn", "ann\ufe0f", " ann", "Ann"]
+        for peer, name in enumerate(spellings):
+            await refused(asking, name, peer=str(peer))
+        assert len(known.asked) == 3
+        await refused(asking, "ANN", SECRET, "elsewhere")
+        assert await asking.password("bob", SECRET, "p") == "bob"
+
+    asyncio.run(scenario())
+
+
+class Aliases(Known):
+    """A directory in which every name finds the same entry."""
+
+    def check(self, user: str, password: str = "", found: object = None) -> str:
+        assert callable(found)
+        found("uid=ann,dc=example")
+        return super().check(user, password)
+
+
+def test_a_directorys_entry_has_one_count_whatever_names_it_has() -> None:
+    async def scenario() -> None:
+        known = Aliases()
+        asking = gate(known)
+        for number in range(10):
+            await refused(asking, f"alias{number}", peer=str(number))
+        assert len(known.asked) == 3
+
+    asyncio.run(scenario())
