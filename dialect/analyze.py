@@ -21,6 +21,7 @@ from dialect.statements import statement
 from dialect.tokenize import tokenize
 from dialect.variables import Pruning, check_language, pruning, substitute
 from dialect.words import Words
+from dialect.work import TooMuchWork, bounded
 
 _MODES = frozenset(
     [
@@ -104,20 +105,65 @@ _WRITING = frozenset(
 )
 
 
+# Steps of work (`dialect.work`) that an analysis may take: so many, and some for each character.
+# A large statement that is merely long takes two or three steps a character.
+MOST_STEPS, STEPS_A_CHARACTER = 100_000, 4
+
+
 def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
     """What `sql` reads and writes in that namespace. Never raises; unknown is an answer.
 
     Pure but for a bounded cache: the catalog answers from memory. An answer is used again
-    while the tables and session objects that it asked for are the same.
+    while the tables and session objects that it asked for are the same. A statement that takes
+    more work than its length explains is unknown.
     """
+    text = _text(sql, namespace)
+    if isinstance(text, Unknown):
+        return text
+    try:
+        with bounded(MOST_STEPS + STEPS_A_CHARACTER * len(text)):
+            return _answer(text, namespace, catalog)
+    except TooMuchWork:
+        return Unknown("its analysis takes too much work")
+
+
+def attempt(sql: str, namespace: Namespace, catalog: Catalog, steps: int) -> Analysis:
+    """As `analyze`, within that many steps of work. Raises TooMuchWork beyond them."""
+    with bounded(steps):
+        text = _text(sql, namespace)
+        return text if isinstance(text, Unknown) else _answer(text, namespace, catalog)
+
+
+def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unknown | None:
+    """The answer to the same statement before, where it holds still: it takes no work."""
+    if "${" in sql:
+        return None
+    kept = _kept((sql, namespace.database.lower(), pruning(namespace.variables)))
+    if kept is None or not _still_holds(kept, namespace, catalog):
+        return None
     try:
         check_language(sql, namespace.variables)
-        text = substitute(sql, namespace.variables)
     except NotUnderstood as error:
         return Unknown(error.why)
-    key = (text, namespace.database.lower(), pruning(namespace.variables))
+    return kept.answer
+
+
+def _kept(key: tuple[str, str, Pruning]) -> "_Kept | None":
     with _LOCK:
-        kept = _ANSWERS.get(key)
+        return _ANSWERS.get(key)
+
+
+def _text(sql: str, namespace: Namespace) -> str | Unknown:
+    try:
+        check_language(sql, namespace.variables)
+        return substitute(sql, namespace.variables)
+    except NotUnderstood as error:
+        return Unknown(error.why)
+
+
+def _answer(text: str, namespace: Namespace, catalog: Catalog) -> Analysis:
+    key = (text, namespace.database.lower(), pruning(namespace.variables))
+    kept = _kept(key)
     if kept is not None and _still_holds(kept, namespace, catalog):
         return kept.answer
     found = Findings(namespace, catalog)
@@ -171,6 +217,8 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
         return Unknown(error.why, _may_write(tokens))
     except RecursionError:
         return Unknown("it is nested too deep", _may_write(tokens))
+    except TooMuchWork:
+        raise
     except Exception:
         # A fault of ours in one statement must not end a session; the log has it.
         logging.getLogger(__name__).exception("the analysis failed")

@@ -27,6 +27,7 @@ from dialect.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
 from dialect.temporary import temporary_name
 from dialect.texts import query_of, with_keys
 from dialect.words import is_path, table_ref
+from dialect.work import spend
 
 MAX_VIEW_DEPTH = 80
 # A chain of CTEs, each using the one before twice, doubles at every step; beyond this many
@@ -59,6 +60,7 @@ class Builder:
         self._database = self.found.namespace.database.lower()
 
     def rid(self) -> int:
+        spend()
         self._nodes += 1
         if self._nodes > MAX_NODES:
             self.shared = True

@@ -69,7 +69,7 @@ ClusterCommand = (
 
 def parse(sql: str, in_use: bool) -> ClusterCommand | None:
     """The cluster command that `sql` is, or None. Nothing is ours unless clusters are in use."""
-    if not in_use or not _may_be_ours(sql):
+    if not in_use or not may_be_ours(sql):
         return None
     try:
         words = Words(tokenize(sql), sql)
@@ -78,7 +78,7 @@ def parse(sql: str, in_use: bool) -> ClusterCommand | None:
         return None
 
 
-def _may_be_ours(sql: str) -> bool:
+def may_be_ours(sql: str) -> bool:
     """A cheap no for almost every statement: ours all have CLUSTER or COPY among their words."""
     lowered = sql.lower()
     return any(verb in lowered for verb in _VERBS) and ("cluster" in lowered or "copy" in lowered)

@@ -17,6 +17,7 @@ from dialect.terms import (
     call,
     kind_of,
 )
+from dialect.work import spend
 
 Names = Callable[[exp.Column], Term]
 
@@ -38,6 +39,7 @@ class Translator:
         handler = None if tree is None else _HANDLERS.get(type(tree))
         if handler is None or tree is None or not _is_read(tree):
             return ANYTHING
+        spend()
         self._depth += 1
         try:
             return ANYTHING if self._depth > MAX_DEPTH else handler(self, tree)

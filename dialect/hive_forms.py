@@ -10,11 +10,14 @@
 - `CAST(x AS VARCHAR(3))` becomes NVARCHAR(3), whose length the parser does not forget, and
   `date_format` a function that it does not know, so that the format stays as it was written;
 - `USING 's' AS a, b` has brackets put around its columns, `TABLESAMPLE (1M)` is a percentage;
-- `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN.
+- `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN;
+- `date(x)` and other functions (and columns: `map[x]`) that have a type's name get a plain name:
+  the parser would try a type first, and what is inside twice, at each of their levels.
 """
 
 import re
 
+from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.hive_joins import cross_joins, unique_joins
@@ -34,6 +37,13 @@ _SIZED = {
     TokenType.CHAR: (TokenType.NCHAR, "NCHAR"),
     TokenType.VARCHAR: (TokenType.NVARCHAR, "NVARCHAR"),
 }
+# What may stand before a bracket without being a function: of a type, of nothing, of two queries.
+_TYPES = frozenset(SparkParser.TYPE_TOKENS) - {
+    *(TokenType.INTERVAL, TokenType.NULL, TokenType.UNION),
+}
+_WITH_LENGTH = frozenset(
+    {TokenType.DECIMAL, TokenType.CHAR, TokenType.VARCHAR, TokenType.NCHAR, TokenType.NVARCHAR}
+)
 _BEFORE_SIGNS = {
     *(TokenType.L_PAREN, TokenType.COMMA, TokenType.EQ, TokenType.NEQ, TokenType.NULLSAFE_EQ),
     *(TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.AND, TokenType.OR),
@@ -68,6 +78,7 @@ _QUERY_BEGINS = frozenset(
 
 def standard(tokens: list[Token]) -> list[Token]:
     """The same statement in forms that the parser knows."""
+    tokens = _functions_of_types(tokens)
     present = _HINTS & {token.text.upper() for token in tokens}
     if not present:
         return tokens
@@ -92,6 +103,30 @@ def standard(tokens: list[Token]) -> list[Token]:
     if "UNIQUEJOIN" in present:
         tokens = unique_joins(tokens)
     return cross_joins(tokens) if "JOIN" in present else tokens
+
+
+def _functions_of_types(tokens: list[Token]) -> list[Token]:
+    """`date(..)` as a function and `map[..]` as a column; types with a length stay types."""
+    named = [
+        at
+        for at in range(len(tokens) - 1)
+        if tokens[at + 1].token_type in (_OPEN, TokenType.L_BRACKET)
+        and tokens[at].token_type in _TYPES
+        and not (tokens[at].token_type in _WITH_LENGTH and _is_length(tokens, at + 1))
+    ]
+    if not named:
+        return tokens
+    result = list(tokens)
+    for at in named:
+        result[at] = like(tokens[at], TokenType.VAR, tokens[at].text)
+    return result
+
+
+def _is_length(tokens: list[Token], at: int) -> bool:
+    """`(10)` or `(10, 2)`, from the bracket on."""
+    kinds = [token.token_type for token in tokens[at + 1 : at + 5]]
+    number, comma = TokenType.NUMBER, TokenType.COMMA
+    return kinds[:2] == [number, _CLOSE] or kinds == [number, comma, number, _CLOSE]
 
 
 def _unforgotten(tokens: list[Token]) -> list[Token]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from dialect.terms import Call, Column, Constant, Members, Term, replace_columns
 from dialect.values import family, is_number_like
+from dialect.work import spend
 
 
 def inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
@@ -27,6 +28,7 @@ def _carried(term: Term, rids: frozenset[int], equals: dict[Column, set[Column]]
 
     def to_this_side(column: Column) -> Term:
         nonlocal changed, allowed
+        spend()
         if column.rid in rids:
             return column
         others = [each for each in equals.get(column, ()) if each.rid in rids]
@@ -89,6 +91,7 @@ def _equal_columns(terms: Iterable[Term]) -> dict[Column, set[Column]]:
             left, right = term.args
             if isinstance(left, Column) and isinstance(right, Column):
                 merged = groups.get(left, {left}) | groups.get(right, {right})
+                spend(1 + len(merged) // 32)
                 for column in merged:
                     groups[column] = merged
     return groups

@@ -14,11 +14,13 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
+from dialect.work import spend
 
 # Deeper nesting than this is refused before the parser recurses into it.
 MAX_DEPTH = 120
 # The parser tries each nested type several times.
 MAX_TYPE_DEPTH = 30
+_TOKENS = 2  # that are parsed in a step of work, if nothing else is counted
 
 # The parser warns of JSON paths that it cannot read; we do not read them.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -27,6 +29,7 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE,
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 # A chain of these makes the parser recurse without any bracket.
 _NESTING = frozenset({TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT})
+_NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 _CHAINING = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS})
 
 
@@ -38,6 +41,29 @@ _BEFORE_NAMES = frozenset(
 )
 
 
+class _CountingSpark(Spark):
+    """Spark's dialect, which counts the parser's work.
+
+    The parser asks its dialect for these whenever it reads an expression, a known function or a
+    table, however often it tries to. It is compiled and cannot be interrupted otherwise. What they
+    answer is what Spark's dialect has.
+    """
+
+    @property
+    def DPIPE_IS_STRING_CONCAT(self) -> bool:  # type: ignore[override]
+        spend()
+        return True
+
+    @property
+    def ORIGINAL_NAME_META_KEY(self) -> None:  # type: ignore[override]
+        spend()
+
+    @property
+    def ALIAS_POST_VERSION(self) -> bool:  # type: ignore[override]
+        spend()
+        return True
+
+
 class _Own(threading.local):
     """One parser a thread: making it takes as long as a short statement."""
 
@@ -45,7 +71,7 @@ class _Own(threading.local):
         self.renew()
 
     def renew(self) -> None:
-        self.parser = Spark().parser()
+        self.parser = _CountingSpark().parser()
 
 
 _OWN = _Own()
@@ -62,6 +88,7 @@ def let_go(sql: str) -> None:
 def parse(tokens: list[Token], sql: str) -> exp.Expr:
     """The tree of one statement. Raises NotUnderstood."""
     _check_depth(tokens)
+    spend(len(tokens) // _TOKENS)
     try:
         trees = _OWN.parser.parse(tokens, sql)
     except _FAILURES as error:
@@ -118,16 +145,20 @@ def _is_named_query(tokens: list[Token], at: int) -> bool:
 def _check_depth(tokens: list[Token]) -> None:
     depth = chain = types = 0
     before: TokenType | None = None
+    word = ""
     for token in tokens:
         kind = token.token_type
         if kind in _OPENING:
             depth += 1
+            if word in _NESTED_TYPES:
+                spend(depth * depth // 4)  # where a type is expected, each level is copied
             if depth > MAX_DEPTH:
                 raise NotUnderstood(f"it is nested deeper than {MAX_DEPTH} levels")
         elif kind in _CLOSING:
             depth -= depth > 0
         elif kind == TokenType.LT and before in _NESTING:
             types += 1
+            spend(types * types // 2)
             if types > MAX_TYPE_DEPTH:
                 raise NotUnderstood(f"a type is nested deeper than {MAX_TYPE_DEPTH} levels")
         elif kind == TokenType.GT:
@@ -136,6 +167,7 @@ def _check_depth(tokens: list[Token]) -> None:
         if chain > MAX_DEPTH:
             raise NotUnderstood(f"more than {MAX_DEPTH} signs in a row")
         before = kind
+        word = token.text.upper()
 
 
 def _first_line(error: BaseException) -> str:

@@ -29,6 +29,7 @@ from dialect.terms import (
 )
 from dialect.values import MAYBE, Guess
 from dialect.variables import Pruning
+from dialect.work import spend
 
 # More conditions than this on one node are not worth their price; the first ones are kept.
 MAX_CONDITIONS = 400
@@ -50,6 +51,7 @@ class Pruner:
         waiting: list[tuple[Node, list[Term]]] = [(root, [])]
         while waiting:
             node, terms = waiting.pop()
+            spend(1 + len(terms))
             if isinstance(node, Scan):
                 self.found[node.rid] = terms
             else:

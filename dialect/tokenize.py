@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.lexer import Kind, Lexeme, lexemes, unescaped
+from dialect.work import spend
 
 MAX_LENGTH = 4_000_000
 
@@ -50,6 +51,7 @@ def tokenize(sql: str) -> list[Token]:
     tokens: list[Token] = []
     words = lexemes(sql)
     for lexeme in words:
+        spend()
         if lexeme.kind is Kind.HINT and tokens and tokens[-1].token_type == TokenType.SELECT:
             _skip_hint(sql, words)
         else:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from dialect.errors import NotUnderstood
+from dialect.work import spend
 
 # Where nothing ends a reference, nothing ends another one before the next blank either: all of
 # that is passed over at once, since each would be looked at to its end again.
@@ -12,6 +13,7 @@ _REFERENCE = re.compile(r"\$\{(?:(?:(\w+?):)?(\S+?)\}|\S*+)")
 _PREFIXES = ("hivevar", "hiveconf", "spark", "sparkconf")
 _MAX_DEPTH = 20
 _MAX_LENGTH = 4_000_000
+_CHARACTERS = 256  # that are looked through in one step of work
 
 
 # Settings under which the engine reads a text otherwise than we do, and what the text then has.
@@ -70,6 +72,7 @@ def substitute(sql: str, variables: Mapping[str, str]) -> str:
     for _ in range(_MAX_DEPTH):
         if "${" not in sql:
             return sql
+        spend(len(sql) // _CHARACTERS)
         replaced = _replaced(sql, variables)
         if replaced == sql:
             return sql

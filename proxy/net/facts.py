@@ -9,29 +9,27 @@ from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings import Coverage, Settings
-from conf.tables import Catalog, NotLoaded, TableInfo, TableKind
-from dialect.analyze import analyze
+from conf.tables import Catalog, NotLoaded, TableKind
+from dialect.cluster_grammar import ClusterCommand
 from dialect.statement import (
     ALL,
     NONE,
     Action,
     Known,
-    Namespace,
     Needs,
     PartitionPredicate,
     Unknown,
     Write,
 )
 from proxy.errors import Unsettled
+from proxy.net.analyzer_pool import AnalyzerPool, Client
 from proxy.net.fleet import Fleet
-from proxy.net.worker import Worker
 from proxy.session.session import SessionState
 from router.decision import Decision
 from router.request import Facts, Request, tables_needed
 from router.route import route
 
 MAX_ROUNDS = 64
-LONG_TEXT = 16 << 10  # characters; what is shorter takes the event loop some 25 ms at most
 
 
 class Snapshot(Catalog, Protocol):
@@ -124,29 +122,28 @@ class Decider:
         self.settings = settings
         self.snapshot = snapshot
         self.loader = loader
-        self._worker = Worker()
+        self.analyzers = AnalyzerPool()
         self.from_memory = self.loaded = 0  # statements, by what it took to understand them
 
     async def close(self) -> None:
-        await self._worker.close()
+        await self.analyzers.close()
 
-    async def analyse(self, sql: str, namespace: Namespace) -> Known | Unknown:
+    async def command(self, sql: str, session: SessionState) -> ClusterCommand | None:
+        """The command of Causeway's own that the statement is, if it is one. Raises TooMany."""
+        return await self.analyzers.command(sql, session.topology.in_use, _client(session))
+
+    async def analyse(self, sql: str, session: SessionState) -> Known | Unknown:
         """What the statement is. Raises a CausewayError when the metastore cannot be asked."""
-        told: dict[TableRef, TableInfo | None] = {}
         asked = False
+        namespace, client = session.namespace(), _client(session)
         for _ in range(MAX_ROUNDS):
-            if len(sql) > LONG_TEXT:
-                found = await self._worker.analyse(sql, namespace, told)
-            else:
-                found = analyze(sql, namespace, self.snapshot)
+            found = await self.analyzers.analyse(sql, namespace, self.snapshot, client)
             if not isinstance(found, Needs):
                 self.loaded += asked
                 self.from_memory += not asked
                 return found
             asked = True
             await self.loader.load(found.tables)
-            if len(sql) > LONG_TEXT:
-                told.update((ref, self.snapshot.table(ref)) for ref in found.tables)
         raise Unsettled("The statement needs ever more tables to be understood.")
 
     async def decide(
@@ -159,7 +156,7 @@ class Decider:
         Raises a CausewayError when the metastore cannot be asked.
         """
         for _ in range(MAX_ROUNDS):
-            statement = known or await self.analyse(sql, session.namespace())
+            statement = known or await self.analyse(sql, session)
             known = None
             with suppress(NotLoaded):  # forgotten again meanwhile
                 if isinstance(statement, Known) and statement.cascade:
@@ -237,6 +234,10 @@ class Decider:
             with suppress(NotLoaded):  # forgotten again meanwhile
                 return self.snapshot.database_exists(name)
         raise Unsettled(f"Database {name} keeps changing.")
+
+
+def _client(session: SessionState) -> Client:
+    return Client(session.user, id(session))
 
 
 def _named(statement: Known | Unknown) -> frozenset[TableRef]:

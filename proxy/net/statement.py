@@ -147,12 +147,12 @@ class Statement:
             return
         state = self._session.state
         sql = self._request.statement
-        command = cluster_grammar.parse(sql, state.topology.in_use)
+        command = await self._decider.command(sql, state)
         if command is not None:
             self._answer(await self._command(command))
             return
         record = self._operation.record
-        statement = await self._decider.analyse(sql, state.namespace())
+        statement = await self._decider.analyse(sql, state)
         record.what = statement
         record.mark("analyse")
         if isinstance(statement, Known):
@@ -195,7 +195,7 @@ class Statement:
             case ShowCurrentCluster():
                 return commands.show_current_cluster(state)
             case ExplainCluster(statement):
-                if cluster_grammar.parse(statement, state.topology.in_use) is not None:
+                if await self._decider.command(statement, state) is not None:
                     own = Answer("DC-U1", "the statement is Causeway's own")
                     return commands.explain(report(None, own, {}))
                 routed = await self._decider.decide(statement, state)

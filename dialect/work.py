@@ -1,0 +1,46 @@
+"""How much work one analysis may be, counted in steps and not in seconds: the same on any machine.
+
+A step is some 5 to 20 us: an expression or a table that the parser tries to read, each time it
+tries; a node of a plan; a part of a condition. Whoever begins an analysis says how many it may take
+(`bounded`); beyond that it ends with TooMuchWork, wherever it is, in the parser's compiled code too
+(`dialect.language` counts there). So an analysis can be begun where others wait for it.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+UNBOUNDED = 1 << 62  # steps
+
+
+class TooMuchWork(Exception):
+    """The analysis took more steps than it was given."""
+
+
+class _Left(threading.local):
+    steps = UNBOUNDED
+
+
+_LEFT = _Left()
+
+
+def spend(steps: int = 1) -> None:
+    """Counts steps of this thread's analysis. Raises TooMuchWork when there are none left."""
+    _LEFT.steps -= steps
+    if _LEFT.steps < 0:
+        raise TooMuchWork
+
+
+@contextmanager
+def bounded(steps: int) -> Iterator[None]:
+    """At most so many steps within; those outside of it are not fewer for them."""
+    outside, _LEFT.steps = _LEFT.steps, steps
+    try:
+        yield
+    finally:
+        _LEFT.steps = outside
+
+
+def steps_left() -> int:
+    """How many steps this thread's analysis may still take."""
+    return _LEFT.steps
