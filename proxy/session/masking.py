@@ -41,6 +41,7 @@ _TOKEN = re.compile(
 )
 _BRACKET = re.compile(r"/\*(?!\+)|\*/")
 _SET = re.compile(r"\s*+(?P<key>[^=]{1,512}?)\s*+=\s*+")
+_WORD = re.compile(r"\S++")
 _LINKS = frozenset(("=", "=>", ":"))
 _STARTS = ("", "'", '"', "`", "/*", "--")
 
@@ -146,9 +147,12 @@ def _sounds_secret(piece: str) -> bool:
 
 
 def _without_quotes(piece: str, start: int) -> Span:
+    """The inside of a literal; of one that is never closed, its first word: the rest may run."""
     opened = 2 if piece[0] in "rR" else 1
-    closed = len(piece) > opened and piece[-1] == piece[opened - 1]
-    return start + opened, start + len(piece) - closed
+    if len(piece) > opened and piece[-1] == piece[opened - 1]:
+        return start + opened, start + len(piece) - 1
+    word = _WORD.match(piece, opened)
+    return start + opened, start + (word.end() if word else opened)
 
 
 def _inside(text: str, start: int, end: int) -> list[Span]:

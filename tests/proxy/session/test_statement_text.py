@@ -30,6 +30,7 @@ def shown(text: str) -> str:
         f"{' ' * 100_000}{DROP}",
         f"SELECT '{'x' * 17_000}'; {DROP}; SELECT '{'y' * 17_000}'",
         f"SELECT 1 AS pwd, 'x' AS b; {DROP}",
+        f"ADD JARS pwd='x {DROP}",
     ],
 )
 def test_what_runs_is_shown(text: str) -> None:
