@@ -13,6 +13,7 @@ from urllib.parse import quote
 from cli.errors import AdminRefused, NoAdmin
 from cli.target import add_target_arguments, load_settings
 from conf.operating import Operating
+from conf.printable import escaped
 
 _PATIENCE = 60.0  # seconds
 _WIDE = 60  # characters of a statement in a line
@@ -202,6 +203,7 @@ def _short(text: str) -> str:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    rows = [[escaped(cell) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

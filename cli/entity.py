@@ -226,8 +226,12 @@ def _run_delete(args: argparse.Namespace) -> int:
 
 def _run_definition(args: argparse.Namespace) -> int:
     stored = register.find(register.read_book(open_store(args)), key_of(args))
-    sys.stdout.buffer.write(stored.document.rstrip() + b"\n")
-    sys.stdout.buffer.flush()
+    document = stored.document.rstrip()
+    if sys.stdout.isatty():
+        print(document.decode(errors="replace"))
+    else:  # as it was submitted, byte by byte
+        sys.stdout.buffer.write(document + b"\n")
+        sys.stdout.buffer.flush()
     return 0
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from cli.terminal import shown
 from conf.errors import CausewayError
 
 SUBCOMMANDS = {
@@ -42,15 +43,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             import_module(f"cli.{name}").configure(subparser)
     args = parser.parse_args(words)
     try:
-        return int(import_module(f"cli.{args.subcommand}").run(args))
-    except CausewayError as error:
-        print(f"causeway: {error}", file=sys.stderr)
-        return 1
+        with shown():
+            return _run(args)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # `causeway .. | head`: nobody reads on, which is no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    try:
+        return int(import_module(f"cli.{args.subcommand}").run(args))
+    except CausewayError as error:
+        print(f"causeway: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

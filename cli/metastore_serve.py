@@ -2,15 +2,14 @@
 
 import argparse
 import asyncio
-import logging
 import signal
-import sys
 from pathlib import Path
 
 import uvloop
 
 from cli import arenas
 from cli.target import add_target_arguments, load_settings
+from cli.terminal import configure_logs
 from conf.settings import Settings
 from conf.topology import Endpoint
 from metastore.net.server import DEFAULT, ViewServer
@@ -44,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(message)s")
+    configure_logs("%(asctime)s %(message)s")
     arenas.few()
     settings = load_settings(args)
     server = ViewServer(settings, args.leftovers, args.cache)

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from time import monotonic
 
 from cli.target import add_target_arguments, load_settings
+from cli.terminal import draw
 from metastore.hms.barrier import ViewBarrier
 from metastore.hms.told import ToldClient
 from metastore.upgrade import Migration
@@ -35,12 +36,12 @@ class CountBar:
             return
         filled = WIDTH * done // total if total else 0
         bar = "#" * filled + "-" * (WIDTH - filled)
-        print(f"\r\x1b[K[{bar}] {text}", end="", file=sys.stderr, flush=True)
+        draw(sys.stderr, "\r\x1b[K", f"[{bar}] {text}")
 
     def close(self) -> None:
         """Takes the bar away."""
         if self._terminal:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            draw(sys.stderr, "\r\x1b[K")
 
 
 def add_migration_arguments(parser: argparse.ArgumentParser) -> None:

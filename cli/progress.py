@@ -4,6 +4,8 @@ import time
 from types import TracebackType
 from typing import Self, TextIO
 
+from cli.terminal import draw
+
 _WIDTH = 30
 _EVERY = 0.2
 
@@ -27,8 +29,7 @@ class Bar:
         trace: TracebackType | None,
     ) -> None:
         if self._shown and self._drawn:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
+            draw(self._stream, "\r\x1b[K")
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
@@ -38,7 +39,5 @@ class Bar:
         filled = _WIDTH * done // total if total else _WIDTH
         rate = done / max(now - self._began, 0.001) / 1e6
         bar = "#" * filled + "-" * (_WIDTH - filled)
-        self._stream.write(
-            f"\r[{bar}] {done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {rate:,.0f} MB/s"
-        )
-        self._stream.flush()
+        text = f"[{bar}] {done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {rate:,.0f} MB/s"
+        draw(self._stream, "\r", text)

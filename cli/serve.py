@@ -2,9 +2,7 @@
 
 import argparse
 import asyncio
-import logging
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -16,6 +14,7 @@ from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
 from cli.held import taken
 from cli.target import add_target_arguments, load_settings
+from cli.terminal import configure_logs
 from conf.load import load
 from conf.settings import Settings
 from metastore.net.follow import follow
@@ -35,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    configure_logs("%(asctime)s %(levelname)s %(name)s: %(message)s")
     arenas.few()
     with hangup.held_back():
         return _run(args)

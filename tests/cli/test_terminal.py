@@ -1,0 +1,79 @@
+"""Text from outside acts on no terminal and forges no line of a log."""
+
+import io
+import logging
+import sys
+
+import pytest
+
+from cli import admin, main
+from cli.progress import Bar
+from cli.terminal import Formatter, Shown, shown
+from conf.errors import BadSetting
+
+EVIL = "ann\x1b[2J\r\u202e\u2028\x9b"
+SEEN = "ann\\x1b[2J\\r\\u202e\\u2028\\x9b"
+
+
+def logged(message: str, *args: object, error: BaseException | None = None) -> str:
+    exc = None if error is None else (type(error), error, error.__traceback__)
+    record = logging.LogRecord("causeway", 30, "x", 1, message, args, exc)
+    return Formatter("%(levelname)s %(message)s").format(record)
+
+
+def test_a_record_is_one_line() -> None:
+    text = logged("%s is not let in", f"{EVIL}\n2026 ERROR forged")
+    assert text == f"WARNING {SEEN}\\n2026 ERROR forged is not let in"
+    assert text.isprintable()
+
+
+def test_the_lines_of_a_traceback_are_marked() -> None:
+    try:
+        raise ValueError(f"{EVIL}\n2026 ERROR forged")
+    except ValueError as error:
+        first, *rest = logged("failed", error=error).split("\n")
+    assert first == "WARNING failed"
+    assert all(line.startswith("  | ") and line.isprintable() for line in rest)
+    assert rest[-1] == "  | 2026 ERROR forged"
+
+
+def test_a_formatter_changes_no_record() -> None:
+    record = logging.LogRecord("causeway", 30, "x", 1, "%s", (EVIL,), None)
+    Formatter("%(message)s").format(record)
+    assert record.getMessage() == EVIL
+
+
+def test_what_commands_print(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown():
+        print(EVIL, "\ttab", sep="\n")
+        print(EVIL, file=sys.stderr)
+    printed = capsys.readouterr()
+    assert printed.out == f"{SEEN}\n\ttab\n"
+    assert printed.err == f"{SEEN}\n"
+    assert not isinstance(sys.stdout, Shown)
+
+
+def test_an_error_of_a_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(args: object) -> int:
+        raise BadSetting(f"there is no {EVIL}")
+
+    monkeypatch.setattr(admin, "run", fail)
+    assert main.main(["admin", "sessions", "--conf", "x.toml"]) == 1
+    assert SEEN in capsys.readouterr().err
+
+
+def test_a_cell_of_a_table_stays_in_its_row() -> None:
+    rows = admin._columns([("USER", "STATE"), (f"{EVIL}\nroot", "x")])
+    assert len(rows) == 2
+    assert all(row.isprintable() for row in rows)
+
+
+def test_a_bar_still_moves_the_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    with Bar(Shown(terminal)) as bar:  # type: ignore[arg-type]
+        bar(1, 2)
+    assert terminal.getvalue().startswith("\r[")
+    assert terminal.getvalue().endswith("\r\x1b[K")
