@@ -7,7 +7,7 @@ GUARD := guard/target/causeway-guard.jar
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test shared apart check lint slow e2e bench lifecycle-demo oracle fuzz golden guard lock clean
+.PHONY: help install run test shared apart check lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard lock clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -62,6 +62,9 @@ bench: install ## measurements, each paired with the direct way: queries, catalo
 
 lifecycle-demo: install ## feeds and processes on two metastores, shown on a terminal
 	$(BIN)/python -m bench.lifecycle_demo
+
+spark-inputs: install $(GUARD) ## every statement of Spark's own tests, directly and through the proxy (shared data)
+	CAUSEWAY_SPARK_INPUTS=all $(BIN)/pytest -s tests/e2e/test_spark_inputs.py
 
 oracle: install ## accuracy of the analysis against Hive's own record (shared data)
 	$(BIN)/python -m bench.oracle

@@ -1,0 +1,283 @@
+"""Spark's own SQL test inputs give through the proxy what a Thrift Server gives directly.
+
+Each file runs statement by statement in a fresh session and a fresh database, first on the Thrift
+Server of c1 and then through the proxy. Compared are the types and rows of each result, in order
+where the statement orders them, or the class and SQLSTATE of its error. The default run takes a
+sample of the files; `make spark-inputs` takes all of them.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyhive import hive
+from pyhive.exc import Error
+
+from cli.stack.stack import Stack
+from conf.names import ClusterName
+from tests.e2e.conftest import C1, server
+from tests.e2e.spark_inputs import InputFile, read_inputs
+
+FOLDER = Path(__file__).parents[3] / "shared" / "sparksql" / "inputs"
+# All files, or those whose names hold one of these words: CAUSEWAY_SPARK_INPUTS=all, =cte,limit.
+CHOSEN = os.environ.get("CAUSEWAY_SPARK_INPUTS", "")
+SAMPLE = (
+    "cte-nested.sql",
+    "current_database_catalog.sql",
+    "describe-query.sql",
+    "order-by-all.sql",
+    "query_regex_column.sql",
+    "show_columns.sql",
+    "table-valued-functions.sql",
+    "tablesample-negative.sql",
+    "timezone.sql",
+)
+SHOWN = 300  # characters of an outcome in the list of differences
+SYNTAX = "refused a syntax error"
+DATABASE = "spark_inputs"
+DATA = "spark_inputs_data"
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.timeout(7200),
+    pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/sparksql is not here"),
+]
+
+# The suite's tables. Spark reads three of them from files that are not here: their columns, with
+# numbers that repeat as those do.
+_NUMBERS = (
+    "CAST(id * 7919 % {n} AS INT) unique1, CAST(id AS INT) unique2, CAST(id % 2 AS INT) two,"
+    " CAST(id % 4 AS INT) four, CAST(id % 10 AS INT) ten, CAST(id % 20 AS INT) twenty,"
+    " CAST(id % 100 AS INT) hundred, CAST(id % 1000 AS INT) thousand,"
+    " CAST(id % 2000 AS INT) twothousand, CAST(id % 5000 AS INT) fivethous,"
+    " CAST(id % 10000 AS INT) tenthous, CAST(id % 10 * 2 + 1 AS INT) odd,"
+    " CAST(id % 10 * 2 AS INT) even, concat(char(65 + id % 26), 'AAAA') stringu1,"
+    " concat(char(65 + id * 3 % 26), 'BBBB') stringu2,"
+    " element_at(array('AAAAxx', 'HHHHxx', 'OOOOxx', 'VVVVxx'), CAST(id % 4 + 1 AS INT)) string4"
+    " FROM range({n})"
+)
+TABLES = {
+    "testdata": "SELECT CAST(id AS INT) key, CAST(id AS STRING) value FROM range(1, 101)",
+    "arraydata": "SELECT * FROM VALUES (array(1, 2, 3), array(array(1, 2, 3))),"
+    " (array(2, 3, 4), array(array(2, 3, 4))) AS v(arraycol, nestedarraycol)",
+    "mapdata": "SELECT * FROM VALUES (map(1, 'a1', 2, 'b1', 3, 'c1', 4, 'd1', 5, 'e1')),"
+    " (map(1, 'a2', 2, 'b2', 3, 'c2', 4, 'd2')), (map(1, 'a3', 2, 'b3', 3, 'c3')),"
+    " (map(1, 'a4', 2, 'b4')), (map(1, 'a5')) AS v(mapcol)",
+    "aggtest": "SELECT * FROM VALUES (56, CAST(7.8 AS FLOAT)), (100, CAST(99.097 AS FLOAT)),"
+    " (0, CAST(0.09561 AS FLOAT)), (42, CAST(324.78 AS FLOAT)) AS v(a, b)",
+    "onek": f"SELECT {_NUMBERS.format(n=1000)}",
+    "tenk1": f"SELECT {_NUMBERS.format(n=10000)}",
+}
+# Functions that the suite registers from its own classes: those of one argument that it gives back.
+_FUNCTIONS = ("udf", "vol")
+_IDENTITY = "org.apache.hadoop.hive.ql.udf.generic.GenericUDFCoalesce"
+
+_ORDERED = re.compile(r"\b(order|sort|cluster)\s+by\b", re.IGNORECASE)
+_CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
+# Parts of results that no two runs have in common.
+_NOISE = (
+    (re.compile(r"#\d+L?"), "#x"),
+    (re.compile(r"plan_id=\d+"), "plan_id=x"),
+    (re.compile(r"CTERelationDef \d+|CTERelationRef \d+"), "CTERelation x"),
+    (re.compile(r"@[0-9a-f]{5,8}\b"), "@x"),
+    (re.compile(r"(?:file|hdfs):/\S*"), "location"),
+    (re.compile(r"\w{3} \w{3} \d\d \d\d:\d\d:\d\d \w+ \d{4}"), "a time"),
+    (re.compile(r"transient_lastDdlTime\W+\d+"), "a time"),
+    (re.compile(r"\d+ bytes"), "n bytes"),
+    (re.compile(r"(stage|TID|Stage) \d+(\.\d+)?"), "task x"),
+    (re.compile(r"'causeway\.write', '[0-9a-f]{32}'|causeway\.write=[0-9a-f]{32}"), "a write"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one statement gave: its columns and rows, or its error."""
+
+    columns: tuple[tuple[str, str], ...] = ()
+    rows: tuple[str, ...] = ()
+    error: str = ""
+    sqlstate: str = ""
+    message: str = ""
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What must be the same whatever the order of the rows."""
+        return (self.columns, self.error, self.sqlstate)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    kind: str
+    file: str
+    statement: str
+    direct: Outcome
+    proxied: Outcome
+
+    @property
+    def common(self) -> set[str]:
+        return set(self.direct.rows) & set(self.proxied.rows)
+
+    def __str__(self) -> str:
+        lines = [f"-- {self.kind}: {self.file}", self.statement[:2000]]
+        for side, outcome in (("direct", self.direct), ("proxied", self.proxied)):
+            rows = [row for row in outcome.rows if self.kind != "rows" or row not in self.common]
+            shown = outcome.message or f"{outcome.columns} {rows}"
+            lines.append(f"   {side}: {outcome.sqlstate} {outcome.error} {shown[:SHOWN]}")
+        return "\n".join(lines)
+
+
+def chosen_files() -> list[InputFile]:
+    """The files of this run: all, those that the environment names, or the sample."""
+    files = read_inputs(FOLDER)
+    if CHOSEN == "all":
+        return files
+    words = tuple(word for word in CHOSEN.split(",") if word)
+    if words:
+        return [file for file in files if any(word in file.name for word in words)]
+    return [file for file in files if file.name in SAMPLE]
+
+
+def test_sparks_inputs_run_alike_directly_and_through_the_proxy(stack: Stack) -> None:
+    files = chosen_files()
+    total = 0
+    differences: list[Difference] = []
+    make_data(stack)
+    for file in files:
+        direct = run_file(stack, file, C1)
+        proxied = run_file(stack, file, None)
+        found = list(compared(file, direct, proxied))
+        print(f"{file.name}: {len(file.statements)} statements, {len(found)} differ", flush=True)
+        for difference in found:
+            print(difference, flush=True)
+        total += len(file.statements)
+        differences += found
+    counts = Counter(difference.kind for difference in differences)
+    print(f"{total} statements, {len(differences)} differ: {dict(counts)}")
+    assert total
+    assert not counts["rows"]
+    assert not counts["columns"]
+    assert len(differences) - counts[SYNTAX] <= total // 1000
+
+
+def make_data(stack: Stack) -> None:
+    """The suite's tables, once, in a database that every file reads."""
+    with closing(_connect(stack, C1)) as connection, closing(connection.cursor()) as cursor:
+        cursor.execute(f"CREATE DATABASE IF NOT EXISTS {DATA}")
+        for name, query in TABLES.items():
+            cursor.execute(f"CREATE TABLE IF NOT EXISTS {DATA}.{name} USING parquet AS {query}")
+
+
+def run_file(stack: Stack, file: InputFile, cluster: ClusterName | None) -> list[Outcome]:
+    """The outcome of each statement, in a database and a session that end with the file."""
+    with closing(_connect(stack, C1)) as connection, closing(connection.cursor()) as cursor:
+        before = _names(cursor)
+        cursor.execute(f"CREATE DATABASE {DATABASE}")
+    try:
+        with closing(_connect(stack, cluster)) as connection:
+            _prepare(connection, file)
+            return [outcome_of(connection, statement) for statement in file.statements]
+    finally:
+        with closing(_connect(stack, C1)) as connection, closing(connection.cursor()) as cursor:
+            for name in sorted(_names(cursor) - before, reverse=True):
+                with suppress(Error):
+                    cursor.execute(f"DROP {name}")
+
+
+def _names(cursor: hive.Cursor) -> set[str]:
+    """The databases, and the tables and views of `default`, as DROP names them."""
+    cursor.execute("SHOW DATABASES")
+    found = {f"DATABASE `{row[0]}` CASCADE" for row in cursor.fetchall()}
+    cursor.execute("SHOW TABLES IN default")
+    tables = {row[1] for row in cursor.fetchall()}
+    cursor.execute("SHOW VIEWS IN default")
+    views = {row[1] for row in cursor.fetchall()}
+    return (
+        found
+        | {f"VIEW default.`{name}`" for name in views}
+        | {f"TABLE default.`{name}`" for name in tables - views}
+    )
+
+
+def _prepare(connection: hive.Connection, file: InputFile) -> None:
+    text = "\n".join(file.statements).lower()
+    with closing(connection.cursor()) as cursor:
+        cursor.execute(f"USE {DATABASE}")
+        for name in TABLES:
+            if re.search(rf"\b{name}\b", text):
+                cursor.execute(f"CREATE TEMPORARY VIEW {name} AS SELECT * FROM {DATA}.{name}")
+        for name in _FUNCTIONS:
+            if re.search(rf"\b{name}\s*\(", text):
+                cursor.execute(f"CREATE TEMPORARY FUNCTION {name} AS '{_IDENTITY}'")
+        for key, value in file.settings:
+            cursor.execute(f"SET {key}={value}")
+
+
+def outcome_of(connection: hive.Connection, statement: str) -> Outcome:
+    """What the statement gives, with what differs from run to run left out."""
+    with closing(connection.cursor()) as cursor:
+        try:
+            cursor.execute(statement)
+            described = cursor.description or ()
+            fetched = _fetched(cursor) if described else []
+        except Error as error:
+            return _failure(error)
+    columns = tuple((_steady(str(each[0])), str(each[1])) for each in described)
+    return Outcome(columns, tuple(_steady(repr(row)) for row in fetched))
+
+
+def _fetched(cursor: hive.Cursor) -> list[Any]:
+    try:
+        rows: list[Any] = cursor.fetchall()
+    except TypeError:  # PyHive on a Thrift Server's empty result
+        return []
+    return rows
+
+
+def _failure(error: Error) -> Outcome:
+    status = getattr(error.args[0], "status", None) if error.args else None
+    message = str(getattr(status, "errorMessage", None) or error)
+    found = _CLASS.search(message)
+    line = message.splitlines()[0] if message else ""
+    return Outcome(
+        error=found.group(1) if found else _steady(line),
+        sqlstate=str(getattr(status, "sqlState", None) or ""),
+        message=_steady(message),
+    )
+
+
+def _steady(text: str) -> str:
+    for pattern, instead in _NOISE:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def compared(
+    file: InputFile, direct: list[Outcome], proxied: list[Outcome]
+) -> Iterator[Difference]:
+    """The statements that came out otherwise, each with what kind of difference it is."""
+    for statement, one, other in zip(file.statements, direct, proxied, strict=True):
+        kind = difference_of(statement, one, other)
+        if kind:
+            yield Difference(kind, file.name, statement, one, other)
+
+
+def difference_of(statement: str, direct: Outcome, proxied: Outcome) -> str:
+    """`refused`, `error`, `columns` or `rows`; empty where both are the same."""
+    if direct.kind != proxied.kind:
+        if "CW" in proxied.error[:2]:
+            syntax = direct.error == "PARSE_SYNTAX_ERROR"
+            return SYNTAX if syntax else "refused"
+        return "error" if direct.error or proxied.error else "columns"
+    order: Callable[[Any], Any] = list if _ORDERED.search(statement) else sorted
+    return "" if order(direct.rows) == order(proxied.rows) else "rows"
+
+
+def _connect(stack: Stack, cluster: ClusterName | None) -> hive.Connection:
+    endpoint = server(stack, cluster)
+    return hive.connect(endpoint.host, endpoint.port)
