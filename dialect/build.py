@@ -10,6 +10,7 @@ from conf.tables import TableKind, ViewText
 from dialect import plan
 from dialect.clauses import (
     alias_columns,
+    check_modifiers,
     counts_rows,
     expression_queries,
     join_kind,
@@ -42,6 +43,7 @@ class _Cte:
     columns: tuple[str, ...]
     later: "dict[str, _Cte]" = field(default_factory=dict)
     node: Node | None = None
+    opening: bool = False
 
 
 @dataclass(slots=True)
@@ -275,6 +277,7 @@ class Builder:
         self, tree: exp.Table, ctes: Mapping[str, _Cte], parent: Scope | None
     ) -> list[Entry]:
         columns = alias_columns(tree)
+        check_modifiers(tree)
         node, name, database = self._source_of(tree, ctes, parent)
         if tree.args.get("pivots") or counts_rows(tree.args.get("sample")):
             node = plan.SetOp(self.rid(), [node], barrier=True)
@@ -289,19 +292,20 @@ class Builder:
         self, tree: exp.Table, ctes: Mapping[str, _Cte], parent: Scope | None
     ) -> tuple[Node, str, str | None]:
         if isinstance(tree.this, exp.Func):
-            return self._function(tree.this), tree.this.name.lower(), None
+            return self._function(tree.this, ctes, parent), tree.this.name.lower(), None
         parts = _parts(tree)
         if is_path(parts):
             self.found.paths.append(tree.this.name)
             return Leaf(self.rid()), parts[1], None
-        if len(parts) == 1 and parts[0] in ctes:
+        if len(parts) == 1 and parts[0] in ctes and not ctes[parts[0]].opening:
             return self._cte(ctes[parts[0]]), parts[0], None
         temporary = self._temporary(parts)
         if temporary is not None:
             return temporary, parts[-1], None
         ref = table_ref(parts, self._database)
-        if len(parts) == 1 and parts[0] in self._later and self.found.look_up(ref) is None:
-            return self._cte(self._later[parts[0]]), parts[0], None
+        later = self._later.get(parts[0]) if len(parts) == 1 else None
+        if later is not None and not later.opening and self.found.look_up(ref) is None:
+            return self._cte(later), parts[0], None
         return self.table(ref), ref.name, ref.db
 
     def named(self, parts: list[str]) -> Node:
@@ -357,16 +361,25 @@ class Builder:
             raise NotUnderstood(f"WITH clauses nested deeper than {MAX_VIEW_DEPTH}")
         before, self._later = self._later, cte.later
         self._depth += 1
-        node = self._opened(cte.query, cte.outer, None)
-        self._depth -= 1
-        self._later = before
+        cte.opening = True
+        try:
+            node = self._opened(cte.query, cte.outer, None)
+        finally:
+            cte.opening = False
+            self._depth -= 1
+            self._later = before
         if cte.columns:
             node = plan.Renamed(self.rid(), node, cte.columns)
         cte.node = node
         return node
 
-    def _function(self, call: exp.Func) -> Node:
-        """The rows of a table function."""
+    def _function(self, call: exp.Func, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
+        """The rows of a table function, with the queries among its arguments."""
+        source = self._named_by(call)
+        nested = [self.query(each, ctes, parent) for each in outermost_queries(call)]
+        return Block(self.rid(), exp.Select(), Scope(), source, nested) if nested else source
+
+    def _named_by(self, call: exp.Func) -> Node:
         match named_by(call):
             case OfTable(parts):
                 scan = self.table(table_ref(parts, self._database))

@@ -31,6 +31,14 @@ def counts_rows(sample: exp.Expr | None) -> bool:
     return not (sample.args.get("percent") or sample.args.get("bucket_numerator"))
 
 
+def check_modifiers(table: exp.Table) -> None:
+    """Refuse a query in what stands beside a table's name. Raises NotUnderstood."""
+    beside = [table.args.get(name) for name in ("version", "when", "sample")]
+    for part in (*beside, *(table.args.get("pivots") or ())):
+        if any(True for _ in outermost_queries(part)):
+            raise NotUnderstood("a query beside a table's name")
+
+
 def laterals(tree: exp.Expr) -> list[exp.Lateral]:
     return tree.args.get("laterals") or []
 

@@ -1,6 +1,7 @@
 """What a statement's grammar works with: its words, the catalog, and what it found so far."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import Token
@@ -12,6 +13,7 @@ from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.findings import Findings
 from dialect.hive_forms import standard
 from dialect.language import parse
+from dialect.outline import outline
 from dialect.plan import Node
 from dialect.predicate import Matching
 from dialect.reading import reads_of
@@ -58,10 +60,20 @@ class Context:
 
     def query(self, tokens: Sequence[Token]) -> Node:
         """The plan of a query; its tables count as read."""
-        tree = parse(standard(list(tokens)), self.words.sql)
-        node = self.builder.query(tree)
+        words = standard(list(tokens))
+        tree = parse(words, self.words.sql)
+        try:
+            node = self.builder.query(tree)
+        except NotUnderstood as error:
+            node = self._by_outline(words, error)
         self.roots.append(node)
         return node
+
+    def _by_outline(self, tokens: list[Token], refused: NotUnderstood) -> Node:
+        """The plan without expressions: the parser may have misread a name that is a keyword."""
+        with suppress(NotUnderstood):
+            return self.builder.query(outline(tokens))
+        raise refused
 
     def mention(self, parts: list[str]) -> Node:
         """A table named outside a query, read as a whole."""

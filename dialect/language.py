@@ -6,6 +6,7 @@ before it sees them (`hive_forms`), never as text. Nothing of sqlglot's is patch
 
 import logging
 import threading
+from contextlib import suppress
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -14,6 +15,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
+from dialect.outline import begins_query, check_bare_from, has_table_argument, outline
 from dialect.work import spend
 
 # Deeper nesting than this is refused before the parser recurses into it.
@@ -86,23 +88,33 @@ def let_go(sql: str) -> None:
 
 
 def parse(tokens: list[Token], sql: str) -> exp.Expr:
-    """The tree of one statement. Raises NotUnderstood."""
+    """The tree of one statement, or its outline. Raises NotUnderstood."""
     _check_depth(tokens)
     spend(len(tokens) // _TOKENS)
+    check_bare_from(tokens)
+    if has_table_argument(tokens):
+        return outline(tokens)
     try:
-        trees = _OWN.parser.parse(tokens, sql)
+        return _parsed(tokens, sql)
     except _FAILURES as error:
-        # A function may have more arguments here than the parser knows of; as a function of
-        # an unknown name it has any.
-        renamed = _with_unknown_functions(tokens)
-        if renamed is None:
-            raise NotUnderstood(f"it cannot be parsed: {_first_line(error)}") from None
-        try:
-            trees = _OWN.parser.parse(renamed, sql)
-        except _FAILURES:
-            raise NotUnderstood(f"it cannot be parsed: {_first_line(error)}") from None
+        why = f"it cannot be parsed: {_first_line(error)}"
+    # A function may have more arguments here than the parser knows of; as a function of an
+    # unknown name it has any.
+    renamed = _with_unknown_functions(tokens)
+    with suppress(*_FAILURES):
+        if renamed is not None:
+            return _parsed(renamed, sql)
+    with suppress(NotUnderstood):
+        if begins_query(tokens):
+            return outline(tokens)
+    raise NotUnderstood(why)
+
+
+def _parsed(tokens: list[Token], sql: str) -> exp.Expr:
+    """The parser's tree. Raises one of _FAILURES."""
+    trees = _OWN.parser.parse(tokens, sql)
     if len(trees) != 1 or not isinstance(trees[0], exp.Expr):
-        raise NotUnderstood("it is not one statement")
+        raise ValueError("it is not one statement")
     return trees[0]
 
 

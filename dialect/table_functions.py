@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dialect.clauses import outermost_queries
 from dialect.errors import NotUnderstood
 
 
@@ -34,7 +33,9 @@ class OfNothing:
     """It makes rows of its arguments."""
 
 
-_READING = frozenset({"hudi_table_changes", "hudi_query_timeline", "hudi_metadata"})
+_READING = frozenset(
+    {"hudi_table_changes", "hudi_query_timeline", "hudi_filesystem_view", "hudi_metadata"}
+)
 _GENERATORS = frozenset(
     {
         *("range", "sequence", "stack", "unnest", "sql_keywords", "collations"),
@@ -53,12 +54,16 @@ def named_by(call: exp.Func) -> OfTable | OfPath | Hinted | OfNothing:
     if name in _READING and literal:
         return OfPath(literal) if "/" in literal else OfTable(literal.lower().split("."))
     if name in _GENERATORS:
-        if any(True for _ in outermost_queries(call)):
-            raise NotUnderstood(f"a query inside the table function {name}")
         return OfNothing()
     if isinstance(call, exp.Anonymous) and arguments and all(map(_is_property, arguments)):
         return Hinted(name)
-    raise NotUnderstood(f"the table function {name}")
+    if name in _READING or _has_text(call):
+        raise NotUnderstood(f"the table function {name}")
+    return OfNothing()  # without a text it cannot name a table or a file
+
+
+def _has_text(call: exp.Func) -> bool:
+    return any(part.is_string for part in call.find_all(exp.Literal))
 
 
 def _is_property(argument: exp.Expr) -> bool:
