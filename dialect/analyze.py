@@ -231,16 +231,14 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
 
 
 def _explained(words: Words) -> bool:
-    if not words.take("EXPLAIN"):
-        return False
-    while not words.done:
-        if (
+    explain = False
+    while words.take("EXPLAIN"):
+        explain = True
+        while words.word() in _MODES or (
             words.sees("ANALYZE") and words.word(1) not in ("TABLE", "TABLES")
-        ) or words.word() in _MODES:
+        ):
             words.at += 1
-        else:
-            break
-    return True
+    return explain
 
 
 def _may_write(tokens: list[Token]) -> bool:

@@ -16,13 +16,16 @@ from dialect.statement import (
     UncacheTable,
     UseDatabase,
 )
+from dialect.time_zone import offset
 from dialect.words import table_ref
+
+_ZONE = "spark.sql.session.timeZone"
 
 
 def _use(context: Context) -> Known:
     words = context.words
     words.expect("USE")
-    if words.word() in ("DATABASE", "SCHEMA", "NAMESPACE") and words.word(1):
+    if words.word() in ("DATABASE", "SCHEMA", "NAMESPACE") and words.is_name(1):
         words.at += 1
     names = words.names()
     words.end()
@@ -37,14 +40,25 @@ def _use(context: Context) -> Known:
 
 def _set(context: Context) -> Known:
     words = context.words
-    if words.word(1) in ("ROLE", "CATALOG"):
-        raise NotUnderstood(f"SET {words.word(1)}")
+    if words.word(1) == "ROLE":
+        raise NotUnderstood("SET ROLE")
+    if words.word(1) == "CATALOG":
+        return _catalog(context)
     if words.word(1) == "TIME" and words.word(2) == "ZONE":
         return _time_zone(context)
     found = setting(words.sql, words.rest())
     if found is None or found.key is None or found.value is None:
         return context.known("set")
     return context.known("set", effect=SetVariable(found.key, found.value))
+
+
+def _catalog(context: Context) -> Known:
+    """SET CATALOG: to Spark the catalog that it is in already changes nothing."""
+    words = context.words
+    words.expect("SET", "CATALOG")
+    if [token.text for token in words.rest()] != ["spark_catalog"]:
+        raise NotUnderstood("SET CATALOG of another catalog")
+    return context.known("use")
 
 
 def _time_zone(context: Context) -> Known:
@@ -54,12 +68,16 @@ def _time_zone(context: Context) -> Known:
         value = words.text()
     elif words.take("LOCAL"):
         value = "LOCAL"
+    elif words.done:
+        return context.known("set")  # Spark refuses it
+    elif words.take("INTERVAL"):
+        zone = offset(words.rest())
+        return context.known("set", effect=SetVariable(_ZONE, zone) if zone else None)
     else:
-        raise NotUnderstood("SET TIME ZONE by an interval")
+        raise NotUnderstood("this form of SET TIME ZONE")
     words.end()
-    if value == "LOCAL":
-        return context.known("set", effect=ResetVariables("spark.sql.session.timeZone"))
-    return context.known("set", effect=SetVariable("spark.sql.session.timeZone", value))
+    effect = ResetVariables(_ZONE) if value == "LOCAL" else SetVariable(_ZONE, value)
+    return context.known("set", effect=effect)
 
 
 def _reset(context: Context) -> Known:

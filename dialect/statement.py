@@ -207,7 +207,8 @@ class Known:
     `kind` is a word for messages and scorers (select, insert, ctas, ..). `views` are the views
     read through. `paths_read` and `paths_written` are file locations named in the statement.
     `database_written` is a database created, altered or dropped; `cascade` says that it is
-    dropped with all that is in it. `temps` are the session's temporary objects that it uses;
+    dropped with all that is in it (`kind` drop), or that its tables get statistics (`kind`
+    analyze). `temps` are the session's temporary objects that it uses;
     `lists_temps` says that its rows may name any of them. `defined` is what the query of a view
     that is made here reads: nothing now, all of it when the view is used. `functions` are the names
     of all that it, or a view that it opens, may call, in lower case; `code` is what it brings to

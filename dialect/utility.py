@@ -5,19 +5,30 @@ from collections.abc import Callable
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.statement import NONE, Action, Known, Read
-from dialect.words import partition_spec, table_ref
+from dialect.words import database_name, partition_spec, table_ref
 
 
 def _analyze(context: Context) -> Known:
     words = context.words
     words.expect("ANALYZE")
     if words.take("TABLES"):
-        raise NotUnderstood("ANALYZE TABLES")
+        return _analyze_tables(context)
     words.expect("TABLE")
     ref = context.table_name()
     spec = partition_spec(words) if words.take("PARTITION") else None
     write = context.write(ref, Action.ALTER, spec)
     return context.known("analyze", writes=[write], reads=[Read(ref, write.partitions)])
+
+
+def _analyze_tables(context: Context) -> Known:
+    """Every table of a database gets statistics: what these are is found where it is routed."""
+    words = context.words
+    named = words.take_any("IN", "FROM")
+    database = database_name(words) if named else context.database.lower()
+    words.expect("COMPUTE", "STATISTICS")
+    words.take("NOSCAN")
+    words.end()
+    return context.known("analyze", database_written=database, cascade=True)
 
 
 def _show(context: Context) -> Known:

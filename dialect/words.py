@@ -87,10 +87,10 @@ class Words:
             self.at += 1
         return "".join(parts)
 
-    def is_name(self) -> bool:
-        if self.done:
+    def is_name(self, ahead: int = 0) -> bool:
+        if self.at + ahead >= len(self.tokens):
             return False
-        token = self.tokens[self.at]
+        token = self.tokens[self.at + ahead]
         if token.token_type == TokenType.IDENTIFIER:
             return True
         if token.token_type in _TEXTS:

@@ -18,6 +18,7 @@ from dialect.statement import (
     Known,
     Needs,
     PartitionPredicate,
+    Read,
     Unknown,
     Write,
 )
@@ -190,16 +191,21 @@ class Decider:
         )
 
     async def _with_contents(self, statement: Known) -> Known:
-        """DROP DATABASE .. CASCADE as the drop of each table and view in it (DC-M4)."""
-        tables = await self.loader.tables_in(statement.database_written or "")
-        await self.loader.load(tables)
-        drops = []
-        for table in tables:
-            info = self.snapshot.table(table)
-            if info is not None:
-                action = Action.VIEW if info.kind is TableKind.VIEW else Action.DROP
-                drops.append(Write(table, action, exists=True))
-        return replace(statement, writes=tuple(drops))
+        """The statement with a write of each table and view of its database (DC-M4).
+
+        DROP DATABASE .. CASCADE drops them; ANALYZE TABLES reads the tables and alters them.
+        """
+        names = await self.loader.tables_in(statement.database_written or "")
+        await self.loader.load(names)
+        infos = [info for name in names if (info := self.snapshot.table(name)) is not None]
+        tables = [info.ref for info in infos if info.kind is not TableKind.VIEW]
+        if statement.kind == "analyze":
+            reads = tuple(Read(table) for table in tables)
+            writes = tuple(Write(table, Action.ALTER, exists=True) for table in tables)
+            return replace(statement, reads=reads, writes=writes)
+        views = [Write(info.ref, Action.VIEW, True) for info in infos if info.ref not in tables]
+        drops = [Write(table, Action.DROP, exists=True) for table in tables]
+        return replace(statement, writes=(*views, *drops))
 
     def write_targets(self, writes: Iterable[Write]) -> list[TableRef | PartitionRef]:
         """What has to be marked before these writes: partitions where they can be named.

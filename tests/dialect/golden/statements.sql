@@ -112,7 +112,7 @@ SELECT * FROM hudi_table_changes('/data/x', 'latest_state', 'earliest')
 --> select; paths_read /data/x
 
 -- a table function that is not known
-SELECT * FROM my_function(1)
+SELECT * FROM my_function('t')
 --> unknown (reads only): the table function my_function
 
 -- a generator in FROM
@@ -738,7 +738,7 @@ SELECT ds, hr FROM p UNION ALL BY NAME SELECT hr, ds FROM p
 
 -- DISTINCT ON keeps one row of many
 SELECT * FROM (SELECT DISTINCT ON (k) k, ds FROM p) WHERE ds = '2020-01-01'
---> unknown (reads only): on of a distinct
+--> select; reads d.p@*
 
 -- in a list Spark compares a number and a string as strings
 SELECT * FROM p WHERE hr NOT IN ('011') AND ds NOT IN (1)
@@ -987,3 +987,39 @@ SET hivevar:hivevar:x=1
 -- insert into a temporary table whose files are not known
 INSERT INTO tt SELECT * FROM a
 --> unknown: an INSERT into tt, whose files are not known
+
+-- a database in backquotes
+USE DATABASE `E`
+--> use; effect UseDatabase(database='e')
+
+-- a database called database
+USE database
+--> use; effect UseDatabase(database='database')
+
+-- the catalog that every session is in
+SET CATALOG spark_catalog
+--> use
+
+-- another catalog
+SET CATALOG 'other'
+--> unknown: SET CATALOG of another catalog
+
+-- a time zone by an interval
+SET TIME ZONE INTERVAL -10 HOURS 30 MINUTES
+--> set; effect SetVariable(key='spark.sql.session.timeZone', value='-09:30')
+
+-- a time zone that Spark refuses changes nothing
+SET TIME ZONE INTERVAL 3 DAYS
+--> set
+
+-- statistics of every table of a database
+ANALYZE TABLES IN e COMPUTE STATISTICS NOSCAN
+--> analyze; database_written e
+
+-- statistics of every table of the current database
+ANALYZE TABLES COMPUTE STATISTICS
+--> analyze; database_written d
+
+-- an EXPLAIN of an EXPLAIN
+EXPLAIN EXPLAIN EXTENDED INSERT INTO b SELECT * FROM a
+--> explain insert; reads d.a; insert d.b

@@ -72,3 +72,12 @@ def test_which_is_there_when_each_partition_is(hms: WritableMetastore) -> None:
     (one,) = decided(hms, Coverage.TABLE, ONE_DAY)
     assert isinstance(one, RunIn)
     assert one.cluster == C2
+
+
+def test_analyze_tables_writes_every_table_of_the_database(hms: WritableMetastore) -> None:
+    (every,) = decided(hms, Coverage.READ, "ANALYZE TABLES COMPUTE STATISTICS")
+    (one,) = decided(hms, Coverage.READ, "ANALYZE TABLE t COMPUTE STATISTICS")
+    (other,) = decided(hms, Coverage.READ, "ANALYZE TABLES IN other COMPUTE STATISTICS")
+    assert isinstance(every, Refuse)
+    assert every == one
+    assert isinstance(other, RunIn)
