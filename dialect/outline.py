@@ -15,8 +15,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.tokens import closing
+from dialect.work import spend
 
 _OPEN, _CLOSE, _COMMA = TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA
+
+
+_TOKENS = 2  # that are read in a step of work
 
 
 def _words(text: str) -> frozenset[str]:
@@ -71,20 +75,21 @@ def has_table_argument(tokens: Sequence[Token]) -> bool:
     )
 
 
-def check_bare_from(tokens: Sequence[Token]) -> None:
+def check_bare_from(tokens: list[Token]) -> None:
     """Refuse `(FROM t)`: to Spark a table called from, to the parser a query of t."""
     for at in range(1, len(tokens)):
         if _word(tokens[at]) != "FROM" or tokens[at - 1].token_type != _OPEN:
             continue
         if at > 1 and _word(tokens[at - 2]) in _WITH_FROM:
             continue
-        inner = tokens[at : closing(list(tokens), at - 1)]
+        inner = tokens[at : closing(tokens, at - 1)]
         if not any(_word(token) in ("SELECT", "INSERT", "MAP", "REDUCE") for token in inner):
             raise NotUnderstood("FROM in brackets without SELECT")
 
 
 def outline(tokens: Sequence[Token]) -> exp.Select:
     """A query's outline as a tree of SELECTs. Raises NotUnderstood."""
+    spend(len(tokens) // _TOKENS)
     reader = _Reader(tokens)
     tree = reader.query()
     if not reader.done:
