@@ -31,7 +31,8 @@ class ViewText:
     names that the query gave its columns when the view was made, where that is known: Spark
     finds them by these, for a `*` may give more by now. Without them it is by position.
     `temps` are the names that meant temporary objects when a temporary view was made: only these
-    may mean one in its text, whatever the session has by now.
+    may mean one in its text, whatever the session has by now. `double_quoted_names`: "a" is a name
+    in its text, since Spark reads it under the settings that it was made with.
     """
 
     sql: str
@@ -39,6 +40,7 @@ class ViewText:
     columns: tuple[str, ...] = ()
     produced: tuple[str, ...] = ()
     temps: tuple[str, ...] = ()
+    double_quoted_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)

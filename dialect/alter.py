@@ -86,7 +86,8 @@ def _alter_temporary(context: Context, name: str) -> Known:
         start = words.tokens[words.at].start
         text = words.sql[start : words.tokens[-1].end + 1]
         context.rest_is_query()
-        view = ViewText(text, context.database, temps=tuple(context.found.temps))
+        temps, quoted = tuple(context.found.temps), context.found.double_quoted_names
+        view = ViewText(text, context.database, temps=temps, double_quoted_names=quoted)
         effect = CreateTempView(name, view, replacing(name, text))
         return context.known("create_view", effect=effect, defines=True)
     return context.known("refused")

@@ -19,7 +19,13 @@ from dialect.language import let_go
 from dialect.statement import Analysis, Known, Namespace, Needs, Unknown
 from dialect.statements import statement
 from dialect.tokenize import tokenize
-from dialect.variables import Pruning, check_language, pruning, substitute
+from dialect.variables import (
+    Pruning,
+    check_language,
+    double_quoted_names,
+    pruning,
+    substitute,
+)
 from dialect.words import Words
 from dialect.work import TooMuchWork, bounded
 
@@ -105,6 +111,7 @@ _WRITING = frozenset(
 )
 
 
+_Key = tuple[str, str, Pruning, bool]
 # Steps of work (`dialect.work`) that an analysis may take: so many, and some for each character.
 # A large statement that is merely long takes two or three steps a character.
 MOST_STEPS, STEPS_A_CHARACTER = 100_000, 4
@@ -138,7 +145,7 @@ def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unkn
     """The answer to the same statement before, where it holds still: it takes no work."""
     if "${" in sql:
         return None
-    kept = _kept((sql, namespace.database.lower(), pruning(namespace.variables)))
+    kept = _kept(_key(sql, namespace))
     if kept is None or not _still_holds(kept, namespace, catalog):
         return None
     try:
@@ -148,7 +155,13 @@ def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unkn
     return kept.answer
 
 
-def _kept(key: tuple[str, str, Pruning]) -> "_Kept | None":
+def _key(text: str, namespace: Namespace) -> _Key:
+    """What the answer depends on beside tables and the session's objects."""
+    variables = namespace.variables
+    return text, namespace.database.lower(), pruning(variables), double_quoted_names(variables)
+
+
+def _kept(key: _Key) -> "_Kept | None":
     with _LOCK:
         return _ANSWERS.get(key)
 
@@ -162,7 +175,7 @@ def _text(sql: str, namespace: Namespace) -> str | Unknown:
 
 
 def _answer(text: str, namespace: Namespace, catalog: Catalog) -> Analysis:
-    key = (text, namespace.database.lower(), pruning(namespace.variables))
+    key = _key(text, namespace)
     kept = _kept(key)
     if kept is not None and _still_holds(kept, namespace, catalog):
         return kept.answer
@@ -191,9 +204,7 @@ class _Kept:
 
 # Characters of text whose answers are kept.
 _KEPT_TEXT = 8_000_000
-_ANSWERS: LRUCache[tuple[str, str, Pruning], _Kept] = LRUCache(
-    _KEPT_TEXT, getsizeof=lambda kept: kept.length + 200
-)
+_ANSWERS: LRUCache[_Key, _Kept] = LRUCache(_KEPT_TEXT, getsizeof=lambda kept: kept.length + 200)
 _LOCK = Lock()
 
 
@@ -208,7 +219,7 @@ def _still_holds(kept: _Kept, namespace: Namespace, catalog: Catalog) -> bool:
 def _analyze(text: str, found: Findings) -> Known | Unknown:
     tokens: list[Token] = []
     try:
-        tokens = tokenize(text)
+        tokens = tokenize(text, found.double_quoted_names)
         found.note(calls_of(tokens))
         words = Words(tokens, text)
         explain = _explained(words)

@@ -342,7 +342,7 @@ class Builder:
         self._database, self._visible = view.db.lower(), visible
         self._depth += 1
         try:
-            stored = query_of(view.sql)
+            stored = query_of(view.sql, view.double_quoted_names)
             self.found.note(stored.calls)
             node = self.query(stored.tree)
         finally:

@@ -170,7 +170,8 @@ def _create_view(context: Context, temporary: bool, replace: bool, modifiers: se
         query = context.rest_is_query()
         produced = Resolver().columns(query) if columns else ()
         temps = tuple(context.found.temps)
-        view = ViewText(text, context.database, columns, produced or (), temps)
+        quoted = context.found.double_quoted_names
+        view = ViewText(text, context.database, columns, produced or (), temps, quoted)
         return context.known("create_view", effect=CreateTempView(name, view), defines=True)
     ref = table_ref(parts, context.database)
     existing = context.look_up(ref)

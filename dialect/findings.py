@@ -10,6 +10,7 @@ from dialect.code import Calls
 from dialect.errors import NotUnderstood
 from dialect.statement import Namespace
 from dialect.temporary import temporary_name
+from dialect.variables import double_quoted_names
 
 TempObject = ViewText | tuple[str, ...]
 """A session's view, or the paths of another temporary object of its own."""
@@ -32,6 +33,11 @@ class Findings:
     asked_session: dict[str, TempObject | None] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
     code: set[Code] = field(default_factory=set)
+
+    @property
+    def double_quoted_names(self) -> bool:
+        """Whether "a" is a name in the statement."""
+        return double_quoted_names(self.namespace.variables)
 
     def note(self, calls: Calls) -> None:
         """What the statement, or a view that it opens, calls and runs."""

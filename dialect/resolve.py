@@ -258,7 +258,7 @@ def _is_pattern(tree: exp.Expr) -> bool:
         return any(tree.args.values())
     if not isinstance(tree, exp.Column) or not isinstance(tree.this, exp.Identifier):
         return False
-    return bool(tree.this.args.get("quoted")) and any(sign in tree.name for sign in "()*+?|[^$")
+    return bool(tree.this.args.get("quoted")) and any(sign in tree.name for sign in "()*+?|[^$.\\")
 
 
 def _starred(star: exp.Expr, scope: Scope) -> list[Entry]:

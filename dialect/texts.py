@@ -26,9 +26,9 @@ class StoredQuery:
 
 
 @cached(LRUCache(maxsize=_KEPT, getsizeof=lambda stored: stored.length), lock=Lock())
-def query_of(sql: str) -> StoredQuery:
+def query_of(sql: str, double_quoted_names: bool = False) -> StoredQuery:
     """The query of a stored view's text. Raises NotUnderstood."""
-    tokens = tokenize(sql)
+    tokens = tokenize(sql, double_quoted_names)
     return StoredQuery(parse(standard(tokens), sql), calls_of(tokens), len(sql))
 
 

@@ -41,10 +41,11 @@ _NO_WORDS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STR
 _QUERIES = frozenset({"SELECT", "FROM", "TABLE", "VALUES", "WITH"})
 
 
-def tokenize(sql: str) -> list[Token]:
+def tokenize(sql: str, double_quoted_names: bool = False) -> list[Token]:
     """The tokens of one statement, without comments, hints and final semicolons.
 
-    Raises NotUnderstood. Positions are of `sql`; `end` is that of the last character.
+    With `double_quoted_names` "a" is a name and no string. Raises NotUnderstood.
+    Positions are of `sql`; `end` is that of the last character.
     """
     if len(sql) > MAX_LENGTH:
         raise NotUnderstood(f"the statement is longer than {MAX_LENGTH} characters")
@@ -54,6 +55,9 @@ def tokenize(sql: str) -> list[Token]:
         spend()
         if lexeme.kind is Kind.HINT and tokens and tokens[-1].token_type == TokenType.SELECT:
             _skip_hint(sql, words)
+        elif double_quoted_names and lexeme.kind is Kind.STRING and sql[lexeme.start] == '"':
+            name = sql[lexeme.start + 1 : lexeme.end - 1].replace('""', '"')
+            tokens.append(_token(TokenType.IDENTIFIER, name, lexeme.start, lexeme.end - 1))
         else:
             _add(tokens, sql, lexeme)
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:

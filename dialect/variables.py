@@ -16,12 +16,9 @@ _MAX_LENGTH = 4_000_000
 _CHARACTERS = 256  # that are looked through in one step of work
 
 
-# Settings under which the engine reads a text otherwise than we do, and what the text then has.
-_OTHER_LANGUAGE = {
-    "spark.sql.ansi.doubleQuotedIdentifiers": '"',
-    "spark.sql.parser.escapedStringLiterals": "\\",
-    "spark.sql.parser.quotedRegexColumnNames": "`",
-}
+_ESCAPED_LITERALS = "spark.sql.parser.escapedStringLiterals"
+_DOUBLE_QUOTED_NAMES = "spark.sql.ansi.doubleQuotedIdentifiers"
+_ANSI = "spark.sql.ansi.enabled"
 
 
 class Pruning(Enum):
@@ -39,6 +36,8 @@ _SWITCHES = {
     "hive.cbo.enable": ("false", Pruning.PUSHED),
     "spark.sql.constraintPropagation.enabled": ("false", Pruning.NONE),
     "spark.sql.caseSensitive": ("true", Pruning.NONE),
+    # A name in backquotes is a pattern of columns then.
+    "spark.sql.parser.quotedRegexColumnNames": ("true", Pruning.NONE),
     "spark.sql.legacy.typeCoercion.datetimeToString.enabled": ("true", Pruning.NONE),
 }
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
@@ -60,9 +59,20 @@ def pruning(variables: Mapping[str, str]) -> Pruning:
 
 def check_language(sql: str, variables: Mapping[str, str]) -> None:
     """Refuse what the session's settings give another meaning. Raises NotUnderstood."""
-    for key, sign in _OTHER_LANGUAGE.items():
-        if variables.get(key, "").strip().lower() == "true" and sign in sql:
-            raise NotUnderstood(f"{key} is set")
+    if "\\" in sql and _is(variables, _ESCAPED_LITERALS, "true"):
+        raise NotUnderstood(f"{_ESCAPED_LITERALS} is set")
+    # It holds under ANSI only. Whether the cluster has that by default is not known.
+    if '"' in sql and _ANSI not in variables and _is(variables, _DOUBLE_QUOTED_NAMES, "true"):
+        raise NotUnderstood(f"{_DOUBLE_QUOTED_NAMES} is set")
+
+
+def double_quoted_names(settings: Mapping[str, str]) -> bool:
+    """Whether "a" is a name and no string under these settings of Spark."""
+    return _is(settings, _DOUBLE_QUOTED_NAMES, "true") and _is(settings, _ANSI, "true")
+
+
+def _is(variables: Mapping[str, str], key: str, value: str) -> bool:
+    return variables.get(key, "").strip().lower() == value
 
 
 def substitute(sql: str, variables: Mapping[str, str]) -> str:

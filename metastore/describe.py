@@ -15,6 +15,10 @@ _KINDS = {
 }
 _SCHEMA = "spark.sql.sources.schema"
 _PROVIDER = "spark.sql.sources.provider"
+_DOUBLE_QUOTED_NAMES = (
+    "view.sqlConfig.spark.sql.ansi.enabled",
+    "view.sqlConfig.spark.sql.ansi.doubleQuotedIdentifiers",
+)
 _NAMESPACE = "view.catalogAndNamespace"
 _QUERY_COLUMNS = "view.query.out"
 # Spark's own names of types in its JSON schemas, where Hive's differ.
@@ -83,9 +87,10 @@ def _view(table: Table, parameters: Mapping[str, str], columns: tuple[Column, ..
     produced = _listed(parameters, f"{_QUERY_COLUMNS}.numCols", f"{_QUERY_COLUMNS}.col.")
     names = tuple(column.name for column in columns)
     database = parts[-1] if parts else table.ref.db
+    quoted = all(parameters.get(key, "").lower() == "true" for key in _DOUBLE_QUOTED_NAMES)
     if not produced or produced == names:
-        return ViewText(table.view_text, database)
-    return ViewText(table.view_text, database, names, produced)
+        return ViewText(table.view_text, database, double_quoted_names=quoted)
+    return ViewText(table.view_text, database, names, produced, double_quoted_names=quoted)
 
 
 def _listed(parameters: Mapping[str, str], count: str, prefix: str) -> tuple[str, ...]:

@@ -45,6 +45,8 @@ def test_settings_that_change_the_language() -> None:
     check_language('SELECT "x"', {"spark.sql.ansi.doubleQuotedIdentifiers": "false"})
     with pytest.raises(NotUnderstood):
         check_language('SELECT "x"', settings)
+    for ansi in ("true", "false"):
+        check_language('SELECT "x"', {**settings, "spark.sql.ansi.enabled": ansi})
 
 
 def test_substitution_may_be_off() -> None:

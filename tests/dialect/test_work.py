@@ -63,9 +63,9 @@ def test_an_answer_is_remembered_while_it_holds() -> None:
     answer = analyze(sql, NAMESPACE, CATALOG)
     assert remembered(sql, NAMESPACE, CATALOG) is answer
     assert remembered(sql, Namespace("e"), CATALOG) is None
-    quoted = "SELECT `x` FROM d.a"
+    quoted = "SELECT '\\\\' FROM d.a"
     analyze(quoted, NAMESPACE, CATALOG)
-    other = Namespace("d", {"spark.sql.parser.quotedRegexColumnNames": "true"})
+    other = Namespace("d", {"spark.sql.parser.escapedStringLiterals": "true"})
     assert isinstance(remembered(quoted, other, CATALOG), Unknown)
 
 

@@ -98,5 +98,12 @@ def test_a_view_of_spark_remembers_its_namespace_and_names() -> None:
     }
     renamed = ViewText("select x from t", "other", ("a",), ("x",))
     assert describe(_view(parameters)).view == renamed
+    settings = ("spark.sql.ansi.enabled", "spark.sql.ansi.doubleQuotedIdentifiers")
+    for key, quoted in zip(settings, (False, True), strict=True):
+        parameters[f"view.sqlConfig.{key}"] = "TRUE"
+        view = describe(_view(parameters)).view
+        assert view is not None
+        assert view.double_quoted_names is quoted
     parameters["view.query.out.col.0"] = "a"
+    parameters["view.sqlConfig.spark.sql.ansi.enabled"] = "false"
     assert describe(_view(parameters)).view == ViewText("select x from t", "other")

@@ -369,11 +369,11 @@ CREATE OR REPLACE VIEW n (one COMMENT 'x', two) AS SELECT * FROM p WHERE ds = '2
 
 -- create temporary view
 CREATE OR REPLACE TEMPORARY VIEW n AS SELECT * FROM a
---> create_view; defines d.a; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM a', db='d', columns=(), produced=(), temps=()), sql=None)
+--> create_view; defines d.a; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM a', db='d', columns=(), produced=(), temps=(), double_quoted_names=False), sql=None)
 
 -- create global temporary view
 CREATE GLOBAL TEMPORARY VIEW n AS SELECT 1
---> create_view; effect CreateTempView(name='global_temp.n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=()), sql=None)
+--> create_view; effect CreateTempView(name='global_temp.n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=(), double_quoted_names=False), sql=None)
 
 -- create temporary view over files
 CREATE TEMPORARY VIEW n USING csv OPTIONS (path '/data/x.csv', header 'true')
@@ -505,7 +505,7 @@ EXPLAIN EXTENDED INSERT INTO a SELECT * FROM b
 
 -- explain a statement that changes the session
 EXPLAIN CREATE TEMPORARY VIEW n AS SELECT 1
---> explain create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=()), sql=None)
+--> explain create_view; effect CreateTempView(name='n', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=(), double_quoted_names=False), sql=None)
 
 -- explain analyze of a table's statistics
 EXPLAIN ANALYZE TABLE a COMPUTE STATISTICS
@@ -702,7 +702,7 @@ SELECT * FROM grown WHERE day = '2020-01-02' AND hour = 11
 
 -- a temporary view remembers the names too
 CREATE TEMPORARY VIEW n (a, b, day, hour) AS SELECT *, 1 FROM q
---> create_view; defines d.q@*; effect CreateTempView(name='n', view=ViewText(sql='SELECT *, 1 FROM q', db='d', columns=('a', 'b', 'day', 'hour'), produced=('k', 'v', 'ds', '1'), temps=()), sql=None)
+--> create_view; defines d.q@*; effect CreateTempView(name='n', view=ViewText(sql='SELECT *, 1 FROM q', db='d', columns=('a', 'b', 'day', 'hour'), produced=('k', 'v', 'ds', '1'), temps=(), double_quoted_names=False), sql=None)
 
 -- NULL equals NULL inside a tuple for Spark
 SELECT * FROM q WHERE (ds, 1) = (NULL, 1)
@@ -830,7 +830,7 @@ ALTER TABLE d.tv RENAME TO tw
 
 -- another query for a temporary view
 ALTER VIEW tv AS SELECT * FROM a
---> create_view; defines d.a; temps tv; effect CreateTempView(name='tv', view=ViewText(sql='SELECT * FROM a', db='d', columns=(), produced=(), temps=('tv',)), sql='CREATE OR REPLACE TEMPORARY VIEW `tv` AS SELECT * FROM a')
+--> create_view; defines d.a; temps tv; effect CreateTempView(name='tv', view=ViewText(sql='SELECT * FROM a', db='d', columns=(), produced=(), temps=('tv',), double_quoted_names=False), sql='CREATE OR REPLACE TEMPORARY VIEW `tv` AS SELECT * FROM a')
 
 -- properties of a temporary view, which Spark refuses
 ALTER VIEW tv SET TBLPROPERTIES ('a' = 'b')
@@ -946,15 +946,15 @@ SELECT * FROM made_after_late
 
 -- a temporary view over temporary views
 CREATE TEMPORARY VIEW n AS SELECT * FROM made_after_late, tt
---> create_view; defines d.b; temps made_after_late, late, tt; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM made_after_late, tt', db='d', columns=(), produced=(), temps=('made_after_late', 'late', 'tt')), sql=None)
+--> create_view; defines d.b; temps made_after_late, late, tt; effect CreateTempView(name='n', view=ViewText(sql='SELECT * FROM made_after_late, tt', db='d', columns=(), produced=(), temps=('made_after_late', 'late', 'tt'), double_quoted_names=False), sql=None)
 
 -- a temporary view that is there
 CREATE TEMPORARY VIEW tt AS SELECT 1
---> create_view; temps tt; effect CreateTempView(name='tt', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=('tt',)), sql=None)
+--> create_view; temps tt; effect CreateTempView(name='tt', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=('tt',), double_quoted_names=False), sql=None)
 
 -- a temporary view that is replaced
 CREATE OR REPLACE TEMPORARY VIEW tt AS SELECT 1
---> create_view; effect CreateTempView(name='tt', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=()), sql=None)
+--> create_view; effect CreateTempView(name='tt', view=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=(), double_quoted_names=False), sql=None)
 
 -- files in the place of a temporary view
 CREATE OR REPLACE TEMPORARY VIEW tv USING parquet OPTIONS (path '/p')
