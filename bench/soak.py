@@ -151,6 +151,7 @@ def serving(stack: Stack) -> Iterator[Server]:
     """A proxy of the soak's own, with passwords and every door."""
     folder, (binary, web, admin) = stack.layout.root, free_ports(3)
     passwords, settings, errors = (folder / f"soak.{kind}" for kind in ("users", "toml", "log"))
+    passwords.touch(mode=0o600)
     passwords.write_text("".join(made(user, PASSWORD) + "\n" for user in USERS))
     theirs = stack.layout.settings.read_text().splitlines()
     ours = (

@@ -108,7 +108,7 @@ def _headers(operating: Operating) -> dict[str, str]:
     if operating.admin_socket is not None or operating.admin_token is None:
         return {}
     try:
-        return {"Authorization": f"Bearer {operating.admin_token.read_text().strip()}"}
+        return {"Authorization": f"Bearer {operating.admin_token.path.read_text().strip()}"}
     except OSError as error:
         raise NoAdmin(f"{operating.admin_token}: {error.strerror}.") from error
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
 
+from conf import secrets
 from conf.reading import Reader, choice, flag, port, seconds
+from conf.secrets import SecretFile
 
 MODE = "hive.server2.transport.mode"
 HTTP_PORT = "hive.server2.thrift.http.port"
@@ -53,10 +54,10 @@ class Tls:
     """The certificate with its key, in one file: PEM, or PKCS12, under `password` or what the file
     of it says when it is needed."""
 
-    keystore: Path
+    keystore: SecretFile
     password: str = field(default="", repr=False)
     oldest: TlsVersion = TlsVersion.V1_2
-    password_file: Path | None = None
+    password_file: SecretFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +98,11 @@ def read(reader: Reader) -> Doors:
 
 
 def _tls(reader: Reader) -> Tls:
-    keystore = reader.read(KEYSTORE, Path, None)
+    keystore = secrets.read(reader, KEYSTORE)
     if keystore is None:
         raise reader.bad(KEYSTORE, f"missing; {USE_TLS} needs a certificate with its key")
     password = reader.read(KEYSTORE_PASSWORD, str, "")
-    file = reader.read(KEYSTORE_PASSWORD_FILE, Path, None)
+    file = secrets.read(reader, KEYSTORE_PASSWORD_FILE)
     if password and file is not None:
         raise reader.bad(KEYSTORE_PASSWORD_FILE, f"it and {KEYSTORE_PASSWORD} say the same")
     oldest = reader.read(OLDEST_TLS, choice(TlsVersion), TlsVersion.V1_2)

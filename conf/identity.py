@@ -7,7 +7,9 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from conf import secrets
 from conf.reading import Reader, choice, flag
+from conf.secrets import SecretFile
 
 AUTH = "hive.server2.authentication"
 _LDAP = "hive.server2.authentication.ldap."
@@ -141,7 +143,7 @@ class Service:
     """A service of Kerberos: `name/host@REALM`, and the file with its keys."""
 
     principal: str
-    keytab: Path
+    keytab: SecretFile
 
     @property
     def realm(self) -> str:
@@ -179,7 +181,7 @@ class Identity:
     spnego: Service | None = None
     qop: Qop = Qop.AUTH
     jwt: Jwt | None = None
-    password_file: Path | None = None
+    password_file: SecretFile | None = None
     custom: str = ""
     substitution: bool = True
     rules: Mapping[str, ProxyRule] = field(default_factory=dict)
@@ -370,8 +372,8 @@ def _file(reader: Reader, name: str) -> Path | None:
     return path
 
 
-def _needed_file(reader: Reader, name: str) -> Path:
+def _needed_file(reader: Reader, name: str) -> SecretFile:
     path = _file(reader, name)
     if path is None:
         raise reader.bad(name, f"missing; {AUTH} needs it")
-    return path
+    return secrets.checked(reader, name, SecretFile(path, secrets.shared(reader)))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from conf import doors, identity, operating, restrictions
+from conf import doors, identity, operating, restrictions, secrets
 from conf.errors import BadSetting, UnreadableSettings
 from conf.logins import KEYS as LOGIN_KEYS
 from conf.logins import Login, parse_login, parse_logins
@@ -59,6 +59,7 @@ NAMES = (
     *doors.NAMES,
     *identity.NAMES,
     *restrictions.NAMES,
+    *secrets.NAMES,
 )
 
 _CLUSTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -98,6 +99,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
     none: _Clusters = ({}, {})
     clusters, views = read(CLUSTERS, parse_clusters, none)
     without: dict[ClusterName, Login] = {}
+    shared = secrets.shared(reader)
     default = read(DEFAULT_CLUSTER, ClusterName, None)
     if clusters and default not in clusters:
         what = f"{default!r} is not" if default else "missing; it has to be"
@@ -116,8 +118,8 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         listen=listen,
         coverage=read(COVERAGE, choice(Coverage), Coverage.READ),
         upstream=read(UPSTREAM, _hs2, ()),
-        upstream_login=read(LOGIN, parse_login, Login()),
-        logins=read(CLUSTERS, parse_logins, without),
+        upstream_login=read(LOGIN, lambda text: parse_login(text, shared), Login()),
+        logins=read(CLUSTERS, lambda text: parse_logins(text, shared), without),
         views=views,
         snapshot_ttl=read(SNAPSHOT_TTL, seconds, 60.0),
         snapshot_limit=read(SNAPSHOT_LIMIT, positive, 10_000),

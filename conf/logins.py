@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 
 from conf.names import ClusterName
+from conf.secrets import SecretFile
 
 PROOF, USER, PASSWORD_FILE = "Authentication", "User", "PasswordFile"
 PRINCIPAL, KEYTAB, TLS, CA = "Principal", "Keytab", "Tls", "CaFile"
@@ -29,7 +30,7 @@ class Login:
 
     proof: Proof = Proof.NONE
     user: str = ""
-    secret: Path | None = None
+    secret: SecretFile | None = None
     server: str = ""
     tls: bool = False
     ca: Path | None = None
@@ -39,20 +40,22 @@ class Login:
         return self.proof is not Proof.NONE
 
 
-def parse_logins(text: str) -> dict[ClusterName, Login]:
+def parse_logins(text: str, shared: bool = False) -> dict[ClusterName, Login]:
     """Those of hive.cluster.properties, which is known to be well-formed, where something is
-    said of it. Raises ValueError."""
-    named = {ClusterName(name): _named(f"cluster {name}", keys) for name, keys in _told(text)}
+    said of it. `shared`: others may read files with secrets. Raises ValueError."""
+    named = {
+        ClusterName(name): _named(f"cluster {name}", keys, shared) for name, keys in _told(text)
+    }
     return {name: login for name, login in named.items() if login != Login()}
 
 
-def parse_login(text: str) -> Login:
-    """proxy.login. Raises ValueError."""
+def parse_login(text: str, shared: bool = False) -> Login:
+    """proxy.login; `shared` as in `parse_logins`. Raises ValueError."""
     told = dict(_told(text))
     unknown = [key for key in told if key not in KEYS]
     if unknown:
         raise ValueError(f"unknown key {unknown[0]!r}")
-    return _login({key: str(value) for key, value in told.items()})
+    return _login({key: str(value) for key, value in told.items()}, shared)
 
 
 def _told(text: str) -> list[tuple[str, Mapping[str, str]]]:
@@ -65,14 +68,14 @@ def _told(text: str) -> list[tuple[str, Mapping[str, str]]]:
     return list(told.items())
 
 
-def _named(whose: str, keys: Mapping[str, str]) -> Login:
+def _named(whose: str, keys: Mapping[str, str], shared: bool) -> Login:
     try:
-        return _login(keys)
+        return _login(keys, shared)
     except ValueError as error:
         raise ValueError(f"{whose}: {error}") from error
 
 
-def _login(keys: Mapping[str, str]) -> Login:
+def _login(keys: Mapping[str, str], shared: bool) -> Login:
     proof = keys.get(PROOF, "NONE").strip().upper()
     if proof not in Proof.__members__:
         raise ValueError(f"{PROOF}: {proof!r} is not one of {', '.join(Proof.__members__)}")
@@ -87,7 +90,7 @@ def _login(keys: Mapping[str, str]) -> Login:
     return Login(
         Proof[proof],
         keys.get(USER, "").strip(),
-        _file(keys, PASSWORD_FILE) or _file(keys, KEYTAB),
+        _secret(keys, PASSWORD_FILE, shared) or _secret(keys, KEYTAB, shared),
         keys.get(PRINCIPAL, "").strip(),
         _tls(keys),
         _file(keys, CA),
@@ -101,6 +104,18 @@ def _tls(keys: Mapping[str, str]) -> bool:
     if text == "false" and CA in keys:
         raise ValueError(f"{CA} goes with {TLS} true")
     return text == "true"
+
+
+def _secret(keys: Mapping[str, str], key: str, shared: bool) -> SecretFile | None:
+    path = _file(keys, key)
+    if path is None:
+        return None
+    file = SecretFile(path, shared)
+    try:
+        file.check()
+    except OSError as error:
+        raise ValueError(f"{key}: {file}: {error.strerror}") from None
+    return file
 
 
 def _file(keys: Mapping[str, str], key: str) -> Path | None:

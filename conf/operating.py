@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from conf import secrets
 from conf.reading import Reader, flag, port, positive, seconds
+from conf.secrets import SecretFile
 from conf.topology import Endpoint
 
 PER_USER = "hive.server2.limit.connections.per.user"
@@ -113,7 +115,7 @@ class Operating:
     audit_size: int = 0
     admin: Endpoint | None = None
     admin_socket: Path | None = None
-    admin_token: Path | None = None
+    admin_token: SecretFile | None = None
     workers: int = 0
     zookeeper: ZooKeeper | None = None
 
@@ -122,7 +124,7 @@ def read(reader: Reader) -> Operating:
     """The group's settings. Raises BadSetting."""
     get, default = reader.read, Operating()
     admin_port = get(ADMIN_PORT, port, None)
-    token = get(ADMIN_TOKEN, Path, None)
+    token = secrets.read(reader, ADMIN_TOKEN)
     if admin_port is not None and token is None:
         raise reader.bad(ADMIN_TOKEN, f"missing; who knows what it holds may use {ADMIN_PORT}")
     host = get(ADMIN_HOST, str, "127.0.0.1")

@@ -6,6 +6,7 @@ socket is protected by its permissions. Nothing is changed by GET.
 """
 
 import asyncio
+import logging
 import os
 import socket
 import stat
@@ -21,6 +22,7 @@ from urllib.parse import unquote
 from conf.errors import CausewayError
 from conf.operating import Operating
 from conf.printable import json_text
+from conf.secrets import SecretFile
 from conf.topology import Endpoint
 from proxy.errors import NoSuchThing
 from proxy.session import administration as asked
@@ -28,6 +30,7 @@ from proxy.session import metrics
 from proxy.wire.framing import Frame
 from proxy.wire.http import Head, HttpReader, scheme_of
 
+_log = logging.getLogger(__name__)
 _PATIENCE = 10.0  # seconds for a request
 _AT_ONCE = 32
 _BODY = 4 << 10
@@ -87,7 +90,7 @@ class AdminServer:
         if self._socket is not None:
             self._socket.unlink(missing_ok=True)
 
-    def _serving(self, token: Path | None) -> Callable[..., Any]:
+    def _serving(self, token: SecretFile | None) -> Callable[..., Any]:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._connections += 1
             try:
@@ -103,7 +106,7 @@ class AdminServer:
         return serve
 
     async def _serve(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: Path | None
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: SecretFile | None
     ) -> None:
         http, head = HttpReader(_BODY), None
         while data := await reader.read(16 << 10):
@@ -118,7 +121,7 @@ class AdminServer:
                 await writer.drain()
                 return
 
-    async def _answer(self, head: Head, token: Path | None, caller: str) -> _Answer:
+    async def _answer(self, head: Head, token: SecretFile | None, caller: str) -> _Answer:
         path = head.target.partition("?")[0]
         if path not in _OPEN:
             allowed = _is_allowed(head, token)
@@ -174,13 +177,14 @@ def _bound(path: Path) -> socket.socket:
     return there
 
 
-def _is_allowed(head: Head, token: Path | None) -> bool:
+def _is_allowed(head: Head, token: SecretFile | None) -> bool:
     """Whether the caller knows what the file holds; without a token the socket's mode says."""
     if token is None:
         return True
     try:
         word = token.read_text().strip()
-    except OSError:
+    except (OSError, UnicodeDecodeError) as error:
+        _log.error("no request is allowed, since the token cannot be read: %s", error)
         return False
     scheme, said = scheme_of(head) or ("", "")
     return bool(word) and scheme == "bearer" and compare_digest(said.encode(), word.encode())

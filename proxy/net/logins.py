@@ -112,9 +112,11 @@ def _password(login: Login) -> str:
     """Raises BadSetting."""
     assert login.secret is not None, "settings are validated"
     try:
-        password = login.secret.read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadSetting(f"{login.secret}: {type(error).__name__}") from None
+        password = login.secret.read_text().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise BadSetting(f"{login.secret}: not UTF-8 text") from None
+    except OSError as error:
+        raise BadSetting(f"{login.secret}: {error.strerror}") from None
     if not password:
         raise BadSetting(f"{login.secret} is empty")
     return password
@@ -147,11 +149,15 @@ class _Tickets(Mechanism):  # type: ignore[misc]
         """Raises SASLError."""
         gssapi = library()
         try:
+            assert self._login.secret is not None, "settings are validated"
+            self._login.secret.check()
             if self._context is None:
                 self._context = self._new_context(gssapi)
             if not self._context.complete:
                 return self._context.step(challenge) or b""
             return self._chosen(challenge or b"")
+        except OSError as error:
+            raise SASLError(f"{self._login.secret}: {error.strerror}") from None
         except gssapi.exceptions.GSSError as error:
             raise SASLError(" ".join(str(error).split())) from None
 

@@ -1,13 +1,12 @@
 """Those who know passwords beside a directory: a file of hashes, and the operator's own code."""
 
 import importlib
-import os
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from conf.errors import BadSetting
+from conf.secrets import SecretFile
 from proxy.identity.errors import Unsure, Wrong
 from proxy.identity.names import said_name, short_name
 from proxy.identity.passwords import NOBODY, Hashed, read
@@ -27,12 +26,12 @@ class AnyPassword:
 class PasswordFile:
     """Read again when it was changed; while it cannot be read, nobody comes in."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises BadSetting when it is no such file."""
-        self._path = path
+    def __init__(self, file: SecretFile) -> None:
+        """Raises BadSetting when it is no such file, or others can read it."""
+        self._file = file
         self._lock = threading.Lock()
         self._checking = threading.BoundedSemaphore(_AT_ONCE)
-        self._seen: tuple[int, int, int] | None = None
+        self._seen: tuple[int, ...] | None = None
         self._hashed: Mapping[str, Hashed] = {}
         try:
             self._current()
@@ -51,19 +50,19 @@ class PasswordFile:
     def _current(self) -> Mapping[str, Hashed]:
         with self._lock:
             try:
-                found = os.stat(self._path)
+                found = self._file.check()
                 seen = (found.st_mtime_ns, found.st_size, found.st_ino)
                 if seen != self._seen:
                     if found.st_size > _LARGEST:
                         raise ValueError("it is too large")
-                    self._hashed = read(self._path.read_text(encoding="utf-8"))
+                    self._hashed = read(self._file.read_text())
                     self._seen = seen
             except (OSError, ValueError) as error:
                 self._seen = None
                 why = error.strerror if isinstance(error, OSError) else error
                 if isinstance(error, UnicodeDecodeError):
                     why = "not UTF-8 text"  # the error itself has the bytes
-                raise Unsure(f"{self._path}: {why}") from None
+                raise Unsure(f"{self._file}: {why}") from None
             return self._hashed
 
 

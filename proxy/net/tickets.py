@@ -29,7 +29,10 @@ class Tickets:
         name = gssapi.Name(own_name(service.principal), gssapi.NameType.kerberos_principal)
         store = {"keytab": f"FILE:{service.keytab}"}
         try:
+            service.keytab.check()
             return gssapi.Credentials(name=name, usage="accept", mechs=mechanisms, store=store)
+        except OSError as error:
+            raise BadSetting(f"{service.keytab}: {error.strerror}.") from error
         except gssapi.exceptions.GSSError as error:
             raise BadSetting(
                 f"{service.keytab} has no keys of {own_name(service.principal)}: {error}."

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
 
 from conf.doors import Tls, TlsVersion
+from conf.secrets import SecretFile
 from proxy.errors import BadCertificate
 
 _log = logging.getLogger(__name__)
@@ -49,18 +50,18 @@ class Certificate:
             _log.warning("%s: a new certificate is served", self._tls.keystore)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(file: SecretFile) -> tuple[int, int]:
     try:
-        told = path.stat()
+        found = file.check()
     except OSError as error:
-        raise BadCertificate(f"{path}: {error.strerror}.") from error
-    return told.st_mtime_ns, told.st_ino
+        raise BadCertificate(f"{file}: {error.strerror}.") from error
+    return found.st_mtime_ns, found.st_ino
 
 
 def _load(context: ssl.SSLContext, tls: Tls) -> None:
-    path = tls.keystore
+    path = tls.keystore.path
     try:
-        data, password = path.read_bytes(), _password(tls)
+        data, password = tls.keystore.read_bytes(), _password(tls)
         if data[:4] in _JAVAS_OWN:
             raise BadCertificate(
                 f"{path}: a {_JAVAS_OWN[data[:4]]} keystore. `keytool -importkeystore -srckeystore"
@@ -82,7 +83,7 @@ def _password(tls: Tls) -> str:
     if tls.password_file is None:
         return tls.password
     try:
-        return tls.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+        return tls.password_file.read_text().rstrip("\r\n")
     except UnicodeDecodeError:
         raise BadCertificate(f"{tls.password_file}: not a text in UTF-8.") from None
     except OSError as error:

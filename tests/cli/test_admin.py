@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from cli.main import main
+from tests.secret_files import private
 
 SESSION = {
     "session": "ab" * 16,
@@ -72,7 +73,7 @@ def proxy(folder: Path) -> Iterator[tuple[str, list[str]]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        (folder / "token").write_text("word\n")
+        private(folder / "token", "word\n")
         conf = folder / "causeway.toml"
         conf.write_text(
             f"proxy.admin.port = {server.server_port}\n"

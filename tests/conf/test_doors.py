@@ -8,6 +8,7 @@ from conf import doors
 from conf.doors import Doors, Tls, TlsVersion, Transport
 from conf.errors import BadSetting
 from conf.reading import Reader
+from conf.secrets import SecretFile
 
 
 def read(**values: str) -> Doors:
@@ -43,10 +44,10 @@ def test_the_rest() -> None:
 
 def test_tls() -> None:
     assert read(SSL="true", keystore="/k.p12", password="x", oldest="TLSv1.3").tls == Tls(
-        Path("/k.p12"), "x", TlsVersion.V1_3
+        SecretFile(Path("/k.p12")), "x", TlsVersion.V1_3
     )
     assert read(SSL="true", keystore="/k.p12", secret="/s").tls == Tls(
-        Path("/k.p12"), password_file=Path("/s")
+        SecretFile(Path("/k.p12")), password_file=SecretFile(Path("/s"))
     )
     with pytest.raises(BadSetting, match="say the same"):
         read(SSL="true", keystore="/k.p12", password="x", secret="/s")

@@ -7,6 +7,7 @@ import pytest
 from conf.errors import BadSetting
 from conf.identity import Auth, ProxyRule, Qop, is_rule
 from conf.load import load, settings_from
+from tests.secret_files import private
 
 H, L = "hive.server2.authentication", "hive.server2.authentication.ldap."
 LDAP = {H: "LDAP", f"{L}url": "ldaps://a ldap://b:3389", f"{L}baseDN": "dc=x"}
@@ -28,7 +29,7 @@ def test_ldap_under_hiveserver2s_names() -> None:
 
 
 def test_kerberos_jwt_and_files(tmp_path: Path) -> None:
-    (tmp_path / "k").write_text("")
+    private(tmp_path / "k", "")
     told = {H: "kerberos, JWT ,file", "proxy.password.file": str(tmp_path / "k")}
     told |= {f"{H}.kerberos.principal": "hive/_HOST@R", f"{H}.kerberos.keytab": str(tmp_path / "k")}
     told |= {f"{H}.jwt.jwks.url": "https://i/keys", "proxy.jwt.algorithms": "RS256,ES256"}
@@ -42,7 +43,7 @@ def test_kerberos_jwt_and_files(tmp_path: Path) -> None:
 
 def test_what_tickets_protect(tmp_path: Path) -> None:
     qop = "hive.server2.thrift.sasl.qop"
-    (tmp_path / "k").write_text("")
+    private(tmp_path / "k", "")
     told = {H: "KERBEROS", f"{H}.kerberos.principal": "hive/_HOST@R"}
     told[f"{H}.kerberos.keytab"] = str(tmp_path / "k")
     assert settings_from(told, "x").identity.qop is Qop.AUTH

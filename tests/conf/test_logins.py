@@ -8,6 +8,8 @@ import pytest
 from conf.errors import BadSetting
 from conf.load import load, parse_clusters, settings_from
 from conf.logins import Login, Proof, parse_login
+from conf.secrets import SecretFile
+from tests.secret_files import private
 
 
 def clusters(**keys: str) -> dict[str, str]:
@@ -18,7 +20,7 @@ def clusters(**keys: str) -> dict[str, str]:
 
 @pytest.fixture
 def secret(tmp_path: Path) -> str:
-    (tmp_path / "secret").write_text("x")
+    private(tmp_path / "secret", "x")
     return str(tmp_path / "secret")
 
 
@@ -27,7 +29,9 @@ def test_each_cluster_has_its_own(secret: str) -> None:
         Authentication="plain", User="svc", PasswordFile=secret, Tls="true", CaFile=secret
     )
     logins = settings_from(told, "x").logins
-    assert logins == {"c1": Login(Proof.PLAIN, "svc", Path(secret), "", True, Path(secret))}
+    assert logins == {
+        "c1": Login(Proof.PLAIN, "svc", SecretFile(Path(secret)), "", True, Path(secret))
+    }
     assert logins["c1"].is_service  # type: ignore[index]
 
 
@@ -39,7 +43,7 @@ def test_kerberos_in_toml_and_upstream(tmp_path: Path, secret: str) -> None:
         + '[hive.cluster.properties.c1]\nFileSystem = "f:/"\nJobTracker = "h:1"\n' + keys
     )  # fmt: skip
     settings = load(tmp_path / "c.toml")
-    login = Login(Proof.KERBEROS, "cw/h@R", Path(secret), "spark/_HOST@R")
+    login = Login(Proof.KERBEROS, "cw/h@R", SecretFile(Path(secret)), "spark/_HOST@R")
     assert settings.logins == {"c1": login}
     assert settings.upstream_login == login
 

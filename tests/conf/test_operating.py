@@ -7,6 +7,7 @@ import pytest
 from conf.errors import BadSetting
 from conf.operating import DAY, Operating, ZooKeeper, read
 from conf.reading import Reader
+from conf.secrets import SecretFile
 from conf.topology import Endpoint
 
 
@@ -38,7 +39,7 @@ def test_the_admin_port_needs_a_token() -> None:
         of(proxy_admin_port="10099")
     told = of(proxy_admin_port="10099", proxy_admin_token_file="/etc/token")
     assert told.admin == Endpoint("127.0.0.1", 10099)
-    assert told.admin_token == Path("/etc/token")
+    assert told.admin_token == SecretFile(Path("/etc/token"))
 
 
 def test_zookeeper() -> None:

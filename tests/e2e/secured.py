@@ -19,6 +19,7 @@ from cli.stack.stack import free_ports, spark_home
 from conf.topology import Endpoint
 from tests.proxy.net.certificates import made
 from tests.proxy.net.kdc import OURS, SERVERS, Kdc
+from tests.secret_files import private
 
 PASSWORD = "s3rvice-secret"
 _DOORMAN = f"""\
@@ -201,7 +202,7 @@ def login_of(kind: str, folder: Path, kdc: Kdc) -> str:
             f'Authentication = "KERBEROS"\nUser = "{OURS}"\nKeytab = "{kdc.keytab(OURS)}"\n'
             'Principal = "spark/_HOST@EXAMPLE.COM"\n'
         )
-    (folder / "password").write_text(PASSWORD)
+    private(folder / "password", PASSWORD)
     return (
         f'Authentication = "PLAIN"\nUser = "causeway"\nPasswordFile = "{folder}/password"\n'
         f'Tls = "true"\nCaFile = "{folder}/p/ca.pem"\n'

@@ -32,6 +32,7 @@ from tests.e2e.conftest import C1, commands
 from tests.proxy.net import kdc as kdcs
 from tests.proxy.net.kdc import REALM, SERVICE, WEB, Kdc
 from tests.proxy.net.test_tokens import jwks
+from tests.secret_files import private
 
 pytest.importorskip("gssapi", reason="the extra [kerberos] is not installed")
 pytestmark = pytest.mark.e2e
@@ -79,7 +80,7 @@ def _settings(
     ports: tuple[int, int],
     metastore: Endpoint,
 ) -> str:
-    (folder / "passwords").write_text("\n".join(made(user, ANN) for user in ("ann", "hue")))
+    private(folder / "passwords", "\n".join(made(user, ANN) for user in ("ann", "hue")))
     (folder / "keys").write_text(jwks(k=KEY))
     how = "hive.server2.authentication"
     told = {

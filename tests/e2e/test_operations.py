@@ -27,6 +27,7 @@ from cli.stack.stack import Stack, free_ports, spark_home
 from conf.load import load
 from conf.topology import Endpoint
 from tests.e2e.conftest import C1, C2, rows
+from tests.secret_files import private
 
 pytestmark = pytest.mark.e2e
 
@@ -67,7 +68,7 @@ class Site:
         self.conf = folder / "causeway.toml"
         self.audit = folder / "audit.log"
         token = folder / "token"
-        token.write_text(secrets.token_hex())
+        private(token, secrets.token_hex())
         self.base = [
             f'hive.default.cluster.name = "{C1}"',
             f'hive.metastore.uris = "thrift://{stack.ports.metastore}"',

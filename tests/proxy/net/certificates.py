@@ -30,12 +30,14 @@ class Made:
         if password:
             secret = BestAvailableEncryption(password.encode())
         key = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, secret)
+        path.touch(mode=0o600)
         path.write_bytes(self.certificate.public_bytes(Encoding.PEM) + key)
         return path
 
     def p12(self, path: Path, password: str) -> Path:
         secret = BestAvailableEncryption(password.encode())
         made = pkcs12.serialize_key_and_certificates(b"c", self.key, self.certificate, None, secret)
+        path.touch(mode=0o600)
         path.write_bytes(made)
         return path
 

@@ -19,6 +19,7 @@ from proxy.wire.binary import MAP, STRING, STRUCT, Pairs
 from tests.proxy.net import slapd
 from tests.proxy.net.fakes import Client, FakeCluster, World, error_of, play, world
 from tests.proxy.net.web import PATH, web
+from tests.secret_files import readable
 
 ALL = frozenset("*")
 HUE = Identity(rules={"hue": ProxyRule(ALL, users=frozenset({"zed"}))})
@@ -141,7 +142,7 @@ def test_handles_are_of_whom_one_acts_for_at_every_worker(tmp_path: Path) -> Non
 def test_a_service_names_its_end_users_and_proves_itself(tmp_path: Path) -> None:
     secret, ca = tmp_path / "secret", slapd.certificate(tmp_path, "localhost", "IP:127.0.0.1")
     secret.write_text("s3rvice\n")
-    login = Login(Proof.PLAIN, "causeway", secret, tls=True, ca=ca)
+    login = Login(Proof.PLAIN, "causeway", readable(secret), tls=True, ca=ca)
 
     def prepared(cluster: FakeCluster) -> None:
         cluster.password = "s3rvice"

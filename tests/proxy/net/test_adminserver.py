@@ -12,9 +12,12 @@ import pytest
 import uvloop
 
 from conf.operating import Operating
+from conf.secrets import SecretFile
 from conf.topology import Endpoint
 from proxy.errors import NoSuchThing
-from proxy.net.adminserver import AdminServer
+from proxy.net.adminserver import AdminServer, _is_allowed
+from proxy.wire.http import Head
+from tests.secret_files import private, readable
 
 TOKEN = "a-long-word"
 Call = Callable[..., Awaitable[tuple[int, str]]]
@@ -36,7 +39,7 @@ def serving(use: Callable[[Call, list[tuple[str, str]]], Awaitable[None]], folde
 
     async def main() -> None:
         operating = Operating(
-            admin=Endpoint("127.0.0.1", 0), admin_token=token, admin_socket=folder / "s"
+            admin=Endpoint("127.0.0.1", 0), admin_token=readable(token), admin_socket=folder / "s"
         )
         server = AdminServer(ask)
         await server.listen(operating)
@@ -163,3 +166,14 @@ def test_what_is_no_request(tmp_path: Path) -> None:
         assert log == []
 
     serving(use, tmp_path)
+
+
+def test_a_token_that_others_can_read_opens_nothing(tmp_path: Path) -> None:
+    token = private(tmp_path / "token", TOKEN)
+    assert _is_allowed(head(), SecretFile(token))
+    token.chmod(0o644)
+    assert not _is_allowed(head(), SecretFile(token))
+
+
+def head() -> Head:
+    return Head("GET", "/v1/sessions", {"authorization": f"Bearer {TOKEN}"})

@@ -12,6 +12,7 @@ from conf.errors import BadSetting
 from conf.identity import Qop, Service
 from conf.logins import Login, Proof
 from conf.names import ClusterName
+from conf.secrets import SecretFile
 from conf.topology import Endpoint
 from proxy.errors import WireError
 from proxy.net.logins import Entries, Entry
@@ -20,6 +21,7 @@ from proxy.net.upstream import UpstreamConnection
 from proxy.wire.framing import BAD, COMPLETE, OK
 from tests.proxy.net import kdc
 from tests.proxy.net.kdc import OURS, SERVERS, Kdc
+from tests.secret_files import readable
 
 HERE = Endpoint("localhost", 1)
 
@@ -35,7 +37,7 @@ def words(entry: Entry, user: str = "ann") -> tuple[str, bytes, bool]:
 
 def test_a_name_alone_where_nothing_is_configured(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("one\r\n")
-    login = Login(Proof.PLAIN, "svc", tmp_path / "secret")
+    login = Login(Proof.PLAIN, "svc", readable(tmp_path / "secret"))
     entries = Entries({ClusterName("c"): login})
     assert words(entries.of(ClusterName("other"))) == ("PLAIN", b"\0ann\0causeway", True)
     assert words(entries.of(ClusterName("c"))) == ("PLAIN", b"\0svc\0one", True)
@@ -45,7 +47,7 @@ def test_a_name_alone_where_nothing_is_configured(tmp_path: Path) -> None:
 def test_the_password_is_read_at_each_connection(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("one")
-    entry = Entry(Login(Proof.PLAIN, "svc", secret))
+    entry = Entry(Login(Proof.PLAIN, "svc", readable(secret)))
     secret.write_text("two")
     assert words(entry)[1] == b"\0svc\0two"
     for text in (b"", b"\xff", None):
@@ -55,7 +57,7 @@ def test_the_password_is_read_at_each_connection(tmp_path: Path) -> None:
         with pytest.raises(WireError, match="we have no password"):
             words(entry)
     with pytest.raises(BadSetting):
-        Entry(Login(Proof.PLAIN, "svc", secret))
+        Entry(Login(Proof.PLAIN, "svc", readable(secret)))
     (tmp_path / "ca").write_text("x")
     with pytest.raises(BadSetting):
         Entry(Login(tls=True, ca=tmp_path / "ca"))
@@ -112,7 +114,7 @@ def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
 
 
 def login(realm: Kdc, server: str = "spark/_HOST@EXAMPLE.COM", user: str = OURS) -> Login:
-    return Login(Proof.KERBEROS, user, realm.keytab(OURS), server)
+    return Login(Proof.KERBEROS, user, SecretFile(realm.keytab(OURS)), server)
 
 
 @pytest.mark.slow
@@ -122,7 +124,7 @@ def test_both_sides_prove_themselves_by_tickets(realm: Kdc, qop: Qop) -> None:
 
     async def scenario() -> str | None:
         conversation = Entry(login(realm)).conversation(HERE, "ann")
-        server = Tickets(Service(SERVERS, realm.keytab(SERVERS)), None, qop).sasl()
+        server = Tickets(Service(SERVERS, SecretFile(realm.keytab(SERVERS))), None, qop).sasl()
         challenge: bytes | None = None
         for _ in range(5):
             word = await conversation.answer(challenge)

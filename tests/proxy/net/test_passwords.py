@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from conf.errors import BadSetting
+from conf.secrets import SecretFile
 from proxy.identity.errors import Unsure, Wrong
 from proxy.identity.passwords import Hashed, made
 from proxy.net.passwords import Custom, PasswordFile
+from tests.secret_files import private, readable
 
 
 def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     path = tmp_path / "passwords"
     path.write_text(made("ann", "one"))
-    file = PasswordFile(path)
+    file = PasswordFile(readable(path))
     assert file.check("ann", "one") == "ann"
     for user, password in (("ann", "two"), ("bob", "one"), ("ann ", "one"), ("ann", "")):
         with pytest.raises(Wrong):
@@ -46,7 +48,7 @@ def test_a_crowd_does_not_fill_memory(tmp_path: Path, monkeypatch: pytest.Monkey
 
     file = tmp_path / "passwords"
     file.write_text(made("ann", "pw") + "\n")
-    knows = PasswordFile(file)
+    knows = PasswordFile(readable(file))
     monkeypatch.setattr(Hashed, "matches", matches)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: knows.check("ann", "pw"), range(8))) == {"ann"}
@@ -56,7 +58,7 @@ def test_a_crowd_does_not_fill_memory(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_nobody_comes_in_while_it_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "passwords"
     path.write_text(good := made("ann", "one"))
-    file = PasswordFile(path)
+    file = PasswordFile(readable(path))
     for text in (b"ann:one", b"\xff\xfeann:one"):
         path.write_bytes(text)
         with pytest.raises(Unsure) as error:
@@ -72,7 +74,7 @@ def test_nobody_comes_in_while_it_cannot_be_read(tmp_path: Path) -> None:
 def test_a_file_that_is_none_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "passwords").write_text("ann:one")
     with pytest.raises(BadSetting, match="line 1"):
-        PasswordFile(tmp_path / "passwords")
+        PasswordFile(readable(tmp_path / "passwords"))
 
 
 OWN = """
@@ -107,3 +109,14 @@ def test_true_or_a_name_lets_in_and_nothing_else(custom: Custom) -> None:
 def test_a_callable_that_is_none_stops_the_start(custom: Custom, where: str) -> None:
     with pytest.raises(BadSetting):
         Custom(where)
+
+
+def test_a_file_that_others_can_read_lets_nobody_in(tmp_path: Path) -> None:
+    path = private(tmp_path / "passwords", made("ann", "one"))
+    file = PasswordFile(SecretFile(path))
+    assert file.check("ann", "one") == "ann"
+    path.chmod(0o644)
+    with pytest.raises(Unsure, match="others can use it"):
+        file.check("ann", "one")
+    with pytest.raises(BadSetting, match="others can use it"):
+        PasswordFile(SecretFile(path))

@@ -10,6 +10,7 @@ from conf.doors import Doors, Tls, Transport
 from proxy.net.sockets import tune
 from tests.proxy.net.certificates import made
 from tests.proxy.net.fakes import World, play, until
+from tests.secret_files import readable
 
 _OURS, _PEERS, _STATE, _TIMER = 1, 2, 3, 5  # columns of /proc/net/tcp
 _ESTABLISHED, _KEEPALIVE = "01", "02"
@@ -30,7 +31,7 @@ def _kept_alive(port: int, column: int) -> bool:
 @pytest.mark.parametrize("secure", [False, True])
 def test_idle_clients_are_asked_whether_they_are_there(tmp_path: Path, secure: bool) -> None:
     ours = made() if secure else None
-    tls = Tls(ours.pem(tmp_path / "key"), "") if ours else None
+    tls = Tls(readable(ours.pem(tmp_path / "key")), "") if ours else None
 
     async def scenario(world: World) -> None:
         context = ours.trusting() if ours else None

@@ -22,6 +22,7 @@ from proxy.wire.framing import client_negotiation
 from tests.proxy.net.certificates import Made, made
 from tests.proxy.net.fakes import Client, World, column_length, error_of, play, until
 from tests.proxy.net.web import basic, post, web
+from tests.secret_files import readable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,7 +34,7 @@ def ours() -> Made:
 
 
 def doors(keystore: Path, password: str = "", oldest: TlsVersion = TlsVersion.V1_2) -> Doors:
-    return Doors(Transport.ALL, http_port=0, tls=Tls(keystore, password, oldest))
+    return Doors(Transport.ALL, http_port=0, tls=Tls(readable(keystore), password, oldest))
 
 
 @asynccontextmanager
@@ -178,7 +179,7 @@ def test_those_in_their_handshake_are_let_go_at_the_end(ours: Made, tmp_path: Pa
 
 def test_a_new_certificate_drops_nobody(ours: Made, tmp_path: Path) -> None:
     newer = made()
-    certificate = Certificate(Tls(ours.pem(tmp_path / "k")))
+    certificate = Certificate(Tls(readable(ours.pem(tmp_path / "k"))))
     before = certificate.context
 
     async def scenario() -> None:
@@ -232,7 +233,7 @@ def test_what_cannot_be_shown_is_said_at_the_start(
     elif isinstance(data, bytes):
         path.write_bytes(data)
     with pytest.raises(BadCertificate, match=words) as caught:
-        Certificate(Tls(path, password))
+        Certificate(Tls(readable(path), password))
     assert os.fspath(path) in str(caught.value)
     assert "secret" not in str(caught.value)
 
@@ -257,13 +258,13 @@ def test_what_javas_keytool_makes(kind: str, tmp_path: Path) -> None:
     keytool("-genkeypair", "-alias", "c", "-keyalg", "EC", "-dname", "CN=c", "-ext",
             "san=ip:127.0.0.1", "-storetype", kind, "-keystore", store, "-storepass", "s3cret!",
             "-keypass", "s3cret!")  # fmt: skip
-    tls = Tls(store, password_file=password)
+    tls = Tls(readable(store), password_file=readable(password))
     if kind == "JKS":
         with pytest.raises(BadCertificate, match="a JKS keystore") as caught:
             Certificate(tls)
         said = str(caught.value).split("`")[1]
         keytool(*shlex.split(said)[1:], "-srcstorepass", "s3cret!", "-deststorepass", "s3cret!")
-        tls = Tls(store.with_suffix(".p12"), password_file=password)
+        tls = Tls(readable(store.with_suffix(".p12")), password_file=readable(password))
 
     async def scenario(world: World) -> None:
         async with web(world.http, tls=trusting_keytools(tmp_path, store)) as client:
@@ -274,7 +275,7 @@ def test_what_javas_keytool_makes(kind: str, tmp_path: Path) -> None:
 
 def test_the_file_of_the_password(ours: Made, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
-    tls = Tls(ours.p12(tmp_path / "k", "one"), password_file=secret)
+    tls = Tls(readable(ours.p12(tmp_path / "k", "one")), password_file=readable(secret))
     for text in (b"one\n", b"one"):
         secret.write_bytes(text)
         Certificate(tls)

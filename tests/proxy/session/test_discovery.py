@@ -6,6 +6,7 @@ from pathlib import Path
 from conf.doors import Doors, Tls, Transport
 from conf.identity import Auth, Identity, Qop, Service
 from conf.operating import Operating, ZooKeeper
+from conf.secrets import SecretFile
 from conf.settings import Settings
 from conf.topology import Endpoint, Topology
 from proxy.session.discovery import nodes
@@ -34,10 +35,10 @@ def test_binary() -> None:
 
 
 def test_both_transports_under_tls_and_tickets() -> None:
-    kerberos = Service("hive/_HOST@R", Path("k"))
+    kerberos = Service("hive/_HOST@R", SecretFile(Path("k")))
     settings = replace(
         SETTINGS,
-        doors=Doors(Transport.ALL, path="p/q", tls=Tls(Path("t"))),
+        doors=Doors(Transport.ALL, path="p/q", tls=Tls(SecretFile(Path("t")))),
         identity=Identity(frozenset((Auth.KERBEROS,)), kerberos=kerberos, qop=Qop.AUTH_CONF),
     )
     binary, http = nodes(settings, BINARY, HTTP, "me.example")
