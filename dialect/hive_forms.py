@@ -21,7 +21,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.hive_joins import cross_joins, unique_joins
-from dialect.tokens import closing, like
+from dialect.tokens import closing, like, looked_at
 
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
 _WINDOW = {
@@ -254,6 +254,7 @@ def _table_functions(tokens: list[Token]) -> list[Token]:
             like(name, TokenType.FROM, "FROM"),
         ]
         limit = [like(name, TokenType.LIMIT, "LIMIT"), like(name, TokenType.NUMBER, "1")]
+        looked_at(len(tokens))
         tokens = [*tokens[: at - 1], *star, *tokens[at + 2 : source], *limit, *tokens[end:]]
     return tokens
 
@@ -261,6 +262,7 @@ def _table_functions(tokens: list[Token]) -> list[Token]:
 def _source_end(tokens: list[Token], at: int, end: int) -> int:
     """Where the source of a table function ends: before PARTITION BY and its kin, or arguments."""
     stops = (*_WINDOW, TokenType.PARTITION_BY, TokenType.ORDER_BY)
+    looked_at(end - at)
     while at < end:
         if tokens[at].token_type == _OPEN:
             at = closing(tokens, at)
@@ -355,6 +357,7 @@ def _using_after(tokens: list[Token], at: int) -> int | None:
     """Where USING 'script' follows the columns of a MAP or REDUCE that begins a clause."""
     if tokens[at].token_type == TokenType.IDENTIFIER:
         return None
+    looked_at(len(tokens) - at)
     here = at + 1
     if here < len(tokens) and tokens[here].token_type == _OPEN:
         end = closing(tokens, here)

@@ -16,6 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.outline import begins_query, check_bare_from, has_table_argument, outline
+from dialect.tokens import closings
 from dialect.work import spend
 
 # Deeper nesting than this is refused before the parser recurses into it.
@@ -127,13 +128,14 @@ def _with_unknown_functions(tokens: list[Token]) -> list[Token] | None:
     """The tokens with the functions of plain syntax renamed; None when there are none."""
     result = list(tokens)
     changed = False
+    ends = closings(tokens)
     for at in range(1, len(tokens) - 1):
         token = tokens[at]
         if tokens[at + 1].token_type != TokenType.L_PAREN or token.token_type != TokenType.VAR:
             continue
         if token.text.upper() not in _PLAIN_FUNCTIONS:
             continue
-        if tokens[at - 1].token_type in _BEFORE_NAMES or _is_named_query(tokens, at + 1):
+        if tokens[at - 1].token_type in _BEFORE_NAMES or _is_named_query(tokens, ends.get(at + 1, len(tokens))):
             continue
         result[at] = Token(
             TokenType.VAR, f"{token.text}_", token.line, token.col, token.start, token.end
@@ -142,16 +144,10 @@ def _with_unknown_functions(tokens: list[Token]) -> list[Token] | None:
     return result if changed else None
 
 
-def _is_named_query(tokens: list[Token], at: int) -> bool:
-    """`name (columns) AS (query)`, a CTE's head."""
-    depth = 0
-    for here in range(at, len(tokens) - 2):
-        kind = tokens[here].token_type
-        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
-        if not depth:
-            following = (tokens[here + 1].token_type, tokens[here + 2].token_type)
-            return following == (TokenType.ALIAS, TokenType.L_PAREN)
-    return False
+def _is_named_query(tokens: list[Token], end: int) -> bool:
+    """`name (columns) AS (query)`, a CTE's head, whose columns end there."""
+    following = [token.token_type for token in tokens[end + 1 : end + 3]]
+    return following == [TokenType.ALIAS, TokenType.L_PAREN]
 
 
 def _check_depth(tokens: list[Token]) -> None:
@@ -162,7 +158,7 @@ def _check_depth(tokens: list[Token]) -> None:
         kind = token.token_type
         if kind in _OPENING:
             depth += 1
-            if word in _NESTED_TYPES:
+            if word in _NESTED_TYPES and kind == TokenType.L_PAREN:
                 spend(depth * depth // 4)  # where a type is expected, each level is copied
             if depth > MAX_DEPTH:
                 raise NotUnderstood(f"it is nested deeper than {MAX_DEPTH} levels")

@@ -1,6 +1,12 @@
 """Tokens made of others."""
 
+from collections.abc import Sequence
+
 from sqlglot.tokenizer_core import Token, TokenType
+
+from dialect.work import spend
+
+_LOOKED_AT = 16  # tokens that are looked at in one step of work
 
 
 def closing(tokens: list[Token], at: int) -> int:
@@ -10,8 +16,27 @@ def closing(tokens: list[Token], at: int) -> int:
         kind = tokens[here].token_type
         depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
         if not depth:
+            looked_at(here - at)
             return here
+    looked_at(len(tokens) - at)
     return len(tokens)
+
+
+def looked_at(count: int) -> None:
+    """Counts the work of having looked at some tokens again. Raises TooMuchWork."""
+    spend(max(0, count) // _LOOKED_AT)
+
+
+def closings(tokens: Sequence[Token]) -> dict[int, int]:
+    """By the position of each round bracket that is closed, where that is."""
+    found: dict[int, int] = {}
+    waiting: list[int] = []
+    for at, token in enumerate(tokens):
+        if token.token_type == TokenType.L_PAREN:
+            waiting.append(at)
+        elif token.token_type == TokenType.R_PAREN and waiting:
+            found[waiting.pop()] = at
+    return found
 
 
 def like(token: Token, kind: TokenType, text: str) -> Token:
