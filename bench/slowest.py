@@ -28,13 +28,16 @@ _KEPT = Path(__file__).parents[1] / "tests/dialect/slow.sql"
 _WORDS = re.compile(r"\w+|'[^']*'|\s+|.", re.DOTALL)
 _PARTS = (
     *("date(", "timestamp(", "decimal(", "struct(", "array<", "map<int,", "struct<a:", "array["),
-    *("CASE WHEN ", " END", "CAST(", " AS int)", "::int", "(SELECT ", ")", "x -> ", "f(", "interval "),
+    *("CASE WHEN ", " END", "CAST(", " AS int)", "::int", "(SELECT ", ")", "x -> ", "f("),
     *("EXISTS (SELECT ", " IN (", " BETWEEN ", " AND ", " OR ", "NOT ", "- ", "~", " LIKE '%a%'"),
-    *("(p JOIN ", " LEFT JOIN p", " ON ", " USING (ds)", "LATERAL VIEW explode(", " UNION ALL SELECT "),
+    *("(p JOIN ", " LEFT JOIN p", " ON ", " USING (ds)", "LATERAL VIEW explode(", "interval "),
     *(" WITH c AS (", "SELECT * FROM p ", " WHERE ds = '1'", " GROUP BY ", " OVER (PARTITION BY "),
-    *("{fn ", "[", "]", "((", "))", "regexp_replace(ds, '", "concat(ds, ", " || ", "TRIM(BOTH ", "${"),
-    *(" PIVOT (", " TABLESAMPLE (", "substring(", " FROM ", "`", "'", "/*", "*/", "--", ";", ", "),
+    *("{fn ", "[", "]", "((", "))", "regexp_replace(ds, '", "concat(ds, ", " || ", "TRIM(BOTH "),
+    *(" PIVOT (", " TABLESAMPLE (", "substring(", " FROM ", "`", "'", "/*", "*/", "--", ";"),
+    *(" UNION ALL SELECT ", "${", ", "),
 )
+_BRACKETS = (("(", ")"), ("f(", ")"), ("(SELECT ", ")"), ("[", "]"))
+_BESIDE = 200  # bytes that what every statement costs stands for
 _NAMESPACE, _CATALOG = Namespace("d"), TestCatalog()
 
 
@@ -80,7 +83,7 @@ def a_byte(sql: str, number: int) -> float:
     text = f"{sql} -- {number}"
     began = time.process_time()
     analyze(text, _NAMESPACE, _CATALOG)
-    return (time.process_time() - began) / len(sql)
+    return (time.process_time() - began) / (len(sql) + _BESIDE)
 
 
 def search(
@@ -136,7 +139,7 @@ def mutated(rng: random.Random, one: str, other: str) -> str:
                 words = [*words[:at], *others[rng.randrange(len(others) + 1) :]]
             case _:
                 end = at + rng.randrange(1, 12)
-                opening, closing = rng.choice((("(", ")"), ("f(", ")"), ("(SELECT ", ")"), ("[", "]")))
+                opening, closing = rng.choice(_BRACKETS)
                 times = rng.choice((1, 3, 10, 30))
                 words[at:end] = [opening * times, *words[at:end], closing * times]
     return "".join(words)

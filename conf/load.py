@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from conf import doors, identity, operating, restrictions, secrets
+from conf import doors, identity, operating, restrictions, secrets, view_limits
 from conf.errors import BadSetting, UnreadableSettings
 from conf.logins import KEYS as LOGIN_KEYS
 from conf.logins import Login, parse_login, parse_logins
@@ -60,6 +60,7 @@ NAMES = (
     *identity.NAMES,
     *restrictions.NAMES,
     *secrets.NAMES,
+    *view_limits.NAMES,
 )
 
 _CLUSTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -130,6 +131,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         doors=doors.read(reader),
         identity=identity.read(reader),
         restrictions=_restrictions(reader, bool(clusters)),
+        view_limits=view_limits.read(reader),
     )
 
 

@@ -40,6 +40,7 @@ _NAMES = {
     "metastore_timeout": "metastore.timeout",
     "writers": "snapshot.writers",
     "metadata": "proxy.metadata",
+    "view_limits": "view.limit and what belongs to it",
     "audit_file": operating.AUDIT_FILE,
     "audit_size": operating.AUDIT_SIZE,
     "admin": operating.ADMIN_PORT,

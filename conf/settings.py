@@ -10,6 +10,7 @@ from conf.names import ClusterName
 from conf.operating import Operating
 from conf.restrictions import Restrictions
 from conf.topology import Endpoint, Topology
+from conf.view_limits import ViewLimits
 
 
 class Coverage(Enum):
@@ -63,3 +64,4 @@ class Settings:
     doors: Doors = field(default_factory=Doors)
     identity: Identity = field(default_factory=Identity)
     restrictions: Restrictions = field(default_factory=Restrictions)
+    view_limits: ViewLimits = field(default_factory=ViewLimits)

@@ -135,7 +135,9 @@ def _with_unknown_functions(tokens: list[Token]) -> list[Token] | None:
             continue
         if token.text.upper() not in _PLAIN_FUNCTIONS:
             continue
-        if tokens[at - 1].token_type in _BEFORE_NAMES or _is_named_query(tokens, ends.get(at + 1, len(tokens))):
+        if tokens[at - 1].token_type in _BEFORE_NAMES or _is_named_query(
+            tokens, ends.get(at + 1, len(tokens))
+        ):
             continue
         result[at] = Token(
             TokenType.VAR, f"{token.text}_", token.line, token.col, token.start, token.end

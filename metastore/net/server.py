@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -13,14 +14,15 @@ from conf.topology import Endpoint
 from metastore.errors import MetastoreDown
 from metastore.hms.binary import Malformed
 from metastore.net.cache import TableCache
+from metastore.net.client_limits import ClientLimits, Place
 from metastore.net.leftovers import LeftoverLog
+from metastore.net.requests import Requests
 from metastore.net.session import Session
 from metastore.net.shared import Shared
-from metastore.net.upstream import CHUNK, Upstream, connected
+from metastore.net.upstream import CHUNK, Upstream, UpstreamSlots, check_answers
 from metastore.view.locations import ClusterView
 
 DEFAULT = "default"  # the endpoint of the default cluster under its own name (DC-A1)
-MAX_CLIENTS = 2000  # of one process
 _RETRY = 0.2  # seconds
 
 log = logging.getLogger("causeway.view")
@@ -37,7 +39,10 @@ class ViewServer:
         self._shared = Shared(
             LeftoverLog(leftovers), TableCache(cache, settings.writers is Writers.VIEWS)
         )
+        limits = settings.view_limits
         self._clients: set[asyncio.Task[None]] = set()
+        self._places = ClientLimits(limits)
+        self._slots = UpstreamSlots(limits.upstream)
 
     async def run(
         self, listen: Mapping[str, Endpoint], announce: Announce, stop: asyncio.Event
@@ -66,8 +71,8 @@ class ViewServer:
         told = False
         while not stop.is_set():
             try:
-                async with connected(self._settings.metastores):
-                    return True
+                await check_answers(self._settings.metastores)
+                return True
             except MetastoreDown as error:
                 if not told:
                     log.warning("waiting: %s", error)
@@ -91,16 +96,20 @@ class ViewServer:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
-            if len(self._clients) >= MAX_CLIENTS:
-                log.warning("more than %d clients: one turned away", MAX_CLIENTS)
+            address = str(writer.get_extra_info("peername", ("",))[0])
+            place = self._places.admit(address, task.cancel)
+            if place is None:
+                log.warning("too many clients of %s, or in all: one turned away", address)
                 writer.close()
                 return
+            _keep_alive(writer)
             self._clients.add(task)
             try:
-                await self._client(view, reader, writer)
+                await self._client(view, reader, writer, place)
             except asyncio.CancelledError:
-                pass  # the server ends, and this task with it
+                pass  # the server ends, and this task with it; or the place is another client's
             finally:
+                self._places.leave(place)
                 self._clients.discard(task)
                 writer.close()
 
@@ -111,24 +120,47 @@ class ViewServer:
         view: ClusterView | None,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
+        place: Place,
     ) -> None:
+        upstream = Upstream(self._settings.metastores, self._slots)
+        limits = self._settings.view_limits
         try:
-            async with connected(self._settings.metastores) as upstream:
-                if view is None:
-                    await _carry(reader, writer, upstream)
-                else:
-                    await Session(view, self._shared, reader, writer, upstream).serve()
+            if view is None:
+                await _carry(reader, writer, upstream, limits.first_call, place)
+            else:
+                requests = Requests(reader, limits, place, upstream)
+                await Session(view, self._shared, requests, writer, upstream).serve()
         except (OSError, TimeoutError, CausewayError, Malformed) as error:
             log.warning("client %s dropped: %s", writer.get_extra_info("peername"), error)
+        finally:
+            upstream.close()
 
 
 async def _carry(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upstream: Upstream
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    upstream: Upstream,
+    patience: float,
+    place: Place,
 ) -> None:
     """Bytes both ways, untouched: no cluster is configured (DC-N1)."""
+    async with asyncio.timeout(patience):
+        first = await reader.read(CHUNK)
+    if not first:
+        return
+    place.silent = False
+    await upstream.send(first)
+    theirs, ours = await upstream.connection()
     async with asyncio.TaskGroup() as group:
-        group.create_task(_pump(reader, upstream.writer))
-        group.create_task(_pump(upstream.reader, writer))
+        group.create_task(_pump(reader, ours))
+        group.create_task(_pump(theirs, writer))
+
+
+def _keep_alive(writer: asyncio.StreamWriter) -> None:
+    """A client whose machine is gone is noticed after some minutes."""
+    connection = writer.get_extra_info("socket")
+    if connection is not None and connection.family != socket.AF_UNIX:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -10,9 +10,9 @@ from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from metastore.errors import MetastoreDown, WireError
 from metastore.hms.binary import Malformed, Struct, read_message_header, read_struct
-from metastore.hms.ending import Ending
+from metastore.net.requests import Requests
 from metastore.net.shared import Shared
-from metastore.net.upstream import CHUNK, Upstream
+from metastore.net.upstream import Upstream
 from metastore.view import replies
 from metastore.view.admission import Admitted, admit
 from metastore.view.bumps import Context
@@ -26,7 +26,6 @@ from metastore.view.newer import NEWER, is_unknown, newer_call, older_reply
 from metastore.view.outbound import ReplyStream
 
 log = logging.getLogger("causeway.view")
-MAX_REQUEST = 128 * 1024 * 1024  # bytes
 LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
 USE_CLUSTER, CHANGES = "use_cluster", "causeway_changes"
 TOUCHED, FORGET, SETTLE = "causeway_touched", "causeway_forget", "causeway_settle"
@@ -42,21 +41,20 @@ class Session:
         self,
         view: ClusterView,
         shared: Shared,
-        reader: asyncio.StreamReader,
+        requests: Requests,
         writer: asyncio.StreamWriter,
         upstream: Upstream,
     ) -> None:
         self._view = view
         self._home = view
         self._shared = shared
-        self._reader = reader
+        self._requests = requests
         self._writer = writer
         self._upstream = upstream
-        self._buffer = bytearray()
 
     async def serve(self) -> None:
         """Until the client goes."""
-        while (message := await self._next_message()) is not None:
+        while (message := await self._requests.next()) is not None:
             if read_message_header(message)[1] == GOODBYE:
                 return
             try:
@@ -70,19 +68,6 @@ class Session:
                     await self._send(replies.unknown_method(name, sequence, str(error)))
                 else:
                     await self._send(replies.refusal(spec, name, sequence, str(error)))
-
-    async def _next_message(self) -> bytes | None:
-        ending = Ending()
-        while (end := ending.find(self._buffer)) is None:
-            if len(self._buffer) > MAX_REQUEST:
-                raise TooLarge("a request is beyond the limit")
-            chunk = await self._reader.read(CHUNK)
-            if not chunk:
-                return None
-            self._buffer += chunk
-        message = bytes(memoryview(self._buffer)[:end])
-        del self._buffer[:end]
-        return message
 
     async def _handle(self, message: bytes) -> None:
         _, name, sequence, body = read_message_header(message)
@@ -102,6 +87,7 @@ class Session:
             await self._relay(call, name, view)
         else:
             await self._mutate(call, name, view)
+        self._upstream.note(spec.name, message)
 
     async def _relay(self, call: Call, name: str, view: ClusterView) -> None:
         place, partitions, now = call.spec.outbound, None, None

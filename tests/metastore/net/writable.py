@@ -10,6 +10,7 @@ from typing import Any
 from conf.names import ClusterName, TableRef
 from conf.settings import Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
+from conf.view_limits import ViewLimits
 from metastore.hms import binary
 from metastore.hms.binary import Items, Struct
 from metastore.hms.nouns import Database, Partition, Table
@@ -151,6 +152,7 @@ def views(
     topology: Topology = TOPOLOGY,
     cache: float = 0.0,
     writers: Writers = Writers.ANY,
+    limits: ViewLimits | None = None,
 ) -> Iterator[Mapping[str, Endpoint]]:
     """The addresses of a view per cluster and of `default`, served by a thread of their own."""
     listening: dict[str, Endpoint] = {}
@@ -166,7 +168,12 @@ def views(
     async def serve() -> None:
         stop = asyncio.Event()
         stops.append((asyncio.get_running_loop(), stop))
-        settings = Settings(topology, (metastore.endpoint,), writers=writers)
+        settings = Settings(
+            topology,
+            (metastore.endpoint,),
+            writers=writers,
+            view_limits=limits or ViewLimits(),
+        )
         listen = {name: Endpoint("127.0.0.1", 0) for name in names}
         await ViewServer(settings, leftovers, cache).run(listen, announce, stop)
 
