@@ -14,6 +14,7 @@ from cli.errors import AdminRefused, NoAdmin
 from cli.target import add_target_arguments, load_settings
 from conf.operating import Operating
 from conf.printable import escaped
+from proxy.wire.request_guard import XSRF_HEADER
 
 _PATIENCE = 60.0  # seconds
 _WIDE = 60  # characters of a statement in a line
@@ -105,12 +106,14 @@ def _connection(operating: Operating) -> http.client.HTTPConnection:
 
 
 def _headers(operating: Operating) -> dict[str, str]:
+    headers = {XSRF_HEADER: "causeway"}
     if operating.admin_socket is not None or operating.admin_token is None:
-        return {}
+        return headers
     try:
-        return {"Authorization": f"Bearer {operating.admin_token.path.read_text().strip()}"}
+        token = operating.admin_token.path.read_text().strip()
     except OSError as error:
         raise NoAdmin(f"{operating.admin_token}: {error.strerror}.") from error
+    return headers | {"Authorization": f"Bearer {token}"}
 
 
 def _kill(operating: Operating, beginning: str) -> Any:

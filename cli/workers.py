@@ -55,7 +55,7 @@ async def supervise(settings: Settings, path: Path, announce: Callable[[Listenin
             if audit is not None:
                 audit.put(administration(action, argument, caller, refused))
 
-        desk = AdminServer(ask, observed)
+        desk = AdminServer(ask, observed, settings.doors)
         serving = asyncio.ensure_future(_serve(supervisor, desk, settings, announce, listening))
         _heed_signals(supervisor, held, serving)
         try:

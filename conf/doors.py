@@ -1,5 +1,6 @@
 """How clients come in: transports, the HTTP path, cookies and TLS, under HiveServer2's names."""
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -13,6 +14,8 @@ HTTP_PATH = "hive.server2.thrift.http.path"
 HTTP_IDLE = "hive.server2.thrift.http.max.idle.time"
 COOKIES = "hive.server2.thrift.http.cookie.auth.enabled"
 COOKIE_AGE = "hive.server2.thrift.http.cookie.max.age"
+XSRF = "hive.server2.xsrf.filter.enabled"
+ALLOWED_HOSTS = "proxy.http.allowed.hosts"
 USE_TLS = "hive.server2.use.SSL"
 KEYSTORE = "hive.server2.keystore.path"
 KEYSTORE_PASSWORD = "hive.server2.keystore.password"
@@ -26,12 +29,16 @@ NAMES: tuple[str, ...] = (
     HTTP_IDLE,
     COOKIES,
     COOKIE_AGE,
+    XSRF,
+    ALLOWED_HOSTS,
     USE_TLS,
     KEYSTORE,
     KEYSTORE_PASSWORD,
     KEYSTORE_PASSWORD_FILE,
     OLDEST_TLS,
 )
+
+_HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 
 
 class Transport(Enum):
@@ -64,7 +71,8 @@ class Tls:
 class Doors:
     """`path` is the one that HTTP clients post to, without slashes around it. Times in seconds.
 
-    `tls` covers both transports, as in HiveServer2; None is plain text.
+    `tls` covers both transports, as in HiveServer2; None is plain text. `xsrf` and `allowed_hosts`
+    hold for HTTP and the administration's port; without hosts the listener's own address decides.
     """
 
     transport: Transport = Transport.BINARY
@@ -74,6 +82,8 @@ class Doors:
     cookies: bool = True
     cookie_age: float = 86_400.0
     tls: Tls | None = None
+    xsrf: bool = False
+    allowed_hosts: frozenset[str] = frozenset()
 
     @property
     def binary(self) -> bool:
@@ -94,6 +104,8 @@ def read(reader: Reader) -> Doors:
         cookies=reader.read(COOKIES, flag, True),
         cookie_age=reader.read(COOKIE_AGE, seconds, 86_400.0),
         tls=_tls(reader) if reader.read(USE_TLS, flag, False) else None,
+        xsrf=reader.read(XSRF, flag, False),
+        allowed_hosts=reader.read(ALLOWED_HOSTS, _hosts, frozenset()),
     )
 
 
@@ -107,6 +119,14 @@ def _tls(reader: Reader) -> Tls:
         raise reader.bad(KEYSTORE_PASSWORD_FILE, f"it and {KEYSTORE_PASSWORD} say the same")
     oldest = reader.read(OLDEST_TLS, choice(TlsVersion), TlsVersion.V1_2)
     return Tls(keystore, password, oldest, file)
+
+
+def _hosts(text: str) -> frozenset[str]:
+    hosts = frozenset(each.strip().lower().rstrip(".") for each in text.split(",") if each.strip())
+    for each in hosts:
+        if each != "*" and _HOST.fullmatch(each) is None:
+            raise ValueError(f"not a host's name without a port: {each!r}")
+    return hosts
 
 
 def _path(text: str) -> str:

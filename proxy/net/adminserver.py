@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from conf.doors import Doors
 from conf.errors import CausewayError
 from conf.operating import Operating
 from conf.printable import json_text
@@ -29,6 +30,7 @@ from proxy.session import administration as asked
 from proxy.session import metrics
 from proxy.wire.framing import Frame
 from proxy.wire.http import Head, HttpReader, scheme_of
+from proxy.wire.request_guard import XSRF_HEADER, RequestGuard, guard_of
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 10.0  # seconds for a request
@@ -53,6 +55,10 @@ _POST = {
     ("endpoints", "activate"): asked.RESUME,
 }
 _OPEN = ("/health", "/metrics")
+_REFUSALS = {
+    HTTPStatus.MISDIRECTED_REQUEST: "The request is for another host (proxy.http.allowed.hosts).",
+    HTTPStatus.BAD_REQUEST: f"The header {XSRF_HEADER} is missing.",
+}
 _Answer = tuple[HTTPStatus, object]
 Observed = Callable[[str, str, str, bool], None]
 """An action, its argument, the caller, and whether the caller was refused."""
@@ -61,8 +67,12 @@ Observed = Callable[[str, str, str, bool], None]
 class AdminServer:
     """Answers with what `ask` says, of this process or of many."""
 
-    def __init__(self, ask: asked.Ask, observed: Observed | None = None) -> None:
-        """`observed` is told of each request but those for health and metrics."""
+    def __init__(
+        self, ask: asked.Ask, observed: Observed | None = None, doors: Doors | None = None
+    ) -> None:
+        """`observed` is told of each request but those for health and metrics. `doors` has what a
+        request over the port needs."""
+        self._doors = doors or Doors()
         self._ask = ask
         self._observed = observed or (lambda action, argument, caller, refused: None)
         self._servers: list[asyncio.Server] = []
@@ -74,14 +84,18 @@ class AdminServer:
         """Where the settings say. Raises OSError."""
         if operating.admin is not None:
             assert operating.admin_token is not None, "validated with the settings"
-            serve = self._serving(operating.admin_token)
-            where = operating.admin
+            where, doors = operating.admin, self._doors
+            own = socket.gethostname()
+            guard = guard_of(doors.allowed_hosts, doors.xsrf, where.host, own)
+            serve = self._serving(operating.admin_token, guard)
             server = await asyncio.start_server(serve, where.host, where.port)
             self._servers.append(server)
             self.listening = Endpoint(where.host, server.sockets[0].getsockname()[1])
         if operating.admin_socket is not None:
             there = _bound(operating.admin_socket)
-            self._servers.append(await asyncio.start_unix_server(self._serving(None), sock=there))
+            self._servers.append(
+                await asyncio.start_unix_server(self._serving(None, RequestGuard()), sock=there)
+            )
             self._socket = operating.admin_socket
 
     def close(self) -> None:
@@ -90,13 +104,13 @@ class AdminServer:
         if self._socket is not None:
             self._socket.unlink(missing_ok=True)
 
-    def _serving(self, token: SecretFile | None) -> Callable[..., Any]:
+    def _serving(self, token: SecretFile | None, guard: RequestGuard) -> Callable[..., Any]:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._connections += 1
             try:
                 if self._connections <= _AT_ONCE:
                     async with asyncio.timeout(_PATIENCE):
-                        await self._serve(reader, writer, token)
+                        await self._serve(reader, writer, token, guard)
             except (OSError, TimeoutError):
                 pass
             finally:
@@ -106,7 +120,11 @@ class AdminServer:
         return serve
 
     async def _serve(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: SecretFile | None
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        token: SecretFile | None,
+        guard: RequestGuard,
     ) -> None:
         http, head = HttpReader(_BODY), None
         while data := await reader.read(16 << 10):
@@ -115,7 +133,10 @@ class AdminServer:
                     head = event
                     continue
                 answer: _Answer = (HTTPStatus.BAD_REQUEST, _error("Not a request."))
-                if isinstance(event, Frame) and head is not None:
+                refused = guard.refusal(head) if head is not None else None
+                if refused is not None:
+                    answer = refused, _error(_REFUSALS[refused])
+                elif isinstance(event, Frame) and head is not None:
                     answer = await self._answer(head, token, _caller(writer))
                 writer.write(_reply(*answer))
                 await writer.drain()

@@ -1,6 +1,7 @@
 """The doors: what listens, for which transport, under which certificate."""
 
 import asyncio
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from proxy.net.tlsdoor import TlsDoor
 from proxy.net.turnstile import Turnstile
 from proxy.wire.cookies import Cookies
 from proxy.wire.framing import BareInbound, SaslInbound
+from proxy.wire.request_guard import guard_of
 
 Connected = Callable[[ClientConnection], None]
 
@@ -53,7 +55,11 @@ class Porter:
         doors = self.settings.doors
         secure = doors.tls is not None
         cookies = Cookies(self.cookie_key, doors.cookie_age, secure) if doors.cookies else None
-        door = HttpDoor(doors.path, doors.http_idle, self.authenticator, cookies, self.limits)
+        host, own = self.settings.listen.host, socket.gethostname()
+        guard = guard_of(doors.allowed_hosts, doors.xsrf, host, own)
+        door = HttpDoor(
+            doors.path, doors.http_idle, self.authenticator, cookies, self.limits, guard
+        )
         return lambda: HttpConnection(door, self.connected)
 
 

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from proxy.errors import Denied
@@ -19,6 +19,7 @@ from proxy.wire import http
 from proxy.wire.cookies import Cookies, Identity
 from proxy.wire.framing import GSSAPI, PLAIN, BareInbound, Frame, Oversized
 from proxy.wire.http import Head, HttpEvent, HttpReader, Malformed
+from proxy.wire.request_guard import RequestGuard
 
 _SMALL = 64 << 10  # a refused request's body is read to its end up to here
 
@@ -32,6 +33,7 @@ class HttpDoor:
     authenticator: Authenticator
     cookies: Cookies | None
     limits: Limits
+    guard: RequestGuard = field(default_factory=RequestGuard)
 
 
 class HttpConnection(ClientConnection):
@@ -93,7 +95,7 @@ class HttpConnection(ClientConnection):
 
     async def _body_of(self, head: Head) -> Frame | Oversized | None:
         """The call in a request; None when it has been answered already."""
-        status = http.refusal(head, self._door.path)
+        status = self._door.guard.refusal(head) or http.refusal(head, self._door.path)
         if status is None:
             try:
                 self.user = await self._who(head)

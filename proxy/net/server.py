@@ -80,7 +80,7 @@ async def serve(
         registration = _registration(settings, doors.listening, crew)
         leave = registration.stop if registration is not None else None
         admin = Admin(hub, turnstile, doors, read, leave)
-        desk = AdminServer(admin.ask, hub.observer.administered)
+        desk = AdminServer(admin.ask, hub.observer.administered, settings.doors)
         try:
             if crew.sockets:
                 await hub.peers.listen(called)

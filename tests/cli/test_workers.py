@@ -76,7 +76,7 @@ class Served:
 
     async def ask(self, line: str) -> Any:
         reader, writer = await asyncio.open_unix_connection(str(self.folder / "admin"))
-        writer.write(f"{line} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode())
+        writer.write(f"{line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".encode())
         text = (await reader.read()).partition(b"\r\n\r\n")[2]
         writer.close()
         return json.loads(text)

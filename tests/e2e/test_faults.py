@@ -142,7 +142,7 @@ def test_a_full_disk_for_the_log_stops_nobody(site: Site) -> None:
     assert _works(site)
     assert _works(site)
     with socket.create_connection(_admin(site)) as admin:
-        admin.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        admin.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         told = b""
         while piece := admin.recv(65536):
             told += piece

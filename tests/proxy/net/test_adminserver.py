@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import uvloop
 
+from conf.doors import Doors
 from conf.operating import Operating
 from conf.secrets import SecretFile
 from conf.topology import Endpoint
@@ -23,7 +24,11 @@ TOKEN = "a-long-word"
 Call = Callable[..., Awaitable[tuple[int, str]]]
 
 
-def serving(use: Callable[[Call, list[tuple[str, str]]], Awaitable[None]], folder: Path) -> None:
+def serving(
+    use: Callable[[Call, list[tuple[str, str]]], Awaitable[None]],
+    folder: Path,
+    doors: Doors | None = None,
+) -> None:
     """`use` is given a way to call and what the server asked."""
     token, log = folder / "token", list[tuple[str, str]]()
     token.write_text(f"{TOKEN}\n")
@@ -41,7 +46,7 @@ def serving(use: Callable[[Call, list[tuple[str, str]]], Awaitable[None]], folde
         operating = Operating(
             admin=Endpoint("127.0.0.1", 0), admin_token=readable(token), admin_socket=folder / "s"
         )
-        server = AdminServer(ask)
+        server = AdminServer(ask, doors=doors)
         await server.listen(operating)
         assert server.listening is not None
         port = server.listening.port
@@ -55,7 +60,18 @@ def serving(use: Callable[[Call, list[tuple[str, str]]], Awaitable[None]], folde
                 else asyncio.open_connection("127.0.0.1", port)
             )
             reader, writer = await opening
-            head = "\r\n".join([f"{request} HTTP/1.1", "Host: x", *headers, "", ""])
+            head = "\r\n".join(
+                [
+                    f"{request} HTTP/1.1",
+                    *(
+                        headers
+                        if any(each.startswith("Host:") for each in headers)
+                        else ("Host: localhost", *headers)
+                    ),
+                    "",
+                    "",
+                ]
+            )
             writer.write(raw or head.encode())
             told = (await reader.read()).decode()
             writer.close()
@@ -177,3 +193,27 @@ def test_a_token_that_others_can_read_opens_nothing(tmp_path: Path) -> None:
 
 def head() -> Head:
     return Head("GET", "/v1/sessions", {"authorization": f"Bearer {TOKEN}"})
+
+
+def test_another_hosts_name_is_refused(tmp_path: Path) -> None:
+    async def use(call: Call, log: list[tuple[str, str]]) -> None:
+        status, text = await call("GET /metrics", "Host: rebound.example")
+        assert (status, json.loads(text)["error"][:37]) == (
+            421,
+            "The request is for another host (prox",
+        )
+        assert (await call("POST /v1/reload", ALLOWED, "Host: rebound.example"))[0] == 421
+        assert log == []
+        assert (await call("GET /metrics", "Host: 127.0.0.1:1"))[0] == 200
+
+    serving(use, tmp_path)
+
+
+def test_the_header_against_forged_requests(tmp_path: Path) -> None:
+    async def use(call: Call, log: list[tuple[str, str]]) -> None:
+        assert (await call("POST /v1/reload", ALLOWED))[0] == 400
+        assert (await call("POST /v1/reload", ALLOWED, "X-XSRF-HEADER: x"))[0] == 200
+        assert (await call("GET /v1/cache", ALLOWED))[0] == 200
+        assert (await call("POST /v1/reload", local=True))[0] == 200
+
+    serving(use, tmp_path, Doors(xsrf=True))

@@ -137,7 +137,7 @@ def test_a_synchronous_statement_whose_client_goes_leaves_no_operation() -> None
         (post(CALL_BYTES, Authorization="Bearer abc"), 401),
         (post(CALL_BYTES, Authorization="Digest abc"), 401),
         (post(CALL_BYTES, "/elsewhere", Authorization=ANN), 404),
-        (f"GET {PATH} HTTP/1.1\r\nHost: h\r\n\r\n".encode(), 405),
+        (f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), 405),
         (post(b"", Authorization=ANN), 400),
         (post(b"not thrift at all", Authorization=ANN), 400),
         (b"nonsense\r\n\r\n", 400),
@@ -187,7 +187,7 @@ def test_the_body_of_somebody_unknown_is_not_waited_for() -> None:
 def test_head_has_no_body() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
-            said = f"HEAD {PATH} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
+            said = f"HEAD {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
             assert (await client.say(said, to_head=True)).status == 405
             assert error_of(await client.open()) is None
 
@@ -197,7 +197,7 @@ def test_head_has_no_body() -> None:
 def test_chunked_bodies_and_expect() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
-            head = f"POST {PATH} HTTP/1.1\r\nHost: h\r\nAuthorization: {ANN}\r\n"
+            head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {ANN}\r\n"
             chunks = b"".join(b"%x\r\n%c\r\n" % (1, byte) for byte in CALL_BYTES) + b"0\r\n\r\n"
             said = (head + "Transfer-Encoding: chunked\r\n\r\n").encode()
             assert (await client.say(said + chunks)).status == 200
@@ -348,3 +348,18 @@ def test_an_idle_connection_is_closed_and_its_session_goes_on() -> None:
             assert await again.rows("SELECT * FROM w") == 1
 
     play(scenario, doors=Doors(Transport.ALL, http_port=0, http_idle=0.1))
+
+
+def test_forged_requests_are_refused_before_anybody_is_asked_who_it_is() -> None:
+    async def protected(world: World) -> None:
+        async with web(world.http) as client:
+            refused = await client.say(post(CALL_BYTES, Authorization=ANN))
+            assert refused.status == 400
+        async with web(world.http) as client:
+            headers = {"Authorization": ANN, "X-XSRF-HEADER": "true"}
+            assert (await client.say(post(CALL_BYTES, **headers))).status == 200
+        async with web(world.http) as client:
+            headers = {"Authorization": ANN, "X-XSRF-HEADER": "true", "Host": "rebound.example"}
+            assert (await client.say(post(CALL_BYTES, **headers))).status == 421
+
+    play(protected, doors=Doors(Transport.ALL, http_port=0, xsrf=True))

@@ -108,7 +108,7 @@ def test_over_http_a_limit_is_an_answer_of_http() -> None:
     async def scenario(world: World) -> None:
         await world.client()
         reader, writer = await asyncio.open_connection("127.0.0.1", world.http.port)
-        writer.write(b"POST /cliservice HTTP/1.1\r\nHost: x\r\n\r\n")
+        writer.write(b"POST /cliservice HTTP/1.1\r\nHost: localhost\r\n\r\n")
         told = await reader.read()
         writer.transport.abort()
         assert told.startswith(b"HTTP/1.1 503 ")
