@@ -1,47 +1,39 @@
 """Directories as places that lie in one another, and what of some places is in use."""
 
-import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
-_SAME = {"s3n": "s3", "s3a": "s3"}
+from conf.locations import BARE, Location, readings
 
 K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A directory: its file system and the names on the way to it. A bare path may lie in any
-    file system, and a host without a port may be the same host with any.
+    """A directory. A bare path may lie in any file system, and all ports of a host may be one.
+
+    `plain` says that the text names one directory below a root, without detours.
     """
 
-    scheme: str
-    host: str
-    port: str
-    parts: tuple[str, ...]
+    location: Location
+    plain: bool
 
     @classmethod
-    def of(cls, location: str) -> "Place":
-        found = _URI.fullmatch(location)
-        scheme, authority, path = found.groups() if found else ("", "", location)
-        scheme = _SAME.get(scheme.lower(), scheme.lower())
-        host, _, port = (authority or "").lower().rpartition("@")[2].partition(":")
-        host = "" if scheme == "file" else host
-        return cls(scheme, host, port, tuple(part for part in path.split("/") if part))
-
-    def same_system(self, other: "Place") -> bool:
-        if not self.scheme or not other.scheme:
-            return True
-        ports = self.port == other.port or not self.port or not other.port
-        return (self.scheme, self.host) == (other.scheme, other.host) and ports
+    def of(cls, text: str) -> "Place":
+        location = Location.of(text)
+        detours = {".", ".."} & set(text.split("/"))
+        return cls(location, bool(location.parts) and not detours)
 
     @property
-    def plain(self) -> bool:
-        """It names one directory below a root, and says so without detours."""
-        return bool(self.parts) and not {".", ".."} & set(self.parts)
+    def parts(self) -> tuple[str, ...]:
+        return self.location.parts
+
+    def same_system(self, other: "Place") -> bool:
+        if BARE in (self.location.kind, other.location.kind):
+            return True
+        return self.location.may_share(other.location)
 
 
 class Watch(Generic[K]):
@@ -61,7 +53,8 @@ class Watch(Generic[K]):
         """`who` uses each of the locations; with `holds` all that lies below it too. What lies
         around a location is always in use.
         """
-        for use in (Place.of(location) for location in locations if location):
+        uses = (Place(each, True) for text in locations if text for each in readings(text))
+        for use in uses:
             keys = [k for n in range(len(use.parts) + 1) for k in self._at.get(use.parts[:n], ())]
             if holds:
                 keys += self._below.get(use.parts, ())

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from conf.load import parse_clusters
+from conf.locations import Location
 from conf.names import ClusterName
 from dialect.statement import SetVariable
 from proxy.errors import EndpointNotAllowed, Failure, NotUnderstoodCommand, UnknownCluster
@@ -55,7 +56,7 @@ def _change_clusters(session: SessionState, value: str) -> None:
         configured = session.configured.clusters.get(name)
         if configured is None:
             raise UnknownCluster(f"{CLUSTERS}: there is no cluster {name!r}.")
-        if cluster.filesystem.rstrip("/") != configured.filesystem.rstrip("/"):
+        if Location.of(cluster.filesystem) != Location.of(configured.filesystem):
             raise EndpointNotAllowed(
                 f"{CLUSTERS}: the FileSystem of {name} is {configured.filesystem}."
             )

@@ -46,5 +46,6 @@ def test_one_file_system_under_several_names() -> None:
     for one, other in same:
         assert Place.of(one).same_system(Place.of(other)), one
         assert Place.of(one).parts == Place.of(other).parts
-    assert not Place.of("hdfs://a:1/x").same_system(Place.of("hdfs://a:2/x"))
+    assert Place.of("webhdfs://a:1/x").same_system(Place.of("hdfs://a.example:2/x"))
+    assert not Place.of("hdfs://a:1/x").same_system(Place.of("hdfs://b:1/x"))
     assert not Place.of("hdfs://a/x").same_system(Place.of("file:/x"))
