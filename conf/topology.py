@@ -45,6 +45,10 @@ class Topology:
     def __contains__(self, name: object) -> bool:
         return name in self.clusters
 
+    def filesystems(self) -> dict[ClusterName, str]:
+        """Each cluster's FileSystem."""
+        return {name: cluster.filesystem for name, cluster in self.clusters.items()}
+
     @property
     def in_use(self) -> bool:
         return bool(self.clusters)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 from conf.names import TableRef, parse_partition_name
-from conf.placement import PARTITIONS, PRIMARY, UNIFORM, WRITE
+from conf.placement import PARTITIONS, PRIMARY, UNIFORM, WRITE, Placement
 from metastore.hms.binary import MAP, read_value
 from metastore.view.bumps import (
     After,
@@ -22,6 +22,12 @@ from metastore.view.bumps import (
 )
 from metastore.view.call import Call, ref_of
 from metastore.view.claims import claimed_facts
+from metastore.view.elsewhere import (
+    locations_of_specs,
+    refuse_database_folder,
+    refuse_elsewhere,
+    refuse_location,
+)
 from metastore.view.facts import (
     Asking,
     PartitionNow,
@@ -104,6 +110,7 @@ def _alter_table(call: Call, context: Context) -> Admission:
             facts = _after_alter(table, context)
         edits += with_facts(call.data, found, Shape.TABLE, facts)
         if not table.is_view:
+            refuse_elsewhere(call, found, context.view, *_places(table.location, table.placement))
             edits += locations_back(call.data, found, table.placement, table.location)
             if new != table.ref:
                 edits += _stays(found, table, context.view)
@@ -120,11 +127,15 @@ def _drop_table(call: Call, context: Context) -> Admission:
 
 def _add_partitions(call: Call, context: Context) -> Admission:
     tables = yield from own_tables(call, context.view)
+    table = tables[0] if tables else None
+    home = table.location if table else ""
     edits: list[Edit] = []
     for place in call.spec.inbound:
         for found in call.sent(place):
+            refuse_elsewhere(call, found, context.view, home)
             edits += with_facts(call.data, found, place.shape, {})
-    table = tables[0] if tables else None
+    for location in locations_of_specs(call):
+        refuse_location(location, context.view, home)
     if table is None:
         return _admitted(call, edits)
     after = announced(table, call.named()[0][0], context)
@@ -143,6 +154,10 @@ def _alter_partitions(call: Call, context: Context) -> Admission:
     ]
     now = yield from own_partitions(table, database, names, context.view)
     by_name = {partition.name: partition for partition in now}
+    for name, found in zip(names, sent, strict=True):
+        one = by_name.get(name)
+        own = _places(one.location, one.placement) if one else ()
+        refuse_elsewhere(call, found, context.view, table.location, *own)
     claims = {
         name: claimed_facts(call.data, found, one.placement, one.found.ours, context)
         for name, found in zip(names, sent, strict=True)
@@ -231,6 +246,7 @@ def _put_database(call: Call, context: Context) -> Admission:
         names.append(call.field_text(found, 1))
         if found.location is not None:
             location = text(call.data, found.location[0])
+            refuse_location(location, context.view)
             shared = context.view.shared_location(location) if location else location
             edits.append((*found.location, encoded(shared)))
     return _admitted(call, edits, [ref_of(name, ALL_TABLES) for name in names])
@@ -244,6 +260,9 @@ def _drop_database(call: Call, context: Context) -> Admission:
         for table in (yield from tables_now(context.view, database)):
             refuse_foreign_table(table, context.view)
             left += yield from left_by_drop(table, database, context.view)
+    if location is not None and call.is_true((2,)):
+        home = yield from database_location("default")
+        refuse_database_folder(database, location, home or "", context.view)
     if location is not None:
         left += left_by_database(database, location, context.view)
     return _admitted(call, [], [ref_of(database, ALL_TABLES)], left)
@@ -286,6 +305,7 @@ def _new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
         if call.field_text(found, _TABLE_TYPE) == "VIRTUAL_VIEW":
             edits += with_facts(call.data, found, Shape.TABLE, {})
             continue
+        refuse_elsewhere(call, found, view)
         facts = {PRIMARY: str(view.cluster)}
         if is_partitioned(call.data, found):
             facts[PARTITIONS] = UNIFORM
@@ -335,6 +355,11 @@ def _partition_edits(
     if now is not None:
         edits += locations_back(call.data, found, now.placement, now.location)
     return edits
+
+
+def _places(location: str, placement: Placement) -> tuple[str, ...]:
+    """Where an object is now: its own location, and its copies, which the view shows as such."""
+    return (location, *(copy.location for copy in placement.copies))
 
 
 def _values(call: Call, found: Found) -> list[str]:

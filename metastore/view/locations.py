@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from conf.locations import Location, clusters_of
+from conf.locations import Location, clusters_of, foreign_cluster
 from conf.names import ClusterName
 from conf.placement import (
     COPY_PREFIX,
@@ -72,6 +72,10 @@ class ClusterView:
         """A database's location as the metastore keeps it: the default cluster's."""
         return moved(location, self.topology, self.owner)
 
+    def foreign_cluster(self, location: str) -> ClusterName | None:
+        """Another cluster that the location belongs, or may belong, to; None if none."""
+        return foreign_cluster(location, self.topology.filesystems(), self.cluster)
+
     def is_foreign(self, location: str) -> bool:
         """Whether it lies in a cluster where the metastore has no warehouse of its own."""
         return self.shared_location(location) != location
@@ -88,7 +92,7 @@ def moved(location: str, topology: Topology, target: ClusterName) -> str:
     home = topology.clusters[target].filesystem.rstrip("/")
     if location.startswith("/"):
         return _spelled(home) + location
-    filesystems = {name: cluster.filesystem for name, cluster in topology.clusters.items()}
+    filesystems = topology.filesystems()
     owners = clusters_of(location, filesystems)
     roots = {Location.of(filesystems[name]) for name in owners}
     if len(roots) != 1 or Location.of(home) in roots:

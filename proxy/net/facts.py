@@ -185,7 +185,7 @@ class Decider:
             topology.use_default,
             self.settings.coverage,
             session.bounds(statement),
-            {name: cluster.filesystem for name, cluster in topology.clusters.items()},
+            topology.filesystems(),
             frozenset(self.settings.views),
             frozenset(name for name, each in topology.clusters.items() if self.fleet.is_down(each)),
         )

@@ -202,7 +202,7 @@ class TestCreate:
         assert Table(hms.tables[REF]).parameters == {}
 
     def test_a_partitioned_one_promises_uniform_partitions(self, hms, view) -> None:
-        client(view[C2]).create_table(table({}, KEYS))
+        client(view[C1]).create_table(table({}, KEYS))
         assert read_placement(Table(hms.tables[REF]).parameters, C1).uniform
 
     def test_databases_are_kept_under_the_default_cluster(self, hms, view) -> None:
