@@ -165,8 +165,10 @@ def thrift_server(
 ) -> Service:
     jars = [str(jar) for jar in (spec.guard, *spec.jars) if jar is not None]
     classpath = os.pathsep.join([str(layout.conf(cluster)), *jars, f"{spark_home / 'jars'}/*"])
+    agent = () if spec.guard is None else (f"-javaagent:{spec.guard}",)
     argv = (
         *jvm(java, spec.heap, layout.scratch(cluster)),
+        *agent,
         *("-cp", classpath, "org.apache.spark.deploy.SparkSubmit"),
         *("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"),
         "spark-internal",
@@ -312,6 +314,9 @@ def _guard_settings(cluster: ClusterName, spec: StackSpec, layout: Layout) -> di
         settings[f"spark.causeway.filesystem.{other}"] = layout.filesystem(other)
     if spec.guard is not None:
         extensions.insert(0, GUARD)
+        # For programs that are started with this configuration; the Thrift Server's command has it.
+        settings["spark.driver.extraClassPath"] = str(spec.guard)
+        settings["spark.driver.extraJavaOptions"] = f'"-javaagent:{spec.guard}"'
     if extensions:
         settings["spark.sql.extensions"] = ",".join(extensions)
     return settings

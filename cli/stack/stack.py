@@ -13,8 +13,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from zipfile import ZipFile
 
-from cli.stack.errors import FolderInUse, PortTaken, ServiceDied, ServiceSilent
+from cli.stack.errors import FolderInUse, PortTaken, ServiceDied, ServiceSilent, StackError
 from cli.stack.java import find_java
 from cli.stack.plan import (
     PROXY,
@@ -234,9 +235,14 @@ def spark_home() -> Path:
 
 
 def guard_jar() -> Path | None:
-    """What `make guard` built beside the sources, None when it did not."""
+    """What `make guard` built beside the sources, None when it did not. Raises StackError."""
     jar = Path(__file__).parents[2] / "guard" / "target" / "causeway-guard.jar"
-    return jar if jar.exists() else None
+    if not jar.exists():
+        return None
+    with ZipFile(jar) as packed:
+        if b"Premain-Class:" not in packed.read("META-INF/MANIFEST.MF"):
+            raise StackError(f"{jar} has no agent: build it again with `make guard`.")
+    return jar
 
 
 def _write_secret(path: Path) -> None:

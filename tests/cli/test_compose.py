@@ -36,6 +36,7 @@ def test_each_thrift_server_has_its_own_clusters_view() -> None:
         warehouse = settings.topology.clusters[name].filesystem
         assert spark["spark.sql.warehouse.dir"] == warehouse
         assert spark["spark.causeway.cluster"] == spark["spark.app.name"] == name
+        assert spark["spark.driver.extraJavaOptions"].startswith("-javaagent:/opt/jars/")
         assert spark["spark.causeway.default.cluster"] == settings.topology.default
 
 

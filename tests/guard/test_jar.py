@@ -24,6 +24,16 @@ def test_it_has_the_class_that_servers_are_told_of() -> None:
     assert all(name.startswith("causeway/guard/") for name in classes)
 
 
+def test_virtual_machines_can_load_it_as_an_agent() -> None:
+    jar = guard_jar()
+    if jar is None:
+        pytest.skip("no guard: `make guard` builds it")
+    with ZipFile(jar) as packed:
+        manifest = packed.read("META-INF/MANIFEST.MF").decode()
+        assert "causeway/guard/StorageAgent.class" in packed.namelist()
+    assert "Premain-Class: causeway.guard.StorageAgent" in manifest.splitlines()
+
+
 def test_it_brings_nothing_of_spark_along() -> None:
     scopes = [
         element.text

@@ -79,6 +79,10 @@ def test_the_guard_comes_first_and_knows_the_clusters(tmp_path: Path) -> None:
     assert spark["spark.causeway.cluster"] == "west"
     assert spark["spark.causeway.default.cluster"] == "east"
     assert spark["spark.causeway.filesystem.east"] == layout.filesystem(EAST)
+    assert spark["spark.driver.extraJavaOptions"] == '"-javaagent:/guard.jar"'
+    argv = thrift_server(WEST, Path("java"), Path("spark"), spec, layout, PORTS).argv
+    assert "-javaagent:/guard.jar" in argv[: argv.index("-cp")]
+    assert spark["spark.causeway.filesystem.east"] == layout.filesystem(EAST)
 
 
 def test_hive_site_escapes_what_xml_would_misread(tmp_path: Path) -> None:

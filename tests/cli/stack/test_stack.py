@@ -6,12 +6,13 @@ import socket
 import sys
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
-from cli.stack.errors import FolderInUse, PortTaken, ServiceDied
+from cli.stack.errors import FolderInUse, PortTaken, ServiceDied, StackError
 from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack
+from cli.stack.stack import Stack, guard_jar
 from conf.names import ClusterName
 from conf.topology import Endpoint
 
@@ -113,3 +114,14 @@ def test_a_folder_serves_one_stack_at_a_time(
         assert first.layout.endpoints.exists()
     with Stack(SPEC, tmp_path / "d") as again:
         again.check()
+
+
+def test_a_guard_of_before_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.stack.stack.__file__", str(tmp_path / "cli" / "stack" / "stack.py"))
+    assert guard_jar() is None
+    jar = tmp_path / "guard" / "target" / "causeway-guard.jar"
+    jar.parent.mkdir(parents=True)
+    with ZipFile(jar, "w") as packed:
+        packed.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\r\n")
+    with pytest.raises(StackError, match="make guard"):
+        guard_jar()

@@ -1,6 +1,8 @@
 package causeway.guard;
 
 import org.apache.spark.sql.SparkSessionExtensions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -12,9 +14,16 @@ import scala.runtime.BoxedUnit;
  * {@code spark.causeway.cluster}.
  */
 public final class Guard extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+    private static final Logger LOG = LoggerFactory.getLogger(Guard.class);
+
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
         extensions.injectCheckRule(WriteCheck::new);
+        ServerStorage storage = ServerStorage.current();
+        if (storage != null && storage.protects() && !StorageAgent.isActive()) {
+            LOG.warn("The file systems of other clusters are not protected from writes: "
+                    + "start the process with -javaagent:causeway-guard.jar");
+        }
         return BoxedUnit.UNIT;
     }
 }

@@ -5,8 +5,12 @@ public final class OutsidePrimaryException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     OutsidePrimaryException(String what, String primary, String cluster) {
-        super("[CW350] The primary cluster of " + what + " is " + primary
+        super(message(what, primary, cluster));
+    }
+
+    static String message(String what, String primary, String cluster) {
+        return "[CW350] The primary cluster of " + what + " is " + primary
                 + ", which is different from the processing cluster " + cluster
-                + ": it can be changed only in " + primary + ".");
+                + ": it can be changed only in " + primary + ".";
     }
 }

@@ -1,7 +1,10 @@
 package causeway.guard;
 
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.TableIdentifier;
@@ -32,19 +35,15 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     private final SparkSession session;
     private final String cluster;
     private final String defaultCluster;
-    private final Map<String, String> foreign = new HashMap<>();
+    private final ServerStorage storage;
 
     WriteCheck(SparkSession session) {
         this.session = session;
         // The server's configuration, not the session's: a client cannot SET it away.
         SparkConf conf = session.sparkContext().getConf();
-        cluster = conf.get("spark.causeway.cluster", "");
+        cluster = conf.get(ServerStorage.CLUSTER, "");
         defaultCluster = conf.get("spark.causeway.default.cluster", cluster);
-        for (Tuple2<String, String> pair : conf.getAllWithPrefix("spark.causeway.filesystem.")) {
-            if (!pair._1.equals(cluster)) {
-                foreign.put(pair._1, canonical(pair._2));
-            }
-        }
+        storage = ServerStorage.of(conf);
     }
 
     @Override
@@ -89,17 +88,22 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
                 folder = argument.toString();
             }
         }
+        Set<String> granted = new HashSet<>();
         if (table != null) {
-            checkTable(table, spec);
+            checkTable(table, spec, granted);
         } else if (folder != null) {
             checkFolder(folder);
         }
+        WriteGrant.replace(session.sparkContext(), granted);
     }
 
-    private void checkTable(CatalogTable table, Map<String, String> spec) {
+    private void checkTable(CatalogTable table, Map<String, String> spec, Set<String> granted) {
         Option<String> named = table.properties().get(PRIMARY);
         String primary = named.isDefined() ? named.get() : defaultCluster;
         String what = "table " + table.database() + "." + table.identifier().table();
+        if (named.contains(cluster)) {
+            granted.addAll(folder(table.storage()));
+        }
         boolean uniform = table.properties().get(PARTITIONS).contains("uniform");
         if (table.partitionColumnNames().isEmpty()) {
             refuseForeign(what, primary);
@@ -110,7 +114,7 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         } else if (uniform) {
             refuseForeign(what, primary);
         } else {
-            checkPartitions(table, spec, what, primary);
+            checkPartitions(table, spec, what, primary, granted);
         }
     }
 
@@ -131,7 +135,8 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
      * and there is its own primary's alone; any other write may make partitions, the table's.
      */
     private void checkPartitions(
-            CatalogTable table, Map<String, String> spec, String what, String primary) {
+            CatalogTable table, Map<String, String> spec, String what, String primary,
+            Set<String> granted) {
         scala.collection.immutable.Map<String, String> chosen =
                 scala.collection.immutable.Map$.MODULE$.empty();
         for (Map.Entry<String, String> entry : spec.entrySet()) {
@@ -150,6 +155,10 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
             Option<String> named = partition.parameters().get(PRIMARY);
             String owner = named.isDefined() ? named.get() : primary;
             refuseForeign("partition " + partition.spec().mkString(", ") + " of " + what, owner);
+            if (named.contains(cluster)) {
+                granted.addAll(folder(table.storage())); // where Spark has its temporary files
+                granted.addAll(folder(partition.storage()));
+            }
         }
         Seq<?> copied = (Seq<?>) found.filter(each -> hasCopies(each.parameters()));
         if (!copied.isEmpty() && !isMarked(table)) {
@@ -165,11 +174,9 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     }
 
     private void checkFolder(String folder) {
-        String place = canonical(folder);
-        for (Map.Entry<String, String> other : foreign.entrySet()) {
-            if (place.equals(other.getValue()) || place.startsWith(other.getValue() + "/")) {
-                refuseForeign("folder " + folder, other.getKey());
-            }
+        String owner = storage.foreignCluster(folder);
+        if (owner != null) {
+            refuseForeign("folder " + folder, owner);
         }
     }
 
@@ -191,6 +198,11 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         return storage.locationUri().isDefined() ? storage.locationUri().get().toString() : null;
     }
 
+    private static Set<String> folder(CatalogStorageFormat storage) {
+        String place = location(storage);
+        return place == null ? Collections.emptySet() : Collections.singleton(place);
+    }
+
     /** Keys with a value: those without one are dynamic. */
     private static void addSpec(scala.collection.Map<?, ?> map, Map<String, String> spec) {
         for (Iterator<? extends Tuple2<?, ?>> each = map.iterator(); each.hasNext(); ) {
@@ -208,11 +220,5 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
             return option.isDefined() ? option.get() : null;
         }
         return value;
-    }
-
-    /** {@code file:/x} and {@code file:///x/} are the same place. */
-    private static String canonical(String location) {
-        String text = location.replaceFirst("^([^:/]+):/(?!/)", "$1:///");
-        return text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
     }
 }
