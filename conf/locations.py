@@ -69,6 +69,11 @@ class Location:
         host, port = _server(authority.rpartition("@")[2])
         return cls(HOST, host, port or _DEFAULT_PORTS.get(scheme, ""), _served(_parts(path)))
 
+    @property
+    def folder(self) -> str:
+        """A text that is equal for equal directories of one host, whatever the port."""
+        return "/".join((f"{self.kind}:/", self.host, *self.parts))
+
     def is_inside(self, folder: "Location") -> bool:
         """Whether it is `folder` or lies below, in a file system that may be the same."""
         return self.may_share(folder) and self.parts[: len(folder.parts)] == folder.parts

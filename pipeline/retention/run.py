@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from conf.locations import Location
 from conf.names import ClusterName, TableRef
 from metastore.hms.client import HmsClient, batches
 from pipeline.copy.files import Files
@@ -159,7 +160,7 @@ class InUse:
     """The directories of a table and of its partitions and copies that stay."""
 
     def __init__(self, base: str, objects: Sequence[Object]) -> None:
-        self._base = base
+        self._base = Location.of(base).folder
         self._by_name = {each.name: places_of(each) for each in objects}
         self._exact: Counter[str] = Counter()
         self._above: Counter[str] = Counter()
@@ -174,14 +175,14 @@ class InUse:
 
     def touches(self, location: str) -> bool:
         """Whether deleting it would take away anything else."""
-        place = location.rstrip("/")
+        place = Location.of(location).folder
         if place == self._base or self._base.startswith(f"{place}/"):
             return True
         above = any(self._exact[each] for each in _ancestors(place))
         return above or self._exact[place] > 0 or self._above[place] > 0
 
     def _count(self, places: Sequence[str], change: int) -> None:
-        for place in places:
+        for place in (Location.of(each).folder for each in places):
             self._exact[place] += change
             for each in _ancestors(place):
                 self._above[each] += change

@@ -125,3 +125,11 @@ def test_in_use_knows_what_lies_above_and_below() -> None:
     assert not in_use.touches("f:/data/xy")
     in_use.settle("x", [])
     assert not in_use.touches("f:/data/x")
+
+
+def test_a_directory_in_use_under_another_spelling_stays() -> None:
+    in_use = InUse("hdfs://c1:8020/t", [])
+    in_use.settle("ds=1", ["hdfs://C1/data//x", "file:///data/y"])
+    spellings = ("hdfs://c1:8020/data/x", "webhdfs://me@c1.:9870/data/z/../x", "file:/data/y")
+    assert all(in_use.touches(each) for each in spellings)
+    assert not in_use.touches("hdfs://c1:8020/data/y")

@@ -1,19 +1,11 @@
-"""Copies and replications between file:// and hdfs://, on a real HDFS in one process.
+"""Copies and replications between file:// and hdfs://, on a real HDFS in one process."""
 
-It needs hadoop-client-minicluster of Spark's own Hadoop version, from Maven Central:
-`mvn dependency:get -Dartifact=org.apache.hadoop:hadoop-client-minicluster:3.3.4`.
-"""
-
-import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from cli.stack.java import find_java
-from cli.stack.stack import spark_home
 from conf.names import ClusterName, TableRef
 from metastore.hms.nouns import Partition, Table
 from pipeline.copy.files import Effort
@@ -28,47 +20,20 @@ from pipeline.copy.yard import yard_of
 from pipeline.spark.carrier import SparkFiles
 from pipeline.spark.session import open_session
 from tests.pipeline.copy.fakes import Effects, FakeMetastore
+from tests.pipeline.spark.minihdfs import running_hdfs
 
 pytestmark = pytest.mark.slow
 
-NAME = "hadoop-client-minicluster"
 C1, C2 = ClusterName("c1"), ClusterName("c2")
 T, REPLICA = TableRef("db", "t"), TableRef("db", "replica")
 DATA = {"ds=1": {"a": b"one" * 500, "deep/b": b""}, "ds=2": {"c d": b"two"}}
 
 
-def minicluster() -> Path:
-    """The jar that matches Spark's Hadoop; skips where it is not there."""
-    client = next((spark_home() / "jars").glob("hadoop-client-api-*.jar")).stem
-    version = client.rpartition("-")[2]
-    home = Path.home() / ".m2/repository/org/apache/hadoop" / NAME / version
-    jar = Path(os.environ.get("CAUSEWAY_MINICLUSTER", home / f"{NAME}-{version}.jar"))
-    if not jar.is_file():
-        pytest.skip(f"no HDFS to test with: {jar} is not there")
-    return jar
-
-
 @pytest.fixture(scope="module")
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URI of a file system that ends with the tests."""
-    folder = tmp_path_factory.mktemp("hdfs")
-    classpath = f"{minicluster()}{os.pathsep}{spark_home() / 'jars'}/*"
-    source = Path(__file__).with_name("MiniHdfs.java")
-    command = [str(find_java()), "-Xmx512m", f"-Dhadoop.log.dir={folder}", "-cp", classpath]
-    command += ["org.codehaus.janino.SimpleCompiler", str(source), "MiniHdfs", str(folder)]
-    with (
-        (folder / "log").open("wb") as log,
-        subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
-        ) as process,
-    ):
-        assert process.stdout is not None
-        assert process.stdin is not None
-        port = next((line.split()[1] for line in process.stdout if line.startswith("port ")), None)
-        assert port is not None, (folder / "log").read_text()[-2000:]
-        yield f"hdfs://127.0.0.1:{port}"
-        process.stdin.close()
-        process.wait(60)
+    with running_hdfs(tmp_path_factory.mktemp("hdfs")) as ports:
+        yield f"hdfs://127.0.0.1:{ports['port']}"
 
 
 @dataclass

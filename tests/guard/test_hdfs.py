@@ -1,0 +1,53 @@
+"""The agent before a real HDFS: its names, its other schemes, FileContext."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.stack.java import find_java
+from cli.stack.stack import guard_jar, spark_home
+from tests.pipeline.spark.minihdfs import running_hdfs
+
+pytestmark = pytest.mark.slow
+PROGRAM = Path(__file__).with_name("hdfs_writes.py")
+
+
+def test_hdfs_of_another_cluster_is_not_written_by_any_name(tmp_path: Path) -> None:
+    jar = guard_jar()
+    if jar is None:
+        pytest.skip("no guard: `make guard` builds it")
+    (tmp_path / "hdfs").mkdir()
+    with running_hdfs(tmp_path / "hdfs") as ports:
+        answer = attempts(tmp_path, jar, ports)
+    assert answer["left"] == 0
+    results = answer["results"]
+    assert len(results) > 15
+    reads = {name for name in results if name.startswith("read")}
+    assert {name: results[name] for name in reads if results[name]} == {}
+    passed = {n: text for n, text in results.items() if n not in reads and "CW350" not in text}
+    assert not passed, passed
+
+
+def attempts(folder: Path, jar: Path, ports: dict[str, str]) -> dict[str, object]:
+    """What the program says."""
+    (folder / "conf").mkdir()
+    (folder / "conf" / "spark-defaults.conf").write_text(
+        f"spark.driver.extraClassPath {jar}\nspark.driver.extraJavaOptions -javaagent:{jar}\n"
+    )
+    environment = os.environ | {
+        "SPARK_CONF_DIR": str(folder / "conf"),
+        "SPARK_HOME": str(spark_home()),
+        "JAVA_HOME": str(find_java().parents[1]),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    argv = [sys.executable, str(PROGRAM), str(folder), ports["port"], ports["http"]]
+    done = subprocess.run(
+        argv, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    answer: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return answer
