@@ -51,12 +51,12 @@ def setting(text: str, tokens: Sequence[Token]) -> Setting | None:
 
 
 def _of_quoted_key(text: str, rest: Sequence[Token]) -> Setting | None:
-    """SET with a key in backquotes: its value is not trimmed."""
+    """SET with a key in backquotes: its value is trimmed before signs that end it are."""
     if len(rest) == 1:
         return Setting(rest[0].text)
     if len(rest) == 3 and rest[2].token_type == TokenType.IDENTIFIER:
         return Setting(rest[0].text, rest[2].text)
-    found = _VALUE.fullmatch(text[rest[1].end + 1 :])
+    found = _VALUE.fullmatch(text[rest[1].end + 1 :].strip(_BLANKS))
     return Setting(rest[0].text, found.group(1)) if found else None
 
 
