@@ -126,11 +126,12 @@ class CreateTempView:
 
 @dataclass(frozen=True, slots=True)
 class CreateTempTable:
-    """A session's object with data of its own: files in `paths` (USING), or a `cached` result."""
+    """A session's object that is in one cluster: files in `paths` (USING), or the `cached` result
+    of a query, which counts as reading what the query does: a cluster may have to run it again."""
 
     name: str
     paths: tuple[str, ...] = ()
-    cached: bool = False
+    cached: ViewText | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,9 @@ class SessionReplay:
         here."""
         if isinstance(statement, Known) and isinstance(statement.changes, DropTemp):
             return
-        names = statement.temps if isinstance(statement, Known) else tuple(self._lacking)
+        names = tuple(self._lacking)
+        if isinstance(statement, Known) and not statement.lists_temps:
+            names = statement.temps
         self.understood &= isinstance(statement, Known)
         for name in names:
             reason = self._lacking.get(name)
@@ -147,6 +149,9 @@ class SessionReplay:
                 reason = None
             case RenameTemp(name) if name in self._lacking:
                 reason = self._lacking[name]
+            case RenameTemp(name, new) if (self._endpoint, new) in self._journal.shared:
+                await self._take_away((name,))  # a session that was lost renamed it
+                reason = None
             case _:
                 reason = await self._repeat(entry)
         if reason is None:

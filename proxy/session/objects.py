@@ -24,7 +24,8 @@ _EXISTS = "42P07"
 
 @dataclass(frozen=True, slots=True)
 class TempObject:
-    """`view` of one made by a query, `paths` of one with files; `home` None: in every cluster."""
+    """`view` of one made by a query, `paths` of one with files. `home` is the one cluster that has
+    it; None: every cluster has it, or can make it."""
 
     view: ViewText | None = None
     paths: tuple[str, ...] = ()
@@ -67,8 +68,8 @@ class TempObjects:
                 home = next(iter(self.homes(used).values()), None)
                 self._objects[name] = TempObject(view, home=home)
                 return home
-            case CreateTempTable(name, paths):
-                self._objects[name] = TempObject(paths=paths, home=cluster)
+            case CreateTempTable(name, paths, cached):
+                self._objects[name] = TempObject(cached, paths, cluster)
                 return cluster
             case RenameTemp(name, new):
                 found = self._objects.pop(name, TempObject())
@@ -85,6 +86,6 @@ def after_error(effect: SessionEffect, failure: Failure | None) -> SessionEffect
     Spark drops the view of that name when CACHE TABLE .. AS finds one there, and says that it is
     there.
     """
-    if isinstance(effect, CreateTempTable) and effect.cached:
+    if isinstance(effect, CreateTempTable) and effect.cached is not None:
         return DropTemp(effect.name) if failure and failure.sqlstate == _EXISTS else None
     return None

@@ -357,7 +357,7 @@ CREATE TABLE n LIKE a
 
 -- create temporary table
 CREATE TEMPORARY TABLE n AS SELECT * FROM a
---> ctas; reads d.a; effect CreateTempTable(name='n', paths=(), cached=False)
+--> ctas; reads d.a; effect CreateTempTable(name='n', paths=(), cached=None)
 
 -- replace table
 CREATE OR REPLACE TABLE a USING parquet AS SELECT * FROM b
@@ -377,7 +377,7 @@ CREATE GLOBAL TEMPORARY VIEW n AS SELECT 1
 
 -- create temporary view over files
 CREATE TEMPORARY VIEW n USING csv OPTIONS (path '/data/x.csv', header 'true')
---> create_view; paths_read /data/x.csv; effect CreateTempTable(name='n', paths=('/data/x.csv',), cached=False)
+--> create_view; paths_read /data/x.csv; effect CreateTempTable(name='n', paths=('/data/x.csv',), cached=None)
 
 -- drop a temporary view
 DROP VIEW IF EXISTS tv
@@ -569,7 +569,7 @@ CACHE LAZY TABLE a
 
 -- cache a query's result
 CACHE TABLE n AS SELECT * FROM b
---> cache; reads d.b; effect CreateTempTable(name='n', paths=(), cached=True)
+--> cache; reads d.b; effect CreateTempTable(name='n', paths=(), cached=ViewText(sql='SELECT * FROM b', db='d', columns=(), produced=(), temps=()))
 
 -- uncache
 UNCACHE TABLE IF EXISTS a
@@ -958,15 +958,15 @@ CREATE OR REPLACE TEMPORARY VIEW tt AS SELECT 1
 
 -- files in the place of a temporary view
 CREATE OR REPLACE TEMPORARY VIEW tv USING parquet OPTIONS (path '/p')
---> create_view; paths_read /p; effect CreateTempTable(name='tv', paths=('/p',), cached=False)
+--> create_view; paths_read /p; effect CreateTempTable(name='tv', paths=('/p',), cached=None)
 
 -- a temporary table over files
 CREATE TEMPORARY TABLE n USING parquet OPTIONS (path '/p')
---> create_view; paths_read /p; effect CreateTempTable(name='n', paths=('/p',), cached=False)
+--> create_view; paths_read /p; effect CreateTempTable(name='n', paths=('/p',), cached=None)
 
 -- a cached result of a name that is there
 CACHE TABLE tv AS SELECT 1
---> cache; temps tv; effect CreateTempTable(name='tv', paths=(), cached=True)
+--> cache; temps tv; effect CreateTempTable(name='tv', paths=(), cached=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=('tv',)))
 
 -- replace a function
 CREATE OR REPLACE FUNCTION f AS 'a.B'
