@@ -4,7 +4,6 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
-from conf.tables import ViewText
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.language import parse
@@ -83,12 +82,8 @@ def _alter_temporary(context: Context, name: str) -> Known:
             context.temporary(name_parts(new))
         return context.known("alter", effect=RenameTemp(name, new))
     if words.take("AS"):
-        start = words.tokens[words.at].start
-        text = words.sql[start : words.tokens[-1].end + 1]
-        context.rest_is_query()
-        temps, quoted = tuple(context.found.temps), context.found.double_quoted_names
-        view = ViewText(text, context.database, temps=temps, double_quoted_names=quoted)
-        effect = CreateTempView(name, view, replacing(name, text))
+        view = context.rest_is_temporary_view()
+        effect = CreateTempView(name, view, replacing(name, view.sql))
         return context.known("create_view", effect=effect, defines=True)
     return context.known("refused")
 

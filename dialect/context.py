@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sqlglot.tokenizer_core import Token
 
 from conf.names import TableRef
-from conf.tables import TableInfo, TableKind
+from conf.tables import TableInfo, TableKind, ViewText
 from dialect.build import Builder
 from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.findings import Findings
@@ -17,6 +17,7 @@ from dialect.outline import outline
 from dialect.plan import Node
 from dialect.predicate import Matching
 from dialect.reading import reads_of
+from dialect.resolve import Resolver
 from dialect.statement import (
     ALL,
     Action,
@@ -83,6 +84,17 @@ class Context:
 
     def rest_is_query(self) -> Node:
         return self.query(self.words.rest())
+
+    def rest_is_temporary_view(self, columns: tuple[str, ...] = ()) -> ViewText:
+        """The rest as a temporary view's query, with what the names in it mean now."""
+        words, found = self.words, self.found
+        if words.done:
+            raise NotUnderstood("a query expected near its end")
+        text = words.sql[words.tokens[words.at].start : words.tokens[-1].end + 1]
+        query = self.rest_is_query()
+        produced = (Resolver().columns(query) if columns else None) or ()
+        temps = tuple(found.temps)
+        return ViewText(text, self.database, columns, produced, temps, found.double_quoted_names)
 
     def is_view(self, ref: TableRef) -> bool:
         info = self.look_up(ref)

@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 from conf.names import TableRef
 from conf.restrictions import Code
-from conf.tables import ViewText
 from dialect.alter import DATABASE, OTHER_OBJECTS, alter
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.language import is_known_function
-from dialect.resolve import Resolver
 from dialect.statement import (
     Action,
     ChangeFunction,
@@ -163,16 +161,10 @@ def _create_view(context: Context, temporary: bool, replace: bool, modifiers: se
         return _create_using(context, parts, replace)
     if not _to_query(words):
         raise NotUnderstood("CREATE VIEW without a query")
-    start = words.tokens[words.at].start
-    text = words.sql[start : words.tokens[-1].end + 1]
     if temporary:
         name = _new_temporary(context, parts, replace)
-        query = context.rest_is_query()
-        produced = Resolver().columns(query) if columns else ()
-        temps = tuple(context.found.temps)
-        quoted = context.found.double_quoted_names
-        view = ViewText(text, context.database, columns, produced or (), temps, quoted)
-        return context.known("create_view", effect=CreateTempView(name, view), defines=True)
+        effect = CreateTempView(name, context.rest_is_temporary_view(columns))
+        return context.known("create_view", effect=effect, defines=True)
     ref = table_ref(parts, context.database)
     existing = context.look_up(ref)
     if existing is not None and if_not_exists:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from conf.restrictions import Code
-from conf.tables import ViewText
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.raw_text import paths, setting
@@ -124,11 +123,8 @@ def _cache(context: Context) -> Known:
     words.take("AS")
     if len(parts) == 1:
         context.temporary(parts)
-    start = words.tokens[words.at].start if not words.done else 0
-    text = words.sql[start : words.tokens[-1].end + 1]
-    context.rest_is_query()
-    cached = ViewText(text, context.database, temps=tuple(context.found.temps))
-    return context.known("cache", effect=CreateTempTable(parts[-1], cached=cached))
+    effect = CreateTempTable(parts[-1], cached=context.rest_is_temporary_view())
+    return context.known("cache", effect=effect)
 
 
 def _cached(context: Context, parts: list[str]) -> str:

@@ -569,7 +569,7 @@ CACHE LAZY TABLE a
 
 -- cache a query's result
 CACHE TABLE n AS SELECT * FROM b
---> cache; reads d.b; effect CreateTempTable(name='n', paths=(), cached=ViewText(sql='SELECT * FROM b', db='d', columns=(), produced=(), temps=()))
+--> cache; reads d.b; effect CreateTempTable(name='n', paths=(), cached=ViewText(sql='SELECT * FROM b', db='d', columns=(), produced=(), temps=(), double_quoted_names=False))
 
 -- uncache
 UNCACHE TABLE IF EXISTS a
@@ -966,7 +966,7 @@ CREATE TEMPORARY TABLE n USING parquet OPTIONS (path '/p')
 
 -- a cached result of a name that is there
 CACHE TABLE tv AS SELECT 1
---> cache; temps tv; effect CreateTempTable(name='tv', paths=(), cached=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=('tv',)))
+--> cache; temps tv; effect CreateTempTable(name='tv', paths=(), cached=ViewText(sql='SELECT 1', db='d', columns=(), produced=(), temps=('tv',), double_quoted_names=False))
 
 -- replace a function
 CREATE OR REPLACE FUNCTION f AS 'a.B'
