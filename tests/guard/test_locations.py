@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,40 +11,73 @@ import pytest
 
 from cli.stack.java import find_java
 from cli.stack.stack import guard_jar, spark_home
+from conf.locations import clusters_of
+from conf.names import ClusterName
 
 PROGRAM = Path(__file__).parent / "java" / "LocationCases.java"
 CASES = json.loads((Path(__file__).parents[1] / "conf" / "location_cases.json").read_text())
 
 
+SEED = int(os.environ.get("CAUSEWAY_SEED", random.randrange(1 << 32)))
+COUNT = 1_000
+PIECES = [
+    *("file:", "FILE:", "pfile:", "hdfs:", "webhdfs:", "viewfs:", "s3a:", "s3:", "abfss:", "x+y:"),
+    *("/", "//", "///", "@", ":", ":8020", ":9820", ":", "?", " ", "é", "%", "%2e", "%2F", "%4"),
+    *("one", "two", ".east", ".example", ".", "..", "c1", "c2", "c3", "w", "inside", "bucket"),
+    *("localhost", "10.0.0.3", "nn", "[::1]", "acc.dfs", ".reserved/raw", "TWO.east.example"),
+]
+
+
+def invented() -> list[str]:
+    """Locations that nobody would write, from the pieces of those that people do."""
+    numbers = random.Random(SEED)
+    roots = [root for case in CASES for root in case["filesystems"].values()]
+    return [
+        numbers.choice(["", *roots]) + "".join(numbers.choices(PIECES, k=numbers.randrange(1, 9)))
+        for _ in range(COUNT)
+    ]
+
+
+def asked() -> Iterator[tuple[dict[ClusterName, str], str]]:
+    """Each location with the file systems that it is looked for in."""
+    for case in CASES:
+        for location in (*case["owners"], *invented()):
+            yield case["filesystems"], location
+
+
 def questions() -> Iterator[str]:
     """The input of the program, which its comment describes."""
-    for case in CASES:
-        yield "--"
-        yield from ("\t".join(pair) for pair in case["filesystems"].items())
-        yield ""
-        yield from (f"={location}" for location in case["owners"])
+    before = None
+    for filesystems, location in asked():
+        if filesystems is not before:
+            yield from ("--", *("\t".join(pair) for pair in filesystems.items()), "")
+            before = filesystems
+        yield f"={location}"
 
 
 def test_java_finds_the_same_clusters() -> None:
+    print(f"CAUSEWAY_SEED={SEED}")
     jar = guard_jar()
     if jar is None:
         pytest.skip("no guard: `make guard` builds it")
-    argv = [str(find_java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp"]
+    argv = [str(find_java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8", "-cp"]
     argv += [os.pathsep.join((str(jar), f"{spark_home() / 'jars'}/*"))]
     argv += ["org.codehaus.janino.SimpleCompiler", str(PROGRAM), "LocationCases"]
     done = subprocess.run(
-        argv, input="\n".join(questions()), capture_output=True, text=True, timeout=120, check=True
+        argv,
+        input="\n".join(questions()),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=True,
     )
-    asked = [
-        (case["title"], location, owners)
-        for case in CASES
-        for location, owners in case["owners"].items()
-    ]
     lines = done.stdout.splitlines()
-    assert len(lines) == len(asked) > 70
+    cases = list(asked())
+    assert len(lines) == len(cases) > COUNT
     wrong = {
-        f"{title}: {location}": line
-        for (title, location, owners), line in zip(asked, lines, strict=True)
-        if line != ",".join(owners)
+        location: (line, filesystems)
+        for (filesystems, location), line in zip(cases, lines, strict=True)
+        if line != ",".join(sorted(clusters_of(location, filesystems)))
     }
     assert not wrong
+    assert len(set(lines)) > 5  # of all kinds
