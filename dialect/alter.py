@@ -21,7 +21,7 @@ from dialect.statement import (
     RenameTemp,
 )
 from dialect.temporary import GLOBAL_TEMP, is_global, name_parts, replacing, temporary_name
-from dialect.words import Words, database_name, partition_spec, table_ref
+from dialect.words import QUERY_WORDS, Words, database_name, partition_spec, table_ref
 
 DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE")
 # Objects of other kinds: no table's data is touched by making or dropping them.
@@ -61,7 +61,7 @@ def _alter_view(context: Context) -> Known:
         return _alter_temporary(context, temporary)
     ref = table_ref(parts, context.database)
     writes = [context.write(ref, Action.VIEW)]
-    if words.take("AS"):
+    if words.take("AS") or words.word() in QUERY_WORDS or words.sees("("):
         context.rest_is_query()
         return context.known("create_view", writes=writes, defines=True)
     if words.take("RENAME", "TO"):
@@ -81,7 +81,7 @@ def _alter_temporary(context: Context, name: str) -> Known:
         if context.found.session_object(new) is not None:  # which the engine refuses
             context.temporary(name_parts(new))
         return context.known("alter", effect=RenameTemp(name, new))
-    if words.take("AS"):
+    if words.take("AS") or words.word() in QUERY_WORDS or words.sees("("):
         view = context.rest_is_temporary_view()
         effect = CreateTempView(name, view, replacing(name, view.sql))
         return context.known("create_view", effect=effect, defines=True)

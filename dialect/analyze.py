@@ -15,6 +15,7 @@ from dialect.code import calls_of
 from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.findings import Findings, TempObject, session_object
+from dialect.identifier_clause import with_names
 from dialect.language import let_go
 from dialect.statement import Analysis, Known, Namespace, Needs, Unknown
 from dialect.statements import statement
@@ -221,7 +222,7 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
     try:
         tokens = tokenize(text, found.double_quoted_names)
         found.note(calls_of(tokens))
-        words = Words(tokens, text)
+        words = Words(with_names(tokens, text), text)
         explain = _explained(words)
         known = statement(Context(words, found, Builder(found)))
     except NotUnderstood as error:

@@ -19,6 +19,7 @@ from dialect.clauses import (
     outermost_queries,
     pivoted,
     semi_joins,
+    tables_of,
 )
 from dialect.errors import NotUnderstood
 from dialect.findings import Findings
@@ -57,6 +58,9 @@ class Builder:
     _database: str = ""
     _visible: tuple[str, ...] | None = None  # temporary objects; None: all
     _later: dict[str, _Cte] = field(default_factory=dict)
+    # Plans of queries that stand in no block: in the condition of a join in brackets.
+    beside: list[Node] = field(default_factory=list)
+    _opened_tables: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._database = self.found.namespace.database.lower()
@@ -69,6 +73,21 @@ class Builder:
         return self._nodes
 
     # Queries
+
+    def whole(self, tree: exp.Expr, query: exp.Expr | None = None) -> Node:
+        """The plan of a statement's tree, or of the query made of it.
+
+        Raises NotUnderstood where a table of the tree is in no plan.
+        """
+        node = self.query(tree if query is None else query)
+        self._check_opened(tree)
+        return node
+
+    def _check_opened(self, tree: exp.Expr) -> None:
+        """Refuse a tree with a table that the builder has passed over."""
+        for table in tables_of(tree):
+            if id(table) not in self._opened_tables:
+                raise NotUnderstood(f"the table {table.name} in an unexpected place")
 
     def query(
         self,
@@ -120,7 +139,8 @@ class Builder:
 
     def _values(self, tree: exp.Values, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
         leaf = Leaf(self.rid(), alias_columns(tree))
-        nested = [self.query(each, ctes, parent) for each in outermost_queries(tree)]
+        rows = [query for row in tree.expressions for query in outermost_queries(row)]
+        nested = [self.query(each, ctes, parent) for each in rows]
         if not nested:
             return leaf
         return Block(self.rid(), exp.Select(), Scope(), leaf, nested)
@@ -181,6 +201,9 @@ class Builder:
     def _joined(self, left: Node, tree: exp.Expr, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
         for join in tree.args.get("joins") or ():
             left = self._join(left, join, scope, ctes)
+            if not isinstance(tree, exp.Select):  # those of a SELECT are among its expressions
+                queries = outermost_queries(join.args.get("on"))
+                self.beside += [self.query(each, ctes, scope) for each in queries]
         return left
 
     def _join(self, left: Node, join: exp.Join, scope: Scope, ctes: Mapping[str, _Cte]) -> Node:
@@ -239,7 +262,7 @@ class Builder:
         alias = tree.alias.lower()
         if isinstance(tree.this, exp.Subquery):
             return Entry(alias, self.query(tree.this.this, ctes, scope))
-        return Entry(alias, Leaf(self.rid()))
+        return Entry(alias, self._function(tree.this, ctes, scope))
 
     def _subquery(
         self, tree: exp.Subquery, scope: Scope, ctes: Mapping[str, _Cte]
@@ -291,6 +314,7 @@ class Builder:
     def _source_of(
         self, tree: exp.Table, ctes: Mapping[str, _Cte], parent: Scope | None
     ) -> tuple[Node, str, str | None]:
+        self._opened_tables.add(id(tree))
         if isinstance(tree.this, exp.Func):
             return self._function(tree.this, ctes, parent), tree.this.name.lower(), None
         parts = _parts(tree)
@@ -344,7 +368,7 @@ class Builder:
         try:
             stored = query_of(view.sql, view.double_quoted_names)
             self.found.note(stored.calls)
-            node = self.query(stored.tree)
+            node = self.whole(stored.tree)
         finally:
             self._depth -= 1
             self._database, self._visible = before
@@ -364,6 +388,7 @@ class Builder:
         cte.opening = True
         try:
             node = self._opened(cte.query, cte.outer, None)
+            self._check_opened(cte.query)
         finally:
             cte.opening = False
             self._depth -= 1

@@ -120,3 +120,19 @@ def outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
             for child in value if type(value) is list else (value,):
                 if isinstance(child, exp.Expr) and type(child) not in _LEAVES:
                     waiting.append(child)
+
+
+def tables_of(tree: exp.Expr) -> Iterator[exp.Table]:
+    """Every table in the tree, those of WITH left out: a CTE that is not used reads nothing."""
+    waiting: list[exp.Expr] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Table):
+            yield node
+        for value in node.args.values():
+            for child in value if type(value) is list else (value,):
+                if isinstance(child, exp.Expr) and type(child) not in _SKIPPED:
+                    waiting.append(child)
+
+
+_SKIPPED = _LEAVES | {exp.CTE}

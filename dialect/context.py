@@ -64,7 +64,7 @@ class Context:
         words = standard(list(tokens))
         tree = parse(words, self.words.sql)
         try:
-            node = self.builder.query(tree)
+            node = self.builder.whole(tree)
         except NotUnderstood as error:
             node = self._by_outline(words, error)
         self.roots.append(node)
@@ -73,7 +73,7 @@ class Context:
     def _by_outline(self, tokens: list[Token], refused: NotUnderstood) -> Node:
         """The plan without expressions: the parser may have misread a name that is a keyword."""
         with suppress(NotUnderstood):
-            return self.builder.query(outline(tokens))
+            return self.builder.whole(outline(tokens))
         raise refused
 
     def mention(self, parts: list[str]) -> Node:
@@ -161,7 +161,9 @@ class Context:
     ) -> Known:
         """The answer, with all that the queries read."""
         settings = pruning(self.found.namespace.variables)
-        found = reads_of(self.roots, Pruning.NONE if self.builder.shared else settings)
+        found = reads_of(
+            [*self.roots, *self.builder.beside], Pruning.NONE if self.builder.shared else settings
+        )
         own = tuple(each for each in reads if each.table not in {read.table for read in found})
         return Known(
             kind,

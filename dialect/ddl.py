@@ -20,9 +20,7 @@ from dialect.statement import (
     Read,
 )
 from dialect.temporary import GLOBAL_TEMP, temporary_name
-from dialect.words import Words, database_name, partition_spec, path_option, table_ref
-
-_QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
+from dialect.words import QUERY_WORDS, Words, database_name, partition_spec, path_option, table_ref
 
 
 def _create(context: Context) -> Known:
@@ -123,9 +121,9 @@ def _table_clauses(words: Words) -> str | None:
         if words.take("WITH", "SERDEPROPERTIES"):
             words.skip_group()
             continue
-        if words.word() in _QUERY or (words.sees("(") and _is_query_group(words)):
+        if words.word() in QUERY_WORDS or (words.sees("(") and _is_query_group(words)):
             return location
-        if words.sees("AS") and (words.word(1) in _QUERY or words.word(1) == "("):
+        if words.sees("AS") and (words.word(1) in QUERY_WORDS or words.word(1) == "("):
             words.at += 1
             return location
         if words.take("LOCATION"):
@@ -211,7 +209,7 @@ def _view_columns(words: Words) -> tuple[str, ...]:
 def _to_query(words: Words) -> bool:
     """Step over a view's clauses to what follows AS."""
     while not words.done:
-        if words.sees("AS") and (words.word(1) in _QUERY or words.word(1) == "("):
+        if words.sees("AS") and (words.word(1) in QUERY_WORDS or words.word(1) == "("):
             words.at += 1
             return True
         if words.sees("("):

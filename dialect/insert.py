@@ -7,9 +7,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.words import Spec, Words, is_path, path_option
-
-_QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
+from dialect.words import QUERY_WORDS, Spec, Words, is_path, path_option
 
 
 @dataclass(slots=True)
@@ -39,7 +37,7 @@ def insert_target(words: Words) -> Target:
     target.parts = tuple(parts)
     if words.take("REPLACE", "WHERE"):
         start = words.at
-        words.skip_to(*_QUERY)
+        words.skip_to(*QUERY_WORDS)
         condition = words.tokens[start : words.at]
         if any(token.token_type == TokenType.SELECT for token in condition):
             raise NotUnderstood("a query inside REPLACE WHERE")
@@ -128,7 +126,7 @@ def _directory(words: Words) -> Target:
     local = words.take("LOCAL")
     words.expect("DIRECTORY")
     path = words.text() if words.is_text() else None
-    while not words.done and not (words.word() in _QUERY or words.sees("(")):
+    while not words.done and not (words.word() in QUERY_WORDS or words.sees("(")):
         if words.take("OPTIONS"):
             path = path_option(words.group()) or path
         else:
@@ -144,7 +142,7 @@ def _opens_query(words: Words) -> bool:
     ahead = 1
     while words.word(ahead) == "(":
         ahead += 1
-    return words.word(ahead) in _QUERY
+    return words.word(ahead) in QUERY_WORDS
 
 
 def with_source(body: exp.Expr, source: exp.Select) -> exp.Expr:

@@ -15,6 +15,12 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
+from dialect.keyword_names import (
+    check_complete,
+    check_select,
+    check_words,
+    named_tables,
+)
 from dialect.outline import begins_query, check_bare_from, has_table_argument, outline
 from dialect.tokens import closings
 from dialect.work import spend
@@ -93,6 +99,8 @@ def parse(tokens: list[Token], sql: str) -> exp.Expr:
     _check_depth(tokens)
     spend(len(tokens) // _TOKENS)
     check_bare_from(tokens)
+    check_select(tokens)
+    tokens = named_tables(tokens)
     if has_table_argument(tokens):
         return outline(tokens)
     try:
@@ -113,9 +121,11 @@ def parse(tokens: list[Token], sql: str) -> exp.Expr:
 
 def _parsed(tokens: list[Token], sql: str) -> exp.Expr:
     """The parser's tree. Raises one of _FAILURES."""
+    check_words(tokens)
     trees = _OWN.parser.parse(tokens, sql)
     if len(trees) != 1 or not isinstance(trees[0], exp.Expr):
         raise ValueError("it is not one statement")
+    check_complete(tokens, trees[0])
     return trees[0]
 
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
+from dialect.keyword_names import begins_rows
 from dialect.tokens import closing
 from dialect.work import spend
 
@@ -48,10 +49,6 @@ _STRUCTURE = _words(
 _WITH_FROM = _words("EXTRACT TRIM SUBSTRING SUBSTR OVERLAY")
 # What certainly ends an expression.
 _OPERANDS = _kinds("VAR IDENTIFIER STRING NUMBER NULL R_PAREN R_BRACKET")
-# What a row of VALUES may begin with; the empty word is a number or a string.
-_ROWS = _words(
-    "( - + NULL TRUE FALSE CAST ARRAY MAP STRUCT NAMED_STRUCT DATE TIMESTAMP INTERVAL"
-) | {""}
 
 
 def begins_query(tokens: Sequence[Token], at: int = 0) -> bool:
@@ -261,7 +258,7 @@ class _Reader:
 
     def _check_row(self) -> None:
         """A row must follow: VALUES may also be a table's name."""
-        if self._ends() or self._peek() not in _ROWS:
+        if not begins_rows(self._tokens, self._at):
             raise self.refusal()
 
     def _rows(self, found: exp.Select) -> None:

@@ -152,14 +152,13 @@ def _refresh(context: Context) -> Known:
     words.expect("REFRESH")
     if words.take("FUNCTION"):
         return context.known("refresh")
-    if words.is_text():
-        path = words.text()
-        return context.known("refresh", paths_read=[path])
-    if words.take("TABLE") or words.is_name():
+    if words.take("TABLE"):
         parts = words.names()
         if words.done:
             context.mention(parts)
-    return context.known("refresh")
+        return context.known("refresh")
+    path = words.text() if words.is_text() else words.sql[words.tokens[words.at - 1].end + 1 :]
+    return context.known("refresh", paths_read=[path.strip()])
 
 
 VERBS: dict[str, Callable[[Context], Known]] = {

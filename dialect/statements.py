@@ -80,7 +80,7 @@ def _multi_insert(context: Context, prefix: list[Token], branches: list[list[Tok
             body = with_source(body, shared)
         if shared.args.get("with_") is not None:
             body = _under_with(body, shared.args["with_"])
-        context.roots.append(builder.query(body))
+        context.roots.append(builder.whole(body))
         _note_target(context, target, writes, paths)
     kind = "insert" if at is None else ("from_insert" if len(branches) == 1 else "multi_insert")
     return context.known(kind, writes=writes, paths_written=paths)
@@ -161,7 +161,7 @@ def _change(context: Context, kind: str, name_at: int) -> Known:
     select = exp.Select(expressions=[exp.Star(), *values], from_=exp.From(this=tree.this))
     if where is not None:
         select.args["where"] = where
-    context.roots.append(context.builder.query(select))
+    context.roots.append(context.builder.whole(tree, select))
     return _changed(context, kind, ref)
 
 
@@ -199,7 +199,7 @@ def _merge(context: Context) -> Known:
         from_=exp.From(this=tree.this),
         joins=[exp.Join(this=using, on=on, side="FULL", kind="OUTER")],
     )
-    context.roots.append(context.builder.query(select))
+    context.roots.append(context.builder.whole(tree, select))
     info = context.look_up(ref)
     inserts = "INSERT" in (token.text.upper() for token in words.rest())
     dynamic = inserts and info is not None and bool(info.partition_keys)

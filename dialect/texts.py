@@ -9,6 +9,7 @@ from sqlglot import exp
 from conf.tables import TableInfo, ViewText
 from dialect.code import Calls, calls_of
 from dialect.hive_forms import standard
+from dialect.identifier_clause import with_names
 from dialect.language import parse
 from dialect.tokenize import tokenize
 
@@ -29,7 +30,8 @@ class StoredQuery:
 def query_of(sql: str, double_quoted_names: bool = False) -> StoredQuery:
     """The query of a stored view's text. Raises NotUnderstood."""
     tokens = tokenize(sql, double_quoted_names)
-    return StoredQuery(parse(standard(tokens), sql), calls_of(tokens), len(sql))
+    tree = parse(standard(with_names(tokens, sql)), sql)
+    return StoredQuery(tree, calls_of(tokens), len(sql))
 
 
 def with_keys(view: ViewText, info: TableInfo) -> ViewText:

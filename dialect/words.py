@@ -11,6 +11,9 @@ _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _OPEN = TokenType.L_PAREN
 _CLOSE = TokenType.R_PAREN
 
+# What a query may begin with, beside a bracket.
+QUERY_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
+
 Spec = tuple[tuple[str, str | None], ...]
 
 

@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.analysis.CTESubstitution$;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
 import org.apache.spark.sql.catalyst.analysis.PlanWithUnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
@@ -35,10 +36,15 @@ import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.SparkSqlParser;
+import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.command.ResetCommand;
 import org.apache.spark.sql.execution.command.SetCommand;
+import org.apache.spark.sql.execution.command.SetNamespaceCommand;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import scala.Option;
@@ -155,7 +161,11 @@ public final class SparkReads {
   }
 
   private void walk(Object node, String owner) {
-    if (node instanceof WithCTE) {
+    if (node instanceof UnresolvedWith) { // of a plan inside a command
+      LogicalPlan substituted = CTESubstitution$.MODULE$.apply((LogicalPlan) node);
+      define(substituted);
+      walk(substituted, owner);
+    } else if (node instanceof WithCTE) {
       walk(((WithCTE) node).plan(), "WithCTE.0");
     } else if (node instanceof CTERelationRef) {
       long id = ((CTERelationRef) node).cteId();
@@ -186,12 +196,21 @@ public final class SparkReads {
       emit(owner, node, ((UnresolvedTableOrView) node).multipartIdentifier());
     } else if (node instanceof UnresolvedIdentifier) {
       emit(owner, node, ((UnresolvedIdentifier) node).nameParts());
+    } else if (node instanceof UnresolvedNamespace) {
+      emit(owner, node, ((UnresolvedNamespace) node).multipartIdentifier());
+    } else if (node instanceof SetNamespaceCommand) {
+      emit("SetNamespaceCommand.0", node, ((SetNamespaceCommand) node).namespace());
     } else {
-      boolean plan = node instanceof LogicalPlan;
+      // An alias of a target, and EXPLAIN, leave the place what it is.
+      boolean plan = node instanceof LogicalPlan && !(node instanceof SubqueryAlias)
+          && !(node instanceof ExplainCommand);
       int at = 0;
       for (Object each : parts(node)) {
         walk(each, plan ? node.getClass().getSimpleName() + "." + at : owner);
         at++;
+      }
+      if (node instanceof RenameTable) {
+        emit("RenameTable.1", node, ((RenameTable) node).newName());
       }
     }
   }

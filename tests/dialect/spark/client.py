@@ -69,7 +69,7 @@ class SparkText:
         head = self._process.stdout.read(4)
         assert len(head) == 4, "Spark's JVM ended"
         text = self._process.stdout.read(struct.unpack(">i", head)[0]).decode()
-        return text.rstrip("\x01").split("\x01")
+        return text.removesuffix("\x01").split("\x01")
 
 
 @contextmanager

@@ -1,0 +1,81 @@
+"""IDENTIFIER('db.t'): a name that is written as an expression."""
+
+import pytest
+
+from dialect.analyze import analyze
+from dialect.statement import Namespace
+from tests.dialect.catalogs import TestCatalog, written
+
+NAMESPACE = Namespace("d", {"v": "e.a"})
+
+
+@pytest.mark.parametrize(
+    ("sql", "answer"),
+    [
+        ("SELECT * FROM IDENTIFIER('e.a')", "select; reads e.a"),
+        ("SELECT * FROM identifier('e' || '.' || 'a') x JOIN b", "select; reads e.a, d.b"),
+        ("SELECT * FROM IDENTIFIER(concat('`e`', '.`a`'))", "select; reads e.a"),
+        ("SELECT * FROM IDENTIFIER('${v}')", "select; reads e.a"),
+        ("SELECT * FROM IDENTIFIER(('e.' 'a'))", "select; reads e.a"),
+        ("SELECT * FROM ıdentıfıer(lower('E.A'))", "select; reads e.a"),
+        ("INSERT INTO IDENTIFIER('e.a') SELECT * FROM b", "insert; reads d.b; insert e.a"),
+        ("CREATE TABLE IDENTIFIER('e.n') (x INT)", "create_table; new create e.n"),
+        ("DROP TABLE IDENTIFIER('e.a')", "drop; drop e.a"),
+        ("ALTER TABLE IDENTIFIER('e.a') ADD COLUMN z INT", "alter; alter e.a"),
+        ("TRUNCATE TABLE IDENTIFIER('e.a')", "truncate; insert e.a"),
+        ("ANALYZE TABLE IDENTIFIER('e.a') COMPUTE STATISTICS", "analyze; reads e.a; alter e.a"),
+        ("MSCK REPAIR TABLE IDENTIFIER('e.a')", "msck; alter e.a"),
+        ("COMMENT ON TABLE IDENTIFIER('e.a') IS 'c'", "alter; alter e.a"),
+        ("DESCRIBE IDENTIFIER('e.a')", "metadata_read; reads e.a"),
+        ("USE IDENTIFIER('e')", "use; effect UseDatabase(database='e')"),
+        ("CREATE TEMP VIEW IDENTIFIER('w') AS SELECT * FROM b", "create_view; defines d.b"),
+        (
+            "INSERT INTO identifier (x, y) SELECT * FROM b",
+            "insert; reads d.b; new insert d.identifier",
+        ),
+        ("SELECT * FROM `identifier` WHERE x = 1", "select; reads d.identifier"),
+    ],
+)
+def test_evaluates_a_constant_name(sql: str, answer: str) -> None:
+    assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith(answer)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "x",
+            "'e.' || x",
+            "current_database() || '.a'",
+            "'e a'",
+            "'e.'",
+            "''",
+            "replace('a','b')",
+        ),
+        *("'e' || 07", "lower('É.a')", "NULL", ":name"),
+    ],
+)
+def test_refuses_a_name_that_is_not_certain(name: str) -> None:
+    for sql in (f"SELECT * FROM IDENTIFIER({name})", f"DROP TABLE IDENTIFIER({name})"):
+        assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith("unknown"), sql
+
+
+def test_refuses_a_name_that_with_may_define() -> None:
+    sql = "WITH a AS (SELECT 1) SELECT * FROM IDENTIFIER('a')"
+    assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith("unknown")
+
+
+@pytest.mark.parametrize(
+    ("sql", "reads"),
+    [
+        ("SELECT * FROM (a JOIN b ON a.x IN (SELECT w FROM e.a))", "d.a, d.b, e.a"),
+        ("FROM a JOIN b ON a.x IN (SELECT w FROM e.a) SELECT *", "d.a, d.b, e.a"),
+        ("SELECT first(x, (SELECT w FROM e.a)) FROM b", "d.b, e.a"),
+        ("SELECT * FROM a, LATERAL explode((SELECT w FROM e.a))", "d.a, e.a"),
+        ("SELECT * FROM stack(1, TABLE(e.a))", "e.a"),
+        ("SELECT * FROM values v EXCEPT SELECT * FROM a", "d.values, d.a"),
+    ],
+)
+def test_reads_what_the_parser_hides(sql: str, reads: str) -> None:
+    found = written(analyze(sql, NAMESPACE, TestCatalog()))
+    assert set(found.partition("; reads ")[2].split(", ")) == set(reads.split(", "))

@@ -1,0 +1,259 @@
+"""The tables of our analysis against those of Spark's own parsed plan.
+
+For each statement that Spark parses, both name the same tables, or ours is Unknown. A statement
+that Spark refuses may have any answer: nothing of it is run.
+"""
+
+import os
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from conf.names import TableRef
+from conf.tables import Column, TableInfo, TableKind
+from dialect.analyze import FAILED, analyze
+from dialect.lexer import lexemes
+from dialect.statement import (
+    Analysis,
+    Known,
+    Namespace,
+    ResetVariables,
+    SetVariable,
+    Unknown,
+)
+from dialect.words import is_path
+from tests.dialect.spark.client import Answer, SparkText, spark_text
+from tests.dialect.spark.statements import VARIABLES, Writer
+
+# The small sample is the same in each run; the large one is another each time.
+SEED = int(os.environ.get("CAUSEWAY_SEED", random.randrange(1 << 32)))
+_SMALL_SEED = 16
+_SMALL, _LARGE = 1_500, int(os.environ.get("CAUSEWAY_STATEMENTS", 100_000))
+_SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[3] / "shared"))
+_DATABASE = "cur"
+
+# Where Spark's plans have the table that a statement writes.
+_TARGETS = frozenset(
+    f"{command}.0"
+    for command in (
+        *("InsertIntoStatement", "CreateTable", "CreateTableAsSelect", "CreateTableLikeCommand"),
+        *(
+            "ReplaceTable",
+            "ReplaceTableAsSelect",
+            "DropTable",
+            "TruncateTable",
+            "TruncatePartition",
+        ),
+        *("AddColumns", "ReplaceColumns", "DropColumns", "RenameColumn", "AlterColumn"),
+        *("AddPartitions", "DropPartitions", "RenamePartitions", "RecoverPartitions"),
+        *("RepairTable", "SetTableLocation", "SetTableProperties", "UnsetTableProperties"),
+        *("SetTableSerDeProperties", "AnalyzeTable", "AnalyzeColumn", "LoadData", "RenameTable"),
+        *("CommentOnTable", "DeleteFromTable", "UpdateTable", "MergeIntoTable"),
+        *(
+            "OverwriteByExpression",
+            "CreateView",
+            "DropView",
+            "AlterViewAs",
+            "SetViewProperties",
+            "UnsetViewProperties",
+        ),
+    )
+) | {"RenameTable.1"}
+_DATABASES = frozenset(
+    f"{command}.0"
+    for command in (
+        *("CreateNamespace", "DropNamespace", "SetNamespaceProperties", "SetNamespaceLocation"),
+        *("CommentOnNamespace", "CreateFunction", "DropFunction"),
+    )
+)
+_RELATION = "UnresolvedRelation"
+# Relations that are named and not read.
+_NAMED = frozenset({"UncacheTable.0"})
+
+
+class _Everything:
+    """A catalog in which every table exists."""
+
+    def table(self, ref: TableRef) -> TableInfo | None:
+        return TableInfo(ref, TableKind.TABLE, (Column("x", "int"), Column("y", "int")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """Tables read, written, and only named by a statement."""
+
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    databases: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Score:
+    """Differences, and the number of statements that both sides read."""
+
+    differences: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+
+    def known(self) -> float:
+        """The part of Spark's statements of which the analysis is certain."""
+        return self.counts["known"] / max(self.counts["known"] + self.counts["unknown"], 1)
+
+
+def _name(parts: list[str]) -> str:
+    if len(parts) == 3 and parts[0].lower() == "spark_catalog":
+        parts = parts[1:]
+    if len(parts) == 1:
+        parts = [_DATABASE, *parts]
+    return "\x02".join(part.lower() for part in parts)
+
+
+def _of_spark(fields: Iterable[str]) -> _Tables:
+    reads, writes, named, databases = set(), set(), set(), set()
+    source = [_DATABASE]
+    for text in fields:
+        owner, kind, *parts = text.split("\x02")
+        if owner in _DATABASES:
+            databases.add(parts[-1 if kind == "UnresolvedNamespace" else 0].lower())
+        elif kind == "UnresolvedNamespace":
+            continue
+        elif owner in _TARGETS:
+            if owner == "RenameTable.1" and len(parts) == 1:  # it stays in its database
+                parts = [*source, *parts]
+            source = parts[:-1] or source
+            writes.add(_name(parts))
+        elif kind == _RELATION and owner not in _NAMED:
+            if not is_path([part.lower() for part in parts]):
+                reads.add(_name(parts))
+        else:
+            named.add(_name(parts))
+    return _Tables(*map(frozenset, (reads, writes, named, databases)))
+
+
+def _key(ref: TableRef) -> str:
+    return f"{ref.db}\x02{ref.name}".lower()
+
+
+def _of_ours(known: Known) -> _Tables:
+    reads = frozenset(_key(read.table) for read in (*known.reads, *known.defined))
+    return _Tables(reads, frozenset(_key(write.table) for write in known.writes))
+
+
+def _difference(command: str, spark: _Tables, known: Known) -> str | None:
+    ours = _of_ours(known)
+    skipped = known.kind in ("ctas", "create_view", "create_table") and not known.reads
+    if not spark.reads <= ours.reads and not (skipped and not known.defined):
+        return f"reads that we miss: {sorted(spark.reads - ours.reads)}"
+    if not ours.reads <= spark.reads | spark.writes | spark.named:
+        return f"reads that Spark has not: {sorted(ours.reads - spark.reads)}"
+    if not ours.writes <= spark.writes:
+        return f"writes that Spark has not: {sorted(ours.writes - spark.writes)}"
+    if not spark.writes <= ours.writes and not skipped:
+        return f"writes that we miss: {sorted(spark.writes - ours.writes)}"
+    return None
+
+
+def _setting_difference(command: str, fields: Answer, known: Known) -> str | None:
+    effect = known.effect
+    if fields[:1] == ["spark.sql.session.timeZone"] and isinstance(effect, ResetVariables):
+        return None  # SET TIME ZONE LOCAL: Spark puts the zone of its machine
+    if command == "ResetCommand":
+        wanted: object = ResetVariables(fields[0] if fields else None)
+    else:
+        wanted = SetVariable(*fields) if len(fields) == 2 else None
+    return None if effect == wanted else f"Spark has {wanted}, we have {effect}"
+
+
+def _compare(score: _Score, text: str, answer: Answer, ours: Analysis) -> None:
+    if answer[0] == "error":
+        score.counts["refused by Spark"] += 1
+        return
+    command, fields = answer[0], answer[1:]
+    if isinstance(ours, Unknown):
+        score.counts["unknown"] += 1
+        score.refusals[f"{command}: {ours.why.split(' near ')[0][:70]}"] += 1
+        if ours.why == FAILED:
+            score.differences.append(f"{text!r}: the analysis failed")
+        return
+    assert isinstance(ours, Known)
+    score.counts["known"] += 1
+    if command in ("SetCommand", "ResetCommand"):
+        found = _setting_difference(command, fields, ours)
+    else:
+        found = _difference(command, _of_spark(fields), ours)
+    if found:
+        score.differences.append(f"{command} {text!r}: {found}")
+
+
+def compared(
+    spark: SparkText, texts: Iterable[str], variables: Mapping[str, str] | None = None
+) -> _Score:
+    """Both sides' answers to each text, compared."""
+    score, waiting = _Score(), iter(texts)
+    namespace = Namespace(_DATABASE, variables or {})
+    while batch := list(islice(waiting, 2_000)):
+        for text, answer in zip(batch, spark.tables(batch), strict=True):
+            _compare(score, text, answer, analyze(text, namespace, _Everything()))
+    return score
+
+
+def _generated(spark: SparkText, count: int, seed: int) -> _Score:
+    print(f"CAUSEWAY_SEED={seed}")
+    for key, value in VARIABLES.items():
+        spark.set(key, value)
+    writer = Writer(seed)
+    score = compared(spark, (writer.statement() for _ in range(count)), VARIABLES)
+    print(score.counts, score.refusals.most_common(60))
+    return score
+
+
+def statements_of(text: str) -> Iterator[str]:
+    """The statements of a file, split at semicolons."""
+    start = 0
+    for _, at, end in lexemes(text):
+        if text[at:end] == ";":
+            yield text[start:at]
+            start = end
+    yield text[start:]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkText]:
+    with spark_text(tmp_path_factory.mktemp("spark")) as running:
+        yield running
+
+
+@pytest.mark.e2e
+def test_analysis_names_the_tables_that_spark_parses(spark: SparkText) -> None:
+    score = _generated(spark, _SMALL, _SMALL_SEED)
+    assert not score.differences, score.differences[:5]
+    assert score.known() > 0.8
+
+
+@pytest.mark.e2e
+@pytest.mark.slow
+@pytest.mark.timeout(36_000)
+def test_analysis_names_the_tables_that_spark_parses_in_many_statements(spark: SparkText) -> None:
+    score = _generated(spark, _LARGE, SEED)
+    assert not score.differences, score.differences[:20]
+    assert score.known() > 0.8
+
+
+@pytest.mark.e2e
+def test_analysis_names_the_tables_of_sparks_own_tests(spark: SparkText) -> None:
+    folder = _SHARED / "sparksql" / "inputs"
+    if not folder.is_dir():
+        pytest.skip("Spark's SQL tests are not here")
+    texts = [
+        text for path in sorted(folder.rglob("*.sql")) for text in statements_of(path.read_text())
+    ]
+    score = compared(spark, texts)
+    print(score.counts, score.refusals.most_common(60))
+    assert not score.differences, score.differences[:20]
+    assert score.known() > 0.95
