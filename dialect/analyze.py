@@ -17,14 +17,27 @@ from dialect.errors import NotUnderstood
 from dialect.findings import Findings, TempObject, session_object
 from dialect.identifier_clause import with_names
 from dialect.language import let_go
-from dialect.statement import Analysis, Known, Namespace, Needs, Unknown
+from dialect.statement import (
+    Analysis,
+    CreateTempTable,
+    CreateTempView,
+    DropTemp,
+    Known,
+    Namespace,
+    Needs,
+    RenameTemp,
+    Unknown,
+)
 from dialect.statements import statement
+from dialect.temporary import name_parts
 from dialect.tokenize import tokenize
 from dialect.variables import (
     Pruning,
+    case_sensitive,
     check_language,
     double_quoted_names,
     pruning,
+    stores_plans,
     substitute,
 )
 from dialect.words import Words
@@ -112,7 +125,7 @@ _WRITING = frozenset(
 )
 
 
-_Key = tuple[str, str, Pruning, bool]
+_Key = tuple[str, str, Pruning, bool, bool, bool]
 # Steps of work (`dialect.work`) that an analysis may take: so many, and some for each character.
 # A large statement that is merely long takes two or three steps a character.
 MOST_STEPS, STEPS_A_CHARACTER = 100_000, 4
@@ -159,7 +172,8 @@ def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unkn
 def _key(text: str, namespace: Namespace) -> _Key:
     """What the answer depends on beside tables and the session's objects."""
     variables = namespace.variables
-    return text, namespace.database.lower(), pruning(variables), double_quoted_names(variables)
+    switches = double_quoted_names(variables), case_sensitive(variables), stores_plans(variables)
+    return text, namespace.database.lower(), pruning(variables), *switches
 
 
 def _kept(key: _Key) -> "_Kept | None":
@@ -225,6 +239,8 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
         words = Words(with_names(tokens, text), text)
         explain = _explained(words)
         known = statement(Context(words, found, Builder(found)))
+        if found.case_sensitive:
+            _check_case(tokens, known, found.namespace)
     except NotUnderstood as error:
         return Unknown(error.why, _may_write(tokens))
     except RecursionError:
@@ -251,6 +267,20 @@ def _explained(words: Words) -> bool:
         ):
             words.at += 1
     return explain
+
+
+def _check_case(tokens: list[Token], known: Known, namespace: Namespace) -> None:
+    """Refuse capital letters in the name of a temporary object: names are kept in lower case."""
+    names = {*namespace.temp_views, *namespace.temp_tables, *known.temps}
+    match known.effect:
+        case CreateTempView(name=name) | CreateTempTable(name=name) | DropTemp(name=name):
+            names.add(name)
+        case RenameTemp(new=name):
+            names.add(name)
+    parts = {part for name in names for part in name_parts(name)}
+    for token in tokens:
+        if token.text != token.text.lower() and token.text.lower() in parts:
+            raise NotUnderstood(f"{token.text}, a name that differs by case")
 
 
 def _may_write(tokens: list[Token]) -> bool:

@@ -42,6 +42,7 @@ class _Cte:
     query: exp.Expr
     outer: "dict[str, _Cte]"
     columns: tuple[str, ...]
+    name: str
     later: "dict[str, _Cte]" = field(default_factory=dict)
     node: Node | None = None
     opening: bool = False
@@ -124,9 +125,15 @@ class Builder:
             check(each)
             alias = each.args["alias"]
             names = tuple(column.name.lower() for column in alias.args.get("columns") or ())
-            known[alias.name.lower()] = _Cte(each.this, dict(known), names)
+            name = alias.name.lower()
+            self._check_case(alias.name, known.get(name))
+            known[name] = _Cte(each.this, dict(known), names, alias.name)
         _let_see_later(known, [each.args["alias"].name.lower() for each in clause.expressions])
         return known
+
+    def _check_case(self, name: str, cte: _Cte | None) -> None:
+        if cte is not None and cte.name != name and self.found.case_sensitive:
+            raise NotUnderstood("names that differ by case")
 
     def _wrapped(self, tree: exp.Subquery, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
         if tree.args.get("joins") or isinstance(tree.this, exp.Table):
@@ -321,6 +328,8 @@ class Builder:
         if is_path(parts):
             self.found.paths.append(tree.this.name)
             return Leaf(self.rid()), parts[1], None
+        if len(parts) == 1:
+            self._check_case(tree.name, ctes.get(parts[0]) or self._later.get(parts[0]))
         if len(parts) == 1 and parts[0] in ctes and not ctes[parts[0]].opening:
             return self._cte(ctes[parts[0]]), parts[0], None
         temporary = self._temporary(parts)

@@ -28,7 +28,7 @@ from dialect.statement import (
     Write,
 )
 from dialect.values import canonical
-from dialect.variables import Pruning, pruning
+from dialect.variables import Pruning, pruning, stores_plans
 from dialect.words import Spec, Words, table_ref
 
 
@@ -90,6 +90,8 @@ class Context:
         words, found = self.words, self.found
         if words.done:
             raise NotUnderstood("a query expected near its end")
+        if stores_plans(found.namespace.variables):
+            raise NotUnderstood("a temporary view that keeps its plan with the files of today")
         text = words.sql[words.tokens[words.at].start : words.tokens[-1].end + 1]
         query = self.rest_is_query()
         produced = (Resolver().columns(query) if columns else None) or ()

@@ -10,7 +10,7 @@ from dialect.code import Calls
 from dialect.errors import NotUnderstood
 from dialect.statement import Namespace
 from dialect.temporary import temporary_name
-from dialect.variables import double_quoted_names
+from dialect.variables import case_sensitive, double_quoted_names
 
 TempObject = ViewText | tuple[str, ...]
 """A session's view, or the paths of another temporary object of its own."""
@@ -38,6 +38,11 @@ class Findings:
     def double_quoted_names(self) -> bool:
         """Whether "a" is a name in the statement."""
         return double_quoted_names(self.namespace.variables)
+
+    @property
+    def case_sensitive(self) -> bool:
+        """Whether names of CTEs and of temporary views differ by case."""
+        return case_sensitive(self.namespace.variables)
 
     def note(self, calls: Calls) -> None:
         """What the statement, or a view that it opens, calls and runs."""

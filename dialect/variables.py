@@ -9,8 +9,9 @@ from dialect.work import spend
 
 # Where nothing ends a reference, nothing ends another one before the next blank either: all of
 # that is passed over at once, since each would be looked at to its end again.
-_REFERENCE = re.compile(r"\$\{(?:(?:(\w+?):)?(\S+?)\}|\S*+)")
-_PREFIXES = ("hivevar", "hiveconf", "spark", "sparkconf")
+_REFERENCE = re.compile(r"\$\{(?:(?:(\w+?):)?(\S+?)\}|\S*+)", re.ASCII)
+_PREFIXES = (None, "hivevar", "hiveconf", "spark", "sparkconf")
+_OF_SERVER = ("env", "system")  # of the server's process, which we do not know
 _MAX_DEPTH = 20
 _MAX_LENGTH = 4_000_000
 _CHARACTERS = 256  # that are looked through in one step of work
@@ -19,6 +20,9 @@ _CHARACTERS = 256  # that are looked through in one step of work
 _ESCAPED_LITERALS = "spark.sql.parser.escapedStringLiterals"
 _DOUBLE_QUOTED_NAMES = "spark.sql.ansi.doubleQuotedIdentifiers"
 _ANSI = "spark.sql.ansi.enabled"
+_SUBSTITUTES = "spark.sql.variable.substitute"
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
+_STORED_PLANS = "spark.sql.legacy.storeAnalyzedPlanForView"
 
 
 class Pruning(Enum):
@@ -71,44 +75,60 @@ def double_quoted_names(settings: Mapping[str, str]) -> bool:
     return _is(settings, _DOUBLE_QUOTED_NAMES, "true") and _is(settings, _ANSI, "true")
 
 
+def case_sensitive(settings: Mapping[str, str]) -> bool:
+    """Whether names of CTEs and of temporary views differ by case."""
+    return _is(settings, _CASE_SENSITIVE, "true")
+
+
+def stores_plans(settings: Mapping[str, str]) -> bool:
+    """Whether a temporary view keeps the files that its tables had when it was made."""
+    return _is(settings, _STORED_PLANS, "true")
+
+
 def _is(variables: Mapping[str, str], key: str, value: str) -> bool:
     return variables.get(key, "").strip().lower() == value
 
 
 def substitute(sql: str, variables: Mapping[str, str]) -> str:
-    """The text with its variables replaced. Raises NotUnderstood for one that is not known."""
-    if "${" not in sql or variables.get("spark.sql.variable.substitute", "").lower() == "false":
+    """The text with its variables replaced, as Spark's ConfigReader does.
+
+    A value's own references are replaced within it. A reference with a prefix that Spark does not
+    know stays as it is. Raises NotUnderstood for a variable that is not known, and for a text
+    that a second round would change: a Thrift Server may do two.
+    """
+    if "${" not in sql or _is(variables, _SUBSTITUTES, "false"):
         return sql
-    for _ in range(_MAX_DEPTH):
-        if "${" not in sql:
-            return sql
-        spend(len(sql) // _CHARACTERS)
-        replaced = _replaced(sql, variables)
-        if replaced == sql:
-            return sql
-        sql = replaced
-    raise NotUnderstood("variables that refer to each other without end")
+    replaced = _Reader(variables, _MAX_LENGTH - len(sql)).replaced(sql)
+    if "${" in replaced:
+        again = _Reader(variables, _MAX_LENGTH - len(replaced)).replaced(replaced)
+        if again != replaced:
+            raise NotUnderstood("variables that make other variables")
+    return replaced
 
 
-def _replaced(sql: str, variables: Mapping[str, str]) -> str:
-    """One round. Raises NotUnderstood, before the text has grown beyond what may be kept."""
-    room = _MAX_LENGTH - len(sql)
+class _Reader:
+    """One round over a text; `room` is how much longer it may become."""
 
-    def value(found: re.Match[str]) -> str:
-        nonlocal room
-        put = _value(found, variables)
-        room -= len(put)
-        if room < 0:
+    def __init__(self, variables: Mapping[str, str], room: int) -> None:
+        self._variables = variables
+        self._room = room
+
+    def replaced(self, text: str, depth: int = 0) -> str:
+        if depth > _MAX_DEPTH:
+            raise NotUnderstood("variables that refer to each other without end")
+        if "${" not in text:
+            return text
+        spend(len(text) // _CHARACTERS)
+        return _REFERENCE.sub(lambda found: self._value(found, depth), text)
+
+    def _value(self, found: re.Match[str], depth: int) -> str:
+        prefix, name = found.groups()
+        if name is None or (prefix not in _PREFIXES and prefix not in _OF_SERVER):
+            return found.group()
+        if prefix in _OF_SERVER or name not in self._variables:
+            raise NotUnderstood(f"the variable {found.group(0)} is not set")
+        value = self.replaced(self._variables[name], depth + 1)
+        self._room -= len(value)
+        if self._room < 0:
             raise NotUnderstood("variables that make it too long")
-        return put
-
-    return _REFERENCE.sub(value, sql)
-
-
-def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
-    prefix, name = found.group(1), found.group(2)
-    if name is None:
-        return found.group()
-    if (prefix is None or prefix in _PREFIXES) and name in variables:
-        return variables[name]
-    raise NotUnderstood(f"the variable {found.group(0)} is not set")
+        return value

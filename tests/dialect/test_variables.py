@@ -5,7 +5,16 @@ import pytest
 from dialect.errors import NotUnderstood
 from dialect.variables import Pruning, check_language, pruning, substitute
 
-VARIABLES = {"x": "1", "y": "2", "spark.z": "3", "a": "${b}", "b": "4", "loop": "${loop}l"}
+VARIABLES = {
+    "x": "1",
+    "y": "2",
+    "spark.z": "3",
+    "a": "${b}",
+    "b": "4",
+    "loop": "${loop}l",
+    "twice": "$${half}",
+    "half": "{x}",
+}
 
 
 @pytest.mark.parametrize(
@@ -19,6 +28,7 @@ VARIABLES = {"x": "1", "y": "2", "spark.z": "3", "a": "${b}", "b": "4", "loop": 
         ("${a}", "4"),
         ("$x {x} ${}", "$x {x} ${}"),
         ("${x ${x} ${x:${", "${x 1 ${x:${"),
+        ("${other:x} ${other:nothing}", "${other:x} ${other:nothing}"),
         ("${" * 5000, "${" * 5000),  # at once: none is looked at to its end more than once
     ],
 )
@@ -27,7 +37,7 @@ def test_put_in_place(text: str, result: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["${nothing}", "${env:HOME}", "${system:user.dir}", "${loop}", "${other:x}", "${env:x}"]
+    "text", ["${nothing}", "${env:HOME}", "${system:user.dir}", "${loop}", "${twice}", "${env:x}"]
 )
 def test_not_understood(text: str) -> None:
     with pytest.raises(NotUnderstood):
@@ -50,7 +60,9 @@ def test_settings_that_change_the_language() -> None:
 
 
 def test_substitution_may_be_off() -> None:
-    assert substitute("${x}", {"spark.sql.variable.substitute": "false", "x": "1"}) == "${x}"
+    for value in ("false", " False "):
+        settings = {"spark.sql.variable.substitute": value, "x": "1"}
+        assert substitute("${x}", settings) == "${x}"
 
 
 @pytest.mark.parametrize(
