@@ -405,9 +405,12 @@ def _note(record: Record, session: Session, operation: Operation, statement: str
 
 
 def _metadata_cluster(session: Session) -> ClusterName:
-    """DC-A1: metadata is the pinned cluster's, else the default cluster's."""
+    """DC-A1: metadata is the pinned cluster's, else the default cluster's; that of another one
+    where it alone has temporary objects of the session, which are listed too."""
     if session.through is not None:
         return session.through.name
-    cluster = session.state.pinned or session.state.topology.default
+    homes = set(session.state.objects.homes().values())
+    only = homes.pop() if len(homes) == 1 else None
+    cluster = session.state.pinned or only or session.state.topology.default
     assert cluster is not None, "settings are validated: with clusters there is a default one"
     return cluster

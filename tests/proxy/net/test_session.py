@@ -277,3 +277,60 @@ def test_sessions_of_a_user_are_bounded() -> None:
         assert await other.rows("SELECT 1") == 1
 
     play(scenario, Limits(sessions_per_user=1))
+
+
+def test_tables_are_listed_where_the_sessions_own_are() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        asked = {1: (STRUCT, client.session)}
+        for said in ("USE CLUSTER west", "CACHE TABLE mine AS SELECT 1 AS one", "USE CLUSTER"):
+            await client.operation(said)
+        assert error_of(await client.call("GetTables", asked)) is None
+        assert [call for _, call, _ in world.east.log] == []
+        await client.operation("DROP VIEW mine")
+        assert error_of(await client.call("GetTables", asked)) is None
+        assert "GetTables" in [call for _, call, _ in world.east.log]
+
+    play(scenario)
+
+
+def test_what_was_dropped_in_its_home_is_taken_away_elsewhere() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        made = "CREATE TEMPORARY VIEW v AS SELECT 1 AS one"
+        files = "CREATE OR REPLACE TEMPORARY VIEW v USING parquet OPTIONS (path '/p')"
+        for said in (
+            made,
+            "USE CLUSTER west",
+            "SELECT 2",
+            files,
+            "DROP VIEW v",
+            "USE CLUSTER east",
+        ):
+            await client.operation(said)
+        await client.operation("SELECT 3")
+        assert world.west.statements == [made, "SELECT 2", files, "DROP VIEW v"]
+        gone = ["CREATE OR REPLACE TEMPORARY VIEW `v` AS SELECT 1", "DROP VIEW `v`"]
+        assert world.east.statements == [made, *gone, "SELECT 3"]
+
+    play(scenario)
+
+
+def test_a_replaced_function_is_looked_up_again() -> None:
+    async def scenario(world: World) -> None:
+        client, other = await world.client(), await world.client("bob")
+        for each in (client, other):
+            await each.operation("SELECT f(1)")
+        replaced = "CREATE OR REPLACE FUNCTION default.f AS 'a.B'"
+        await client.operation(replaced)
+        await client.operation("SELECT f(2)")
+        world.east.fails["REFRESH FUNCTION `default`.`f`"] = "Cannot load class a.B"
+        await other.operation("SELECT f(3)")
+        sessions = len(world.east.protocols)
+        assert world.east.statements == [
+            *("SELECT f(1)", "SELECT f(1)", replaced, "SELECT f(2)"),
+            *("REFRESH FUNCTION `default`.`f`", "SELECT f(3)"),
+        ]
+        assert sessions == 3, "the other session was opened anew"
+
+    play(scenario)
