@@ -10,7 +10,7 @@ are refreshed when they changed by a statement that came through Causeway.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
@@ -31,6 +31,7 @@ from proxy.wire.status import as_synchronous
 
 _EXISTS = "42P07"
 _NO_SUCH_FUNCTION = "42883"
+_UNKNOWN = object()  # a version that no table has
 
 
 class StaleSession(Exception):
@@ -123,6 +124,12 @@ class SessionReplay:
                 if failure is not None:
                     raise Rejected(failure)
             self._read[table] = version
+
+    def forget_files(self, tables: Iterable[TableRef]) -> None:
+        """REFRESH TABLE ran in another cluster's session: it is repeated here before a read."""
+        for table in tables:
+            if table in self._read:
+                self._read[table] = _UNKNOWN
 
     async def _refresh_functions(self) -> None:
         """Makes the session forget permanent functions that changed since it was opened.

@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import time
+from collections.abc import Iterable
 
 from conf.errors import CausewayError
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, ClusterLost, Rejected
 from proxy.net.early import LastPing
@@ -74,6 +75,13 @@ class Session:
             link.drop()
             return await self.link(cluster)
         return link
+
+    def refreshed(self, tables: Iterable[TableRef], by: Link) -> None:
+        """A statement in the session `by` refreshed what Spark remembers of the tables."""
+        tables = tuple(tables)
+        for link in self._links.values():
+            if link is not by:
+                link.replay.forget_files(tables)
 
     async def _open(self, cluster: ClusterName) -> Link:
         link = await Link.open(

@@ -383,6 +383,8 @@ class Statement:
         self, link: Link, statement: Known | Unknown, number: int, end: Status | None
     ) -> None:
         """What the statement did to the session when it ended so; None: how is not known."""
+        if isinstance(statement, Known) and statement.kind == "refresh":
+            self._session.refreshed((read.table for read in statement.reads), link)
         if not isinstance(statement, Known) or statement.changes is None:
             return
         if isinstance(statement.changes, ChangeFunction):

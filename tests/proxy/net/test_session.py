@@ -4,7 +4,7 @@ import pytest
 
 from proxy.net.limits import Limits
 from proxy.wire.binary import I32, STRUCT
-from tests.proxy.net.fakes import World, error_of, play, until
+from tests.proxy.net.fakes import EAST, WEST, World, error_of, play, until
 
 
 def test_a_session_is_opened_where_its_first_statement_goes_as_its_user() -> None:
@@ -332,5 +332,20 @@ def test_a_replaced_function_is_looked_up_again() -> None:
             *("REFRESH FUNCTION `default`.`f`", "SELECT f(3)"),
         ]
         assert sessions == 3, "the other session was opened anew"
+
+    play(scenario)
+
+
+def test_a_refreshed_table_is_so_in_every_cluster() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SELECT * FROM w")
+        world.metastore.primaries["default.w"] = EAST
+        await client.operation("REFRESH TABLE w")
+        world.metastore.primaries["default.w"] = WEST
+        await client.operation("SELECT * FROM w")
+        assert world.east.statements == ["REFRESH TABLE w"]
+        refreshed = "REFRESH TABLE `default`.`w`"
+        assert world.west.statements == ["SELECT * FROM w", refreshed, "SELECT * FROM w"]
 
     play(scenario)
