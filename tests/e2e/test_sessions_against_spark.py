@@ -1,5 +1,5 @@
 """Random histories of a session through the proxy, over two clusters, and the same in one plain
-session of a Thrift Server: the same rows, the same errors.
+session of a third one's Thrift Server: the same rows, the same errors.
 
 The two have databases, folders and global views of their own, with the same data. What is refused
 is not run in the plain session. CAUSEWAY_SESSIONS is how many histories there are, CAUSEWAY_SEED
@@ -18,7 +18,7 @@ import pytest
 from pyhive import hive
 
 from cli.stack.stack import Stack
-from tests.e2e.conftest import C1, C2, Tables, rows, run_sql, server
+from tests.e2e.conftest import C1, C2, C3, Tables, rows, run_sql, server
 from tests.sessions.histories import PINS, History, Names
 
 pytestmark = pytest.mark.e2e
@@ -53,9 +53,10 @@ def sides(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Side,
     tables = Tables(stack)
     for side in (through, plain):
         for database in side.names().databases:
-            run_sql(stack, "USE CLUSTER c1", f"CREATE DATABASE {database}")
+            run_sql(stack, f"CREATE DATABASE {database}")
             for name in side.names().tables:
-                cluster = "c2" if side is through and name == "t2" else "c1"
+                own = C2 if name == "t2" else C1
+                cluster = own if side is through else C3
                 text = side.neutral(f"{database}.{name}")
                 made = f"CREATE TABLE {database}.{name} USING parquet AS SELECT '{text}' AS c"
                 run_sql(stack, f"USE CLUSTER {cluster}", made)
@@ -74,7 +75,7 @@ def fill(stack: Stack, side: Side) -> None:
 
 def forget(stack: Stack, side: Side) -> None:
     """Takes away what outlives a session: functions, and global views."""
-    for cluster in (C1, C2):
+    for cluster in (C1, C2, C3):
         names = [f"{database}.f" for database in side.names().databases]
         drops = [f"DROP FUNCTION IF EXISTS {name}" for name in names]
         drops += [f"DROP VIEW IF EXISTS global_temp.{name}" for name in _shared(side)]
@@ -112,7 +113,7 @@ def talks(stack: Stack, sides: tuple[Side, Side]) -> Iterator[Any]:
     opened: list[hive.Connection] = []
 
     def opening(history: History, side: Side, through: bool) -> Talk:
-        endpoint = server(stack, None if through else C1)
+        endpoint = server(stack, None if through else C3)
         connection = hive.connect(
             endpoint.host,
             endpoint.port,
