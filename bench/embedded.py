@@ -15,12 +15,12 @@ EAST, WEST = ClusterName("east"), ClusterName("west")
 
 
 @contextmanager
-def embedded(*clusters: ClusterName) -> Iterator[tuple[Stack, Endpoint]]:
+def embedded(*clusters: ClusterName, guard: Path | None = None) -> Iterator[tuple[Stack, Endpoint]]:
     """The stack, and where its proxy listens; how busy the machine is before is printed."""
     listen = free_ports(1)[0]
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the start", flush=True)
     with (
         tempfile.TemporaryDirectory() as folder,
-        Stack(StackSpec(clusters, listen), Path(folder)) as stack,
+        Stack(StackSpec(clusters, listen, guard=guard), Path(folder)) as stack,
     ):
         yield stack, listen

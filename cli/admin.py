@@ -184,8 +184,12 @@ def _clusters(told: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _state(endpoint: dict[str, Any], cluster_drained: bool) -> str:
-    health = {True: "up", False: "down", None: "not tried"}[endpoint["up"]]
-    return f"{health}, drained" if cluster_drained or endpoint["drained"] else health
+    words = [{True: "up", False: "down", None: "not tried"}[endpoint["up"]]]
+    if cluster_drained or endpoint["drained"]:
+        words.append("drained")
+    if endpoint.get("checked") is False:
+        words.append("claims not checked")
+    return ", ".join(words)
 
 
 def _pairs(told: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from conf.names import ClusterName
 
@@ -82,17 +82,24 @@ class Holders:
 class PlacedPartitions:
     """Partitions with their holders: `groups[row]` is an index into `holders`.
 
-    Each of `holders` is some partition's.
+    Each of `holders` is some partition's. `complete` says that the table has no other partitions.
     """
 
     partitions: PartitionSet
     holders: tuple[Holders, ...]
     groups: Sequence[int]
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What the router may know of a table: its own holders and, if partitioned, each one's."""
+    """What the router may know of a table: its own holders and, if partitioned, each one's.
+
+    `write` is the id of the table's last write, `changes` that of the last change of any
+    partition's facts; both are meant for comparison alone.
+    """
 
     holders: Holders
     partitions: PlacedPartitions | None = None
+    write: str = field(default="0", compare=False)
+    changes: str = field(default="0", compare=False)

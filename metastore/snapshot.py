@@ -51,7 +51,9 @@ class TableRecord:
     def facts(self) -> TableFacts:
         sheet = self.partitions
         placed = None if sheet is None else sheet.placed(self.placement)
-        return TableFacts(self.placement.holders(), placed)
+        return TableFacts(
+            self.placement.holders(), placed, self.placement.write, self.placement.facts
+        )
 
 
 class Ticket:

@@ -161,11 +161,12 @@ class PartitionSheet:
             self._mark_covered(table, holders, groups, counts)
         used = [number for number, count in enumerate(counts) if count]
         if not used:  # no partition, nobody's holders
-            return PlacedPartitions(self.partitions, (), groups)
+            return PlacedPartitions(self.partitions, (), groups, self.covered is None)
         for number, count in enumerate(counts):
             if not count:  # nobody's holders must not be seen among everybody's
                 holders[number] = holders[used[0]]
-        return PlacedPartitions(self.partitions, tuple(holders), groups)
+        complete = self.covered is None
+        return PlacedPartitions(self.partitions, tuple(holders), groups, complete)
 
     def _mark_covered(
         self, table: Placement, holders: list[Holders], groups: "array[int]", counts: list[int]

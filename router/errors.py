@@ -51,3 +51,44 @@ REFUSALS = (
     PINNED_CANNOT_RUN,
     BOUND_ELSEWHERE,
 )
+
+# What the guard refuses in a cluster (guard/, ClaimException): the decision did not know of it.
+UNREADABLE_CLAIM = Refusal(
+    "CW360",
+    "0A000",
+    "Use the proxy and the guard of one version.",
+)
+READ_NOT_CLAIMED = Refusal(
+    "CW361",
+    "0A000",
+    "Report it: the analysis missed a table, view or folder that Spark reads.",
+)
+PARTITION_NOT_CLAIMED = Refusal(
+    "CW362",
+    "0A000",
+    "Report it: the analysis missed a partition, or data, that Spark reads.",
+)
+CHANGED_AFTER_DECISION = Refusal(
+    "CW363",
+    "40001",
+    "Try again: Causeway did so three times, while the table was written again and again.",
+)
+WRITE_NOT_CLAIMED = Refusal(
+    "CW364",
+    "0A000",
+    "Report it: the analysis missed a table, partition, database or folder that Spark writes.",
+)
+COMMAND_NOT_KNOWN = Refusal(
+    "CW365",
+    "0A000",
+    "Report it: the guard cannot see what this command writes.",
+)
+
+GUARD_REFUSALS = (
+    UNREADABLE_CLAIM,
+    READ_NOT_CLAIMED,
+    PARTITION_NOT_CLAIMED,
+    CHANGED_AFTER_DECISION,
+    WRITE_NOT_CLAIMED,
+    COMMAND_NOT_KNOWN,
+)

@@ -107,6 +107,7 @@ class Admin:
                     "reason": condition.reason,
                     "seconds": condition.seconds and round(condition.seconds, 6),
                     "drained": fleet.is_drained(endpoint),
+                    "checked": condition.checked,
                     "connections": self._hub.lines.held(endpoint),
                     "sessions": sessions.get(endpoint, 0),
                 }

@@ -13,12 +13,14 @@ Place = Endpoint | ClusterName
 
 @dataclass(slots=True)
 class Condition:
-    """`up` is None until it was tried. `since` is Unix time, `seconds` the last answer's."""
+    """`up` is None until it was tried. `since` is Unix time, `seconds` the last answer's.
+    `checked` says whether the guard there checks claims, None until it was asked."""
 
     up: bool | None = None
     since: float = field(default_factory=time.time)
     reason: str = ""
     seconds: float | None = None
+    checked: bool | None = None
 
 
 class Fleet:
@@ -40,6 +42,22 @@ class Fleet:
 
     def ill(self, endpoint: Endpoint, reason: str) -> None:
         self._becomes(endpoint, False, reason)
+        self.forget_checked(endpoint)
+
+    def learn_checked(self, endpoint: Endpoint, checked: bool) -> None:
+        self.condition(endpoint).checked = checked
+
+    def forget_checked(self, endpoint: Endpoint) -> None:
+        """The server may have been started again, with another guard or none."""
+        self.condition(endpoint).checked = None
+
+    def is_checked(self, cluster: Cluster) -> bool | None:
+        """Whether the guard checks claims at all endpoints of the cluster that were asked; None
+        while none was."""
+        known = [self.condition(each).checked for each in cluster.hs2]
+        if False in known:
+            return False
+        return True if True in known else None
 
     def _becomes(self, endpoint: Endpoint, up: bool, reason: str) -> Condition:
         condition = self.condition(endpoint)

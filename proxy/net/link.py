@@ -1,10 +1,13 @@
 """A user's session inside one cluster: its handle, its connection, what can be asked of it.
 
+Where the server has a guard that checks claims, each statement carries one; `checked` says so.
+
 The session was opened on the link's own connection, so the server closes it when that goes
 away, whatever becomes of us.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
@@ -35,8 +38,11 @@ from proxy.wire.requests import (
     operation_call,
 )
 from proxy.wire.types import OperationState
+from router import claim
 
+_log = logging.getLogger(__name__)
 _EXECUTE = "ExecuteStatement"
+_CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
 _CLOSE_AFTER = 0.05  # seconds
 _GONE = "Invalid SessionHandle"
 _REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
@@ -54,7 +60,9 @@ class Link:
         main: UpstreamConnection,
         session: RemoteSession,
         journal: Journal,
+        checked: bool = False,
     ) -> None:
+        self.checked = checked
         self.cluster = cluster
         self.session = session
         self.replay = SessionReplay(cluster, endpoint, journal, lines.functions, self.run)
@@ -75,10 +83,12 @@ class Link:
         protocol: int,
         configuration: Mapping[str, str],
         journal: Journal,
+        claims: bool = False,
     ) -> "Link":
         """Opens the user's session in the cluster, at another endpoint where one fails: nothing is
-        lost by asking twice. Raises ClusterDown, TooMany, ClusterLost, and Rejected with the
-        cluster's words when it does not want the session."""
+        lost by asking twice. With `claims` it learns whether claims are checked there. Raises
+        ClusterDown, TooMany, ClusterLost, and Rejected with the cluster's words when it does not
+        want the session."""
         tried: list[Endpoint] = []
         while True:
             endpoint, main = await lines.connect(cluster, user, tried)
@@ -92,7 +102,30 @@ class Link:
                 if len(tried) == len(cluster.hs2):
                     raise
             else:
-                return cls(lines, cluster.name, endpoint, user, main, session, journal)
+                link = cls(lines, cluster.name, endpoint, user, main, session, journal)
+                if claims:
+                    await link._learn_checked()
+                return link
+
+    async def _learn_checked(self) -> None:
+        """Asks the guard whether it checks claims, once an endpoint while that is up."""
+        fleet = self._lines.fleet
+        known = fleet.condition(self.endpoint).checked
+        if known is None:
+            known = await self._probe()
+            fleet.learn_checked(self.endpoint, known)
+            if not known:
+                _log.warning("cluster %s, %s: claims are not checked", self.cluster, self.endpoint)
+        self.checked = known
+
+    async def _probe(self) -> bool:
+        """A guard refuses the claim with its version; any other server runs the statement."""
+        try:
+            operation = await self.ping(self.ping_call("SELECT 1", {claim.KEY: claim.PROBE}))
+        except Rejected as error:
+            return error.failure.message.partition(_CHECKED)[2].startswith(str(claim.VERSION))
+        self.close_operation(operation)
+        return False
 
     @property
     def alive(self) -> bool:
@@ -271,7 +304,8 @@ class Link:
 
     async def run(self, sql: str) -> Failure | None:
         """Runs a statement of ours to its end; why it failed. Raises as `call`."""
-        operation = await self.execute(sql, {}, 0)
+        overlay = {claim.KEY: claim.SESSION} if self.checked else {}
+        operation = await self.execute(sql, overlay, 0)
         status = await self.end_of(operation)
         self.close_operation(operation)
         if status.state is OperationState.FINISHED:

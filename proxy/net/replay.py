@@ -126,7 +126,8 @@ class SessionReplay:
             self._read[table] = version
 
     def forget_files(self, tables: Iterable[TableRef]) -> None:
-        """REFRESH TABLE ran in another cluster's session: it is repeated here before a read."""
+        """Has these tables refreshed before they are read again: REFRESH TABLE ran in another
+        cluster's session, or what Spark knew of them was out of date."""
         for table in tables:
             if table in self._read:
                 self._read[table] = _UNKNOWN

@@ -68,6 +68,8 @@ class Session:
             if link is not None and not link.alive and self.through is not None:
                 raise ClusterLost("The Thrift Server closed the session; open another one.")
             if link is None or not link.alive:
+                if link is not None:
+                    self._lines.fleet.forget_checked(link.endpoint)
                 link = await self._open(cluster)
         try:
             await link.replay.catch_up()
@@ -91,6 +93,7 @@ class Session:
             self.state.protocol,
             self.state.configuration,
             self.state.journal,
+            claims=self.through is None,
         )
         if self._closed:
             await link.close()

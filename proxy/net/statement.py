@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
 from typing import Any, Protocol
 
 from conf.errors import CausewayError
@@ -34,17 +33,18 @@ from dialect.statement import (
     Write,
 )
 from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
+from proxy.net.claims import Outdated, is_outdated, overlay, syntax_error
 from proxy.net.early import EarlyPing, LastPing
-from proxy.net.facts import Decider
+from proxy.net.facts import Decider, Routed
 from proxy.net.limits import DEFAULT
 from proxy.net.link import Link
 from proxy.net.operation import Operation, Remote
 from proxy.net.session import Session, cancel_remote, close_remote
+from proxy.net.settling import settle
 from proxy.session import commands, settings
 from proxy.session.local import Local
 from proxy.session.objects import after_error
 from proxy.session.restricted import check_statement, is_ignored
-from proxy.session.states import ENDS
 from proxy.wire.replies import Status
 from proxy.wire.requests import ExecuteStatement, RemoteOperation
 from proxy.wire.results import NO_ROWS, Table
@@ -56,8 +56,7 @@ from router.report import report
 _NOT_LOOKED_AT = Unknown("no cluster is configured")
 _log = logging.getLogger(__name__)
 _ATTEMPTS = 3
-# Seconds between attempts to learn a write's end: a server may have to be started again.
-_SETTLING = (0.1, 0.5, 2.0, 5.0, 10.0, *repeat(15.0, 20))
+_DECISIONS = 3  # for one statement, when tables change between decision and analysis
 
 
 class Copier(Protocol):
@@ -91,6 +90,7 @@ class Statement:
         self._ping: LastPing | None = None  # once the statement, if it is one, has begun
         self._linger = linger
         self._asked = False  # whether a cluster may have heard of it
+        self._claim: Mapping[str, str] = {}  # what goes along in the statement's overlay
         self._open: list[Any] = []  # tokens of writes that may not have ended quite yet
         self._lost: tuple[Any, Remote | None] = (None, None)  # a write of which nobody knows
         self._copier = copier
@@ -121,7 +121,7 @@ class Statement:
     async def _find_out(self) -> None:
         """How a write ended whose cluster was lost. Nobody waits: its client has been told."""
         token, remote = self._lost
-        if remote is not None and await _settle(remote):
+        if remote is not None and await settle(remote):
             _log.warning("a write whose end was not known has ended: %r", token)
             self._open.append(token)
 
@@ -143,7 +143,8 @@ class Statement:
 
     async def _run(self) -> None:
         if self._session.through is not None:
-            await self._run_in(self._session.through.name, _NOT_LOOKED_AT, {})
+            decision = RunIn(self._session.through.name, "DC-N1", "no cluster is configured")
+            await self._run_in(decision.cluster, Routed(_NOT_LOOKED_AT, decision, {}, {}))
             return
         state = self._session.state
         sql = self._request.statement
@@ -166,14 +167,34 @@ class Statement:
             if answer is not None:
                 self._answer(answer)
                 return
-        routed = await self._decider.decide(sql, state, statement)
+        routed = await self._decide(statement)
+        for again in range(_DECISIONS - 1, -1, -1):
+            try:
+                await self._carry_out(routed, may_decide_again=again > 0)
+                break
+            except Outdated:
+                routed = await self._decide()
+
+    async def _decide(self, statement: Known | Unknown | None = None) -> Routed:
+        record = self._operation.record
+        routed = await self._decider.decide(self._request.statement, self._session.state, statement)
         record.what, record.rule = routed.statement, routed.decision.rule
         record.mark("decide")
+        return routed
+
+    async def _carry_out(self, routed: Routed, may_decide_again: bool) -> None:
+        """Raises Outdated when a table changed after the decision and nothing has run."""
+        state = self._session.state
         match routed.decision:
             case RunIn(cluster, _, _):
                 check_statement(routed.statement, state.restrictions)
-                await self._run_in(cluster, routed.statement, routed.versions)
+                await self._run_in(cluster, routed, may_decide_again)
             case Refuse(code, sqlstate, _, because, hint):
+                if isinstance(routed.statement, Unknown):
+                    failure = await syntax_error(self._session, self._request.statement)
+                    if failure is not None:
+                        self._operation.fail(failure)
+                        return
                 number = int(code.removeprefix("CW"))
                 raise Rejected(Failure(f"[{code}] {because} {hint}".rstrip(), sqlstate, number))
             case Answer():
@@ -191,7 +212,7 @@ class Statement:
             case ResetCluster():
                 return commands.reset_cluster(state)
             case ShowClusters():
-                return commands.show_clusters(state)
+                return commands.show_clusters(state, self._decider.fleet.is_checked)
             case ShowCurrentCluster():
                 return commands.show_current_cluster(state)
             case ExplainCluster(statement):
@@ -231,16 +252,13 @@ class Statement:
         return table
 
     async def _run_in(
-        self,
-        cluster: ClusterName,
-        statement: Known | Unknown,
-        versions: Mapping[TableRef, object],
+        self, cluster: ClusterName, routed: Routed, may_decide_again: bool = False
     ) -> None:
         self._operation.record.cluster = cluster
         for attempt in range(1, _ATTEMPTS + 1):
             self._asked = False
             try:
-                await self._attempt(cluster, statement, versions)
+                await self._attempt(cluster, routed, may_decide_again)
                 return
             except ClusterLost as error:
                 if attempt == _ATTEMPTS or not self._may_repeat(error):
@@ -253,12 +271,8 @@ class Statement:
         refused = isinstance(error, SessionGone) and self._operation.result is None
         return refused or not self._asked
 
-    async def _attempt(
-        self,
-        cluster: ClusterName,
-        statement: Known | Unknown,
-        versions: Mapping[TableRef, object],
-    ) -> None:
+    async def _attempt(self, cluster: ClusterName, routed: Routed, may_decide_again: bool) -> None:
+        statement = routed.statement
         self._go_on()
         link = await self._session.link(cluster)
         link.replay.check(statement)
@@ -267,7 +281,7 @@ class Statement:
             self._apply(link, statement, number)
             self._answer(NO_ROWS)
             return
-        await link.replay.refresh(versions)
+        await link.replay.refresh(routed.versions)
         self._operation.record.mark("connect")
         self._go_on()
         writes: Sequence[Write] = ()
@@ -275,6 +289,7 @@ class Statement:
             writes = statement.writes
         targets = self._decider.write_targets(writes)
         token = await self._decider.loader.open_write(targets) if targets else None
+        self._claim = overlay(link, routed, self._decider.settings.coverage, targets, token)
         end: Status | None = None
         try:
             end = status = await self._execute(link, token)
@@ -286,6 +301,8 @@ class Statement:
         finally:
             self._decider.snapshot.invalidate(each.table for each in writes)
             self._take_effect(link, statement, number, end)
+        if may_decide_again and self._claim and is_outdated(status):
+            self._decide_again(link, routed)
         if status.state is OperationState.FINISHED:
             for table in _created(writes):
                 await self._decider.loader.claim(table, link.cluster)
@@ -296,6 +313,16 @@ class Statement:
                 self._ask_ahead(result)
             else:
                 asyncio.get_running_loop().call_soon(self._ask_ahead, result)
+
+    def _decide_again(self, link: Link, routed: Routed) -> None:
+        """Raises Outdated, with all forgotten that the decision and the cluster knew."""
+        self._decider.snapshot.invalidate(routed.versions)
+        link.replay.forget_files(routed.versions)
+        result, self._operation.result = self._operation.result, None
+        if isinstance(result, Remote):
+            result.reader.stop()
+            link.close_operation(result.operation)
+        raise Outdated
 
     def _go_on(self) -> None:
         if self._operation.cancelled:
@@ -316,7 +343,7 @@ class Statement:
             self._operation.result = remote
             if self._operation.cancelled:
                 await cancel_remote(remote)
-            else:
+            elif self._operation.state is OperationState.PENDING:  # else it is decided again
                 self._operation.becomes(OperationState.RUNNING)
             status = await self._end(remote)
             settled = True
@@ -342,11 +369,12 @@ class Statement:
         self._asked = True
         if is_ping(request.statement):
             return await self._start_ping(link)
-        return await link.execute(request.statement, request.overlay, request.timeout)
+        settings = {**request.overlay, **self._claim}
+        return await link.execute(request.statement, settings, request.timeout)
 
     async def _start_ping(self, link: Link) -> RemoteOperation:
         session, request = self._session, self._request
-        call = link.ping_call(request.statement, request.overlay)
+        call = link.ping_call(request.statement, {**request.overlay, **self._claim})
         changes = session.state.journal.changes
         last = session.last_ping
         if last is None or last.link is not link or not last.is_same(request, changes):
@@ -406,18 +434,3 @@ class Statement:
 
 def _created(writes: Sequence[Write]) -> list[TableRef]:
     return [write.table for write in writes if not write.exists and write.action is not Action.VIEW]
-
-
-async def _settle(remote: Remote) -> bool:
-    """Whether the operation has certainly ended, asked patiently after a connection broke."""
-    for pause in _SETTLING:
-        await asyncio.sleep(pause)
-        try:
-            if (await remote.link.poll(remote.operation)).state in ENDS:
-                return True
-            await cancel_remote(remote)
-        except Rejected:
-            return True  # the handle is gone, and with it what it stood for
-        except ClusterLost:
-            continue
-    return False

@@ -53,6 +53,13 @@ def _endpoints(told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             continue
         mine["up"] = True if each["up"] or mine["up"] else mine["up"]
         mine["drained"] = mine["drained"] or each["drained"]
+        mine["checked"] = _checked(mine.get("checked"), each.get("checked"))
         mine["connections"] += each["connections"]
         mine["sessions"] += each["sessions"]
     return list(together.values())
+
+
+def _checked(one: bool | None, other: bool | None) -> bool | None:
+    """Whether claims are checked: a process that found that they are not outweighs the others."""
+    known = [each for each in (one, other) if each is not None]
+    return all(known) if known else None

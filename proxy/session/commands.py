@@ -1,6 +1,9 @@
 """Our own statements, answered as ordinary result sets."""
 
+from collections.abc import Callable
+
 from conf.names import ClusterName
+from conf.topology import Cluster
 from proxy.errors import UnknownCluster
 from proxy.session.session import SessionState
 from proxy.wire.results import NO_ROWS, Table
@@ -22,8 +25,14 @@ def reset_cluster(session: SessionState) -> Table:
     return NO_ROWS
 
 
-def show_clusters(session: SessionState) -> Table:
-    """One row a cluster, the default one marked, the pinned one too."""
+def show_clusters(
+    session: SessionState, is_checked: Callable[[Cluster], bool | None] = lambda _: None
+) -> Table:
+    """One row a cluster, the default one marked, the pinned one too.
+
+    `checked` says whether Spark's plans are compared with the decisions there; NULL while no
+    session was opened there.
+    """
     topology = session.topology
     rows = tuple(
         (
@@ -32,10 +41,12 @@ def show_clusters(session: SessionState) -> Table:
             ",".join(str(endpoint) for endpoint in cluster.hs2),
             _yes(cluster.name == topology.default),
             _yes(cluster.name == session.pinned),
+            None if (checked := is_checked(cluster)) is None else _yes(checked),
         )
         for cluster in topology.clusters.values()
     )
-    return Table(("cluster", "filesystem", "jobtracker", "is_default", "is_current"), rows)
+    columns = ("cluster", "filesystem", "jobtracker", "is_default", "is_current", "checked")
+    return Table(columns, rows)
 
 
 def show_current_cluster(session: SessionState) -> Table:

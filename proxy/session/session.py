@@ -32,6 +32,7 @@ from proxy.session.journal import Journal
 from proxy.session.objects import TempObjects
 from proxy.session.opening import opened_configuration
 from proxy.session.restricted import taken
+from router.claim import RESERVED_PREFIX
 from router.request import Bound
 
 USE_DATABASE = "use:database"
@@ -119,13 +120,18 @@ class SessionState:
         self.configured = topology
 
     def overlay(self, overlay: Mapping[str, str]) -> dict[str, str]:
-        """A statement's own settings as far as they are taken. Raises NotYourself,
-        PartitionsPassedBy and SettingDenied."""
+        """A statement's own settings as far as they are taken, without a claim. Raises
+        NotYourself, PartitionsPassedBy and SettingDenied."""
         for key, value in overlay.items():
             stay_yourself(key, value, self.user)
             if self.topology.in_use:
                 _ask_for_partitions(key, value)
-        return taken(without(overlay), self.restrictions, self.topology.in_use)
+        own = {
+            key: value
+            for key, value in without(overlay).items()
+            if not key.lower().startswith(RESERVED_PREFIX)
+        }
+        return taken(own, self.restrictions, self.topology.in_use)
 
     def namespace(self) -> Namespace:
         """What the session brings to the meaning of its next statement."""

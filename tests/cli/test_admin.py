@@ -36,7 +36,9 @@ ENDPOINT = {"endpoint": "h:1", "up": False, "since": 0, "reason": "no answer in 
 CLUSTER = {
     "name": "east",
     "drained": True,
-    "endpoints": [{**ENDPOINT, "drained": False, "sessions": 2, "connections": 5}],
+    "endpoints": [
+        {**ENDPOINT, "drained": False, "sessions": 2, "connections": 5, "checked": False}
+    ],
 }
 ANSWERS = {
     "/v1/sessions": [SESSION],
@@ -91,7 +93,7 @@ def proxy(folder: Path) -> Iterator[tuple[str, list[str]]]:
     [
         (["sessions"], ["SESSION", "abababababab", "10.0.0.1", "3 s", "east", "SELECT 1"]),
         (["statements"], ["cdcdcdcdcdcd", "RUNNING", "1.500", "DC-R5", "INSERT INTO t SELECT 1"]),
-        (["clusters"], ["down, drained", "h:1", "no answer in time"]),
+        (["clusters"], ["down, drained, claims not checked", "h:1", "no answer in time"]),
         (["cache"], ["tables: 7"]),
         (["reload"], ["changed: nothing", "needs a restart: proxy.audit.file"]),
     ],

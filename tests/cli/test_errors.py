@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "errors.md"
 ROOMS = {
     "1": "Routing",
     "2": "Proxy",
-    "3": "Metastore",
+    "3": "Metastore and guard",
     "4": "Statements",
     "5": "Settings and commands",
     "6": "Copies",
@@ -65,7 +65,7 @@ def _all() -> list[Documented]:
         if "code" in vars(each) and not each.__module__.startswith("tests")
     ]
     names = {id(value): name for name, value in vars(router.errors).items()}
-    for refusal in router.errors.REFUSALS:
+    for refusal in (*router.errors.REFUSALS, *router.errors.GUARD_REFUSALS):
         when = names[id(refusal)].replace("_", " ").capitalize() + "."
         told.append(Documented(refusal.code, refusal.sqlstate, when, refusal.hint))
     return sorted(told)

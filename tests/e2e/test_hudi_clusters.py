@@ -19,7 +19,7 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.hms.nouns import Database
 from pipeline.incremental.errors import StorageFault
-from tests.e2e.conftest import rows, run_sql, server
+from tests.e2e.conftest import beyond_claims, rows, run_sql, server
 from tests.e2e.hudi_spark import BUNDLES
 from tests.e2e.metastores import MetastoreAlone
 
@@ -38,6 +38,7 @@ def hudi_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         pytest.skip(f"no Hudi bundle: {fault}")
     with Stack(spec, tmp_path_factory.mktemp("hudi")) as running:
         yield running
+        assert beyond_claims(running) == []
 
 
 def test_create_merge_select_and_changes(hudi_stack: Stack) -> None:

@@ -87,7 +87,7 @@ def test_a_statement_of_the_backend_fails_as_it_does_directly(
 def test_what_is_not_understood_is_refused_by_name(connect: Connect) -> None:
     cursor = connect().cursor()
     with pytest.raises(OperationalError, match=r"CW101"):
-        rows(cursor, "FROBNICATE TABLE x")
+        rows(cursor, "SELECT * FROM cat.d.t")
     with pytest.raises(OperationalError, match=r"CW101"):
-        rows(cursor, f"USE CLUSTER {C3}", "FROBNICATE TABLE x INSERT")
+        rows(cursor, f"USE CLUSTER {C3}", "INSERT INTO cat.d.t VALUES (1)")
     assert rows(cursor, "USE CLUSTER", "SELECT 1") == [(1,)]

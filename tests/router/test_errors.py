@@ -1,6 +1,11 @@
 """The refusals' codes are stable and unique."""
 
-from router.errors import REFUSALS
+import re
+from pathlib import Path
+
+from router.errors import CHANGED_AFTER_DECISION, GUARD_REFUSALS, REFUSALS
+
+GUARD = Path(__file__).parents[2] / "guard/src/main/java/causeway/guard/ClaimException.java"
 
 
 def test_codes_are_unique_and_ours() -> None:
@@ -9,5 +14,14 @@ def test_codes_are_unique_and_ours() -> None:
     assert all(code.startswith("CW1") and len(code) == 5 for code in codes)
 
 
+def test_the_guards_codes_are_those_that_it_has() -> None:
+    code = GUARD.read_text()
+    assert re.findall(r'"(CW\d+)"', code) == [each.code for each in GUARD_REFUSALS]
+    assert f'CHANGED = "{CHANGED_AFTER_DECISION.code}"' in code
+    assert {each.sqlstate for each in GUARD_REFUSALS} == set(re.findall(r'"(\w{5})"', code)) - {
+        each.code for each in GUARD_REFUSALS
+    }
+
+
 def test_every_refusal_says_what_to_do_next() -> None:
-    assert all(refusal.hint.endswith(".") for refusal in REFUSALS)
+    assert all(refusal.hint.endswith(".") for refusal in (*REFUSALS, *GUARD_REFUSALS))

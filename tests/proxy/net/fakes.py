@@ -5,6 +5,7 @@ A statement has one row, unless the cluster is told otherwise.
 
 import asyncio
 import itertools
+import json
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
@@ -62,6 +63,7 @@ from proxy.wire.requests import (
     read_request,
 )
 from proxy.wire.types import OperationState, Orientation
+from router.claim import KEY, PROBE
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 _numbers = itertools.count(1)
@@ -102,6 +104,10 @@ class FakeCluster:
         self.hangs_at = ""  # the call that it never answers
         self.dies_at = ""  # the call that makes it drop the connection
         self.row = b"x" * 1000
+        self.checks = False  # whether it answers as one with a guard that checks claims
+        self.probes = 0
+        self.outdated = 0  # statements that its guard finds outdated, before it takes one
+        self.claims: list[tuple[str, Any]] = []  # of its statements; None where there is none
         self.password: str | None = None  # None: any
         self.tls: ssl.SSLContext | None = None
         self.endpoint = Endpoint("127.0.0.1", 0)
@@ -171,6 +177,13 @@ class FakeCluster:
     async def _answer(self, user: str, call: Message, opened: list[bytes]) -> Struct:
         request = read_request(call)
         text = request.statement if isinstance(request, ExecuteStatement) else ""
+        if isinstance(request, ExecuteStatement):
+            claim = request.overlay.get(KEY)
+            if claim == PROBE:
+                words = "causeway: claims are checked, version 1" if self.checks else "no guard"
+                self.probes += 1
+                return replies.failed(replies.Failure(words))
+            self.claims.append((text, claim and json.loads(claim)))
         self.log.append((user, call.name, text))
         if call.name == self.dies_at:
             raise ConnectionResetError
@@ -218,6 +231,12 @@ class FakeCluster:
             return replies.failed(replies.Failure("Invalid SessionHandle: SessionHandle [x]"))
         handle = _handle()
         operation = FakeOperation(sql, Status(OperationState.RUNNING))
+        claim = self.claims[-1][1] if self.claims else None
+        if claim and claim.get("mode") == "parse" and sql not in self.fails:
+            self._fail(operation, "causeway: parsed")
+        elif claim and claim.get("reads") and self.outdated:
+            self.outdated -= 1
+            self._fail(operation, "[CW363] Table default.e was written.")
         self.operations[handle.guid] = operation
         self.sessions[session.guid].add(handle.guid)
         if sql in self.fails:
@@ -226,9 +245,13 @@ class FakeCluster:
             failure = replies.Failure(words + stack, "42P01")
             operation.status = Status(OperationState.ERROR, failure)
             operation.changed.set()
-        elif sql not in self.sleeping:
+        elif sql not in self.sleeping:  # does nothing to one that has failed
             self._end(operation, OperationState.FINISHED)
         return replies.operation_started(handle, 0, True)
+
+    def _fail(self, operation: FakeOperation, message: str) -> None:
+        operation.status = Status(OperationState.ERROR, replies.Failure(message, "0A000"))
+        operation.changed.set()
 
     def _fetch(self, operation: FakeOperation, request: FetchResults) -> Struct:
         if operation.sql in self.without_columns:
@@ -262,6 +285,12 @@ class FakeCluster:
             operation = self.operations.pop(guid, None)
             if operation is not None:
                 self._end(operation, OperationState.CANCELED)
+
+
+class FakeToken(str):
+    """A running write, by what it writes."""
+
+    id = "mark"
 
 
 @dataclass
@@ -319,9 +348,9 @@ class FakeMetastore:
         return self.lists and [each for each in self.lists if wanted(each[0])]
 
     async def open_write(self, targets: Any) -> Any:
-        names = " ".join(map(str, targets))
-        self.log.append(f"open {names}")
-        return names
+        token = FakeToken(" ".join(map(str, targets)))
+        self.log.append(f"open {token}")
+        return token
 
     async def close_write(self, token: Any) -> None:
         self.log.append(f"close {token}")

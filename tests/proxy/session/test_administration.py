@@ -9,7 +9,7 @@ from proxy.session.administration import merged
 
 def endpoint(name: str, up: bool | None, connections: int, drained: bool = False) -> dict[str, Any]:
     told = {"endpoint": name, "up": up, "connections": connections}
-    return {**told, "sessions": 1, "drained": drained}
+    return {**told, "sessions": 1, "drained": drained, "checked": None}
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,24 @@ def test_clusters_are_put_together() -> None:
     (east,) = merged("clusters", [one, two])
     assert east["drained"]
     assert east["endpoints"] == [{**endpoint("a:1", True, 5, True), "sessions": 2}]
+
+
+@pytest.mark.parametrize(
+    ("answers", "checked"),
+    [((None, None), None), ((True, None), True), ((None, False), False), ((True, False), False)],
+)
+def test_one_process_that_finds_claims_unchecked_says_so_for_all(
+    answers: tuple[bool | None, ...], checked: bool | None
+) -> None:
+    told = [
+        [
+            {
+                "name": "east",
+                "drained": False,
+                "endpoints": [{**endpoint("a:1", True, 1), "checked": each}],
+            }
+        ]
+        for each in answers
+    ]
+    (east,) = merged("clusters", told)
+    assert east["endpoints"][0]["checked"] is checked

@@ -35,9 +35,11 @@ def test_show_clusters() -> None:
     session = SessionState.opened("ann", 5, {}, TOPOLOGY)
     commands.use_cluster(session, "west")
     assert commands.show_clusters(session).rows == (
-        ("east", "file:/e", "e:1,e:2", "true", "false"),
-        ("west", "file:/w", "w:1", "false", "true"),
+        ("east", "file:/e", "e:1,e:2", "true", "false", None),
+        ("west", "file:/w", "w:1", "false", "true", None),
     )
+    checked = commands.show_clusters(session, lambda cluster: cluster.name == "east").rows
+    assert [row[-1] for row in checked] == ["true", "false"]
 
 
 def test_explain() -> None:

@@ -19,6 +19,9 @@ public final class Guard extends AbstractFunction1<SparkSessionExtensions, Boxed
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
         extensions.injectCheckRule(WriteCheck::new);
+        extensions.injectCheckRule(ClaimCheck::new);
+        extensions.injectPlannerStrategy(PartitionCheck::new);
+        extensions.injectParser(new ClaimParser.Builder());
         ServerStorage storage = ServerStorage.current();
         if (storage != null && storage.protects() && !StorageAgent.isActive()) {
             LOG.warn("The file systems of other clusters are not protected from writes: "

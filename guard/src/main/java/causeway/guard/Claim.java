@@ -1,0 +1,166 @@
+package causeway.guard;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.zip.InflaterInputStream;
+
+/**
+ * What Causeway decided for one statement: the objects that it may read and write. Names are
+ * {@code db.table} in lower case. router/claim.py writes it.
+ */
+final class Claim {
+    static final String KEY = "causeway.claim";
+    static final int VERSION = 1;
+
+    /** What the statement may do. */
+    enum Mode {
+        /** What the claim names. */
+        RUN,
+        /** Read anything, write nothing: a pinned session's statement that was not analysed. */
+        READ,
+        /** Change the session, read and write nothing: a statement that is repeated. */
+        SESSION,
+        /** Be parsed. */
+        PARSE,
+        /** Nothing: the proxy asks whether claims are checked. */
+        PROBE
+    }
+
+    final Mode mode;
+    private final boolean explain;
+    private final Map<String, Selection> reads = new HashMap<>();
+    private final Map<String, Selection> writes = new HashMap<>();
+    private final Set<String> marks = new HashSet<>();
+    private final Set<String> opened = new HashSet<>();
+    private final Set<String> databases = new HashSet<>();
+    private final List<String> pathsRead = new ArrayList<>();
+    private final List<String> pathsWritten = new ArrayList<>();
+    private boolean explaining;
+
+    private Claim(JsonNode json) {
+        if (json.path("v").asInt() != VERSION) {
+            throw unreadable("it has version " + json.path("v").asText()
+                    + ", this server checks version " + VERSION);
+        }
+        mode = Mode.valueOf(json.path("mode").asText("run").toUpperCase(Locale.ROOT));
+        explain = json.path("explain").asBoolean();
+        addSelections(json.path("reads"), reads);
+        addSelections(json.path("writes"), writes);
+        addTexts(json.path("marks"), marks);
+        addTexts(json.path("opens"), opened);
+        addTexts(json.path("databases"), databases);
+        addTexts(json.path("paths"), pathsRead);
+        addTexts(json.path("outs"), pathsWritten);
+    }
+
+    /** Reads JSON, or JSON that is deflated and in base64. Throws ClaimException. */
+    static Claim parse(String text) {
+        try {
+            ObjectMapper mapper = new ObjectMapper();
+            if (text.startsWith("{")) {
+                return new Claim(mapper.readTree(text));
+            }
+            byte[] packed = Base64.getDecoder().decode(text);
+            try (InputStream json = new InflaterInputStream(new ByteArrayInputStream(packed))) {
+                return new Claim(mapper.readTree(json));
+            }
+        } catch (IOException | IllegalArgumentException error) {
+            throw unreadable(error.getMessage());
+        }
+    }
+
+    private static ClaimException unreadable(String why) {
+        return new ClaimException(
+                ClaimException.UNREADABLE, "The claim of the statement cannot be read: " + why + ".");
+    }
+
+    /** What of the table may be read; null when the decision did not know that it is. */
+    Selection read(String table) {
+        Selection selection = reads.get(table);
+        return selection == null && writes.containsKey(table) ? Selection.WRITTEN : selection;
+    }
+
+    /** What of the table may be written; null when nothing may. */
+    Selection written(String table) {
+        return writes.get(table);
+    }
+
+    java.util.Set<String> tablesWritten() {
+        return writes.keySet();
+    }
+
+    boolean opens(String view) {
+        return opened.contains(view);
+    }
+
+    boolean writesDatabase(String database) {
+        return databases.contains(database.toLowerCase(Locale.ROOT));
+    }
+
+    /** Whether `id` is that of the mark of this statement's own write, {@code causeway.open.id}. */
+    boolean hasMark(String id) {
+        return marks.contains(id);
+    }
+
+    List<String> pathsRead() {
+        return pathsRead;
+    }
+
+    List<String> pathsWritten() {
+        return pathsWritten;
+    }
+
+    /** A command that may be run writes into this folder in a plan of its own. */
+    void alsoWrites(String path) {
+        pathsWritten.add(path);
+    }
+
+    /** A command that may be run makes this temporary view, and reads through it. */
+    void alsoOpens(String view) {
+        opened.add(view);
+    }
+
+    /** Spark is about to explain a statement, not to run it. */
+    void beginExplain() {
+        explaining = true;
+    }
+
+    /** Whether what is claimed would be done by a statement that is only to be explained. */
+    boolean isOnlyExplained() {
+        return explain && !explaining;
+    }
+
+    /** The tables that may be read and written, for messages. */
+    String describe() {
+        return "it reads " + names(reads) + " and writes " + names(writes);
+    }
+
+    private static String names(Map<String, ?> tables) {
+        return tables.isEmpty() ? "nothing" : String.join(", ", tables.keySet());
+    }
+
+    private static void addSelections(JsonNode json, Map<String, Selection> found) {
+        for (Iterator<Map.Entry<String, JsonNode>> each = json.fields(); each.hasNext(); ) {
+            Map.Entry<String, JsonNode> entry = each.next();
+            found.put(entry.getKey(), new Selection(entry.getValue()));
+        }
+    }
+
+    private static void addTexts(JsonNode json, java.util.Collection<String> found) {
+        for (JsonNode each : json) {
+            found.add(each.asText());
+        }
+    }
+}

@@ -1,0 +1,124 @@
+package causeway.guard;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Consumer;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import scala.Option;
+import scala.Product;
+import scala.collection.Iterator;
+
+/** Reads what a plan names out of Spark's classes. */
+final class Plans {
+    private Plans() {
+    }
+
+    /** Calls it with each plan below this one: children, and the plans of sub-queries. */
+    static void forEachBelow(LogicalPlan plan, Consumer<LogicalPlan> each) {
+        for (Iterator<?> all = plan.children().iterator(); all.hasNext(); ) {
+            each.accept((LogicalPlan) all.next());
+        }
+        for (Iterator<?> all = plan.subqueries().iterator(); all.hasNext(); ) {
+            each.accept((LogicalPlan) all.next());
+        }
+    }
+
+    /** Calls it with each query that a command holds and runs by itself. */
+    static void forEachInside(LogicalPlan plan, Consumer<LogicalPlan> each) {
+        for (Iterator<? extends QueryPlan<?>> all = plan.innerChildren().iterator(); all.hasNext(); ) {
+            QueryPlan<?> inner = all.next();
+            if (inner instanceof LogicalPlan) {
+                each.accept((LogicalPlan) inner);
+            }
+        }
+    }
+
+    /** The metastore's table behind a relation; null where it is none. */
+    static CatalogTable table(LogicalPlan plan) {
+        if (plan instanceof HiveTableRelation) {
+            return ((HiveTableRelation) plan).tableMeta();
+        }
+        if (plan instanceof LogicalRelation) {
+            Option<CatalogTable> table = ((LogicalRelation) plan).catalogTable();
+            return table.isDefined() ? table.get() : null;
+        }
+        if (plan.children().isEmpty() && plan instanceof Product && !(plan instanceof Command)) {
+            for (Object each : arguments((Product) plan)) { // a relation that Spark got meanwhile
+                if (each instanceof CatalogTable) {
+                    return (CatalogTable) each;
+                }
+            }
+        }
+        return null;
+    }
+
+    /** The name of the table that a relation of another catalog's interface reads; else null. */
+    static String foreignName(LogicalPlan plan) {
+        if (!(plan instanceof DataSourceV2Relation)) {
+            return null;
+        }
+        Option<Identifier> identifier = ((DataSourceV2Relation) plan).identifier();
+        return identifier.isDefined() ? name(identifier.get()) : ((DataSourceV2Relation) plan).name();
+    }
+
+    /** The folders that a relation without a table reads; empty where they are not known. */
+    static List<String> folders(LogicalRelation relation) {
+        List<String> found = new ArrayList<>();
+        if (relation.relation() instanceof HadoopFsRelation) {
+            HadoopFsRelation files = (HadoopFsRelation) relation.relation();
+            for (Iterator<?> each = files.location().rootPaths().iterator(); each.hasNext(); ) {
+                found.add(each.next().toString());
+            }
+        }
+        return found;
+    }
+
+    /** The first table at or below the plan: what a command with that plan writes. */
+    static String firstTable(LogicalPlan plan) {
+        CatalogTable table = table(plan);
+        if (table != null) {
+            return name(table.identifier());
+        }
+        String foreign = foreignName(plan);
+        for (Iterator<?> each = plan.children().iterator(); foreign == null && each.hasNext(); ) {
+            foreign = firstTable((LogicalPlan) each.next());
+        }
+        return foreign;
+    }
+
+    static String name(TableIdentifier table) {
+        String database = table.database().isDefined() ? table.database().get() + "." : "";
+        return lower(database + table.table());
+    }
+
+    static String name(Identifier table) {
+        return lower(String.join(".", table.namespace()) + "." + table.name());
+    }
+
+    static String lower(String name) {
+        return name.toLowerCase(Locale.ROOT);
+    }
+
+    /** The arguments of a case class, options opened; null for those that are not there. */
+    static List<Object> arguments(Product product) {
+        List<Object> found = new ArrayList<>();
+        for (int i = 0; i < product.productArity(); i++) {
+            Object value = product.productElement(i);
+            if (value instanceof Option) {
+                value = ((Option<?>) value).isDefined() ? ((Option<?>) value).get() : null;
+            }
+            found.add(value);
+        }
+        return found;
+    }
+}

@@ -1,0 +1,176 @@
+"""The decision for one statement as a claim, which the guard compares with Spark's own plans.
+
+The claim goes to the cluster with the statement, in the configuration overlay of ExecuteStatement.
+docs/design/claim.md describes it; `guard/` has the class that reads it.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+from zlib import compress
+
+from conf.names import ClusterName, PartitionRef, TableRef
+from conf.partitions import TableFacts
+from conf.settings import Coverage
+from dialect.statement import Known, Unknown
+from router.needs import Input, inputs
+from router.request import Facts
+
+KEY = "causeway.claim"
+RESERVED_PREFIX = "causeway."  # of the keys of an overlay that clients may not set
+VERSION = 1
+PACKED_FROM = 2_000  # characters; longer claims are deflated
+
+
+class Mode(Enum):
+    """What the guard lets a statement do."""
+
+    RUN = "run"  # what the claim names
+    READ = "read"  # read anything, write nothing: D11
+    SESSION = "session"  # a statement that is repeated: change the session, read what is fresh
+    PARSE = "parse"  # be parsed
+    PROBE = "probe"  # nothing: the guard answers that it checks claims
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of one table is claimed: the partitions with these `values`, all others when `but`.
+
+    `values` None means the whole table; none at all means its description alone. Of a table that
+    is read from a copy, `write` and `facts` are the table's ids by which the copy was fresh.
+    """
+
+    values: tuple[tuple[str, ...], ...] | None = None
+    but: bool = False
+    write: str | None = None
+    facts: str | None = None
+
+
+DESCRIPTION = Selection(())
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The objects that a statement may use, as far as the decision knew them.
+
+    `marks` are the ids of the statement's own running writes (`causeway.open.<id>`); `opens` the
+    views and temporary objects that it reads through; `explained` says that nothing is written.
+    """
+
+    mode: Mode = Mode.RUN
+    explained: bool = False
+    reads: Mapping[TableRef, Selection] = field(default_factory=dict)
+    writes: Mapping[TableRef, Selection] = field(default_factory=dict)
+    marks: Sequence[str] = ()
+    opens: Sequence[str] = ()
+    databases: Sequence[str] = ()
+    paths_read: Sequence[str] = ()
+    paths_written: Sequence[str] = ()
+
+
+def claim_of(
+    statement: Known | Unknown,
+    cluster: ClusterName,
+    facts: Facts,
+    coverage: Coverage,
+    targets: Iterable[TableRef | PartitionRef] = (),
+    marks: Sequence[str] = (),
+) -> Claim:
+    """The claim of a statement that runs in `cluster` by these facts.
+
+    `targets` are the tables and partitions that are marked as being written.
+    """
+    if isinstance(statement, Unknown):
+        return Claim(Mode.READ)
+    reads = {each.table: DESCRIPTION for each in statement.defined if facts.get(each.table, True)}
+    for each in inputs(statement, facts, coverage):
+        known = facts[each.table]
+        assert known is not None  # `inputs` leaves out what does not exist
+        reads[each.table] = _selection(each, cluster, known)
+    return Claim(
+        explained=statement.explain,
+        reads=reads,
+        writes=_writes(statement, targets),
+        marks=marks,
+        opens=(*map(str, statement.views), *(name.lower() for name in statement.temps)),
+        databases=() if statement.database_written is None else (statement.database_written,),
+        paths_read=statement.paths_read,
+        paths_written=statement.paths_written,
+    )
+
+
+def _selection(read: Input, cluster: ClusterName, known: TableFacts) -> Selection:
+    placed = read.placed
+    if placed is None and not read.holders:
+        return DESCRIPTION
+    write = facts = None
+    if any(holders.primary != cluster for holders in read.holders):
+        write, facts = known.write, known.changes
+    if placed is None:
+        return Selection(None, False, write, facts)
+    total, rows = len(placed.partitions), read.rows
+    if placed.complete and len(rows) == total:
+        return Selection(None, False, write, facts)
+    but = placed.complete and total - len(rows) < len(rows)
+    if but:
+        rows = set(range(total)).difference(rows)
+    values = tuple(placed.partitions.row(row) for row in sorted(rows))
+    return Selection(values, but, write, facts)
+
+
+def _writes(
+    statement: Known, targets: Iterable[TableRef | PartitionRef]
+) -> dict[TableRef, Selection]:
+    """Tables as such; only the marked partitions where the mark names them."""
+    partitions: dict[TableRef, list[tuple[str, ...]]] = {}
+    whole = {each for each in targets if isinstance(each, TableRef)}
+    for each in targets:
+        if isinstance(each, PartitionRef) and each.table not in whole:
+            partitions.setdefault(each.table, []).append(tuple(value for _, value in each.spec))
+    writes = {}
+    for write in statement.writes:
+        named = partitions.get(write.table)
+        writes[write.table] = Selection(None if named is None else tuple(named))
+    return writes
+
+
+def encoded(claim: Claim) -> str:
+    """The claim as the guard reads it: JSON, deflated and in base64 where that is long."""
+    document: dict[str, Any] = {"v": VERSION}
+    if claim.mode is not Mode.RUN:
+        document["mode"] = claim.mode.value
+    if claim.explained:
+        document["explain"] = True
+    for name, tables in (("reads", claim.reads), ("writes", claim.writes)):
+        if tables:
+            document[name] = {str(table): _document(each) for table, each in tables.items()}
+    for name, texts in (
+        ("marks", claim.marks),
+        ("opens", claim.opens),
+        ("databases", claim.databases),
+        ("paths", claim.paths_read),
+        ("outs", claim.paths_written),
+    ):
+        if texts:
+            document[name] = list(texts)
+    text = json.dumps(document, separators=(",", ":"))
+    if len(text) <= PACKED_FROM:
+        return text
+    return b64encode(compress(text.encode(), 1)).decode()
+
+
+def _document(selection: Selection) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    if selection.values is not None:
+        document["but" if selection.but else "in"] = selection.values
+    if selection.write is not None:
+        document["write"], document["facts"] = selection.write, selection.facts
+    return document
+
+
+SESSION = encoded(Claim(Mode.SESSION))
+PARSE = encoded(Claim(Mode.PARSE))
+PROBE = encoded(Claim(Mode.PROBE))
