@@ -14,6 +14,9 @@ PER_ADDRESS = "hive.server2.limit.connections.per.ipaddress"
 PER_USER_ADDRESS = "hive.server2.limit.connections.per.user.ipaddress"
 CONNECTIONS = "proxy.limit.connections.total"
 CONNECTIONS_PER_ADDRESS = "proxy.limit.connections.per.ipaddress"
+NEW_CONNECTIONS = "proxy.limit.connections.new.total"
+NEW_CONNECTIONS_PER_ADDRESS = "proxy.limit.connections.new.per.ipaddress"
+BUFFERED = "proxy.limit.request.bytes"
 STATEMENTS_PER_USER = "proxy.limit.statements.per.user"
 STATEMENTS_PER_ADDRESS = "proxy.limit.statements.per.ipaddress"
 IDLE_SESSION = "hive.server2.idle.session.timeout"
@@ -43,6 +46,9 @@ NAMES = (
     PER_USER_ADDRESS,
     CONNECTIONS,
     CONNECTIONS_PER_ADDRESS,
+    NEW_CONNECTIONS,
+    NEW_CONNECTIONS_PER_ADDRESS,
+    BUFFERED,
     STATEMENTS_PER_USER,
     STATEMENTS_PER_ADDRESS,
     IDLE_SESSION,
@@ -68,6 +74,7 @@ NAMES = (
 )
 
 DAY = 86_400.0
+_LARGEST_REQUEST = 66 << 20  # bytes
 MOST_WORKERS = 64
 _HIVE_TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]*)")
 _HIVE_UNITS = {"": 1e-3, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0}
@@ -93,6 +100,8 @@ class Operating:
 
     As HiveServer2 does, `hive.server2.limit.connections.*` count sessions: with HTTP they outlive
     connections. `idle_operation` below 0 means that a statement may also be idle while it runs.
+    `new_connections` are those that have not logged in. `buffered` is the bytes of requests that a
+    process keeps while they come in or wait.
     `audit_size` is in bytes, 0: the file is not rotated by us. `admin_token` is needed beside
     `admin`; a `admin_socket` is its owner's alone. `workers` are processes, 0: one a core.
     """
@@ -101,7 +110,10 @@ class Operating:
     sessions_per_address: int = 0
     sessions_per_user_address: int = 0
     connections: int = 5_000
-    connections_per_address: int = 0
+    connections_per_address: int = 2_500
+    new_connections: int = 2_000
+    new_connections_per_address: int = 1_000
+    buffered: int = 256 << 20
     statements_per_user: int = 0
     statements_per_address: int = 0
     idle_session: float = 7 * DAY
@@ -133,7 +145,12 @@ def read(reader: Reader) -> Operating:
         sessions_per_address=get(PER_ADDRESS, count, 0),
         sessions_per_user_address=get(PER_USER_ADDRESS, count, 0),
         connections=get(CONNECTIONS, positive, default.connections),
-        connections_per_address=get(CONNECTIONS_PER_ADDRESS, count, 0),
+        connections_per_address=_per_address(reader),
+        new_connections=get(NEW_CONNECTIONS, positive, default.new_connections),
+        new_connections_per_address=get(
+            NEW_CONNECTIONS_PER_ADDRESS, count, default.new_connections_per_address
+        ),
+        buffered=get(BUFFERED, _buffered, default.buffered),
         statements_per_user=get(STATEMENTS_PER_USER, count, 0),
         statements_per_address=get(STATEMENTS_PER_ADDRESS, count, 0),
         idle_session=max(0.0, get(IDLE_SESSION, hive_time, default.idle_session)),
@@ -157,6 +174,18 @@ def _workers(text: str) -> int:
     if count(text) > MOST_WORKERS:
         raise ValueError(f"more than {MOST_WORKERS}: {text!r}")
     return int(text)
+
+
+def _per_address(reader: Reader) -> int:
+    """Half of all connections, so that no address keeps the others out."""
+    every = reader.read(CONNECTIONS, positive, Operating().connections)
+    return reader.read(CONNECTIONS_PER_ADDRESS, count, max(1, every // 2))
+
+
+def _buffered(text: str) -> int:
+    if size(text) < _LARGEST_REQUEST:
+        raise ValueError(f"less than the largest request, 66m: {text!r}")
+    return size(text)
 
 
 def _at_least_a_second(reader: Reader, default: float) -> float:

@@ -5,7 +5,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from proxy.errors import WireError
+from proxy.errors import TooMany, WireError
+from proxy.net.buffers import Buffers
+from proxy.net.limits import DEFAULT
 from proxy.net.shield import Layer, Shield
 from proxy.net.sockets import HIGH_WATER
 from proxy.net.upstream import UpstreamConnection
@@ -36,8 +38,23 @@ class ClientConnection(asyncio.Protocol):
 
     outlived = False
 
-    def __init__(self, inbound: Inbound, started: Callable[["ClientConnection"], None]) -> None:
+    def __init__(
+        self,
+        inbound: Inbound,
+        started: Callable[["ClientConnection"], None],
+        buffers: Buffers | None = None,
+        frame_time: float = DEFAULT.request,
+    ) -> None:
+        """`frame_time` is how many seconds a frame may take to come."""
         self.inbound = inbound
+        self.enter: Callable[[], None] | None = None  # told once that it is let in; may raise
+        self.proving = False  # somebody finds out who it is
+        self.handshake: asyncio.Task[None] | None = None  # until it has a transport
+        self._buffers = Buffers() if buffers is None else buffers
+        self._frame_time = frame_time
+        self._frame_timer: asyncio.TimerHandle | None = None
+        self._waiting_bytes = 0
+        self._shield: Shield | None = None
         self.user: str | None = None
         self.acting_as: str | None = None
         self.peer = ""  # its address, without the port
@@ -73,6 +90,7 @@ class ClientConnection(asyncio.Protocol):
             self._transport.abort()
             return
         self.take(events)
+        self._account(bool(events))
 
     def take(self, events: Iterable[FramingEvent]) -> None:
         """What came of the client's bytes."""
@@ -81,6 +99,7 @@ class ClientConnection(asyncio.Protocol):
             match event:
                 case Frame() | Oversized():
                     self._messages.append(event)
+                    self._waiting_bytes += _size(event)
                     self._arrived.set()
                 case Send(reply, last):
                     self._transport.write(reply)
@@ -96,6 +115,8 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
+        self._watch_frame(False)
+        self._buffers.hold(self, 0)
         self._arrived.set()
         if self.served_by is not None and not self.outlived:
             self.served_by.cancel()
@@ -115,7 +136,7 @@ class ClientConnection(asyncio.Protocol):
     def shield(self, layer: Layer, early: bytes) -> None:
         """What is said from now on is wrapped, both ways; `early` is what of it is here."""
         assert self._transport is not None
-        self._transport = shield = Shield(
+        self._transport = self._shield = shield = Shield(
             self._transport, self, self.data_received, layer, MAX_FRAME
         )
         shield.data_received(early)
@@ -137,12 +158,52 @@ class ClientConnection(asyncio.Protocol):
             self._arrived.clear()
             await self._arrived.wait()
         message = self._messages.popleft()
+        self._waiting_bytes -= _size(message)
+        self._account(True)
         transport = self._transport
+        try:
+            self.entered()
+        except TooMany:
+            self.abort()
+            return None
         if transport is None or transport.is_closing():
             return None
         if not transport.is_reading():
             transport.resume_reading()
         return message
+
+    def entered(self) -> None:
+        """It is let in: its place is no longer that of one who may be. Raises TooMany."""
+        if self.enter is not None:
+            enter, self.enter = self.enter, None
+            enter()
+
+    @property
+    def held(self) -> int:
+        """Bytes of an unfinished frame."""
+        return self.inbound.held + (self._shield.held if self._shield is not None else 0)
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.held > 0
+
+    def _account(self, progress: bool) -> None:
+        """Counts what it holds; `progress`: a frame came to its end, or was taken."""
+        held = self.held
+        self._buffers.hold(self, held + self._waiting_bytes)
+        if progress or not held:
+            self._watch_frame(False)
+        if held and not self._messages:
+            self._watch_frame(True)
+
+    def _watch_frame(self, unfinished: bool) -> None:
+        """Ends the connection when a frame that began does not end."""
+        if unfinished and self._frame_timer is None:
+            loop = asyncio.get_running_loop()
+            self._frame_timer = loop.call_later(self._frame_time, self.abort)
+        elif not unfinished and self._frame_timer is not None:
+            self._frame_timer.cancel()
+            self._frame_timer = None
 
     async def next_question(self) -> Question | None:
         """What the client wants to be believed; None once it is gone, or was sent away."""
@@ -201,10 +262,16 @@ class ClientConnection(asyncio.Protocol):
             self.abort()
 
     def let_go_if_nobody(self) -> None:
-        """Ends a connection that has not even said whose it is."""
-        if self.user is None and isinstance(self.inbound, SaslInbound):
+        """Ends a connection that has not even said whose it is, or without names, nothing."""
+        if self.enter is not None:
             self.abort()
 
     def abort(self) -> None:
         if self._transport is not None:
             self._transport.abort()
+        elif self.handshake is not None:
+            self.handshake.cancel()
+
+
+def _size(message: Frame | Oversized) -> int:
+    return len(message.data) if isinstance(message, Frame) else len(message.head)

@@ -49,7 +49,8 @@ class Porter:
     def binary(self) -> ClientConnection:
         bare = Auth.NOSASL in self.settings.identity.methods
         inbound = BareInbound() if bare else SaslInbound(self.authenticator.mechanisms)
-        return ClientConnection(inbound, self.connected)
+        buffers = self.turnstile.buffers
+        return ClientConnection(inbound, self.connected, buffers, self.limits.request)
 
     def http(self) -> Callable[[], ClientConnection]:
         doors = self.settings.doors
@@ -60,7 +61,7 @@ class Porter:
         door = HttpDoor(
             doors.path, doors.http_idle, self.authenticator, cookies, self.limits, guard
         )
-        return lambda: HttpConnection(door, self.connected)
+        return lambda: HttpConnection(door, self.connected, self.turnstile.buffers)
 
 
 class Doors:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from proxy.errors import Denied
+from proxy.errors import Denied, TooMany
+from proxy.net.buffers import Buffers
 from proxy.net.client import ClientConnection
 from proxy.net.identity import Acceptor, Authenticator
 from proxy.net.limits import Limits
@@ -41,8 +42,13 @@ class HttpConnection(ClientConnection):
 
     outlived = True
 
-    def __init__(self, door: HttpDoor, started: Callable[[ClientConnection], None]) -> None:
-        super().__init__(BareInbound(), started)
+    def __init__(
+        self,
+        door: HttpDoor,
+        started: Callable[[ClientConnection], None],
+        buffers: Buffers | None = None,
+    ) -> None:
+        super().__init__(BareInbound(), started, buffers)
         self._door = door
         self._reader = HttpReader()
         self._events: deque[HttpEvent] = deque()
@@ -64,6 +70,7 @@ class HttpConnection(ClientConnection):
             return
         was_in_head = self._reader.in_head
         self._events += self._reader.feed(data)
+        self._buffers.hold(self, self.held)
         if self._events:
             self._transport.pause_reading()
             self._arrived.set()
@@ -78,7 +85,7 @@ class HttpConnection(ClientConnection):
 
     async def next_message(self) -> Frame | Oversized | None:
         """The next call of somebody let in; None once no more can come."""
-        patience = self._door.limits.negotiation if self._head is None else self._door.idle
+        patience = self._door.limits.negotiation if self.user is None else self._door.idle
         while self._head is None or self._head.keep_alive:
             event = await self._next_event(patience)
             if not isinstance(event, Head):
@@ -97,10 +104,16 @@ class HttpConnection(ClientConnection):
         """The call in a request; None when it has been answered already."""
         status = self._door.guard.refusal(head) or http.refusal(head, self._door.path)
         if status is None:
+            self.proving = True
             try:
                 self.user = await self._who(head)
+                self.entered()
             except Denied:
                 status = HTTPStatus.UNAUTHORIZED
+            except TooMany:
+                status = HTTPStatus.SERVICE_UNAVAILABLE
+            finally:
+                self.proving = False
         if status is not None:
             await self._refuse(head, status)
             return None
@@ -109,6 +122,7 @@ class HttpConnection(ClientConnection):
             self.write(http.CONTINUE)
         event = await self._next_event(self._door.limits.request)
         if isinstance(event, Frame | Oversized):
+            self._buffers.hold(self, self.held)
             self._read_on()  # to hear when it goes
             return event
         await self._reject(event, True)
@@ -151,6 +165,15 @@ class HttpConnection(ClientConnection):
 
     async def misunderstood(self) -> None:
         await self._say_and_leave(HTTPStatus.BAD_REQUEST)
+
+    @property
+    def held(self) -> int:
+        bodies = sum(len(each.data) for each in self._events if isinstance(each, Frame))
+        return self._reader.held + bodies
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self._reader.held > 0
 
     def let_go_if_nobody(self) -> None:
         """Requests have their own patience."""

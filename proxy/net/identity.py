@@ -3,7 +3,7 @@
 import asyncio
 from typing import Protocol
 
-from proxy.errors import Denied, WireError
+from proxy.errors import Denied, TooMany, WireError
 from proxy.net.client import ClientConnection
 from proxy.net.shield import Layer
 from proxy.wire.framing import PLAIN, Credentials, Question, SaslInbound
@@ -88,13 +88,21 @@ async def _negotiated(
 ) -> bool:
     acceptor: Acceptor | None = None
     while (question := await client.next_question()) is not None:
+        client.proving = True
         try:
             if not isinstance(question, Credentials):
                 acceptor = acceptor or authenticator.gssapi(client.peer)
             token, user = await _answer(question, authenticator, acceptor, client.peer)
+            if user is not None:
+                client.entered()
         except Denied:
             client.take(inbound.refuse())
             return False
+        except TooMany as error:
+            client.take(inbound.turn_away(str(error)))
+            return False
+        finally:
+            client.proving = False
         if user is not None:
             client.user = user
             _let_in(client, inbound, token, acceptor.layer if acceptor is not None else None)

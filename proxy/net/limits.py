@@ -11,6 +11,7 @@ class Limits:
 
     `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs. The
     counts of users and addresses, and what is idle, are the settings' (`of`): 0 is no bound, and
+    `new_connections` are those that have not said who they are; `buffered` is in bytes, and
     `idle_operation` below 0 holds for statements that run, too. `health_interval` 0: no checks.
     A server that is ill may owe an answer for `silence`.
     """
@@ -22,7 +23,10 @@ class Limits:
     statements_per_address: int = 0
     operations_per_user: int = 10_000
     client_connections: int = 5_000
-    connections_per_address: int = 0
+    connections_per_address: int = 2_500
+    new_connections: int = 2_000
+    new_connections_per_address: int = 1_000
+    buffered: int = 256 << 20
     endpoint_connections: int = 450
     idle_connections: int = 16
     idle_seconds: float = 60.0
@@ -54,6 +58,9 @@ class Limits:
             statements_per_address=operating.statements_per_address,
             client_connections=operating.connections,
             connections_per_address=operating.connections_per_address,
+            new_connections=operating.new_connections,
+            new_connections_per_address=operating.new_connections_per_address,
+            buffered=operating.buffered,
             idle_session=operating.idle_session,
             idle_session_check=operating.idle_session_check,
             idle_operation=operating.idle_operation,

@@ -74,7 +74,8 @@ async def serve(
 
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
         doors = await Doors.opened(
-            Porter(settings, limits, who, key, connected, turnstile), shared=bool(crew.sockets)
+            Porter(settings, limits, who, key, connected, turnstile),
+            shared=bool(crew.sockets),
         )
         _look_after(hub, group)
         registration = _registration(settings, doors.listening, crew)

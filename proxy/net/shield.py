@@ -59,6 +59,11 @@ class Shield(asyncio.Transport, asyncio.Protocol):
             below.set_protocol(self)
             below.resume_reading()
 
+    @property
+    def held(self) -> int:
+        """Bytes that came and were not passed on."""
+        return len(self._buffer) + len(self._plain)
+
     # from below
 
     def data_received(self, data: bytes) -> None:

@@ -85,14 +85,15 @@ class TlsDoor:
                 continue
             client = self._factory()
             if self._turnstile.expect(client, str(address[0])):
-                self._begin(self._shake_hands(client, connection))
+                client.handshake = self._begin(self._shake_hands(client, connection))
             else:
                 connection.close()
 
-    def _begin(self, what: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, what: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(what)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _shake_hands(self, client: ClientConnection, connection: socket.socket) -> None:
         """Once it is done the client is told of the connection, and tells its server."""

@@ -27,6 +27,22 @@ class Quota:
 
     def take(self, user: str, address: str) -> None:
         """Raises TooMany, with nothing taken."""
+        self.check(user, address)
+        self._add(self._keys(user, address), 1)
+
+    def is_full(self, user: str, address: str, *, address_alone: bool = False) -> bool:
+        """Whether there is no place; `address_alone`: by the bound of the address."""
+        if address_alone:
+            key = self._keys(user, address)[1]
+            return 0 < self.bounds.address <= self._tally.count(key)
+        try:
+            self.check(user, address)
+        except TooMany:
+            return True
+        return False
+
+    def check(self, user: str, address: str) -> None:
+        """Raises TooMany when there is no place."""
         bounds, keys = self.bounds, self._keys(user, address)
         for key, bound, who in (
             (keys[0], bounds.user, f"The user {user}"),
@@ -36,7 +52,6 @@ class Quota:
         ):
             if bound and self._tally.count(key) >= bound:
                 raise TooMany(f"{who} has {bound} {self._what}, which is the limit.")
-        self._add(keys, 1)
 
     def give_back(self, user: str, address: str) -> None:
         self._add(self._keys(user, address), -1)

@@ -77,6 +77,11 @@ FramingEvent = Send | Question | Frame | Oversized | Introduced
 class Inbound(Protocol):
     """One direction of one connection. `feed` raises WireError when it cannot go on."""
 
+    @property
+    def held(self) -> int:
+        """Bytes of a message that has not come to its end."""
+        ...
+
     def feed(self, data: bytes) -> list[FramingEvent]: ...
 
     def wrap(self, length: int) -> bytes:
@@ -99,6 +104,10 @@ class SaslInbound:
         self._authenticated = False
         self._failed = False
         self._skipping: tuple[bytes, int, int] | None = None  # head, length, bytes still to come
+
+    @property
+    def held(self) -> int:
+        return len(self._buffer) + (self._skipping is not None)
 
     def wrap(self, length: int) -> bytes:
         return length.to_bytes(4, "big")
@@ -240,6 +249,10 @@ class BareInbound:
         self._kept = bytearray()
         self._length = 0
         self._finder = EndFinder()
+
+    @property
+    def held(self) -> int:
+        return len(self._kept)
 
     def wrap(self, length: int) -> bytes:
         return b""

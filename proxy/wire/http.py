@@ -96,6 +96,11 @@ class HttpReader:
             if self._head_size + _SLICE > MAX_HEAD:  # the next one might be all of its rest
                 self._end(Malformed(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
 
+    @property
+    def held(self) -> int:
+        """Bytes of a body that has not come to its end."""
+        return len(self._body)
+
     def _end(self, event: HttpEvent) -> None:
         self._over = True
         self._in_head = False

@@ -137,32 +137,36 @@ async def _told(world: World, ours: Made) -> bytes:
 @pytest.mark.parametrize(
     "limits",
     [
-        Limits(client_connections=20, handshake=3.0),
-        Limits(connections_per_address=20, handshake=3.0),
+        Limits(new_connections=20, handshake=3.0),
+        Limits(new_connections_per_address=20, handshake=3.0),
     ],
 )
 def test_those_in_their_handshake_count(limits: Limits, ours: Made, tmp_path: Path) -> None:
-    """A flood of them is bounded and ends by itself; who is too many meanwhile is told so."""
+    """A flood of them is bounded, keeps nobody out, and ends by itself."""
 
     async def scenario(world: World) -> None:
         with ExitStack() as exits:
-            within = [await _half_said(world, exits) for _ in range(20)]
-            told = await _told(world, ours)
-            assert told[:1] == b"\4"
-            assert b"[CW207] " in told
-            beyond = [await _half_said(world, exits) for _ in range(300)]
-            ended = [asyncio.ensure_future(_ends(each)) for each in (*within, *beyond)]
-            await until(lambda: sum(each.done() for each in ended) >= 100)
-            assert sum(each.done() for each in ended) <= 101
-            assert not any(each.done() for each in ended[:20])
+            flood = [await _half_said(world, exits) for _ in range(320)]
+            ended = [asyncio.ensure_future(_ends(each)) for each in flood]
+            await until(lambda: sum(each.done() for each in ended) >= 300)
+            assert (await _told(world, ours))[:1] == b"\5"
+            assert not any(each.done() for each in ended[-18:])  # those that came last
             assert all(await asyncio.gather(*ended))
             async with binary(world.endpoint, ours.trusting()) as client:
                 assert error_of(await client.open()) is None
-            for _ in range(20):  # the places came back, each once
-                await _half_said(world, exits)
-            assert b"[CW207] " in await _told(world, ours)
 
     play(scenario, limits, doors=doors(ours.pem(tmp_path / "k")))
+
+
+def test_over_tls_too_those_that_are_too_many_are_told_so(ours: Made, tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        async with binary(world.endpoint, ours.trusting()) as client:
+            assert error_of(await client.open()) is None
+            told = await _told(world, ours)
+            assert told[:1] == b"\4"
+            assert b"[CW207] " in told
+
+    play(scenario, Limits(client_connections=1), doors=doors(ours.pem(tmp_path / "k")))
 
 
 def test_those_in_their_handshake_are_let_go_at_the_end(ours: Made, tmp_path: Path) -> None:
