@@ -21,7 +21,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.hive_joins import cross_joins, unique_joins
-from dialect.tokens import closing, like, looked_at
+from dialect.tokens import closing, like, looked_at, word_of
 
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
 _WINDOW = {
@@ -79,7 +79,7 @@ _QUERY_BEGINS = frozenset(
 def standard(tokens: list[Token]) -> list[Token]:
     """The same statement in forms that the parser knows."""
     tokens = _functions_of_types(tokens)
-    present = _HINTS & {token.text.upper() for token in tokens}
+    present = _HINTS & {word_of(token) for token in tokens}
     if not present:
         return tokens
     if {"CHAR", "VARCHAR", "DATE_FORMAT"} & present:
@@ -139,7 +139,7 @@ def _unforgotten(tokens: list[Token]) -> list[Token]:
         if token.token_type in _SIZED:
             if tokens[at - 1].token_type in (TokenType.ALIAS, TokenType.DCOLON):
                 result[at] = like(token, *_SIZED[token.token_type])
-        elif token.token_type == TokenType.VAR and token.text.upper() == "DATE_FORMAT":
+        elif token.token_type == TokenType.VAR and word_of(token) == "DATE_FORMAT":
             result[at] = like(token, TokenType.VAR, "date_format_")
     return result
 
@@ -166,7 +166,7 @@ def _known_literals(tokens: list[Token]) -> list[Token]:
     result: list[Token] = []
     at = 0
     while at < len(tokens):
-        token, word = tokens[at], tokens[at].text.upper()
+        token, word = tokens[at], word_of(tokens[at])
         text_follows = at + 3 < len(tokens) and _is_literal(tokens[at + 3])
         typed = at + 1 < len(tokens) and tokens[at + 1].token_type == TokenType.STRING
         if word == "_UTF" and text_follows and tokens[at + 1].token_type == TokenType.DASH:
@@ -192,7 +192,7 @@ def _table_queries(tokens: list[Token]) -> list[Token]:
     for at, token in enumerate(tokens):
         begins = not at or tokens[at - 1].token_type in _QUERY_BEGINS
         named = at + 1 < len(tokens) and tokens[at + 1].token_type != _OPEN
-        of_values = [each.text.upper() for each in tokens[at + 1 : at + 3]] == ["(", "VALUES"]
+        of_values = [word_of(each) for each in tokens[at + 1 : at + 3]] == ["(", "VALUES"]
         if token.token_type == TokenType.TABLE and of_values:
             continue
         if token.token_type == TokenType.TABLE and begins and named:
@@ -240,7 +240,7 @@ def _table_functions(tokens: list[Token]) -> list[Token]:
         at
         for at in range(1, len(tokens) - 1)
         if tokens[at].token_type == _OPEN
-        and tokens[at + 1].text.upper() == "ON"
+        and word_of(tokens[at + 1]) == "ON"
         and tokens[at - 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
     ]
     for at in reversed(starts):
@@ -279,7 +279,7 @@ def _is_argument(tokens: list[Token], at: int, end: int) -> bool:
         and at + 1 < end
         and tokens[at + 1].token_type == _OPEN
     )
-    return called and tokens[at - 1].text.upper() != "ON"
+    return called and word_of(tokens[at - 1]) != "ON"
 
 
 def _transforms(tokens: list[Token]) -> list[Token]:
@@ -287,7 +287,7 @@ def _transforms(tokens: list[Token]) -> list[Token]:
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        using = _using_after(tokens, at) if token.text.upper() in ("MAP", "REDUCE") else None
+        using = _using_after(tokens, at) if word_of(token) in ("MAP", "REDUCE") else None
         if using is None:
             result.append(token)
             at += 1
@@ -328,7 +328,7 @@ def _transform_outputs(tokens: list[Token]) -> list[Token]:
 
 
 def _ends_outputs(token: Token) -> bool:
-    return token.token_type in _AFTER_OUTPUTS or token.text.upper() in ("ROW", "RECORDREADER")
+    return token.token_type in _AFTER_OUTPUTS or word_of(token) in ("ROW", "RECORDREADER")
 
 
 def _sample_sizes(tokens: list[Token]) -> list[Token]:
@@ -339,7 +339,7 @@ def _sample_sizes(tokens: list[Token]) -> list[Token]:
         token = tokens[at]
         result.append(token)
         at += 1
-        if token.text.upper() != "TABLESAMPLE" or at >= len(tokens):
+        if word_of(token) != "TABLESAMPLE" or at >= len(tokens):
             continue
         end = closing(tokens, at)
         size = "".join(each.text for each in tokens[at + 1 : end])

@@ -3,7 +3,7 @@
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.tokens import closing, like
+from dialect.tokens import closing, like, word_of
 
 _CONDITIONS = frozenset({TokenType.ON, TokenType.USING})
 
@@ -74,7 +74,7 @@ def unique_joins(tokens: list[Token]) -> list[Token]:
     result: list[Token] = []
     at = 0
     while at < len(tokens):
-        if tokens[at].text.upper() != "UNIQUEJOIN":
+        if word_of(tokens[at]) != "UNIQUEJOIN":
             result.append(tokens[at])
             at += 1
             continue
@@ -85,7 +85,7 @@ def unique_joins(tokens: list[Token]) -> list[Token]:
 def _unique_join(tokens: list[Token], at: int, result: list[Token]) -> int:
     first = True
     while at < len(tokens):
-        if tokens[at].text.upper() == "PRESERVE":
+        if word_of(tokens[at]) == "PRESERVE":
             at += 1
         if not first:
             before = tokens[at - 1]

@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.keyword_names import begins_rows
-from dialect.tokens import closing
+from dialect.tokens import closing, is_name, word_of
 from dialect.work import spend
 
 _OPEN, _CLOSE, _COMMA = TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA
@@ -32,7 +32,6 @@ def _kinds(names: str) -> frozenset[TokenType]:
     return frozenset(TokenType[name] for name in names.split())
 
 
-_NO_WORDS = _kinds("IDENTIFIER STRING RAW_STRING HEX_STRING NUMBER BACKSLASH")
 _QUERY = _words("SELECT WITH FROM TABLE VALUES")
 _SETS = _words("UNION INTERSECT EXCEPT MINUS")
 # Clauses of one expression. A comma in one would be FROM's: the word is an alias then.
@@ -60,7 +59,7 @@ def begins_query(tokens: Sequence[Token], at: int = 0) -> bool:
 
 def _is_query_word(tokens: Sequence[Token], at: int) -> bool:
     """Whether the word begins a query; `TABLE (t)` is an argument."""
-    word = _word(tokens[at])
+    word = word_of(tokens[at])
     argument = word == "TABLE" and at + 1 < len(tokens) and tokens[at + 1].token_type == _OPEN
     return word in _QUERY and not argument
 
@@ -68,19 +67,20 @@ def _is_query_word(tokens: Sequence[Token], at: int) -> bool:
 def has_table_argument(tokens: Sequence[Token]) -> bool:
     """Whether `TABLE(` occurs: an argument that is read, which the parser takes for a function."""
     return any(
-        token.token_type == _OPEN and _word(before) == "TABLE" for before, token in pairwise(tokens)
+        token.token_type == _OPEN and word_of(before) == "TABLE"
+        for before, token in pairwise(tokens)
     )
 
 
 def check_bare_from(tokens: list[Token]) -> None:
     """Refuse `(FROM t)`: to Spark a table called from, to the parser a query of t."""
     for at in range(1, len(tokens)):
-        if _word(tokens[at]) != "FROM" or tokens[at - 1].token_type != _OPEN:
+        if word_of(tokens[at]) != "FROM" or tokens[at - 1].token_type != _OPEN:
             continue
-        if at > 1 and _word(tokens[at - 2]) in _WITH_FROM:
+        if at > 1 and word_of(tokens[at - 2]) in _WITH_FROM:
             continue
         inner = tokens[at : closing(tokens, at - 1)]
-        if not any(_word(token) in ("SELECT", "INSERT", "MAP", "REDUCE") for token in inner):
+        if not any(word_of(token) in ("SELECT", "INSERT", "MAP", "REDUCE") for token in inner):
             raise NotUnderstood("FROM in brackets without SELECT")
 
 
@@ -92,16 +92,6 @@ def outline(tokens: Sequence[Token]) -> exp.Select:
     if not reader.done:
         raise reader.refusal()
     return tree
-
-
-def _word(token: Token) -> str:
-    return "" if token.token_type in _NO_WORDS else token.text.upper()
-
-
-def _is_name(token: Token) -> bool:
-    if token.token_type == TokenType.IDENTIFIER:
-        return True
-    return token.token_type not in _NO_WORDS and token.text.replace("_", "a").isalnum()
 
 
 class _Reader:
@@ -266,7 +256,7 @@ class _Reader:
         ended = False
         while not self._ends():
             kind, word = self._kind(), self._peek()
-            if word == "AS" or (ended and _is_name(self._tokens[self._at])):
+            if word == "AS" or (ended and is_name(self._tokens[self._at])):
                 return
             ended = kind in (_OPEN, TokenType.NUMBER, TokenType.STRING)
             self._step(found)
@@ -360,7 +350,7 @@ class _Reader:
 
     def _peek(self, ahead: int = 0) -> str:
         at = self._at + ahead
-        return _word(self._tokens[at]) if at < len(self._tokens) else ""
+        return word_of(self._tokens[at]) if at < len(self._tokens) else ""
 
     def _ends(self) -> bool:
         return self.done or self._kind() == _CLOSE
@@ -382,7 +372,7 @@ class _Reader:
     def _name(self) -> exp.Identifier:
         """One part of a name."""
         token = None if self.done else self._tokens[self._at]
-        if token is None or not _is_name(token) or _word(token) in _STRUCTURE:
+        if token is None or not is_name(token) or word_of(token) in _STRUCTURE:
             raise self.refusal()
         self._at += 1
         return exp.Identifier(this=token.text, quoted=token.token_type == TokenType.IDENTIFIER)
@@ -390,7 +380,7 @@ class _Reader:
     def _is_field(self) -> bool:
         """`x.select`: a word after a name and a dot is a name."""
         before = self._tokens[max(self._at - 2, 0) : self._at]
-        return len(before) == 2 and before[1].token_type == TokenType.DOT and _is_name(before[0])
+        return len(before) == 2 and before[1].token_type == TokenType.DOT and is_name(before[0])
 
     def _after_distinct(self) -> bool:
         """`x IS [NOT] DISTINCT FROM`, a comparison. Without x, IS and DISTINCT may be names."""
@@ -399,7 +389,7 @@ class _Reader:
         start = self._at - (3 if self._peek(-2) == "NOT" else 2)
         return (
             start > 0
-            and _word(self._tokens[start]) == "IS"
+            and word_of(self._tokens[start]) == "IS"
             and self._tokens[start - 1].token_type in _OPERANDS
         )
 

@@ -1,4 +1,4 @@
-"""Tokens made of others."""
+"""The words of tokens, and tokens made of others."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,28 @@ from sqlglot.tokenizer_core import Token, TokenType
 from dialect.work import spend
 
 _LOOKED_AT = 16  # tokens that are looked at in one step of work
+_NO_WORDS = frozenset(
+    {
+        TokenType.IDENTIFIER,
+        TokenType.STRING,
+        TokenType.RAW_STRING,
+        TokenType.HEX_STRING,
+        TokenType.NUMBER,
+        TokenType.BACKSLASH,
+    }
+)
+
+
+def word_of(token: Token) -> str:
+    """The keyword or sign in upper case; empty for a quoted text or name, and for a number."""
+    return "" if token.token_type in _NO_WORDS else token.text.upper()
+
+
+def is_name(token: Token) -> bool:
+    """Whether it may be a part of a name."""
+    if token.token_type == TokenType.IDENTIFIER:
+        return True
+    return token.token_type not in _NO_WORDS and token.text.replace("_", "a").isalnum()
 
 
 def closing(tokens: list[Token], at: int) -> int:

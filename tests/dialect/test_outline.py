@@ -48,6 +48,9 @@ UNDERSTOOD = {
     "SELECT * FROM my_function(1, -2)": "select",
     "SELECT * FROM hudi_filesystem_view('d.a', '*')": "select; reads d.a",
     "WITH s AS (SELECT * FROM u), u AS (SELECT * FROM s) SELECT * FROM s": "select; reads d.s",
+    # Strings are no keywords.
+    "SELECT boolean('on') AS true FROM a": "select; reads d.a",
+    "SELECT 'timestamplocaltz' 'x', f('map' USING 'x') FROM a": "select; reads d.a",
     "INSERT INTO b FROM a SELECT CAST(NULL AS VOID), x": "insert; reads d.a; insert d.b",
 }
 
