@@ -13,7 +13,7 @@ from urllib.parse import quote
 from cli.errors import AdminRefused, NoAdmin
 from cli.target import add_target_arguments, load_settings
 from conf.operating import Operating
-from conf.printable import escaped
+from conf.printable import escaped, json_text
 from proxy.wire.request_guard import XSRF_HEADER
 
 _PATIENCE = 60.0  # seconds
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         told = call(operating, "GET", f"/v1/{action}")
     if args.json:
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        print(json_text(told, indent=2))
     else:
         print("\n".join(_SHOWN[action](told)))
     return 0

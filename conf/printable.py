@@ -18,13 +18,15 @@ def escaped(text: str, keep: str = "") -> str:
     )
 
 
-def json_text(value: object) -> str:
-    """The value as JSON on one line, readable where its text is: what cannot be seen is written as
-    JSON's own escape."""
-    text = json.dumps(value, ensure_ascii=False)
+def json_text(value: object, indent: int | None = None) -> str:
+    """The value as JSON, readable where its text is: what cannot be seen is written as JSON's own
+    escape. On one line without `indent`."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else _json_escape(ord(char)) for char in text)
+    return "".join(
+        char if char == "\n" or char.isprintable() else _json_escape(ord(char)) for char in text
+    )
 
 
 def _escape(code: int) -> str:

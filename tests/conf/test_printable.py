@@ -39,3 +39,6 @@ def test_json_is_the_same_value_in_one_printable_line(value: object) -> None:
     text = json_text(value)
     assert text.isprintable()
     assert json.loads(text) == value
+    shown = json_text(value, indent=2)
+    assert escaped(shown, keep="\n") == shown
+    assert json.loads(shown) == value
