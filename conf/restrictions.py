@@ -22,8 +22,9 @@ STATEMENTS = "proxy.denied.statements"
 NAMES: tuple[str, ...] = (RESTRICTED, ALLOWED, ALLOWED_TOO, IGNORED, FUNCTIONS, STATEMENTS)
 
 # Settings that would lead a session to other data than the decision was about: another file system,
-# another metastore, another catalog. They are restricted whatever the operator lists.
+# another metastore, another catalog, or what the guard is told. They are restricted whatever the operator lists.
 ALWAYS_RESTRICTED = (
+    "causeway.",
     "fs.defaultfs",
     "fs.default.name",
     "fs.*.impl",

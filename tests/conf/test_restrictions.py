@@ -29,7 +29,11 @@ def test_what_would_lead_to_other_data_is_always_restricted() -> None:
     for restrictions in (Restrictions(), read(restricted="a.b")):
         for key in ("fs.defaultFS", "set:hiveconf:FS.DEFAULTFS", "fs.hdfs.impl"):
             assert restrictions.of_setting(key) is Verdict.REFUSED
-        for key in ("spark.sql.catalog.spark_catalog.type", "hivevar:hive.metastore.uris"):
+        for key in (
+            "spark.sql.catalog.spark_catalog.type",
+            "hivevar:hive.metastore.uris",
+            "causeway.x",
+        ):
             assert restrictions.of_setting(key) is Verdict.REFUSED
         for key in ("spark.sql.shuffle.partitions", "fs.s3a.access.key", "day", "mapred.x"):
             assert restrictions.of_setting(key) is Verdict.TAKEN
