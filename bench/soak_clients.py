@@ -200,7 +200,7 @@ class Visit:
         self.say("SELECT n FROM v")
 
     def _setting(self) -> None:
-        self.say(f"SET causeway.soak = {self._dice.randrange(100)}")
+        self.say(f"SET soak.number = {self._dice.randrange(100)}")
 
     def _travel(self) -> None:
         """To each cluster's own table in turn: what the session has said goes along."""

@@ -21,8 +21,9 @@ STATEMENTS = "proxy.denied.statements"
 
 NAMES: tuple[str, ...] = (RESTRICTED, ALLOWED, ALLOWED_TOO, IGNORED, FUNCTIONS, STATEMENTS)
 
-# Settings that would lead a session to other data than the decision was about: another file system,
-# another metastore, another catalog, or what the guard is told. They are restricted whatever the operator lists.
+# Settings that would lead a session to other data than the decision was about (another file system,
+# metastore or catalog), and what the guard is told by. They are restricted whatever the operator
+# lists.
 ALWAYS_RESTRICTED = (
     "causeway.",
     "fs.defaultfs",
