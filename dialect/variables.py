@@ -11,7 +11,7 @@ from dialect.work import spend
 # that is passed over at once, since each would be looked at to its end again.
 _REFERENCE = re.compile(r"\$\{(?:(?:(\w+?):)?(\S+?)\}|\S*+)", re.ASCII)
 _PREFIXES = (None, "hivevar", "hiveconf", "spark", "sparkconf")
-_OF_SERVER = ("env", "system")  # of the server's process, which we do not know
+_OF_SERVER = ("env", "system")  # of the server's process: known to none but tests
 _MAX_DEPTH = 20
 _MAX_LENGTH = 4_000_000
 _CHARACTERS = 256  # that are looked through in one step of work
@@ -125,9 +125,10 @@ class _Reader:
         prefix, name = found.groups()
         if name is None or (prefix not in _PREFIXES and prefix not in _OF_SERVER):
             return found.group()
-        if prefix in _OF_SERVER or name not in self._variables:
+        key = f"{prefix}:{name}" if prefix in _OF_SERVER else name
+        if key not in self._variables:
             raise NotUnderstood(f"the variable {found.group(0)} is not set")
-        value = self.replaced(self._variables[name], depth + 1)
+        value = self.replaced(self._variables[key], depth + 1)
         self._room -= len(value)
         if self._room < 0:
             raise NotUnderstood("variables that make it too long")
