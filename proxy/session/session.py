@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName
 from conf.restrictions import Restrictions
-from conf.setting_names import canonical_name
+from conf.setting_names import SERVER_PREFIXES, canonical_name
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.statement import (
     AddResource,
@@ -185,7 +185,9 @@ class SessionState:
             case UseDatabase(database):
                 self.database = database.lower()
             case SetVariable(key, value):
-                self.variables[key.removeprefix("hivevar:").strip()] = value
+                name = key.removeprefix("hivevar:").strip()
+                if not name.startswith(SERVER_PREFIXES):  # which `${env:x}` does not mean
+                    self.variables[name] = value
             case ResetVariables(None):
                 self.variables.clear()
             case ResetVariables(key):

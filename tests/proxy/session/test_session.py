@@ -249,3 +249,17 @@ def test_reset_takes_a_name_as_it_is_written() -> None:
     assert state.variables == {"x": "1"}
     took(state, SetVariable("hivevar:hivevar:x", "2"))
     assert state.variables == {"x": "1", "hivevar:x": "2"}
+
+
+@pytest.mark.parametrize("prefix", ["", "hivevar:", "set:hiveconf:", "`", " HiveVar: "])
+def test_a_statements_own_settings_do_not_pass_partitions_by(prefix: str) -> None:
+    with pytest.raises(PartitionsPassedBy):
+        opened().overlay({prefix + PASSING_BY.upper(): "false"})
+    opened().overlay({prefix + PASSING_BY: "TRUE"})
+
+
+@pytest.mark.parametrize("key", ["env:HOME", "system:user.dir", "hivevar:env:HOME"])
+def test_what_is_set_is_not_the_servers_environment(key: str) -> None:
+    state = opened()
+    took(state, SetVariable(key, "elsewhere"))
+    assert state.namespace().variables == {}
