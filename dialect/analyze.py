@@ -13,7 +13,7 @@ from conf.tables import Catalog, NotLoaded, TableInfo
 from dialect.build import Builder
 from dialect.code import calls_of
 from dialect.context import Context
-from dialect.errors import NotUnderstood
+from dialect.errors import NotUnderstood, SparkRefuses
 from dialect.findings import Findings, TempObject, session_object
 from dialect.identifier_clause import with_names
 from dialect.language import let_go
@@ -236,7 +236,10 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
     try:
         tokens = tokenize(text, found.double_quoted_names)
         found.note(calls_of(tokens))
-        words = Words(with_names(tokens, text), text)
+        try:
+            words = Words(with_names(tokens, text), text)
+        except SparkRefuses:
+            return Known("refused")
         explain = _explained(words)
         known = statement(Context(words, found, Builder(found)))
         if found.case_sensitive:

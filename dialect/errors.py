@@ -15,5 +15,9 @@ class NotUnderstood(CausewayError):
         self.why = why
 
 
+class SparkRefuses(NotUnderstood):
+    """Spark certainly refuses the statement before it does anything, and says why itself."""
+
+
 class NamesTemporary(Exception):
     """A statement about a table names the session's own object, which the engine refuses."""

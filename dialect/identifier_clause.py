@@ -8,14 +8,19 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dialect.errors import NotUnderstood
+from dialect.errors import NotUnderstood, SparkRefuses
 from dialect.lexer import Kind, lexemes
 from dialect.tokens import closing, like
 
+_NO_NAME = "IDENTIFIER of a text that is no name"
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 # Statements of which Spark reads the text, not the words.
 _RAW = frozenset({"SET", "RESET", "ADD", "LIST"})
+
+
+class _NoName(Exception):
+    """The text of a clause is no name."""
 
 
 def with_names(tokens: list[Token], sql: str) -> list[Token]:
@@ -36,12 +41,23 @@ def with_names(tokens: list[Token], sql: str) -> list[Token]:
         value, after = _concatenation(tokens, at + 2)
         if after != end:
             raise NotUnderstood("IDENTIFIER of an expression that is no constant")
-        parts = _parts(value)
+        try:
+            parts = _parts(value)
+        except _NoName:
+            if _is_certain(tokens, at):
+                raise SparkRefuses(_NO_NAME) from None
+            raise NotUnderstood(_NO_NAME) from None
         if len(parts) == 1:
             _check_not_cte(tokens, parts[0])
         result += _name(parts, tokens[at].start, tokens[end].end)
         at = end + 1
     return result
+
+
+def _is_certain(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it is a clause to Spark: `d.identifier(..)` and one of LATERAL VIEW are calls."""
+    after_dot = at > 0 and tokens[at - 1].token_type == TokenType.DOT
+    return not after_dot and all(token.token_type != TokenType.LATERAL for token in tokens)
 
 
 def _clause_end(tokens: Sequence[Token], at: int) -> int | None:
@@ -131,7 +147,7 @@ def _parts(value: str) -> list[str]:
     else:
         if len(found) % 2:
             return parts
-    raise NotUnderstood("IDENTIFIER of a text that is no name")
+    raise _NoName
 
 
 def _check_not_cte(tokens: Sequence[Token], name: str) -> None:

@@ -43,20 +43,23 @@ def test_evaluates_a_constant_name(sql: str, answer: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "x",
-            "'e.' || x",
-            "current_database() || '.a'",
-            "'e a'",
-            "'e.'",
-            "''",
-            "replace('a','b')",
-        ),
+        *("x", "'e.' || x", "current_database() || '.a'", "replace('a','b')"),
         *("'e' || 07", "lower('É.a')", "NULL", ":name"),
     ],
 )
 def test_refuses_a_name_that_is_not_certain(name: str) -> None:
     for sql in (f"SELECT * FROM IDENTIFIER({name})", f"DROP TABLE IDENTIFIER({name})"):
+        assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith("unknown"), sql
+
+
+@pytest.mark.parametrize("name", ["'e a'", "'e.'", "''", "1"])
+def test_a_text_that_is_no_name_is_refused_by_spark(name: str) -> None:
+    for sql in (f"SELECT * FROM a WHERE IDENTIFIER({name}) = 1", f"DROP TABLE IDENTIFIER({name})"):
+        assert written(analyze(sql, NAMESPACE, TestCatalog())) == "refused", sql
+    for sql in (
+        f"SELECT d.IDENTIFIER({name})",
+        f"SELECT * FROM a LATERAL VIEW IDENTIFIER({name}) t",
+    ):
         assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith("unknown"), sql
 
 

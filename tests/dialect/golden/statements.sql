@@ -1023,3 +1023,11 @@ ANALYZE TABLES COMPUTE STATISTICS
 -- an EXPLAIN of an EXPLAIN
 EXPLAIN EXPLAIN EXTENDED INSERT INTO b SELECT * FROM a
 --> explain insert; reads d.a; insert d.b
+
+-- a column called with
+CREATE TABLE n (with INT)
+--> create_table; new create d.n
+
+-- IDENTIFIER of a text that is no name: Spark refuses it
+INSERT INTO b SELECT IDENTIFIER('c 1') FROM a
+--> refused
