@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -27,6 +28,8 @@ from proxy.net.peers import ALONE
 from proxy.net.server import serve
 from proxy.net.supervisor import Brief, answer_supervisor
 
+_SWITCH = 0.001  # seconds
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
@@ -41,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    # What threads work out takes the interpreter from the event loop for no longer than this.
+    sys.setswitchinterval(_SWITCH)
     settings = taken(args.target) if args.worker else load_settings(args)
     if not settings.topology.in_use and not settings.upstream:
         raise NoClusters("the settings name no cluster to run statements in.")

@@ -22,7 +22,7 @@ class PartitionSet:
     a predicate is tried once per distinct value and not once per partition.
     """
 
-    __slots__ = ("_columns", "_inverse", "_values", "keys")
+    __slots__ = ("__weakref__", "_columns", "_inverse", "_values", "keys")
 
     def __init__(self, keys: Sequence[PartitionKey], rows: Iterable[Sequence[str]]) -> None:
         self.keys = tuple(keys)

@@ -12,6 +12,7 @@ from itertools import product
 
 from conf.partitions import PartitionKey, PartitionSet
 from dialect.evaluate import TODAY, Bind, T, truth
+from dialect.selections import remembered
 from dialect.statement import ALL, PartitionPredicate
 from dialect.terms import Call, Column, Constant, Members, Term, columns_of, conjuncts
 from dialect.values import DEFAULT_PARTITION, INTEGERS, MAYBE, Guess, family, stored
@@ -24,8 +25,12 @@ class Conditions:
     terms: tuple[Term, ...]
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
+        days = _days(self.terms)
+        return remembered(self, partitions, days, lambda: self._select(partitions, days))
+
+    def _select(self, partitions: PartitionSet, days: Sequence[date | None]) -> range | list[int]:
         rows: set[int] | None = None
-        for day in _days(self.terms):
+        for day in days:
             found = self.rows(partitions, day, _Work())
             if len(found) == len(partitions):
                 return range(len(partitions))
@@ -304,6 +309,10 @@ class AnyOf:
     choices: tuple[PartitionPredicate, ...]
 
     def select(self, partitions: PartitionSet) -> range | list[int]:
+        days = tuple(_days(term) for term in _terms(self.choices))
+        return remembered(self, partitions, days, lambda: self._select(partitions))
+
+    def _select(self, partitions: PartitionSet) -> range | list[int]:
         rows: set[int] = set()
         for choice in self.choices:
             rows.update(choice.select(partitions))
@@ -319,6 +328,10 @@ class AnyOf:
 def _union(choices: Sequence[frozenset[str] | None]) -> frozenset[str] | None:
     known = [texts for texts in choices if texts is not None]
     return frozenset().union(*known) if len(known) == len(choices) else None
+
+
+def _terms(choices: Iterable[PartitionPredicate]) -> Iterable[tuple[Term, ...]]:
+    return (choice.terms for choice in choices if isinstance(choice, Conditions))
 
 
 def any_of(predicates: Sequence[PartitionPredicate]) -> PartitionPredicate:

@@ -1,10 +1,14 @@
 """Loading of a table's partitions: names as far as needed, then facts of those asked for."""
 
 import asyncio
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
+from cachetools import LRUCache
+
 from conf.names import TableRef
+from conf.partitions import PartitionSet
 from conf.placement import BadPlacement
 from conf.tables import NotLoaded
 from metastore.errors import UnreadableFacts
@@ -15,6 +19,8 @@ from metastore.snapshot import Snapshot, TableRecord
 from metastore.snapshot_partitions import PartitionSheet
 
 MERGED = 20_000  # partitions that slices may bring together before they are read anew
+
+MANY = 5_000  # partitions that are not chosen in the event loop
 
 Parameters = Mapping[tuple[str, ...], Mapping[str, str]]
 
@@ -27,18 +33,47 @@ class PartitionLoader:
         self._pool = pool
         self._locks: WeakValueDictionary[TableRef, asyncio.Lock] = WeakValueDictionary()
         self._renewing: set[TableRef] = set()
+        self._selecting = asyncio.Semaphore(1)
+        self._chosen: LRUCache[tuple[int, int], tuple[Selector, weakref.ref[PartitionSet]]]
+        self._chosen = LRUCache(1_000)
 
     async def ensure(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
         """Loads what is selected (None: all); False when the table changed meanwhile."""
         try:
+            await self._select(ref, selectors)
             if self._ready(ref, selectors):
                 return True
             async with self._lock(ref):
                 if not self._ready(ref, selectors):
                     await self._fill(ref, selectors)
+                await self._select(ref, selectors)
                 return self._ready(ref, selectors)
         except NotLoaded:
             return False
+
+    async def _select(self, ref: TableRef, selectors: Sequence[Selector] | None) -> None:
+        """Has the partitions chosen in a thread where they are many: predicates remember it."""
+        record = self._snapshot.record(ref)
+        sheet = None if record is None else record.partitions
+        if sheet is None or not selectors or len(sheet.partitions) < MANY:
+            return
+        partitions = sheet.partitions
+        new = [each for each in selectors if not self._has_chosen(each, partitions)]
+        if not new:
+            return
+
+        def select() -> None:
+            for selector in new:
+                selector.select(partitions)
+
+        async with self._selecting:
+            await asyncio.to_thread(select)
+        for each in new:
+            self._chosen[id(each), id(partitions)] = (each, weakref.ref(partitions))
+
+    def _has_chosen(self, selector: Selector, partitions: PartitionSet) -> bool:
+        known = self._chosen.get((id(selector), id(partitions)))
+        return known is not None and known[0] is selector and known[1]() is partitions
 
     def _lock(self, ref: TableRef) -> asyncio.Lock:
         lock = self._locks.get(ref)

@@ -452,3 +452,26 @@ def test_databases(metastore: FakeMetastore) -> None:
         assert not snapshot.database_exists("nowhere")
 
     _run(metastore, scenario)
+
+
+def test_many_partitions_are_chosen_outside_the_event_loop(
+    metastore: FakeMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A predicate remembers what it chose, so the event loop's own questions take no time."""
+    monkeypatch.setattr("metastore.net.partitions.MANY", 3)
+    metastore.add(_table(ref=PARTED), *((f"ds={day}", {}) for day in range(5)))
+    first: list[bool] = []
+
+    @dataclass(frozen=True)
+    class Noting(Late):
+        def select(self, partitions: PartitionSet) -> range | list[int]:
+            first.append(threading.current_thread() is threading.main_thread())
+            return super().select(partitions)
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        noting = Noting("3")
+        for _ in range(2):
+            await loader.load_facts([PARTED], {PARTED: [noting]})
+        assert first.count(False) == 1
+
+    _run(metastore, scenario)
