@@ -19,6 +19,10 @@ NEW_CONNECTIONS_PER_ADDRESS = "proxy.limit.connections.new.per.ipaddress"
 BUFFERED = "proxy.limit.request.bytes"
 STATEMENTS_PER_USER = "proxy.limit.statements.per.user"
 STATEMENTS_PER_ADDRESS = "proxy.limit.statements.per.ipaddress"
+RESULT_ROWS = "proxy.limit.result.rows"
+RESULT_BYTES = "proxy.limit.result.bytes"
+STATEMENT_TIME = "proxy.limit.statement.time"
+IDLE_RESULT = "proxy.idle.result.timeout"
 IDLE_SESSION = "hive.server2.idle.session.timeout"
 IDLE_SESSION_CHECK = "hive.server2.idle.session.check.operation"
 IDLE_OPERATION = "hive.server2.idle.operation.timeout"
@@ -51,6 +55,10 @@ NAMES = (
     BUFFERED,
     STATEMENTS_PER_USER,
     STATEMENTS_PER_ADDRESS,
+    RESULT_ROWS,
+    RESULT_BYTES,
+    STATEMENT_TIME,
+    IDLE_RESULT,
     IDLE_SESSION,
     IDLE_SESSION_CHECK,
     IDLE_OPERATION,
@@ -102,6 +110,8 @@ class Operating:
     connections. `idle_operation` below 0 means that a statement may also be idle while it runs.
     `new_connections` are those that have not logged in. `buffered` is the bytes of requests that a
     process keeps while they come in or wait.
+    `result_rows` and `result_bytes` are what may be read of one result, `statement_time` how long
+    a statement may run, `idle_result` how long a result in a cluster may wait to be read.
     `audit_size` is in bytes, 0: the file is not rotated by us. `admin_token` is needed beside
     `admin`; a `admin_socket` is its owner's alone. `workers` are processes, 0: one a core.
     """
@@ -116,6 +126,10 @@ class Operating:
     buffered: int = 256 << 20
     statements_per_user: int = 0
     statements_per_address: int = 0
+    result_rows: int = 100_000_000
+    result_bytes: int = 32 << 30
+    statement_time: float = 2 * DAY
+    idle_result: float = DAY / 6
     idle_session: float = 7 * DAY
     idle_session_check: bool = True
     idle_operation: float = 5 * DAY
@@ -153,6 +167,10 @@ def read(reader: Reader) -> Operating:
         buffered=get(BUFFERED, _buffered, default.buffered),
         statements_per_user=get(STATEMENTS_PER_USER, count, 0),
         statements_per_address=get(STATEMENTS_PER_ADDRESS, count, 0),
+        result_rows=get(RESULT_ROWS, count, default.result_rows),
+        result_bytes=get(RESULT_BYTES, size, default.result_bytes),
+        statement_time=get(STATEMENT_TIME, _seconds_or_never, default.statement_time),
+        idle_result=get(IDLE_RESULT, _seconds_or_never, default.idle_result),
         idle_session=max(0.0, get(IDLE_SESSION, hive_time, default.idle_session)),
         idle_session_check=get(IDLE_SESSION_CHECK, flag, True),
         idle_operation=get(IDLE_OPERATION, hive_time, default.idle_operation),
@@ -174,6 +192,10 @@ def _workers(text: str) -> int:
     if count(text) > MOST_WORKERS:
         raise ValueError(f"more than {MOST_WORKERS}: {text!r}")
     return int(text)
+
+
+def _seconds_or_never(text: str) -> float:
+    return 0.0 if text == "0" else seconds(text)
 
 
 def _per_address(reader: Reader) -> int:

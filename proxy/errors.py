@@ -171,6 +171,22 @@ class Denied(CausewayError):
         super().__init__(text)
 
 
+class ResultTooLarge(CausewayError):
+    """More of a statement's result was read than it may have, and it was closed."""
+
+    code = "CW222"
+    sqlstate = "54000"
+    hint = "Write it into a table or a directory; proxy.limit.result.* are the operator's."
+
+
+class StatementTooLong(CausewayError):
+    """A statement ran for longer than it may, and was cancelled."""
+
+    code = "CW223"
+    sqlstate = "57014"
+    hint = "proxy.limit.statement.time is the operator's; look before repeating a write."
+
+
 class WorkerLost(CausewayError):
     """The process of Causeway that kept a session ended while a request was there."""
 

@@ -292,6 +292,9 @@ def _spark_defaults(cluster: ClusterName, spec: StackSpec, layout: Layout) -> st
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(layout.scratch(cluster)),
+        # Of a heap of 1 GB: a result is collected whole, and kept until its operation is closed.
+        "spark.driver.maxResultSize": "256m",
+        "spark.sql.thriftServer.interruptOnCancel": "true",
         "spark.sql.warehouse.dir": layout.filesystem(cluster),
         "spark.sql.catalogImplementation": "hive",
         # Else one cluster keeps file lists that a write elsewhere has made wrong.

@@ -20,6 +20,7 @@ from proxy.net.operation import Operation
 from proxy.net.peers import ALONE, Crew, Peers
 from proxy.net.session import Session, close_remote, end
 from proxy.net.statement import Copier, Statement
+from proxy.net.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.session.handles import Registry
 from proxy.session.metrics import Metrics
 from proxy.session.quota import Bounds, Quota
@@ -183,7 +184,8 @@ class Hub:
             close_remote(operation)
 
     def close_idle(self) -> None:
-        """Closes the sessions and operations that nobody asked anything of for long."""
+        """Closes the sessions and operations that nobody asked anything of for long, and ends
+        statements that run for too long."""
         limits, now = self.limits, asyncio.get_running_loop().time()
         count = self.observer.metrics.count
         if limits.idle_session:
@@ -192,6 +194,13 @@ class Hub:
                 if session.is_idle(since, limits.idle_session_check):
                     count("causeway_idle_closed_total", "session")
                     self.group.create_task(self.close(session))
+        for owned in self.operations.items():
+            if is_too_long(owned.operation, now, limits):
+                count("causeway_stopped_total", "statement")
+                self.group.create_task(stop_too_long(owned.operation, limits))
+            elif is_unread(owned.operation, now, limits) and not owned.session.asking:
+                count("causeway_idle_closed_total", "result")
+                self.group.create_task(self.close_operation(owned))
         if limits.idle_operation:
             since = now - abs(limits.idle_operation)
             for owned in self.operations.items():

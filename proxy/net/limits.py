@@ -38,6 +38,10 @@ class Limits:
     silence: float = 60.0
     close: float = 5.0
     linger: float = 5.0
+    result_rows: int = 100_000_000
+    result_bytes: int = 32 << 30
+    statement_time: float = 2 * DAY
+    idle_result: float = DAY / 6
     idle_session: float = 7 * DAY
     idle_session_check: bool = True
     idle_operation: float = 5 * DAY
@@ -61,6 +65,10 @@ class Limits:
             new_connections=operating.new_connections,
             new_connections_per_address=operating.new_connections_per_address,
             buffered=operating.buffered,
+            result_rows=operating.result_rows,
+            result_bytes=operating.result_bytes,
+            statement_time=operating.statement_time,
+            idle_result=operating.idle_result,
             idle_session=operating.idle_session,
             idle_session_check=operating.idle_session_check,
             idle_operation=operating.idle_operation,

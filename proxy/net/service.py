@@ -21,6 +21,7 @@ from proxy.net.hub import Hub, Owned
 from proxy.net.operation import Operation, Remote
 from proxy.net.session import Session, end
 from proxy.net.statement import Statement
+from proxy.net.statement_limits import check_result
 from proxy.session import info
 from proxy.session.handles import new_handle, no_such_operation, no_such_session
 from proxy.session.local import Local
@@ -379,6 +380,8 @@ class Service:
         if request.fetch_type != FETCH_LOG and operation.state is not OperationState.FINISHED:
             text = f"Expected state FINISHED, but found {operation.state.name}"
             raise Rejected(Failure(text))
+        if request.fetch_type != FETCH_LOG:
+            check_result(operation, self._hub.limits)
         match operation.result:
             case Local():
                 return operation.result.fetch(request, protocol)

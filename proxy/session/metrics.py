@@ -37,6 +37,7 @@ FAMILIES: dict[str, Family] = {
     "causeway_catalog_total": Family(
         "counter", "Statements analysed from memory, or not.", ("result",)
     ),
+    "causeway_stopped_total": Family("counter", "Ended since it took too much.", ("what",)),
     "causeway_refused_total": Family("counter", "Clients refused by a limit.", ("what",)),
     "causeway_authentication_failures_total": Family("counter", "Clients that were not let in."),
     "causeway_idle_closed_total": Family("counter", "Closed since nobody used it.", ("what",)),
