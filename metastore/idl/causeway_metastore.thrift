@@ -73,6 +73,17 @@ service CausewayMetastore {
    * over. Facts written to the metastore itself before the call are seen by all that begin later,
    * and causeway_touched tells of the table.
    */
-  void causeway_settle(1: string db_name, 2: string tbl_name)
+  void causeway_settle(1: string db_name, 2: string tbl_name),
+
+  /**
+   * The guard in the endpoint's cluster: Spark is about to write, or has written. Ends the copies of
+   * each object that the write may change: the table that is named (tbl_name may be empty), in the
+   * partitions that the static values `spec` choose, and every object whose folder is at, under or
+   * above one of `paths`. `marks` are the ids of the running writes that the statement belongs to;
+   * what they cover ends with them. Refused where a path lies in an object's or a copy's folder that
+   * the cluster may not write.
+   */
+  void causeway_write(1: string db_name, 2: string tbl_name, 3: map<string, string> spec,
+    4: list<string> paths, 5: list<string> marks) throws (1: MetaException o1)
   // causeway_by_cluster.thrift has a variant of each of Hive's calls that takes the cluster.
 }

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import uuid
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
@@ -24,14 +25,21 @@ from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, MethodSpec, Shape, spec_of
 from metastore.view.newer import NEWER, is_unknown, newer_call, older_reply
 from metastore.view.outbound import ReplyStream
+from metastore.view.spark_writes import (
+    SparkWrite,
+    end_copies,
+    read_write,
+    refuse_foreign_folders,
+)
 
 log = logging.getLogger("causeway.view")
 LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
 USE_CLUSTER, CHANGES = "use_cluster", "causeway_changes"
 TOUCHED, FORGET, SETTLE = "causeway_touched", "causeway_forget", "causeway_settle"
-_OWN_METHODS = (USE_CLUSTER, CHANGES, TOUCHED, FORGET, SETTLE)
+SPARK_WRITES = "causeway_write"
+_OWN_METHODS = (USE_CLUSTER, CHANGES, TOUCHED, FORGET, SETTLE, SPARK_WRITES)
 GOODBYE = "shutdown"  # fb303's, one way: a client says it before it closes, and nobody replies
-_OWN = {name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER,)}
+_OWN = {name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER, SPARK_WRITES)}
 
 
 class Session:
@@ -137,7 +145,7 @@ class Session:
         return reply
 
     async def _mutate(self, call: Call, name: str, view: ClusterView) -> None:
-        context = Context(view, lambda: uuid.uuid4().hex)
+        context = Context(view, _new_id)
         async with AsyncExitStack() as stack:
             for lock in self._shared.locks(call.tables()):
                 await stack.enter_async_context(lock)
@@ -214,6 +222,9 @@ class Session:
             else:
                 await self._shared.settled(table)
             await self._send(replies.nothing(name, sequence))
+        elif name == SPARK_WRITES:
+            await self._end_copies(read_write(arguments))
+            await self._send(replies.nothing(name, sequence))
         elif name == TOUCHED:
             news = self._shared.touched(_number(arguments, 1))
             await self._send(replies.changes(name, sequence, news))
@@ -221,6 +232,31 @@ class Session:
             wait = min(max(_number(arguments, 2) / 1000, 0.0), LONGEST_WAIT)
             news = await self._shared.news(_number(arguments, 1), wait)
             await self._send(replies.changes(name, sequence, news))
+
+    async def _end_copies(self, write: SparkWrite) -> None:
+        """Makes stale the copies of what a cluster's Spark is about to write, or has written."""
+        view = self._view
+
+        def ask(questions: Asking[T]) -> Awaitable[T]:
+            return self._answered(questions, view)
+
+        index = await self._shared.folders.current(ask, view)
+        folders = {each for path in write.paths for each in index.touched(path, view.cluster)}
+        refuse_foreign_folders(write, folders, view)
+        tables = {each.table for each in folders} | ({write.table} if write.table else set())
+        context = Context(view, _new_id)
+        async with AsyncExitStack() as stack:
+            for lock in self._shared.locks(tables):
+                await stack.enter_async_context(lock)
+            for table in sorted(tables):
+                own = [each for each in folders if each.table == table]
+                try:
+                    ended = await self._answered(end_copies(write, table, own, context), view)
+                except BaseException:
+                    self._shared.changed((table,))  # some of it may be done
+                    raise
+                if ended:
+                    self._shared.changed((table,))
 
     def _known(self, cluster: str) -> ClusterView:
         if cluster not in self._view.topology:
@@ -231,6 +267,10 @@ class Session:
     async def _send(self, data: bytes) -> None:
         self._writer.write(data)
         await self._writer.drain()
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex
 
 
 def _number(arguments: Struct, field: int) -> int:

@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 
 from conf.names import TableRef
 from metastore.net.cache import TableCache
+from metastore.net.copy_folders import CopyFolders
 from metastore.net.leftovers import LeftoverLog
 from metastore.view.feed import ChangeFeed, News
 
@@ -20,6 +21,7 @@ class Shared:
         self.newer: bool | None = None  # whether the metastore is Hive 4's; None: nobody asked
         self._feed = ChangeFeed()
         self._touched = ChangeFeed()  # that, and the tables whose facts others have written
+        self.folders = CopyFolders(self._touched.since)
         self._more = asyncio.Event()
         self._locks: WeakValueDictionary[TableRef, asyncio.Lock] = WeakValueDictionary()
 

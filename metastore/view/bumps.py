@@ -53,7 +53,7 @@ class Context:
 def table_rewritten(table: TableNow, database: str, new_id: NewId) -> Asking[None]:
     """The table's data is about to change, of any partition: its copies are stale."""
     if not table.placement.open:
-        yield from _set_table(table, database, {**table.found.ours, WRITE: new_id()})
+        yield from set_table(table, database, {**table.found.ours, WRITE: new_id()})
 
 
 def partitions_rewritten(
@@ -102,7 +102,7 @@ def with_exceptions(
     placed = table.placement.with_partition_facts(context.new_id(), names)
     if placed.exceptions == table.placement.exceptions:
         return table
-    yield from _set_table(table, database, write_placement(placed))
+    yield from set_table(table, database, write_placement(placed))
     return (yield from table_now(context.view, database, table.ref.name)) or table
 
 
@@ -117,7 +117,7 @@ def announced(table: TableNow, database: str, context: Context) -> After | None:
     def announce() -> Asking[None]:
         now = yield from table_now(context.view, database, table.ref.name)
         if now is not None:
-            yield from _set_table(now, database, {**now.found.ours, FACTS: context.new_id()})
+            yield from set_table(now, database, {**now.found.ours, FACTS: context.new_id()})
 
     return announce
 
@@ -135,7 +135,8 @@ def by_expression(call: Call, table: TableNow, database: str) -> Asking[list[Par
     return partitions
 
 
-def _set_table(table: TableNow, database: str, facts: Mapping[str, str]) -> Asking[None]:
+def set_table(table: TableNow, database: str, facts: Mapping[str, str]) -> Asking[None]:
+    """Gives the table these facts."""
     edits = with_facts(table.data, table.found, Shape.TABLE, facts)
     body = spliced(table.data, table.found.start, table.found.end, edits)
     head = _head("alter_table_with_environment_context", database, table.ref.name)

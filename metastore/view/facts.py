@@ -5,6 +5,7 @@ goes over the client's own connection, so it is asked with the client's rights.
 """
 
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -50,6 +51,7 @@ class TableNow:
     placement: Placement
     kind: str
     keys: tuple[str, ...]
+    key_types: tuple[str, ...]
     location: str
     data: bytes
     found: Found
@@ -91,18 +93,36 @@ def table_in(view: ClusterView, database: str, reply: bytes) -> TableNow | None:
     return None if at is None else _table(view, database, reply, at)
 
 
-def tables_now(view: ClusterView, database: str) -> Generator[bytes, bytes, list[TableNow]]:
-    """Every table of a database."""
+def database_names() -> Asking[list[str]]:
+    """The names of all databases."""
+    reply = yield _call("get_all_databases")
+    at = _success(reply, "get_all_databases")
+    return [] if at is None else string_list(reply, at)
+
+
+def table_names(database: str) -> Asking[list[str]]:
+    """The names of every table and view of a database; none where there is no such database."""
     reply = yield _call("get_all_tables", database)
     at = _success(reply, "get_all_tables")
-    names = [] if at is None else string_list(reply, at)
+    return [] if at is None else string_list(reply, at)
+
+
+def tables_now(view: ClusterView, database: str) -> Asking[list[TableNow]]:
+    """Every table of a database. Raises PlacementUnreadable."""
     tables = []
-    for batch in _batches(names):
-        arguments = Struct({1: (STRING, database), 2: (LIST, strings(batch))})
-        reply = yield call_bytes("get_table_objects_by_name", 0, arguments)
-        for start in _objects(reply, "get_table_objects_by_name"):
-            table = _table(view, database, reply, start)
-            tables.append(table)
+    for reply, start in (yield from _tables_named(database, (yield from table_names(database)))):
+        tables.append(_table(view, database, reply, start))
+    return tables
+
+
+def readable_tables(
+    view: ClusterView, database: str, names: Iterable[str]
+) -> Asking[list[TableNow]]:
+    """Those of the named tables that exist and whose facts can be read."""
+    tables = []
+    for reply, start in (yield from _tables_named(database, names)):
+        with suppress(PlacementUnreadable):
+            tables.append(_table(view, database, reply, start))
     return tables
 
 
@@ -180,6 +200,7 @@ def _table(view: ClusterView, database: str, reply: bytes, at: int) -> TableNow:
         placement,
         kind,
         tuple(keys),
+        tuple(strings_at(reply, at, (_TABLE_KEYS, EACH, 2))),
         real_location(reply, found),
         reply,
         found,
@@ -194,6 +215,16 @@ def _partition(table: TableNow, reply: bytes, found: Found) -> PartitionNow:
     except BadPlacement as error:
         raise PlacementUnreadable(f"{table.ref}@{name}: {error}.") from error
     return PartitionNow(name, values, placement, real_location(reply, found), reply, found)
+
+
+def _tables_named(database: str, names: Iterable[str]) -> Asking[list[tuple[bytes, int]]]:
+    """Where the named tables begin, each in the reply that has it."""
+    found = []
+    for batch in _batches(list(names)):
+        arguments = Struct({1: (STRING, database), 2: (LIST, strings(batch))})
+        reply = yield call_bytes("get_table_objects_by_name", 0, arguments)
+        found += [(reply, start) for start in _objects(reply, "get_table_objects_by_name")]
+    return found
 
 
 def _call(method: str, *names: str) -> bytes:
@@ -217,11 +248,12 @@ def _success(reply: bytes, method: str) -> int | None:
     raise FactsUnavailable(f"{method} failed in the metastore: {message}.")
 
 
-# The field of NoSuchObjectException in each result that the questions above read.
+# The field of the exception that says so in each result that the questions above read.
 _NO_SUCH_OBJECT = {
     "get_table": 2,
+    "get_all_databases": 0,
     "get_all_tables": 0,
-    "get_table_objects_by_name": 0,
+    "get_table_objects_by_name": 3,
     "get_database": 1,
     "get_partitions_by_names": 2,
     "get_partition_names": 0,

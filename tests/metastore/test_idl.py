@@ -57,7 +57,7 @@ def test_it_compiles_and_has_every_call(compiled: ModuleType) -> None:
     own = {name for name in compiled.ByCluster.thrift_services if name.endswith(ON_CLUSTER)}
     assert own == {name + ON_CLUSTER for name in DECLARED}
     others = set(compiled.ByCluster.thrift_services) - own
-    asked = {"changes", "touched", "forget", "settle"}
+    asked = {"changes", "touched", "forget", "settle", "write"}
     assert others == {"use_cluster", *(f"causeway_{name}" for name in asked)}
 
 

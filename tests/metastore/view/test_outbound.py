@@ -134,7 +134,7 @@ def test_a_list_of_partitions_becomes_one_spec_byte_by_byte(count: int) -> None:
     data = reply("get_table", Struct({0: (STRUCT, made.struct)}))
     at = read_message_header(data)[3] + 3
     found = scan(data, at, Shape.TABLE)
-    now = TableNow(REF, Placement(C1), "", ("ds",), "hdfs://c1/t", data, found)
+    now = TableNow(REF, Placement(C1), "", ("ds",), ("string",), "hdfs://c1/t", data, found)
     message = reply("get_partitions", Struct({0: (LIST, partitions(count))}))
     pieces = SpecStream(asked, ClusterView(C2, TOPOLOGY), now)
     got = b"".join(pieces.feed(message[at : at + 1]) for at in range(len(message)))
