@@ -20,8 +20,10 @@ public final class Guard extends AbstractFunction1<SparkSessionExtensions, Boxed
     public BoxedUnit apply(SparkSessionExtensions extensions) {
         extensions.injectCheckRule(WriteCheck::new);
         extensions.injectCheckRule(ClaimCheck::new);
+        extensions.injectCheckRule(CopyInvalidation::new); // after all that may refuse the statement
         extensions.injectPlannerStrategy(PartitionCheck::new);
         extensions.injectParser(new ClaimParser.Builder());
+        extensions.injectPreCBORule(CopyInvalidation.AfterCommand::new);
         ServerStorage storage = ServerStorage.current();
         if (storage != null && storage.protects() && !StorageAgent.isActive()) {
             LOG.warn("The file systems of other clusters are not protected from writes: "

@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalog;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.Option;
@@ -107,27 +106,11 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         boolean uniform = table.properties().get(PARTITIONS).contains("uniform");
         if (table.partitionColumnNames().isEmpty()) {
             refuseForeign(what, primary);
-            if (hasCopies(table.properties()) && !isMarked(table)) {
-                ExternalCatalog metastore = session.sharedState().externalCatalog();
-                metastore.alterTable(metastore.getTable(table.database(), table.identifier().table()));
-            }
         } else if (uniform) {
             refuseForeign(what, primary);
         } else {
             checkPartitions(table, spec, what, primary, granted);
         }
-    }
-
-    /**
-     * Whether the proxy told the metastore of this write. Others change nothing there before they
-     * write, often not even after: then an alter without a change makes the copies stale (D10).
-     */
-    private static boolean isMarked(CatalogTable table) {
-        return table.properties().keysIterator().exists(key -> key.startsWith("causeway.open."));
-    }
-
-    private static boolean hasCopies(scala.collection.Map<String, String> facts) {
-        return facts.keysIterator().exists(key -> key.startsWith("causeway.copy."));
     }
 
     /**
@@ -159,11 +142,6 @@ final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
                 granted.addAll(folder(table.storage())); // where Spark has its temporary files
                 granted.addAll(folder(partition.storage()));
             }
-        }
-        Seq<?> copied = (Seq<?>) found.filter(each -> hasCopies(each.parameters()));
-        if (!copied.isEmpty() && !isMarked(table)) {
-            session.sharedState().externalCatalog().alterPartitions(
-                    table.database(), table.identifier().table(), (Seq<CatalogTablePartition>) copied);
         }
     }
 

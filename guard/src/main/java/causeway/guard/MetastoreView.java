@@ -1,0 +1,225 @@
+package causeway.guard;
+
+import java.io.BufferedInputStream;
+import java.io.BufferedOutputStream;
+import java.io.Closeable;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedDeque;
+
+/**
+ * The metastore view's call {@code causeway_write}, in Thrift's binary protocol. Not a call of Hive's
+ * client, which does not know it. Connections are kept for the next write.
+ */
+final class MetastoreView {
+    private static final int CONNECT_MILLIS = 10_000;
+    private static final int REPLY_MILLIS = 600_000;
+    private static final int CALL = 0x80010001;
+    private static final byte STOP = 0;
+    private static final byte I32 = 8;
+    private static final byte STRING = 11;
+    private static final byte STRUCT = 12;
+    private static final byte MAP = 13;
+    private static final byte LIST = 15;
+    private static final int EXCEPTION = 3;
+    private static final int UNKNOWN_METHOD = 1;
+    private static final int LONGEST = 1 << 20; // bytes of a text in a reply
+
+    private final List<URI> addresses = new ArrayList<>();
+    private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
+
+    /** {@code uris} is the value of hive.metastore.uris. */
+    MetastoreView(String uris) {
+        for (String each : uris.split(",")) {
+            if (!each.trim().isEmpty()) {
+                addresses.add(URI.create(each.trim()));
+            }
+        }
+    }
+
+    /** The view does not admit the write; the message says why. */
+    static final class Refused extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        Refused(String message) {
+            super(message);
+        }
+    }
+
+    /** The metastore is not a view, or one that does not know the call. */
+    static final class NotKnown extends Exception {
+        private static final long serialVersionUID = 1L;
+    }
+
+    /** Returns when the copies of what the target's write may change have ended. */
+    void write(WriteTarget target, Collection<String> paths, Collection<String> marks)
+            throws IOException, Refused, NotKnown {
+        if (addresses.isEmpty()) {
+            throw new NotKnown();
+        }
+        Connection kept = idle.pollFirst();
+        if (kept != null) {
+            try {
+                use(kept, target, paths, marks);
+                return;
+            } catch (IOException closed) {
+                kept.close(); // the view may have ended it: the call may be made twice
+            }
+        }
+        use(connect(), target, paths, marks);
+    }
+
+    private void use(Connection connection, WriteTarget target, Collection<String> paths,
+            Collection<String> marks) throws IOException, Refused, NotKnown {
+        try {
+            connection.send(target, paths, marks);
+            connection.receive();
+        } catch (IOException broken) {
+            connection.close();
+            throw broken;
+        } catch (Refused | NotKnown refused) {
+            idle.addFirst(connection);
+            throw refused;
+        }
+        idle.addFirst(connection);
+    }
+
+    private Connection connect() throws IOException {
+        IOException problem = null;
+        for (URI address : addresses) {
+            try {
+                return new Connection(address);
+            } catch (IOException error) {
+                problem = error;
+            }
+        }
+        throw problem;
+    }
+
+    private static final class Connection implements Closeable {
+        private final Socket socket = new Socket();
+        private final DataOutputStream out;
+        private final DataInputStream in;
+
+        Connection(URI address) throws IOException {
+            try {
+                socket.connect(
+                        new InetSocketAddress(address.getHost(), address.getPort()), CONNECT_MILLIS);
+                socket.setSoTimeout(REPLY_MILLIS);
+                socket.setTcpNoDelay(true);
+                out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
+                in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+            } catch (IOException error) {
+                socket.close();
+                throw error;
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+        }
+
+        void send(WriteTarget target, Collection<String> paths, Collection<String> marks)
+                throws IOException {
+            out.writeInt(CALL);
+            text("causeway_write");
+            out.writeInt(0);
+            if (target.isNamed()) {
+                field(STRING, 1);
+                text(target.table.database());
+                field(STRING, 2);
+                text(target.table.identifier().table());
+            }
+            field(MAP, 3);
+            out.writeByte(STRING);
+            out.writeByte(STRING);
+            out.writeInt(target.spec.size());
+            for (Map.Entry<String, String> each : target.spec.entrySet()) {
+                text(each.getKey());
+                text(each.getValue());
+            }
+            texts(4, paths);
+            texts(5, marks);
+            out.writeByte(STOP);
+            out.flush();
+        }
+
+        private void texts(int number, Collection<String> texts) throws IOException {
+            field(LIST, number);
+            out.writeByte(STRING);
+            out.writeInt(texts.size());
+            for (String each : texts) {
+                text(each);
+            }
+        }
+
+        private void field(byte type, int number) throws IOException {
+            out.writeByte(type);
+            out.writeShort(number);
+        }
+
+        private void text(String text) throws IOException {
+            byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+            out.writeInt(bytes.length);
+            out.write(bytes);
+        }
+
+        void receive() throws IOException, Refused, NotKnown {
+            boolean failed = (in.readInt() & 0xff) == EXCEPTION;
+            readText(); // the call's name
+            in.readInt();
+            String message = null;
+            int kind = 0;
+            for (byte type = in.readByte(); type != STOP; type = in.readByte()) {
+                in.readShort();
+                if (type == STRUCT) {
+                    message = readException();
+                } else if (type == STRING) {
+                    message = readText();
+                } else if (type == I32) {
+                    kind = in.readInt();
+                } else {
+                    throw new IOException("the metastore's reply is not understood");
+                }
+            }
+            if (failed && kind == UNKNOWN_METHOD) {
+                throw new NotKnown();
+            }
+            if (failed || message != null) {
+                throw new Refused(String.valueOf(message));
+            }
+        }
+
+        private String readException() throws IOException {
+            String message = "";
+            for (byte type = in.readByte(); type != STOP; type = in.readByte()) {
+                in.readShort();
+                if (type != STRING) {
+                    throw new IOException("the metastore's reply is not understood");
+                }
+                message = readText();
+            }
+            return message;
+        }
+
+        private String readText() throws IOException {
+            int length = in.readInt();
+            if (length < 0 || length > LONGEST) {
+                throw new IOException("the metastore's reply is not understood");
+            }
+            byte[] bytes = new byte[length];
+            in.readFully(bytes);
+            return new String(bytes, StandardCharsets.UTF_8);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+package causeway.guard;
+
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+
+/** What one command writes: a table of the metastore, or null, and every path that it may touch. */
+final class WriteTarget {
+    final CatalogTable table;
+    /** The partition keys that have a static value. */
+    final Map<String, String> spec = new HashMap<>();
+    final Set<String> paths = new LinkedHashSet<>();
+
+    WriteTarget(CatalogTable table) {
+        this.table = table;
+        if (table != null && table.storage().locationUri().isDefined()) {
+            paths.add(table.storage().locationUri().get().toString());
+        }
+    }
+
+    /** Whether the table is one that the metastore has. */
+    boolean isNamed() {
+        return table != null && table.identifier().database().isDefined();
+    }
+
+    /** Whether the metastore says that the table, or perhaps one of its partitions, has copies. */
+    boolean mayHaveCopies() {
+        return table != null && table.properties().keysIterator().exists(
+                key -> key.startsWith("causeway.copy.") || key.equals("causeway.facts"));
+    }
+
+    String describe() {
+        return table != null ? "table " + table.identifier().unquotedString() : "folder " + paths;
+    }
+}

@@ -1,0 +1,114 @@
+"""A Spark program of a user's own in one cluster: not SQL through a Thrift Server, but DataFrame
+writers, streams and RDDs, in a JVM with that cluster's settings and the guard.
+
+Run as a program it answers JSON lines: {"do": name, ...} -> {"ok": ...} or {"error": ...}.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from cli.stack.stack import Stack, guard_jar, spark_home
+from conf.names import ClusterName
+
+
+class SparkJob:
+    """The parent's side: each call is one question. Raises RuntimeError with Spark's error."""
+
+    def __init__(self, stack: Stack, cluster: ClusterName, scratch: Path) -> None:
+        scratch.mkdir(parents=True, exist_ok=True)
+        self._log = os.open(scratch / "spark.log", os.O_CREAT | os.O_WRONLY)
+        environment = {
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_HOME": str(spark_home()),
+            "SPARK_CONF_DIR": str(stack.layout.conf(cluster)),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, str(guard_jar()), str(scratch)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
+            env={**os.environ, **environment},
+        )  # fmt: skip
+
+    def __call__(self, do: str, **how: Any) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"do": do, **how}) + "\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            if line.startswith("{"):
+                answer = json.loads(line)
+                if "error" in answer:
+                    raise RuntimeError(answer["error"])
+                return answer["ok"]
+        raise RuntimeError("Spark has died; its log is in the test's folder")
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(60)
+        self._process.stdout.close()
+        os.close(self._log)
+
+
+class _Answers:
+    def __init__(self, spark: Any, scratch: str) -> None:
+        self._spark = spark
+        self._scratch = scratch
+        self._streams = 0
+
+    def sql(self, text: str) -> list[list[Any]]:
+        return [list(row) for row in self._spark.sql(text).collect()]
+
+    def save(self, path: str, mode: str, rows: list[list[Any]], columns: list[str]) -> None:
+        self._frame(rows, columns).write.mode(mode).parquet(path)
+
+    def insert_into(self, table: str, rows: list[list[Any]], columns: list[str]) -> None:
+        self._frame(rows, columns).write.insertInto(table)
+
+    def save_as_table(self, table: str, rows: list[list[Any]], columns: list[str]) -> None:
+        self._frame(rows, columns).write.mode("append").format("parquet").saveAsTable(table)
+
+    def save_as_text(self, path: str) -> None:
+        self._spark.sparkContext.parallelize(["1"], 1).saveAsTextFile(path)
+
+    def stream(self, rows: list[int], path: str | None = None, table: str | None = None) -> None:
+        """Copies a folder of rows into a path or a table, by a stream that ends."""
+        self._streams += 1
+        source = f"{self._scratch}/stream{self._streams}"
+        self._frame([[row] for row in rows], ["a"]).write.parquet(f"{source}/in")
+        stream = self._spark.readStream.schema("a int").parquet(f"{source}/in")
+        writer = stream.writeStream.format("parquet").trigger(availableNow=True)
+        writer = writer.option("checkpointLocation", f"{source}/checkpoint")
+        query = writer.toTable(table) if table else writer.start(path)
+        query.awaitTermination(60)
+
+    def _frame(self, rows: list[list[Any]], columns: list[str]) -> Any:
+        kinds = ", ".join(f"{name} {'int' if name == 'a' else 'string'}" for name in columns)
+        return self._spark.createDataFrame([tuple(row) for row in rows], kinds).coalesce(1)
+
+
+def _serve(jar: str, scratch: str) -> None:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.config("spark.driver.extraClassPath", jar)
+    builder = builder.config("spark.driver.memory", "1g").config("spark.local.dir", scratch)
+    spark = builder.enableHiveSupport().getOrCreate()
+    spark.sparkContext.setLogLevel("WARN")
+    answers = _Answers(spark, scratch)
+    for line in sys.stdin:
+        question = json.loads(line)
+        try:
+            answer = {"ok": getattr(answers, question.pop("do"))(**question)}
+        except Exception as error:  # the test decides what it means
+            answer = {"error": f"{type(error).__name__}: {str(error)[:2000]}"}
+        print(json.dumps(answer), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:])
