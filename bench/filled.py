@@ -22,6 +22,8 @@ DATABASE = "filled"
 COLUMNS = [(f"column_{number}", "string") for number in range(10)]
 HOURS = 100  # partitions of one day
 FIRST_DAY = "d100000"
+FEW = 100  # copies
+FEW_AT = 100_000  # partitions
 WHOLE = 10_000  # partitions with values, storage and parameters; of the others there are just names
 SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 
@@ -40,7 +42,8 @@ class Alone(Stack):
 def filled(folder: Path, counts: Sequence[int]) -> Iterator[Endpoint]:
     """A metastore whose table `filled.t<count>` has so many partitions, for each count.
 
-    Keys `ds` (a day, text) and `hr` (0 to 99, text); every third one has a fresh copy in WEST.
+    Keys `ds` (a day, text) and `hr` (0 to 99, text); every third one has a fresh copy in WEST, of
+    `filled.few<count>` FEW, which the table names; of up to FEW_AT partitions there is that table.
     A folder that was filled so before is used as it is.
     """
     done = folder / "filled"
@@ -54,8 +57,12 @@ def filled(folder: Path, counts: Sequence[int]) -> Iterator[Endpoint]:
 def _fill(folder: Path, counts: Sequence[int]) -> None:
     with Alone(folder) as empty, HmsClient((empty.ports.metastore,), timeout=600.0) as client:
         client.create_database(Database.make(DATABASE, empty.layout.filesystem(EAST)))
+        root = empty.layout.filesystem(EAST)
         for count in counts:
-            _first_partition(client, count, empty.layout.filesystem(EAST))
+            _first_partition(client, table_of(count), Placement(EAST), root)
+            if count <= FEW_AT:
+                placed = Placement(EAST, facts="few", exceptions=few_copied())
+                _first_partition(client, few_of(count), placed, root)
     _run_sql(empty, folder / "fill.sql", "\n".join(_sql(counts)))
 
 
@@ -63,13 +70,22 @@ def table_of(count: int) -> TableRef:
     return TableRef(DATABASE, f"t{count}")
 
 
-def _first_partition(client: HmsClient, count: int, root: str) -> None:
+def few_of(count: int) -> TableRef:
+    return TableRef(DATABASE, f"few{count}")
+
+
+def few_copied() -> frozenset[str]:
+    """The partitions of `few<count>` that have copies: one of each of the first FEW days."""
+    return frozenset(f"ds=d{100_000 + day}/hr=0" for day in range(FEW))
+
+
+def _first_partition(client: HmsClient, ref: TableRef, placed: Placement, root: str) -> None:
     table = Table.make(
-        table_of(count),
+        ref,
         COLUMNS,
-        location=f"{root}/t{count}",
+        location=f"{root}/{ref.name}",
         partition_keys=[("ds", "string"), ("hr", "string")],
-        parameters=write_placement(Placement(EAST)),
+        parameters=write_placement(placed),
         kind="EXTERNAL_TABLE",
     )
     client.create_table(table)
@@ -85,20 +101,23 @@ def _sql(counts: Sequence[int]) -> Iterator[str]:
         yield f"INSERT INTO NUMBERS SELECT N + {1 << power} FROM NUMBERS;"
     base = 1000
     for count in counts:
-        yield from _copies_of_first(count, base)
+        yield from _copies_of_first(table_of(count), count, base, "MOD(N, 3) = 0")
         base += count
+        if count <= FEW_AT:
+            yield from _copies_of_first(few_of(count), count, base, f"MOD(N, {HOURS}) = 0")
+            base += count
     yield "DROP TABLE NUMBERS;"
     yield f'UPDATE "SEQUENCE_TABLE" SET "NEXT_VAL" = {base + 1};'
 
 
-def _copies_of_first(count: int, base: int) -> Iterator[str]:
+def _copies_of_first(ref: TableRef, count: int, base: int, copied: str) -> Iterator[str]:
     ident, every = f"{base} + N", f"N < {count - 1}"
     whole = f"N < {min(count - 1, WHOLE)}"
     day, hour = f"'d' || TRIM(CHAR(100000 + N / {HOURS}))", f"TRIM(CHAR(MOD(N, {HOURS})))"
     first = (
         'FROM NUMBERS, "TBLS" T JOIN "PARTITIONS" P ON P."TBL_ID" = T."TBL_ID"'
         ' JOIN "SDS" S ON S."SD_ID" = P."SD_ID"'
-        f' WHERE T."TBL_NAME" = \'t{count}\' AND P."PART_ID" < 1000'
+        f' WHERE T."TBL_NAME" = \'{ref.name}\' AND P."PART_ID" < 1000'
     )
     formats = 'S."INPUT_FORMAT", S."IS_COMPRESSED", S."IS_STOREDASSUBDIRECTORIES"'
     yield (
@@ -125,7 +144,7 @@ def _copies_of_first(count: int, base: int) -> Iterator[str]:
         )
     yield _parameter(ident, "numRows", "'7'", whole)
     copy = """'{"location":"file:/west/' || TRIM(CHAR(N)) || '","of":"0/0"}'"""
-    yield _parameter(ident, COPY_PREFIX + WEST, copy, f"{whole} AND MOD(N, 3) = 0")
+    yield _parameter(ident, COPY_PREFIX + WEST, copy, f"{whole} AND {copied}")
 
 
 def _parameter(ident: str, key: str, value: str, chosen: str) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter, process_time
 
-from bench.filled import EAST, FIRST_DAY, HOURS, WEST, filled, table_of
+from bench.filled import EAST, FEW, FEW_AT, FIRST_DAY, HOURS, WEST, few_of, filled, table_of
 from bench.metastore import views
 from conf.names import TableRef
 from conf.settings import Settings, Writers
@@ -51,7 +51,18 @@ def run(metastore: Endpoint, counts: Sequence[int] = COUNTS, rounds: int = 200) 
         settings = Settings(_TOPOLOGY, (metastore,), views=listening, metastore_timeout=60.0)
         for count in counts:
             rows += asyncio.run(_rows(settings, count, rounds))
+            if count <= FEW_AT:
+                rows += asyncio.run(_few(settings, count, rounds))
     return rows
+
+
+async def _few(settings: Settings, count: int, rounds: int) -> list[Row]:
+    """A read of all partitions of a table with a few copies."""
+    sql, what = f"SELECT count(*) FROM {few_of(count)}", f"{count:,} partitions, {FEW} copies, all"
+    async with aclosing(_Routing(settings)) as routing:
+        await routing.decide(f"{sql} WHERE ds = 'none'")  # connects
+        first = await _elapsed(lambda: routing.decide(sql))
+        return [Row(f"{what}, first", first), *await _warm(f"{what}, warm", routing, sql, rounds)]
 
 
 async def _rows(settings: Settings, count: int, rounds: int) -> list[Row]:

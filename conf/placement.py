@@ -22,7 +22,7 @@ every write changes the table's own id.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName
@@ -156,6 +156,12 @@ class Placement:
             names = None if exceptions is None else bounded_names(names.union(exceptions))
         copies = () if self.uniform and names != self.exceptions else self.copies
         return replace(self, facts=facts_id, exceptions=names, copies=copies)
+
+    def without_exceptions(self, names: Collection[str]) -> "Placement":
+        """These partitions have no facts of their own any more, or are gone."""
+        if self.exceptions is None or self.exceptions.isdisjoint(names):
+            return self
+        return replace(self, exceptions=self.exceptions.difference(names))
 
     def with_copy(self, copy: Copy) -> "Placement":
         copies = {each.cluster: each for each in self.copies}

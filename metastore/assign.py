@@ -55,7 +55,7 @@ def assign(
         known = ", ".join(sorted(topology.clusters))
         raise BadTarget(f"no cluster {', '.join(unknown)}; there are {known}.")
     if wanted.end_writes:
-        _end_writes(facts, wanted.table)
+        end_writes(facts, wanted.table)
     table, placement = facts.table(wanted.table)
     names = _chosen(facts, table, wanted.partitions)
     _check_quiet(wanted, placement, names)
@@ -74,8 +74,11 @@ def assign(
     return Assigned(int(whole), changed)
 
 
-def _end_writes(facts: Facts, ref: TableRef) -> None:
-    """Copies become stale for good: nobody knows what the lost writers wrote."""
+def end_writes(facts: Facts, ref: TableRef) -> None:
+    """Takes away all marks of running writes of the table, whose writers are dead.
+
+    Copies become stale for good: what the lost writers wrote is not known.
+    """
     next_id = new_id()
 
     def change(old: Placement) -> Placement:

@@ -16,6 +16,7 @@ from conf.placement import (
     PRIMARY,
     BadPlacement,
     Placement,
+    bounded_names,
     read_partition_placement,
     read_placement,
     replace_placement,
@@ -155,7 +156,27 @@ class Facts:
     def announce(self, ref: TableRef, names: Collection[str]) -> Placement:
         """Facts of these partitions are about to change or did."""
         facts_id = new_id()
-        return self.change_table(ref, lambda old: old.with_partition_facts(facts_id, names))
+        past = self._past_exceptions(ref, names)
+        return self.change_table(
+            ref, lambda old: old.without_exceptions(past).with_partition_facts(facts_id, names)
+        )
+
+    def _past_exceptions(self, ref: TableRef, names: Collection[str]) -> frozenset[str]:
+        """Exceptions that are none any more, looked for when the table could not name all.
+
+        Who gives one of them facts again at this moment names it again when he has.
+        """
+        table, placed = self.table(ref)
+        known = placed.exceptions
+        if not known or bounded_names(known.union(names)) is not None:
+            return frozenset()
+        left = set()
+        for partition in self.client.get_partitions(ref, sorted(known)):
+            name = partition.name(table)
+            own = self.partition_placement(partition, name, table, placed)
+            if own.copies or own.primary != placed.primary:
+                left.add(name)
+        return known.difference(left, names)
 
     def _change_batch(
         self,

@@ -25,12 +25,7 @@ from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, MethodSpec, Shape, spec_of
 from metastore.view.newer import NEWER, is_unknown, newer_call, older_reply
 from metastore.view.outbound import ReplyStream
-from metastore.view.spark_writes import (
-    SparkWrite,
-    end_copies,
-    read_write,
-    refuse_foreign_folders,
-)
+from metastore.view.spark_writes import SparkWrite, end_copies, read_write, touched_tables
 
 log = logging.getLogger("causeway.view")
 LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
@@ -241,17 +236,14 @@ class Session:
             return self._answered(questions, view)
 
         index = await self._shared.folders.current(ask, view)
-        folders = {each for path in write.paths for each in index.touched(path, view.cluster)}
-        refuse_foreign_folders(write, folders, view)
-        tables = {each.table for each in folders} | ({write.table} if write.table else set())
+        tables = touched_tables(write, index, view)
         context = Context(view, _new_id)
         async with AsyncExitStack() as stack:
             for lock in self._shared.locks(tables):
                 await stack.enter_async_context(lock)
-            for table in sorted(tables):
-                own = [each for each in folders if each.table == table]
+            for table, folders in tables.items():
                 try:
-                    ended = await self._answered(end_copies(write, table, own, context), view)
+                    ended = await self._answered(end_copies(write, table, folders, context), view)
                 except BaseException:
                     self._shared.changed((table,))  # some of it may be done
                     raise

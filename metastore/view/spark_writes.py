@@ -4,7 +4,7 @@ The guard in a cluster's Spark makes the call before each write, and once more w
 ended, so that a copy that began in between is stale too. It names the table, if there is one, with
 the static part of the partition specification, and all paths that the write may touch. `marks` are
 the ids of the running writes that the statement itself belongs to: the proxy put their marks
-before, and what they cover ends with them. Marks of others, or of proxies that died, change nothing.
+before, and what they cover ends with them. Marks of others, or of dead proxies, change nothing.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ from metastore.view.bumps import Context, set_table, write_partitions
 from metastore.view.call import ref_of
 from metastore.view.errors import OutsidePrimary
 from metastore.view.facts import Asking, TableNow, partitions_named, table_now
-from metastore.view.folders import Folder
+from metastore.view.folders import Folder, FolderIndex
 from metastore.view.locations import ClusterView
 
 _DATABASE, _TABLE, _SPEC, _PATHS, _MARKS = 1, 2, 3, 4, 5
@@ -47,17 +47,32 @@ def read_write(arguments: Struct) -> SparkWrite:
     )
 
 
-def refuse_foreign_folders(write: SparkWrite, folders: Iterable[Folder], view: ClusterView) -> None:
-    """Raises OutsidePrimary for a path in an object's folder in a cluster that may not write it."""
-    for folder in folders:
-        if folder.table != write.table and (folder.is_copy or _is_foreign(folder, view)):
-            what = f"table {folder.table}"
-            if folder.partition is not None:
-                what = f"partition {folder.partition} of {what}"
-            holds = f"the copy of {what}" if folder.is_copy else what
-            raise OutsidePrimary(
-                f"Folder {folder.location} holds {holds}: cluster {view.cluster} may not write it."
-            )
+def touched_tables(
+    write: SparkWrite, index: FolderIndex, view: ClusterView
+) -> dict[TableRef, list[Folder]]:
+    """The tables that the write may change, each with those of its folders that its paths touch.
+
+    Raises OutsidePrimary for a path in a folder that the view's cluster may not write.
+    """
+    tables: dict[TableRef, list[Folder]] = {}
+    for folder in {each for path in write.paths for each in index.touched(path, view.cluster)}:
+        if folder.table != write.table:
+            _refuse_foreign(folder, view)
+        tables.setdefault(folder.table, []).append(folder)
+    if write.table is not None:
+        tables.setdefault(write.table, [])
+    return dict(sorted(tables.items()))
+
+
+def _refuse_foreign(folder: Folder, view: ClusterView) -> None:
+    if folder.is_copy or folder.cluster not in (None, view.cluster):
+        what = f"table {folder.table}"
+        if folder.partition is not None:
+            what = f"partition {folder.partition} of {what}"
+        holds = f"the copy of {what}" if folder.is_copy else what
+        raise OutsidePrimary(
+            f"Folder {folder.location} holds {holds}: cluster {view.cluster} may not write it."
+        )
 
 
 def end_copies(
@@ -135,7 +150,3 @@ def _chosen(table: TableNow, spec: Mapping[str, str]) -> list[str] | None:
         for name in sorted(table.placement.exceptions)
         if plain.items() <= dict(parse_partition_name(name)).items()
     ]
-
-
-def _is_foreign(folder: Folder, view: ClusterView) -> bool:
-    return folder.cluster not in (None, view.cluster)

@@ -6,7 +6,7 @@ location: no reader sees a gap, and a rerun replaces what is there (FA-R4, FA-R8
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -151,6 +151,9 @@ class ReplicaLedger:
         for batch in batches(made, REGISTER_BATCH):
             self._insist(partial(self._register, batch, new))
         return frozenset(ready)
+
+    def withdraw(self, names: Collection[str]) -> None:
+        """Nothing: a replica holds what its source was; the next attempt brings it up to now."""
 
     def used(self, note: RunNote) -> frozenset[str]:
         table = _table_or_none(self.target, self.plan.request)

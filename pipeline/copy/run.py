@@ -1,6 +1,6 @@
 """Runs a copy plan: what is particular to secondary copies of one metastore."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName, TableRef
@@ -50,6 +50,9 @@ class CopyLedger:
     def publish(self, works: Sequence[Work]) -> frozenset[str]:
         new = [Publication(w.item.name, w.item.source, w.item.of, w.target) for w in works]
         return self.objects.publish(self.table.ref, self.cluster, new)
+
+    def withdraw(self, names: Collection[str]) -> None:
+        self.objects.withdraw(self.table.ref, self.cluster, list(names))
 
     def used(self, note: RunNote) -> frozenset[str]:
         return used_by(self.objects, self.cluster, note)

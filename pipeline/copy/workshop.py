@@ -7,7 +7,7 @@ by the next one: files under their final names are complete.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -105,6 +105,10 @@ class Ledger(Protocol):
 
     def publish(self, works: Sequence[Work]) -> frozenset[str]:
         """Makes the works known whose sources are as they were; the names of those."""
+        ...
+
+    def withdraw(self, names: Collection[str]) -> None:
+        """The sources of these changed while they were published: no reader may rely on them."""
         ...
 
     def used(self, note: RunNote) -> frozenset[str]:
@@ -257,10 +261,23 @@ class Workshop:
             return frozenset()
         lease.check()
         retire(self.tools.files, self.yard, [work.item.retires for work in works])
-        published = self.ledger.publish(works)
+        published = self.ledger.publish(works) - self._withdrawn(works)
         self.report.published += sorted(published)
         self._event("published", objects=sorted(published))
         return published
+
+    def _withdrawn(self, works: Sequence[Work]) -> frozenset[str]:
+        """Those whose sources changed between their verification and their publication.
+
+        A writer past the proxy leaves no mark while it writes. What it writes before a copy is
+        known ends no copy, so it is looked for once more; what comes later ends the copy.
+        """
+        now = self.tools.files.listings([work.item.source for work in works])
+        changed = [w.item.name for w, seen in zip(works, now, strict=True) if seen != w.before]
+        if changed:
+            self.ledger.withdraw(changed)
+            self._event("withdrawn", objects=sorted(changed))
+        return frozenset(changed)
 
     def _event(self, name: str, **facts: object) -> None:
         about = {"event": name, "run": self.note.run, "table": self.what}

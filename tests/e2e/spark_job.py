@@ -20,6 +20,7 @@ class SparkJob:
 
     def __init__(self, stack: Stack, cluster: ClusterName, scratch: Path) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
+        jars = [str(each) for each in (guard_jar(), *stack.spec.jars) if each is not None]
         self._log = os.open(scratch / "spark.log", os.O_CREAT | os.O_WRONLY)
         environment = {
             "PYSPARK_PYTHON": sys.executable,
@@ -28,7 +29,7 @@ class SparkJob:
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
         self._process = subprocess.Popen(
-            [sys.executable, __file__, str(guard_jar()), str(scratch)],
+            [sys.executable, __file__, os.pathsep.join(jars), str(scratch)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
             env={**os.environ, **environment},
         )  # fmt: skip
@@ -67,6 +68,11 @@ class _Answers:
     def save(self, path: str, mode: str, rows: list[list[Any]], columns: list[str]) -> None:
         self._frame(rows, columns).write.mode(mode).parquet(path)
 
+    def save_hudi(self, path: str, options: dict[str, str], row: list[Any]) -> None:
+        kinds = "id int, v string, ts bigint"
+        frame = self._spark.createDataFrame([tuple(row)], kinds).coalesce(1)
+        frame.write.format("hudi").options(**options).mode("append").save(path)
+
     def insert_into(self, table: str, rows: list[list[Any]], columns: list[str]) -> None:
         self._frame(rows, columns).write.insertInto(table)
 
@@ -92,10 +98,10 @@ class _Answers:
         return self._spark.createDataFrame([tuple(row) for row in rows], kinds).coalesce(1)
 
 
-def _serve(jar: str, scratch: str) -> None:
+def _serve(jars: str, scratch: str) -> None:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.config("spark.driver.extraClassPath", jar)
+    builder = SparkSession.builder.config("spark.driver.extraClassPath", jars)
     builder = builder.config("spark.driver.memory", "1g").config("spark.local.dir", scratch)
     spark = builder.enableHiveSupport().getOrCreate()
     spark.sparkContext.setLogLevel("WARN")

@@ -2,10 +2,12 @@
 them are replicated commit by commit."""
 
 import json
+import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from pyhive import hive
@@ -16,12 +18,17 @@ from cli.stack.plan import StackSpec
 from cli.stack.stack import Stack, guard_jar
 from cli.up import with_hudi
 from conf.names import ClusterName, TableRef
+from conf.placement import Copy
 from conf.topology import Endpoint
+from metastore.facts import Facts
+from metastore.hms.barrier import ViewBarrier
+from metastore.hms.client import HmsClient
 from metastore.hms.nouns import Database
 from pipeline.incremental.errors import StorageFault
 from tests.e2e.conftest import beyond_claims, rows, run_sql, server
 from tests.e2e.hudi_spark import BUNDLES
 from tests.e2e.metastores import MetastoreAlone
+from tests.e2e.spark_job import SparkJob
 
 pytestmark = pytest.mark.e2e
 
@@ -64,6 +71,80 @@ def test_create_merge_select_and_changes(hudi_stack: Stack) -> None:
     )
     assert changes == [(2,)]
     connection.close()
+
+
+DIRECT = {
+    "INSERT": "INSERT INTO {0} VALUES (3, 'c', 1)",
+    "UPDATE": "UPDATE {0} SET v = 'new' WHERE id = 1",
+    "DELETE": "DELETE FROM {0} WHERE id = 1",
+    "MERGE": "MERGE INTO {0} t USING (SELECT 2 id, 'new' v, 2L ts) s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+    "OVERWRITE": "INSERT OVERWRITE {0} VALUES (4, 'd', 1)",
+    "TRUNCATE": "TRUNCATE TABLE {0}",
+}
+KEYED = "TBLPROPERTIES (primaryKey = 'id', preCombineField = 'ts')"
+
+
+def _copied(stack: Stack, name: str, partitioned: str = "") -> tuple[Path, Callable[[], bool]]:
+    """A Hudi table in c1 that c2 has a fresh copy of; its folder, and whether the copy is fresh."""
+    columns = "id INT, v STRING, ts BIGINT" + (", ds STRING" if partitioned else "")
+    row = "'a', 1" + (", 'x'" if partitioned else "")
+    run_sql(
+        stack,
+        "CREATE DATABASE IF NOT EXISTS past",
+        f"CREATE TABLE past.{name} ({columns}) USING hudi {partitioned} {KEYED}",
+        f"INSERT INTO past.{name} VALUES (1, {row}), (2, {row})",
+        cluster=C1,
+    )
+    ref = TableRef("past", name)
+    with HmsClient((stack.ports.metastore,)) as client, ViewBarrier(
+        stack.ports.views.values(), 20.0
+    ) as barrier:  # fmt: skip
+        source = Path(unquote(urlsplit(client.get_table(ref).location).path))
+        target = stack.layout.warehouse(C2) / "copies" / name
+        shutil.copytree(source, target)
+        facts = Facts(client, C1, barrier)
+        facts.change_table(ref, lambda old: old.with_copy(Copy(C2, target.as_uri(), old.version)))
+
+    def fresh() -> bool:
+        with HmsClient((stack.ports.metastore,)) as client:
+            return C2 in Facts(client, C1).table(ref)[1].holders().fresh
+
+    assert fresh()
+    return source, fresh
+
+
+@pytest.mark.parametrize("partitioned", ["", "PARTITIONED BY (ds)"])
+def test_direct_writes_of_hudi_tables_end_their_copies(hudi_stack: Stack, partitioned: str) -> None:
+    if hudi_stack.spec.guard is None:
+        pytest.skip("no guard")
+    left = {}
+    for number, (what, statement) in enumerate(DIRECT.items()):
+        name = f"h{number}{'p' if partitioned else ''}"
+        _, fresh = _copied(hudi_stack, name, partitioned)
+        text = statement.format(f"past.{name}")
+        if partitioned:
+            text = text.replace(", 1)", ", 1, 'x')").replace("2L ts)", "2L ts, 'x' ds)")
+        run_sql(hudi_stack, text, cluster=C1)
+        left[what] = fresh()
+    assert not any(left.values()), left
+
+
+def test_hudis_dataframe_writer_ends_the_copies(hudi_stack: Stack, tmp_path: Path) -> None:
+    if hudi_stack.spec.guard is None:
+        pytest.skip("no guard")
+    folder, fresh = _copied(hudi_stack, "frame")
+    options = {
+        "hoodie.table.name": "frame",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.datasource.write.partitionpath.field": "",
+        "hoodie.datasource.write.keygenerator.class":
+            "org.apache.hudi.keygen.NonpartitionedKeyGenerator",
+    }  # fmt: skip
+    with closing(SparkJob(hudi_stack, C1, tmp_path)) as job:
+        job("save_hudi", path=folder.as_uri(), options=options, row=[3, "c", 1])
+    assert not fresh()
 
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")

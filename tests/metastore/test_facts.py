@@ -126,6 +126,21 @@ def test_a_table_with_too_many_exceptions_to_name_names_none(
     assert _stored(metastore).exceptions is None
 
 
+def test_partitions_that_lost_their_facts_make_room_for_others(
+    metastore: FakeMetastore, facts: Facts
+) -> None:
+    old = [f"ds={number:04}{'x' * 100}" for number in range(74)]
+    copied = write_placement(Placement(C1).with_copy(_copy(C2, "0/0")))
+    table = _table(write_placement(Placement(C1, exceptions=frozenset(old))), parted=True)
+    metastore.add(table, (old[0], copied), (old[1], {}), *((f"ds={n}", {}) for n in range(9)))
+    names = [f"ds={n}" for n in range(9)]
+    facts.change_partitions(REF, names, lambda _, now: now.with_copy(_copy(C2, now.version)))
+    assert _stored(metastore).exceptions == {*names, *old}, "there is room"
+    more = f"ds={'y' * 200}"
+    facts.change_partitions(REF, [more], lambda _, now: now)
+    assert _stored(metastore).exceptions == {*names, old[0], more}
+
+
 def test_facts_of_partitions_renew_the_tables_id(metastore: FakeMetastore, facts: Facts) -> None:
     metastore.add(_table(parted=True), ("ds=1", {}))
     ids = [_stored(metastore).facts]

@@ -1,8 +1,10 @@
 """Random lives of tables over three clusters: no read sees stale or missing data, no write happens
-outside the primary (DC-M4, DC-R2, DC-R4, D10).
+outside the primary (DC-M4, DC-R2, DC-R4, D10, D15).
 
 The facts are changed by the real code over a metastore in memory, routed by the real router from
-real partition sheets; the bytes are numbers in a dictionary, which is the model.
+real partition sheets; the bytes are numbers in a dictionary, which is the model. Some writers come
+past the proxy, by table, by path, through a second table or as streams: of them the view hears what
+the guard tells it before and after each write, and marks that dead proxies left lie about.
 """
 
 from collections.abc import Sequence
@@ -16,16 +18,23 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey, PartitionSet, TableFacts
 from conf.placement import Copy, Placement, read_partition_placement, read_placement
+from conf.topology import Cluster, Topology
 from dialect.statement import ALL, Action, Known, Read, Write
-from metastore.errors import NoSuchObject
+from metastore.assign import end_writes
 from metastore.facts import Facts, new_id
 from metastore.hms.nouns import Partition, Table
 from metastore.snapshot_partitions import PartitionSheet
+from metastore.view.bumps import Context
+from metastore.view.folders import FolderIndex, folders_of_tables
+from metastore.view.locations import ClusterView
+from metastore.view.spark_writes import SparkWrite, end_copies, touched_tables
 from router.decision import RunIn
 from router.request import Request
 from router.route import route
+from tests.metastore.in_memory import Memory
 
 CLUSTERS = [ClusterName(name) for name in ("C1", "C2", "C3")]
+TOPOLOGY = Topology({name: Cluster(name, f"hdfs://{name}", ()) for name in CLUSTERS}, CLUSTERS[0])
 PLAIN = [TableRef("db", "a")]
 PARTED = TableRef("db", "p")
 DAYS = ["1", "2"]
@@ -35,6 +44,7 @@ tables = st.sampled_from([*PLAIN, PARTED])
 pins = st.one_of(st.none(), st.none(), st.none(), clusters)
 seldom = st.sampled_from([False] * 5 + [True])
 objects = st.sampled_from([(table, None) for table in PLAIN] + [(PARTED, day) for day in DAYS])
+ways = st.sampled_from(["table", "path", "above", "alias"])
 copied = objects | st.just((PARTED, None))  # a Hudi table is copied as a whole
 
 
@@ -49,29 +59,6 @@ class Days:
         return [self.days, *(None for _ in keys[1:])]
 
 
-class Memory:
-    """As much of an HmsClient as `Facts` uses."""
-
-    def __init__(self) -> None:
-        self.tables: dict[TableRef, Table] = {}
-        self.partitions: dict[TableRef, dict[str, Partition]] = {}
-
-    def get_table(self, ref: TableRef) -> Table:
-        if ref not in self.tables:
-            raise NoSuchObject(str(ref))
-        return self.tables[ref]
-
-    def alter_table(self, ref: TableRef, table: Table) -> None:
-        self.tables[ref] = table
-
-    def get_partitions(self, ref: TableRef, names: list[str]) -> list[Partition]:
-        return [self.partitions[ref][name] for name in names if name in self.partitions[ref]]
-
-    def alter_partitions(self, ref: TableRef, partitions: list[Partition]) -> None:
-        for each in partitions:
-            self.partitions[ref][each.name(self.tables[ref])] = each
-
-
 @dataclass
 class Running:
     table: TableRef
@@ -80,12 +67,28 @@ class Running:
 
 
 @dataclass
+class Direct:
+    """A write past the proxy, of one object or of any partition, as the guard tells of it."""
+
+    table: TableRef
+    day: str | None
+    cluster: ClusterName
+    told: SparkWrite
+
+    def touches(self, table: TableRef, day: str | None) -> bool:
+        return self.table == table and (None in (self.day, day) or self.day == day)
+
+
+@dataclass
 class Copying:
+    """`amid`: a write past the proxy ran at some time since the copy began."""
+
     table: TableRef
     day: str | None
     cluster: ClusterName
     of: str
     bytes: dict[str, int] | None = None
+    amid: bool = False
 
 
 class Lives(RuleBasedStateMachine):
@@ -97,6 +100,8 @@ class Lives(RuleBasedStateMachine):
         self.version = 0
         self.writes: dict[str, Running] = {}
         self.copies: list[Copying] = []
+        self.direct: list[Direct] = []
+        self.amid: set[str] = set()  # locations of copies that were taken during direct writes
 
     # placements and locations
 
@@ -141,6 +146,11 @@ class Lives(RuleBasedStateMachine):
     def start(self) -> None:
         for number, table in enumerate([*PLAIN, PARTED]):
             self.make(table, CLUSTERS[number], uniform=True)
+        for day in DAYS:
+            location = f"{self.placement(PARTED, None)[1]}/ds={day}"
+            made = Partition.make(self.memory.tables[PARTED], [day], location, {})
+            self.memory.partitions[PARTED][f"ds={day}"] = made
+            self.put(location)
 
     def make(self, table: TableRef, cluster: ClusterName, *, uniform: bool) -> None:
         location = f"{cluster}/{table.name}/{new_id()}"
@@ -226,6 +236,12 @@ class Lives(RuleBasedStateMachine):
     def write_into(self, running: Running, data: st.DataObject) -> None:
         if running.table not in self.memory.tables:
             return
+        paths = (self.memory.tables[running.table].location,)
+        write_id = next((key for key, each in self.writes.items() if each is running), "lost")
+        named = [name[3:] for name in running.names or ()]
+        spec = {"ds": named[0]} if len(named) == 1 else {}
+        told = SparkWrite(running.table, spec, paths, frozenset([write_id]))
+        self.tell(told, running.cluster)
         if running.table != PARTED:
             self.put(self.memory.tables[running.table].location)
             return
@@ -233,10 +249,16 @@ class Lives(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(sorted(names)))
         found = self.memory.partitions[PARTED]
         if name not in found:
-            table = self.memory.tables[PARTED]
-            location = f"{table.location}/{name}/{new_id()}"
-            found[name] = Partition.make(table, [name[3:]], location, {})
+            found[name] = self.new_partition(name, data)
         self.put(found[name].location)
+
+    def new_partition(self, name: str, data: st.DataObject) -> Partition:
+        """In its table's folder or elsewhere."""
+        table = self.memory.tables[PARTED]
+        placed, root = self.placement(PARTED, None)
+        if placed.exceptions is not None and data.draw(st.booleans()):
+            root = f"{placed.primary}/elsewhere"
+        return Partition.make(table, [name[3:]], f"{root}/{name}/{new_id()}", {})
 
     @rule(table=tables, day=st.none() | st.sampled_from(DAYS), data=st.data())
     def write_at_once(self, table: TableRef, day: str | None, data: st.DataObject) -> None:
@@ -263,6 +285,99 @@ class Lives(RuleBasedStateMachine):
         if running.table in self.memory.tables:
             self.facts.close_write(running.table, write_id, running.names)
 
+    @rule(table=tables)
+    def end_marks(self, table: TableRef) -> None:
+        """An operator says that the writers are dead."""
+        running = any(each.table == table for each in self.writes.values())
+        if table in self.memory.tables and not running:
+            end_writes(self.facts, table)
+
+    # writes past the proxy
+
+    def tell(self, write: SparkWrite, cluster: ClusterName) -> None:
+        """What the view does on the guard's call."""
+        view = ClusterView(cluster, TOPOLOGY)
+        index = FolderIndex()
+        found = self.memory.answered(folders_of_tables(view, "db"))
+        for table, folders in found.items():
+            index.put(table, folders)
+        context = Context(view, new_id)
+        for table, folders in touched_tables(write, index, view).items():
+            self.memory.answered(end_copies(write, table, folders, context))
+
+    @rule(which=copied, how=ways)
+    def begin_direct(self, which: tuple[TableRef, str | None], how: str) -> None:
+        table, day = which
+        if not self.exists(table, day):
+            return
+        placement, location = self.placement(table, day)
+        if how != "table" and table == PARTED and day is None:
+            # By its folder: partitions of other clusters and outside of the folder are not written.
+            found = self.memory.partitions[PARTED]
+            if any(not each.location.startswith(location) for each in found.values()):
+                return
+        told = {
+            "table": SparkWrite(table, {} if day is None else {"ds": day}, (location,)),
+            "path": SparkWrite(paths=(location,)),
+            "above": SparkWrite(paths=(location.rpartition("/")[0],)),
+            "alias": SparkWrite(TableRef("db", "alias"), {}, (location,)),
+        }[how]
+        others = {self.placement(table, each)[0].primary for each in self.days_of(table, day)}
+        if others - {placement.primary}:
+            return  # the guard refuses it
+        self.tell(told, placement.primary)
+        direct = Direct(table, day, placement.primary, told)
+        self.direct.append(direct)
+        for copying in self.copies:
+            copying.amid |= direct.touches(copying.table, copying.day)
+
+    def days_of(self, table: TableRef, day: str | None) -> list[str | None]:
+        if table != PARTED or day is not None:
+            return [day]
+        return [each for each in DAYS if self.exists(table, each)]
+
+    @precondition(lambda self: self.direct)
+    @rule(data=st.data())
+    def direct_bytes(self, data: st.DataObject) -> None:
+        self.write_directly(data.draw(st.sampled_from(self.direct)), data)
+
+    def write_directly(self, direct: Direct, data: st.DataObject) -> None:
+        if not self.exists(direct.table, direct.day):
+            return
+        day = data.draw(st.sampled_from(self.days_of(direct.table, direct.day) or [None]))
+        if direct.table == PARTED and day is None:
+            return
+        placement, location = self.placement(direct.table, day)
+        if placement.primary == direct.cluster and location in self.files:
+            self.put(location)
+
+    @precondition(lambda self: self.direct)
+    @rule(data=st.data())
+    def end_direct(self, data: st.DataObject) -> None:
+        """Streams tell of each batch, others of their end."""
+        direct = data.draw(st.sampled_from(self.direct))
+        self.direct.remove(direct)
+        self.tell(direct.told, direct.cluster)
+
+    @rule(which=copied, how=ways, copier=st.none() | clusters, data=st.data())
+    def write_directly_at_once(
+        self,
+        which: tuple[TableRef, str | None],
+        how: str,
+        copier: ClusterName | None,
+        data: st.DataObject,
+    ) -> None:
+        """Sometimes a copy is taken and published in the middle of it."""
+        before = len(self.direct)
+        self.begin_direct(which, how)
+        if len(self.direct) > before:
+            direct = self.direct[-1]
+            if copier is not None:
+                self.begin_copy(which, copier, 3)
+            self.write_directly(direct, data)
+            self.direct.remove(direct)
+            self.tell(direct.told, direct.cluster)
+
     # copies
 
     @rule(which=copied, cluster=clusters, steps=st.integers(1, 3))
@@ -275,12 +390,36 @@ class Lives(RuleBasedStateMachine):
         placement, _ = self.placement(*which)
         if cluster == placement.primary or placement.writing:
             return
-        copying = Copying(*which, cluster, placement.version)
+        amid = any(each.touches(*which) for each in self.direct)
+        copying = Copying(*which, cluster, placement.version, amid=amid)
         self.copies.append(copying)
         if steps > 1:
             self.take_bytes(copying)
         if steps > 2:
             self.publish(copying)
+
+    @rule(cluster=clusters)
+    def copy_all(self, cluster: ClusterName) -> None:
+        """What a nightly job leaves: a fresh copy of each object that is not being written.
+
+        Writes of whole tables are over then; marks of single partitions may be left.
+        """
+        for write_id in [key for key, each in self.writes.items() if each.names is None]:
+            self.end(write_id)
+        for table in self.memory.tables:
+            placed, _ = self.placement(table, None)
+            if any(mark.partitions is None for mark in placed.open):
+                self.end_marks(table)
+            for day in self.days_of(table, None):
+                if table != PARTED or day is not None:
+                    self.begin_copy((table, day), cluster, 3)
+
+    @rule(day=st.sampled_from(DAYS))
+    def die_while_writing(self, day: str) -> None:
+        """A proxy leaves its mark of one partition."""
+        if PARTED in self.memory.tables:
+            write_id = self.begin(PARTED, frozenset([day]), Action.INSERT, None)
+            self.writes.pop(write_id or "", None)
 
     @precondition(lambda self: self.copies)
     @rule(data=st.data())
@@ -292,13 +431,14 @@ class Lives(RuleBasedStateMachine):
             self.publish(copying)
 
     def take_bytes(self, copying: Copying) -> None:
-        if not self.exists(copying.table, copying.day):
-            return
+        if self.exists(copying.table, copying.day):
+            copying.bytes = self.source_bytes(copying)
+
+    def source_bytes(self, copying: Copying) -> dict[str, int]:
         if (copying.table, copying.day) == (PARTED, None):
             found = self.memory.partitions[PARTED]
-            copying.bytes = {f"/{name}": self.files[p.location] for name, p in found.items()}
-        else:
-            copying.bytes = {"": self.files[self.placement(copying.table, copying.day)[1]]}
+            return {f"/{name}": self.files[each.location] for name, each in found.items()}
+        return {"": self.files[self.placement(copying.table, copying.day)[1]]}
 
     def publish(self, copying: Copying) -> None:
         self.copies.remove(copying)
@@ -309,6 +449,8 @@ class Lives(RuleBasedStateMachine):
             return
         location = f"{copying.cluster}/copy/{new_id()}"
         self.files |= {location + name: body for name, body in copying.bytes.items()}
+        if copying.amid:
+            self.amid.add(location)
         copy = Copy(copying.cluster, location, copying.of)
         if copying.day is None:
             if copying.table != PARTED or placement.uniform:
@@ -316,14 +458,19 @@ class Lives(RuleBasedStateMachine):
         else:
             name = f"ds={copying.day}"
             self.facts.change_partitions(PARTED, [name], lambda _, old: old.with_copy(copy))
+        if copying.amid and self.source_bytes(copying) != copying.bytes:
+            # The copy engine lists the source once more after it has published.
+            self.withdraw(copying.table, copying.day, copying.cluster)
 
     @rule(which=objects, cluster=clusters, now=seldom)
     def remove_copy(
         self, which: tuple[TableRef, str | None], cluster: ClusterName, now: bool
     ) -> None:
         table, day = which
-        if not self.exists(table, day) or not now:
-            return
+        if self.exists(table, day) and now:
+            self.withdraw(table, day, cluster)
+
+    def withdraw(self, table: TableRef, day: str | None, cluster: ClusterName) -> None:
         if day is None:
             self.facts.change_table(table, lambda old: old.without_copy(cluster))
         else:
@@ -371,6 +518,8 @@ class Lives(RuleBasedStateMachine):
         if copy is None and table == PARTED:
             copy, name = self.placement(table, None)[0].copy_in(cluster), f"/ds={day}"
         assert copy is not None, f"{table} {day} is not in {cluster}"
+        if copy.location in self.amid and any(each.touches(table, day) for each in self.direct):
+            return  # it ends with that write
         assert self.files[copy.location + name] == truth, f"{table} {day} in {cluster} is stale"
 
     @invariant()

@@ -200,6 +200,22 @@ def test_a_write_between_verify_and_publish_is_noticed() -> None:
     world.check()
 
 
+def test_files_written_past_all_marks_between_verify_and_publish_are_noticed() -> None:
+    world = three()
+    pending = iter([True])
+
+    def strike(name: str) -> None:
+        if name == "alter_partitions":
+            for _ in pending:
+                world.put(world.location("ds=2"), {"a": "later"})
+
+    world.effects.before = strike
+    report = world.copy()
+    assert sorted(report.published) == ["ds=1", "ds=2", "ds=3"]
+    world.check()
+    assert world.files.read(world.fresh()["ds=2"])["a"] == b"later"
+
+
 @pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stopped_at_every_point() -> None:
     """FA-R5: killed at the k-th effect, whatever k is; finished files are never sent twice."""

@@ -1,0 +1,85 @@
+"""A metastore in memory without a socket: as much of an HmsClient as `Facts` uses, and replies to
+the questions of a view."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from conf.names import TableRef
+from metastore.errors import NoSuchObject
+from metastore.hms import binary
+from metastore.hms.binary import Items, Struct
+from metastore.hms.nouns import Partition, Table
+from metastore.view.facts import Asking, T
+
+
+class Memory:
+    """Tables, and partitions by name."""
+
+    def __init__(self) -> None:
+        self.tables: dict[TableRef, Table] = {}
+        self.partitions: dict[TableRef, dict[str, Partition]] = {}
+
+    # as a client
+
+    def get_table(self, ref: TableRef) -> Table:
+        if ref not in self.tables:
+            raise NoSuchObject(str(ref))
+        return self.tables[ref]
+
+    def alter_table(self, ref: TableRef, table: Table) -> None:
+        self.tables[ref] = table
+
+    def get_partitions(self, ref: TableRef, names: Iterable[str]) -> list[Partition]:
+        return [self.partitions[ref][name] for name in names if name in self.partitions[ref]]
+
+    def alter_partitions(self, ref: TableRef, partitions: Iterable[Partition]) -> None:
+        for each in partitions:
+            self.partitions[ref][each.name(self.tables[ref])] = each
+
+    # as a view sees it
+
+    def answered(self, questions: Asking[T]) -> T:
+        """Puts the questions of a view's generator; its result."""
+        try:
+            question = next(questions)
+            while True:
+                question = questions.send(self._reply(question))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    def _reply(self, question: bytes) -> bytes:
+        _, method, sequence, at = binary.read_message_header(question)
+        arguments, _ = binary.read_struct(question, at)
+        result = Struct()
+        success = getattr(self, f"_{method}")(arguments)
+        if success is not None:
+            result.set(0, *success)
+        message = bytearray(binary.call_bytes(method, sequence, result))
+        message[3] = binary.REPLY
+        return bytes(message)
+
+    def _get_table(self, arguments: Struct) -> tuple[int, Any] | None:
+        table = self.tables.get(TableRef(arguments.get(1), arguments.get(2)))
+        return None if table is None else (binary.STRUCT, table.struct)
+
+    def _get_all_tables(self, arguments: Struct) -> tuple[int, Any]:
+        names = [ref.name for ref in self.tables if ref.db == arguments.get(1)]
+        return binary.LIST, binary.strings(names)
+
+    def _get_table_objects_by_name(self, arguments: Struct) -> tuple[int, Any]:
+        refs = [TableRef(arguments.get(1), name) for name in arguments.get(2)]
+        found = [self.tables[ref].struct for ref in refs if ref in self.tables]
+        return binary.LIST, Items(binary.STRUCT, found)
+
+    def _get_partitions_by_names(self, arguments: Struct) -> tuple[int, Any]:
+        ref = TableRef(arguments.get(1), arguments.get(2))
+        found = self.get_partitions(ref, arguments.get(3))
+        return binary.LIST, Items(binary.STRUCT, [each.struct for each in found])
+
+    def _alter_table_with_environment_context(self, arguments: Struct) -> None:
+        self.alter_table(TableRef(arguments.get(1), arguments.get(2)), Table(arguments.get(3)))
+
+    def _alter_partitions_with_environment_context(self, arguments: Struct) -> None:
+        ref = TableRef(arguments.get(1), arguments.get(2))
+        self.alter_partitions(ref, map(Partition, arguments.get(3)))
