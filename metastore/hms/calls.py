@@ -54,5 +54,5 @@ CALLS = {
     "causeway_changes": _read(),
     "causeway_touched": _read(),
     "causeway_settle": _read(),
-    "causeway_write": _write(_META),
+    "causeway_write": _read(_META),
 }
