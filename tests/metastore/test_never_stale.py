@@ -142,12 +142,15 @@ class Lives(RuleBasedStateMachine):
 
     # tables come and go
 
-    @initialize()
-    def start(self) -> None:
+    @initialize(outside=st.booleans())
+    def start(self, outside: bool) -> None:
+        """`outside`: one partition does not lie in its table's folder."""
         for number, table in enumerate([*PLAIN, PARTED]):
             self.make(table, CLUSTERS[number], uniform=True)
         for day in DAYS:
-            location = f"{self.placement(PARTED, None)[1]}/ds={day}"
+            placed, root = self.placement(PARTED, None)
+            root = f"{placed.primary}/elsewhere" if outside and day == DAYS[1] else root
+            location = f"{root}/ds={day}"
             made = Partition.make(self.memory.tables[PARTED], [day], location, {})
             self.memory.partitions[PARTED][f"ds={day}"] = made
             self.put(location)
