@@ -114,6 +114,10 @@ final class Claim {
         return marks.contains(id);
     }
 
+    Set<String> marks() {
+        return marks;
+    }
+
     List<String> pathsRead() {
         return pathsRead;
     }

@@ -120,8 +120,9 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit>
     }
 
     /** The ids of the running writes that the statement belongs to, {@code causeway.open.id}. */
-    private static Collection<String> ownMarks() {
-        return Collections.emptyList();
+    private Collection<String> ownMarks() {
+        Claim claim = Claims.of(session);
+        return claim == null ? Collections.emptyList() : claim.marks();
     }
 
     private void endCopies(WriteTarget target, Collection<String> marks) {
