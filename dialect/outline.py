@@ -79,9 +79,18 @@ def check_bare_from(tokens: list[Token]) -> None:
             continue
         if at > 1 and word_of(tokens[at - 2]) in _WITH_FROM:
             continue
-        inner = tokens[at : closing(tokens, at - 1)]
-        if not any(word_of(token) in ("SELECT", "INSERT", "MAP", "REDUCE") for token in inner):
+        if not _has_select(tokens, at):
             raise NotUnderstood("FROM in brackets without SELECT")
+
+
+def _has_select(tokens: list[Token], at: int) -> bool:
+    """Whether SELECT or its like follows FROM before the bracket around it closes."""
+    while at < len(tokens) and tokens[at].token_type != _CLOSE:
+        if word_of(tokens[at]) in ("SELECT", "INSERT", "MAP", "REDUCE"):
+            return True
+        at = closing(tokens, at) if tokens[at].token_type == _OPEN else at
+        at += 1
+    return False
 
 
 def outline(tokens: Sequence[Token]) -> exp.Select:
