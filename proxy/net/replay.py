@@ -137,13 +137,14 @@ class SessionReplay:
 
         A session that looked a function up keeps its class, whatever the metastore says by now.
         """
-        changed, self._functions_at = self._functions.since(self._functions_at)
+        changed, now = self._functions.since(self._functions_at)
         if changed is None:
             raise StaleSession
         for database, name in changed:
             failure = await self._run(f"REFRESH FUNCTION {quoted(database, name)}")
             if failure is not None and failure.sqlstate != _NO_SUCH_FUNCTION:
                 raise StaleSession  # its class is not there: the old one would stay
+        self._functions_at = now
 
     async def _apply(self, entry: Entry) -> None:
         """An object that cannot be made is only missed by the statements that use it."""

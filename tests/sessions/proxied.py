@@ -1,0 +1,170 @@
+"""The proxy's own sessions over models of two clusters: all but the connections is real."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from conf.names import ClusterName, TableRef
+from conf.partitions import Holders, TableFacts
+from conf.settings import Settings
+from conf.topology import Cluster, Endpoint, Topology
+from proxy.errors import Failure
+from proxy.net import session as session_module
+from proxy.net.facts import Decider
+from proxy.net.limits import Limits
+from proxy.net.lines import Lines
+from proxy.net.operation import Operation
+from proxy.net.replay import SessionReplay
+from proxy.net.session import Session
+from proxy.net.statement import Statement
+from proxy.session.handles import new_handle
+from proxy.session.journal import Journal
+from proxy.session.session import SessionState
+from proxy.wire.replies import Status
+from proxy.wire.requests import ExecuteStatement, RemoteOperation
+from proxy.wire.types import OperationState, OperationType
+from tests.proxy.net.fakes import FakeMetastore
+from tests.sessions.histories import Names
+from tests.sessions.spark_model import SQLSTATES, Metastore, Rows, Server, SparkError, SparkSession
+
+C1, C2 = ClusterName("c1"), ClusterName("c2")
+BOTH = frozenset({C1, C2})
+TOPOLOGY = Topology(
+    {name: Cluster(name, f"hdfs://{name}", (Endpoint(str(name), 1),)) for name in (C1, C2)},
+    C1,
+)
+HOMES = {"t1": {C1}, "t2": {C2}, "both": BOTH, "w": BOTH}
+
+
+def metastore() -> Metastore:
+    names = Names()
+    full = [f"{database}.{name}" for database in names.databases for name in names.tables]
+    tables: dict[str, Rows] = {name: ((name,),) for name in full}
+    return Metastore(
+        {**tables, "default.none": ()}, files={each: ((each,),) for each in names.folders}
+    )
+
+
+class Snapshot(FakeMetastore):
+    def facts(self, ref: TableRef, selectors: object = None) -> TableFacts | None:
+        if str(ref) not in self.primaries:
+            return None
+        primary, copies = self.primaries[str(ref)], HOMES.get(ref.name, BOTH)
+        return TableFacts(Holders(primary, frozenset(copies - {primary})))
+
+
+class FakeLink:
+    """A cluster's session with its model in the place of a connection."""
+
+    def __init__(
+        self, lines: Lines, cluster: Cluster, spark: SparkSession, journal: Journal
+    ) -> None:
+        self.cluster = cluster.name
+        self.endpoint = cluster.hs2[0]
+        self.alive, self.checked = True, False
+        self.replay = SessionReplay(cluster.name, self.endpoint, journal, lines.functions, self.run)
+        self.rows: Rows = ()
+        self.failure: Failure | None = None
+        self._spark = spark
+
+    async def run(self, sql: str) -> Failure | None:
+        try:
+            self.rows, self.failure = self._spark.execute(sql), None
+        except SparkError as error:
+            self.failure = Failure(f"[{error.code}]", SQLSTATES.get(error.code))
+        return self.failure
+
+    async def execute(self, statement: str, *_: object, **__: object) -> RemoteOperation:
+        await self.run(statement)
+        return RemoteOperation({})
+
+    def ping_call(self, statement: str, *_: object) -> bytes:
+        return statement.encode()
+
+    async def ping(self, request: bytes) -> RemoteOperation:
+        return await self.execute(request.decode())
+
+    async def end_of(self, _: RemoteOperation) -> Status:
+        if self.failure is None:
+            return Status(OperationState.FINISHED)
+        return Status(OperationState.ERROR, self.failure)
+
+    def ask(self, *_: object) -> None: ...
+
+    def drop(self) -> None:
+        self.alive = False
+
+    async def close(self) -> None:
+        self.alive = False
+
+
+@dataclass
+class Proxied:
+    """A session of the proxy over the models of two clusters."""
+
+    opening: Mapping[str, str]
+    store: Metastore = field(default_factory=metastore)
+    lines: Lines = field(default_factory=lambda: Lines(Limits()))
+
+    def __post_init__(self) -> None:
+        self.servers = {
+            cluster: Server(
+                self.store, frozenset(name for name, homes in HOMES.items() if cluster not in homes)
+            )
+            for cluster in (C1, C2)
+        }
+        self.links: list[FakeLink] = []
+        primaries = {name: C2 if name.endswith(".t2") else C1 for name in self.store.tables}
+        snapshot = Snapshot(primaries, databases=set(self.store.databases))
+        self.decider = Decider(Settings(TOPOLOGY, ()), snapshot, snapshot)
+        self.state = SessionState.opened("ann", 5, self.opening, TOPOLOGY)
+        self.session = Session(new_handle(), self.state, self.lines)
+
+    def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Sessions in clusters are opened here from now on."""
+        opener = type("Opener", (), {"open": staticmethod(self.open_link)})
+        monkeypatch.setattr(session_module, "Link", opener)
+
+    async def open_link(
+        self, lines: Lines, cluster: Cluster, user: str, protocol: int,
+        configuration: Mapping[str, str], journal: Journal, **_: object,
+    ) -> FakeLink:  # fmt: skip
+        spark = SparkSession(self.servers[cluster.name], dict(configuration))
+        link = FakeLink(lines, cluster, spark, journal)
+        self.links.append(link)
+        return link
+
+    def lose(self) -> None:
+        """The connections to the clusters break, and with them the clusters' sessions."""
+        for link in self.links:
+            link.drop()
+
+    async def execute(self, sql: str) -> Rows | str:
+        """Its rows, or the code of its error."""
+        operation = Operation(new_handle(), OperationType.EXECUTE_STATEMENT)
+        request = ExecuteStatement(self.session.handle, sql, {}, False, 0)
+        await Statement(self.session, operation, request, self.decider, linger=0).run(lambda: None)
+        failure = operation.status.failure
+        if failure is not None:
+            return code_of(failure.message)
+        assert operation.state is OperationState.FINISHED, operation.state
+        return () if not operation.record.cluster else self.links_of(operation).rows
+
+    def links_of(self, operation: Operation) -> FakeLink:
+        return next(
+            each for each in reversed(self.links) if each.cluster == operation.record.cluster
+        )
+
+
+def code_of(message: str) -> str:
+    found = re.search(r"\[([A-Z_][\w.]*)\]", message)
+    return message if found is None else found[1]
+
+
+def plain(session: SparkSession, sql: str) -> Rows | str:
+    try:
+        return session.execute(sql)
+    except SparkError as error:
+        return error.code
