@@ -26,7 +26,7 @@ from dialect.statement import Analysis, Namespace, Unknown
 CPU_SECONDS, CPU_SECONDS_A_MEGABYTE = 2.0, 6.0  # for one statement
 MEMORY = 3 << 30  # bytes of address space
 LARGEST_ANSWER = 4 << 20  # bytes; a larger one would take the proxy's own time to read
-_NICENESS = 5  # those who serve clients go first
+_NICENESS = 10  # those who serve clients go first
 _TOO_LONG = Unknown("its analysis takes too long")
 _TOO_MUCH = Unknown("its analysis takes too much memory")
 _TOO_LARGE = Unknown("what its analysis found is too large")

@@ -1,0 +1,40 @@
+"""The worst statements that `bench.slowest` found, and those that once stopped a server."""
+
+from pathlib import Path
+
+import pytest
+
+from dialect.analyze import _answer, analyze, attempt
+from dialect.statement import Known, Namespace, Unknown
+from dialect.work import TooMuchWork, bounded, steps_left
+from proxy.net.analyzer_pool import STEPS
+from tests.dialect.catalogs import TestCatalog
+
+SLOW = (Path(__file__).parent / "slow.sql").read_text().splitlines()
+NAMESPACE, CATALOG = Namespace("d"), TestCatalog()
+# Steps for each character, of what is nested and joined as often as these are.
+MOST_A_CHARACTER = 60
+_ALL = 1 << 40
+
+
+@pytest.mark.parametrize("sql", SLOW, ids=range(len(SLOW)))
+def test_the_worst_statements_take_work_in_proportion_to_their_length(sql: str) -> None:
+    with bounded(_ALL):
+        answer = _answer(sql, NAMESPACE, CATALOG)
+        taken = _ALL - steps_left()
+    assert isinstance(answer, Known | Unknown)
+    assert taken <= MOST_A_CHARACTER * len(sql)
+
+
+def test_the_event_loop_gives_up_most_of_them_after_its_few_steps() -> None:
+    given_up = 0
+    for sql in SLOW:
+        try:
+            attempt(f"{sql} ", NAMESPACE, CATALOG, STEPS)
+        except TooMuchWork:
+            given_up += 1
+    assert given_up > len(SLOW) // 2
+
+
+def test_and_elsewhere_each_has_an_answer() -> None:
+    assert all(isinstance(analyze(sql, NAMESPACE, CATALOG), Known | Unknown) for sql in SLOW)
