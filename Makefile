@@ -57,6 +57,7 @@ e2e: install $(GUARD) ## tests on the real stack
 bench: install ## measurements, each paired with the direct way: queries, catalogs, routing, copies, Hudi pulls
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.crowd
+	$(BIN)/python -m bench.claims
 	$(BIN)/python -m bench.jdbc
 	$(BIN)/python -m bench.catalog
 	$(BIN)/python -m bench.routing

@@ -1,5 +1,6 @@
 """INSERT in all its forms, multi-insert too: headers by words, queries by the parser."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.words import QUERY_WORDS, Spec, Words, is_path, path_option
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 @dataclass(slots=True)
@@ -135,7 +138,7 @@ def _directory(words: Words) -> Target:
                 words.skip_group()
     if path is None:
         raise NotUnderstood("INSERT DIRECTORY without a path")
-    return Target(path=("local:" if local else "") + path)
+    return Target(path=f"file:{path}" if local and not _SCHEME.match(path) else path)
 
 
 def _opens_query(words: Words) -> bool:

@@ -115,8 +115,7 @@ def _insert(context: Context) -> Known:
 
 def _note_target(context: Context, target: Target, writes: list[Write], paths: list[str]) -> None:
     if target.path is not None:
-        if not target.path.startswith("local:"):
-            paths.append(target.path)
+        paths.append(target.path)
         return
     if not target.parts:
         raise NotUnderstood("INSERT without a target")

@@ -229,6 +229,16 @@ def test_paths_are_compared(
         claimed(write, reads={one: {}}, outs=[str(tmp_path)])
     assert not folder.exists()
     claimed(write, reads={one: {}}, outs=[str(folder)])
+    for statement in (
+        f"CREATE TABLE {one}2 (id INT) USING parquet LOCATION '{folder}2'",
+        f"CREATE TABLE {one}2 USING parquet LOCATION '{folder}2' AS SELECT * FROM {one}",
+        f"CREATE TABLE {one}2 LIKE {one} LOCATION '{folder}2'",
+        f"INSERT OVERWRITE LOCAL DIRECTORY '{folder}2' USING parquet SELECT * FROM {one}",
+        f"INSERT OVERWRITE LOCAL DIRECTORY '{folder}2' STORED AS ORC SELECT * FROM {one}",
+        f"ALTER TABLE {one} SET LOCATION '{folder}2'",
+    ):
+        with pytest.raises(OperationalError, match=r"CW364.*provoked_out2"):
+            claimed(statement, reads={one: {}}, writes={one: {}, f"{one}2": {}}, outs=[str(folder)])
     read = f"SELECT * FROM parquet.`{folder}`"
     with pytest.raises(OperationalError, match=r"CW361.*provoked_out"):
         claimed(read, reads={one: {}}, paths=[f"{folder}2"])

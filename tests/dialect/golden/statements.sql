@@ -333,7 +333,7 @@ INSERT OVERWRITE DIRECTORY '/out' USING parquet SELECT * FROM a
 
 -- insert into a local directory
 INSERT OVERWRITE LOCAL DIRECTORY '/tmp/x' SELECT * FROM a
---> insert; reads d.a
+--> insert; reads d.a; paths_written file:/tmp/x
 
 -- replace where
 INSERT INTO p REPLACE WHERE ds = '2020-01-01' SELECT * FROM p WHERE hr = 0
