@@ -1,15 +1,21 @@
 """What a claim costs a statement: the guard's look at Spark's plans, and the claim's making.
 
-    python -m bench.claims [--rounds N]
+    python -m bench.claims [--blocks N]
 
 Both ways go to the same Thrift Server with the guard, directly and in turn; one sends a claim.
-Differences are medians over the pairs. The claim's making is measured beside it, in this process.
+Blocks of statements with and without a claim take turns. Differences are medians over pairs of
+blocks, a statement each: of the time that a client waits, and of the server's processor time, which
+tells more where other work takes part of the cores. The making of the claim is measured in this
+process.
 """
 
 import argparse
+import os
 import statistics
-from collections.abc import Sequence
-from time import perf_counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, process_time
 
 from bench.embedded import EAST, embedded
 from bench.proxy import SPARK_THREADS, RawClient, fetch
@@ -24,6 +30,7 @@ from proxy.wire.types import Orientation
 from router.claim import KEY, claim_of, encoded
 
 PARTITIONS = 100
+BLOCK, WARM = 40, 4  # statements, and blocks that are not counted
 DAYS = TableRef("default", "days")
 POINT = f"SELECT id FROM {DAYS} WHERE day = 'd050'"
 
@@ -35,8 +42,8 @@ class _Day(PartitionPredicate):
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.claims", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=300, help="(%(default)s)")
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--blocks", type=int, default=20, help="of each kind (%(default)s)")
+    blocks = parser.parse_args().blocks
     with (
         embedded(EAST, guard=guard_jar()) as (stack, _),
         RawClient(stack.ports.hs2[EAST]) as client,
@@ -44,7 +51,28 @@ def main() -> None:
         session = client.open()
         _fill(client, session)
         for sql, known in (("SELECT 1", Known("select")), (POINT, _point())):
-            _pairs(client, session, sql, known, rounds)
+            _measure(Server(client, session, stack.pid(EAST)), sql, known, blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A session of a Thrift Server, and its process."""
+
+    client: RawClient
+    session: RemoteSession
+    pid: int
+
+    def block(self, sql: str, overlay: Mapping[str, str]) -> tuple[float, float]:
+        """Milliseconds a statement: that a client waits, and of the server's processor time."""
+        began, used = perf_counter(), self._used()
+        for _ in range(BLOCK):
+            _run(self.client, self.session, sql, overlay)
+        waited, worked = perf_counter() - began, self._used() - used
+        return waited * 1e3 / BLOCK, worked * 1e3 / BLOCK
+
+    def _used(self) -> float:
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _point() -> Known:
@@ -68,35 +96,46 @@ def _fill(client: RawClient, session: RemoteSession) -> None:
         _run(client, session, "SELECT 1", {})
 
 
-def _pairs(client: RawClient, session: RemoteSession, sql: str, known: Known, rounds: int) -> None:
-    facts, making = _facts(), []
-    times: dict[bool, list[float]] = {False: [], True: []}
-    for number in range(rounds + 20):
-        began = perf_counter()
-        overlay = {KEY: encoded(claim_of(known, EAST, facts, Coverage.READ))}
-        making.append(perf_counter() - began)
-        for claimed in (number % 2 == 0, number % 2 == 1):
-            began = perf_counter()
-            _run(client, session, sql, overlay if claimed else {})
-            if number >= 20:  # the first are compiled
-                times[claimed].append(perf_counter() - began)
-    plus = [one - other for one, other in zip(times[True], times[False], strict=True)]
+def _measure(server: Server, sql: str, known: Known, blocks: int) -> None:
+    overlay = {KEY: encoded(claim_of(known, EAST, _facts(), Coverage.READ))}
+    for _ in range(WARM):
+        server.block(sql, overlay)
+    without, plus = [], []
+    for number in range(blocks):
+        pair = {claimed: server.block(sql, overlay if claimed else {}) for claimed in _turn(number)}
+        without.append(pair[False])
+        plus.append([one - other for one, other in zip(pair[True], pair[False], strict=True)])
+    waits, works = (_median(each) for each in zip(*without, strict=True))
+    more_wait, more_work = (_median(each) for each in zip(*plus, strict=True))
     print(
-        f"{sql[:40]:40} without {_ms(times[False])}, with a claim {_ms(times[True])},"
-        f" median of the differences {_ms(plus)}, making the claim {_ms(making)}",
+        f"{sql[:44]:44} {waits:8.3f} ms, with a claim {more_wait:+.3f} ms;"
+        f" server's processor {works:.3f} ms, {more_work:+.3f} ms; making {_making(known):.3f} ms",
         flush=True,
     )
 
 
-def _run(client: RawClient, session: RemoteSession, sql: str, overlay: dict[str, str]) -> None:
+def _turn(number: int) -> tuple[bool, bool]:
+    return (False, True) if number % 2 else (True, False)
+
+
+def _making(known: Known) -> float:
+    """Milliseconds that it takes to make the claim."""
+    facts, rounds = _facts(), 2000
+    began = process_time()
+    for _ in range(rounds):
+        encoded(claim_of(known, EAST, facts, Coverage.READ))
+    return (process_time() - began) * 1e3 / rounds
+
+
+def _run(client: RawClient, session: RemoteSession, sql: str, overlay: Mapping[str, str]) -> None:
     request = execute_call(session, sql, overlay, 0, run_async=False)
     operation = started_operation(client.result("ExecuteStatement", request))
     client.result("FetchResults", fetch(operation, Orientation.NEXT, 10))
     client.result("CloseOperation", operation_call("CloseOperation", operation))
 
 
-def _ms(seconds: Sequence[float]) -> str:
-    return f"{statistics.median(seconds) * 1e3:.3f} ms"
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values)
 
 
 if __name__ == "__main__":

@@ -88,9 +88,8 @@ final class CommandCheck {
     private void checkReading(List<Object> arguments) {
         for (Object each : arguments) {
             if (each instanceof TableIdentifier) {
-                String name = Plans.name((TableIdentifier) each);
-                if (!claim.opens(name)) {
-                    ClaimCheck.read(name, claim);
+                if (!claim.opens(Plans.name((TableIdentifier) each))) {
+                    ClaimCheck.read(named((TableIdentifier) each), claim);
                 }
             }
         }
@@ -140,7 +139,9 @@ final class CommandCheck {
             if (each instanceof CatalogTable) {
                 addTable((CatalogTable) each, name.startsWith("Create"));
             } else if (each instanceof TableIdentifier) {
-                addName((TableIdentifier) each, name.equals("CreateTableLikeCommand") && !first);
+                if (first || !name.equals("CreateTableLikeCommand")) { // whose second is described
+                    targets.add(named((TableIdentifier) each));
+                }
             } else if (each instanceof LogicalPlan) {
                 addPlan(command, (LogicalPlan) each, first);
             } else if (each instanceof CatalogStorageFormat) {
@@ -177,18 +178,14 @@ final class CommandCheck {
         }
     }
 
-    private void addName(TableIdentifier table, boolean isRead) {
-        String name = Plans.name(table);
-        if (table.database().isEmpty() && !targets.isEmpty()) { // RENAME TO a name alone
-            name = targets.get(0).substring(0, targets.get(0).indexOf('.') + 1) + name;
+    /** With the database of the first target, or else the current one, where it names none. */
+    private String named(TableIdentifier table) {
+        if (table.database().isDefined()) {
+            return Plans.name(table);
         }
-        if (isRead) {
-            if (!claim.opens(name)) {
-                ClaimCheck.read(name, claim);
-            }
-        } else {
-            targets.add(name);
-        }
+        String database = targets.isEmpty() ? session.sessionState().catalog().getCurrentDatabase()
+                : targets.get(0).substring(0, targets.get(0).indexOf('.'));
+        return Plans.lower(database + "." + table.table());
     }
 
     /** A query below the command is read; what else is a plan, and the first of several, is written. */
@@ -247,6 +244,12 @@ final class CommandCheck {
 
     private void checkTarget(String target, String name) {
         Selection claimed = claim.written(target);
+        if (claimed == null && name.startsWith("Drop")) {
+            if (!session.sessionState().catalog().tableExists(identifier(target))) {
+                return; // nothing is dropped
+            }
+            throw ClaimCheck.changed(target); // it was not there when its drop was decided
+        }
         if (claimed == null) {
             throw notWritten(name + " writes table " + target);
         }
@@ -281,14 +284,16 @@ final class CommandCheck {
                 return columns(table);
             }
         }
-        int dot = target.indexOf('.');
-        TableIdentifier name = new TableIdentifier(
-                target.substring(dot + 1), Option.apply(target.substring(0, dot)));
         try {
-            return columns(session.sessionState().catalog().getTableMetadata(name));
+            return columns(session.sessionState().catalog().getTableMetadata(identifier(target)));
         } catch (NoSuchDatabaseException | NoSuchTableException gone) {
             return new ArrayList<>(); // no specification fits then
         }
+    }
+
+    private static TableIdentifier identifier(String table) {
+        int dot = table.indexOf('.');
+        return new TableIdentifier(table.substring(dot + 1), Option.apply(table.substring(0, dot)));
     }
 
     private static List<String> columns(CatalogTable table) {
