@@ -13,6 +13,7 @@ from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.topology import Cluster, Topology
+from conf.view_limits import ViewLimits
 from metastore.hms.binary import (
     LIST,
     REPLY,
@@ -28,7 +29,9 @@ from metastore.hms.binary import (
 from metastore.hms.ending import Ending
 from metastore.hms.nouns import Database, Partition, Table
 from metastore.net.cache import TableCache
+from metastore.net.client_limits import Place
 from metastore.net.leftovers import LeftoverLog
+from metastore.net.requests import Requests
 from metastore.net.session import Session
 from metastore.net.shared import Shared
 from metastore.net.upstream import Upstream
@@ -124,15 +127,12 @@ async def _serve(data: bytes) -> None:
     shared = _Shared(LeftoverLog(None), TableCache(1.0 if data[:1] > b"\x7f" else 0.0, True))
     shared.newer = False
     view = ClusterView(C1, _TOPOLOGY)
-    reader, writer, upstream = _Reader(data), _Writer(), _Metastore()
-    session = Session(
-        view,
-        shared,
-        cast(asyncio.StreamReader, reader),
-        cast(asyncio.StreamWriter, writer),
-        cast(Upstream, upstream),
-    )
-    await session.serve()
+    reader = cast(asyncio.StreamReader, _Reader(data))
+    writer = cast(asyncio.StreamWriter, _Writer())
+    upstream = cast(Upstream, _Metastore())
+    place = Place("127.0.0.1", lambda: None)
+    requests = Requests(reader, ViewLimits(), place, upstream)
+    await Session(view, shared, requests, writer, upstream).serve()
 
 
 class _Shared(Shared):
@@ -163,6 +163,12 @@ class _Metastore:
 
     def __init__(self) -> None:
         self._reply = b""
+
+    def note(self, method: str, request: bytes) -> None:
+        pass
+
+    def rest(self) -> None:
+        pass
 
     async def send(self, data: bytes) -> None:
         assert Ending().find(data) == len(data)

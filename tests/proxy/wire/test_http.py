@@ -31,11 +31,11 @@ def head(length: int | None, target: str = "/cliservice", **headers: str) -> Hea
 
 
 EXPECTED = [
-    head(len(BODY), host="h", content_length=str(len(BODY)), authorization="Basic eA=="),
+    head(len(BODY), host="localhost", content_length=str(len(BODY)), authorization="Basic eA=="),
     Frame(BODY),
     head(None, "/cliservice?a=b", transfer_encoding="chunked"),
     Frame(b"abcdefg"),
-    head(3, host="h", content_length="3"),
+    head(3, host="localhost", content_length="3"),
     Frame(b"end"),
 ]
 STREAM = post(BODY, Authorization="Basic eA==") + CHUNKED + post(b"end")
