@@ -87,6 +87,9 @@ def end_copies(
         return False
     if ref == write.table:
         names = _chosen(table, write.spec)
+        one = bool(table.keys) and set(table.keys) <= write.spec.keys()
+        if names is None and one and _covered(table.placement.open, write, whole=False):
+            return False  # one partition, which the proxy named with its key's type in mind
     else:
         own = [each.partition for each in folders if not each.is_copy]
         names = None if None in own else [name for name in own if name is not None]

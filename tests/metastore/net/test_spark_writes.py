@@ -129,6 +129,16 @@ class TestMarks:
             Facts(client, C1).close_write(REF, "own", ["ds=1"])
         assert not fresh(hms, "1")
 
+    def test_its_own_mark_names_a_partition_whose_key_is_a_number(self, hms, view) -> None:
+        made = table(placed(exceptions=frozenset({"ds=1", "ds=2"})), [("ds", "int")])
+        copies = [(f"ds={n}", placed(Copy(C2, f"{AWAY}/{n}", "0/0"))) for n in (1, 2)]
+        hms.add(made, *copies)
+        with HmsClient((hms.endpoint,), 5.0) as client:
+            Facts(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
+            write(view[C1], REF, {"ds": "01"}, marks=["own"])
+            Facts(client, C1).close_write(REF, "own", ["ds=1"])
+        assert (fresh(hms, "1"), fresh(hms, "2")) == (False, True)
+
     def test_its_own_mark_of_one_partition_does_not_cover_all(self, hms, view) -> None:
         days(hms, 1, 2)
         with HmsClient((hms.endpoint,), 5.0) as client:
