@@ -64,7 +64,7 @@ def tokens(text: str) -> Iterator[Token]:
         assert match is not None, "the last alternative is any character"
         kind, end = str(match.lastgroup), match.end()
         if kind == "block":
-            end = _end_of_comment(text, end)
+            end, _ = end_of_comment(text, end)
         yield Token("comment" if kind in ("block", "line") else kind, at, end)
         at = end
 
@@ -125,13 +125,16 @@ def _secrets(text: str) -> list[Span]:
     return spans + [match.span("value") for match in _IN_URI.finditer(text)]
 
 
-def _end_of_comment(text: str, at: int) -> int:
-    depth = 1
+def end_of_comment(text: str, at: int, most: int | None = None) -> tuple[int, int]:
+    """Where a comment ends that opened before `at`, and how many brackets were looked at, of `most`
+    at most. One that is never closed ends with the text."""
+    depth, looked = 1, 0
     for bracket in _BRACKET.finditer(text, at):
         depth += 1 if bracket.group() == "/*" else -1
-        if not depth:
-            return bracket.end()
-    return len(text)
+        looked += 1
+        if not depth or looked == most:
+            return bracket.end(), looked
+    return len(text), looked
 
 
 def _set_value(text: str, at: int) -> Span | None:

@@ -3,6 +3,8 @@
 from hashlib import sha256
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proxy.session.statement_text import MAX_SHOWN, MAX_TEXT, StatementText
 
@@ -27,6 +29,8 @@ def shown(text: str) -> str:
         f"/*{'c' * 17_000}*/ {DROP} /*{'d' * 17_000}*/",
         f"/*{'c' * 100_000}*/ {DROP} --{'d' * 200_000}",
         f"/*{'c' * 500_000}*/ {DROP}",
+        f"/*{'c' * 500_000}*/ {DROP} /*{'d' * 500_000}*/",
+        f"/*{'c' * 5_000_000}*/ {DROP}",
         f"{' ' * 100_000}{DROP}",
         f"SELECT '{'x' * 17_000}'; {DROP}; SELECT '{'y' * 17_000}'",
         f"SELECT 1 AS pwd, 'x' AS b; {DROP}",
@@ -58,5 +62,21 @@ def test_what_is_kept_and_shown_is_bounded(length: int) -> None:
 
 def test_a_secret_at_the_end_of_a_long_statement_is_masked() -> None:
     for start in ("SELECT '", "SELECT ", "/* ", 'SELECT "'):
-        text = f"{start}{'x' * 100_000} OPTIONS (password 's3cr3t')"
+        text = f"{start}{'x' * 2_000_000} OPTIONS (password 's3cr3t')"
         assert "s3cr3t" not in shown(text)
+
+
+PIECES = [
+    *("/* pwd=' */", '/* /* token: ` */ " */', "/* /*+ secret=' */", "/*+ HINT(a) */", "/**/"),
+    *("-- token:'\n", '-- a\\\n pwd="\n', "--\n"),
+    *("'it''s'", "'a\\'b'", '"x\'y"', "r'\\'", "`a'b`", "'password='", "''"),
+    *("password", "my.token", "secret =>", "pwd =", "identified by", "=", ":", ",", "(", "12"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES)), st.lists(st.sampled_from(PIECES)))
+def test_nothing_well_formed_hides_what_runs(before: list[str], after: list[str]) -> None:
+    text = " ".join(["SELECT", *before, DROP, *after])
+    assert DROP in shown(text)
+    padded = " ".join([*before, f"/*{'c' * 40_000}*/", DROP, f"/*{'d' * 40_000}*/", *after])
+    assert DROP in shown(padded)
