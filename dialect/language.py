@@ -29,7 +29,9 @@ from dialect.work import spend
 MAX_DEPTH = 120
 # The parser tries each nested type several times.
 MAX_TYPE_DEPTH = 30
-_TOKENS = 2  # that are parsed in a step of work, if nothing else is counted
+# An error that the parser meets deep inside costs some steps for each level that it leaves.
+_SHALLOW, _LEVEL = 8, 6
+_TOKENS = 1  # that are parsed, and passed over before, in a step of work
 
 # The parser warns of JSON paths that it cannot read; we do not read them.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -163,13 +165,14 @@ def _is_named_query(tokens: list[Token], end: int) -> bool:
 
 
 def _check_depth(tokens: list[Token]) -> None:
-    depth = chain = types = 0
+    depth = deepest = chain = types = 0
     before: TokenType | None = None
     word = ""
     for token in tokens:
         kind = token.token_type
         if kind in _OPENING:
             depth += 1
+            deepest = max(deepest, depth)
             if word in _NESTED_TYPES and kind == TokenType.L_PAREN:
                 spend(depth * depth // 4)  # where a type is expected, each level is copied
             if depth > MAX_DEPTH:
@@ -188,6 +191,7 @@ def _check_depth(tokens: list[Token]) -> None:
             raise NotUnderstood(f"more than {MAX_DEPTH} signs in a row")
         before = kind
         word = token.text.upper()
+    spend(_LEVEL * max(0, deepest - _SHALLOW))
 
 
 def _first_line(error: BaseException) -> str:
