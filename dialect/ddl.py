@@ -9,6 +9,7 @@ from dialect.context import Context
 from dialect.errors import NotUnderstood
 from dialect.language import is_known_function
 from dialect.statement import (
+    NONE,
     Action,
     ChangeFunction,
     CreateTempFunction,
@@ -104,14 +105,19 @@ def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
 def _create_like(context: Context, ref: TableRef, temporary: bool, if_not_exists: bool) -> Known:
     words = context.words
     source = words.names()
+    reads = []
     if context.temporary(source) is None and source[0] != "file":
-        context.look_up(table_ref(source, context.database))
+        described = table_ref(source, context.database)
+        context.look_up(described)
+        reads = [Read(described, NONE)]
     location = _table_clauses(words)
     effect = CreateTempTable(ref.name) if temporary else None
     write = context.write(ref, Action.CREATE)
     writes = [] if temporary or (if_not_exists and write.exists) else [write]
     paths = [location] if location else []
-    return context.known("create_table", writes=writes, effect=effect, paths_written=paths)
+    return context.known(
+        "create_table", writes=writes, reads=reads, effect=effect, paths_written=paths
+    )
 
 
 def _table_clauses(words: Words) -> str | None:

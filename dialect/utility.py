@@ -50,8 +50,9 @@ def _columns(context: Context) -> Known:
     parts = words.names()
     if words.take_any("FROM", "IN"):
         parts = [*words.names(), *parts[-1:]]
-    context.temporary(parts)
-    return context.known("metadata_read")
+    if context.temporary(parts) is not None:
+        return context.known("metadata_read")
+    return context.known("metadata_read", reads=[Read(table_ref(parts, context.database), NONE)])
 
 
 def _about_table(context: Context) -> Known:

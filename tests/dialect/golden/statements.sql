@@ -353,7 +353,7 @@ CREATE TABLE IF NOT EXISTS a AS SELECT * FROM b
 
 -- create table like
 CREATE TABLE n LIKE a
---> create_table; new create d.n
+--> create_table; reads d.a; new create d.n
 
 -- create temporary table
 CREATE TEMPORARY TABLE n AS SELECT * FROM a
@@ -902,7 +902,7 @@ SHOW COLUMNS IN tt
 
 -- columns of a table of that name
 SHOW COLUMNS FROM tt IN d
---> metadata_read
+--> metadata_read; reads d.tt
 
 -- columns of a global temporary view
 SHOW COLUMNS IN tg IN global_temp
@@ -1031,3 +1031,11 @@ CREATE TABLE n (with INT)
 -- IDENTIFIER of a text that is no name: Spark refuses it
 INSERT INTO b SELECT IDENTIFIER('c 1') FROM a
 --> refused
+
+-- the table whose definition is taken is named
+CREATE TABLE n LIKE e.a
+--> create_table; reads e.a; new create d.n
+
+-- columns of a table
+SHOW COLUMNS IN a FROM e
+--> metadata_read; reads e.a
