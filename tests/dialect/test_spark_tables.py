@@ -19,16 +19,19 @@ from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import FAILED, analyze
 from dialect.lexer import lexemes
 from dialect.statement import (
+    AddResource,
     Analysis,
     Known,
     Namespace,
     ResetVariables,
     SetVariable,
     Unknown,
+    UseDatabase,
 )
 from dialect.words import is_path
 from tests.dialect.spark.client import Answer, SparkText, spark_text
-from tests.dialect.spark.statements import VARIABLES, Writer
+from tests.dialect.spark.queries import VARIABLES
+from tests.dialect.spark.statements import Writer
 
 # The small sample is the same in each run; the large one is another each time.
 SEED = int(os.environ.get("CAUSEWAY_SEED", random.randrange(1 << 32)))
@@ -68,8 +71,13 @@ _DATABASES = frozenset(
     f"{command}.0"
     for command in (
         *("CreateNamespace", "DropNamespace", "SetNamespaceProperties", "SetNamespaceLocation"),
-        *("CommentOnNamespace", "CreateFunction", "DropFunction"),
+        *("CommentOnNamespace",),
     )
+)
+_USES = frozenset({"SetCatalogAndNamespace.0", "SetNamespaceCommand.0"})
+# Spark reads the text of these itself: the plan has what it read.
+_OF_TEXT = frozenset(
+    {"SetCommand", "ResetCommand", "AddJarsCommand", "AddFilesCommand", "AddArchivesCommand"}
 )
 _RELATION = "UnresolvedRelation"
 # Relations that are named and not read.
@@ -91,6 +99,7 @@ class _Tables:
     writes: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     databases: frozenset[str] = frozenset()
+    used: str = ""
 
 
 @dataclass(slots=True)
@@ -116,11 +125,15 @@ def _name(parts: list[str]) -> str:
 
 def _of_spark(fields: Iterable[str]) -> _Tables:
     reads, writes, named, databases = set(), set(), set(), set()
-    source = [_DATABASE]
+    source, used = [_DATABASE], ""
     for text in fields:
         owner, kind, *parts = text.split("\x02")
         if owner in _DATABASES:
-            databases.add(parts[-1 if kind == "UnresolvedNamespace" else 0].lower())
+            databases.add(parts[-1].lower())
+        elif owner == "CreateFunction.0":
+            databases.add([_DATABASE, *parts][-2].lower())
+        elif owner in _USES:
+            used = parts[-1].lower()
         elif kind == "UnresolvedNamespace":
             continue
         elif owner in _TARGETS:
@@ -133,7 +146,7 @@ def _of_spark(fields: Iterable[str]) -> _Tables:
                 reads.add(_name(parts))
         else:
             named.add(_name(parts))
-    return _Tables(*map(frozenset, (reads, writes, named, databases)))
+    return _Tables(*map(frozenset, (reads, writes, named, databases)), used)
 
 
 def _key(ref: TableRef) -> str:
@@ -152,6 +165,11 @@ def _difference(command: str, spark: _Tables, known: Known) -> str | None:
         return f"reads that we miss: {sorted(spark.reads - ours.reads)}"
     if not ours.reads <= spark.reads | spark.writes | spark.named:
         return f"reads that Spark has not: {sorted(ours.reads - spark.reads)}"
+    if spark.databases and {known.database_written} != spark.databases:
+        return f"the database {known.database_written}, in Spark {sorted(spark.databases)}"
+    wanted = None if spark.used in ("", "spark_catalog") else UseDatabase(spark.used)
+    if spark.used and known.effect != wanted:
+        return f"{known.effect}, in Spark USE {spark.used}"
     if not ours.writes <= spark.writes:
         return f"writes that Spark has not: {sorted(ours.writes - spark.writes)}"
     if not spark.writes <= ours.writes and not skipped:
@@ -163,8 +181,10 @@ def _setting_difference(command: str, fields: Answer, known: Known) -> str | Non
     effect = known.effect
     if fields[:1] == ["spark.sql.session.timeZone"] and isinstance(effect, ResetVariables):
         return None  # SET TIME ZONE LOCAL: Spark puts the zone of its machine
-    if command == "ResetCommand":
-        wanted: object = ResetVariables(fields[0] if fields else None)
+    if command.startswith("Add"):
+        wanted: object = AddResource(tuple(fields))
+    elif command == "ResetCommand":
+        wanted = ResetVariables(fields[0] if fields else None)
     else:
         wanted = SetVariable(*fields) if len(fields) == 2 else None
     return None if effect == wanted else f"Spark has {wanted}, we have {effect}"
@@ -183,7 +203,7 @@ def _compare(score: _Score, text: str, answer: Answer, ours: Analysis) -> None:
         return
     assert isinstance(ours, Known)
     score.counts["known"] += 1
-    if command in ("SetCommand", "ResetCommand"):
+    if command in _OF_TEXT:
         found = _setting_difference(command, fields, ours)
     else:
         found = _difference(command, _of_spark(fields), ours)

@@ -129,6 +129,11 @@ public final class SparkReads {
     if (plan instanceof SetCommand || plan instanceof ResetCommand) {
       return name + FIELD + settings((Product) plan);
     }
+    if (name.matches("Add(Jars|Files|Archives)Command")) {
+      StringBuilder paths = new StringBuilder();
+      parts(((Product) plan).productElement(0)).forEach(each -> paths.append(each).append(FIELD));
+      return name + FIELD + paths;
+    }
     LogicalPlan substituted = CTESubstitution$.MODULE$.apply(plan);
     define(substituted);
     walk(substituted, "");
