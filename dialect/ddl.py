@@ -123,6 +123,7 @@ def _create_like(context: Context, ref: TableRef, temporary: bool, if_not_exists
 def _table_clauses(words: Words) -> str | None:
     """Step over a table's clauses up to its query or the end; its location, if it has one."""
     location = None
+    start = words.at
     while not words.done:
         if words.take("WITH", "SERDEPROPERTIES"):
             words.skip_group()
@@ -137,10 +138,20 @@ def _table_clauses(words: Words) -> str | None:
         elif words.take("OPTIONS"):
             location = path_option(words.group()) or location
         elif words.sees("("):
+            if (
+                words.at > start
+                and words.word(1) == "TABLE"
+                and words.word(-1).split()[-1:] not in _BEFORE_LISTS
+            ):
+                raise NotUnderstood("a query in brackets after the clauses of a table")
             words.skip_group()
         else:
             words.at += 1
     return location
+
+
+# What may stand before a list in brackets, whose first word may be `table`.
+_BEFORE_LISTS = (["BY"], ["TBLPROPERTIES"], ["SERDEPROPERTIES"], ["ON"])
 
 
 def _is_query_group(words: Words) -> bool:

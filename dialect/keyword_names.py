@@ -11,26 +11,53 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.tokens import like
+from dialect.work import spend
 
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING})
 _BEFORE_ROWS = frozenset(
     {TokenType.L_PAREN, TokenType.NUMBER, TokenType.DASH, TokenType.PLUS, *_TEXTS}
 )
+_TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"})
+_CONSTRUCTORS = frozenset({"ARRAY", "MAP", "STRUCT", "NAMED_STRUCT", "CAST"})
 _BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN})
 _NO_WORDS = frozenset({TokenType.IDENTIFIER, *_TEXTS})
 # What may follow a table's name in FROM, and a query's SELECT hardly ever.
-_AFTER_TABLE = frozenset({"FOR", "TABLESAMPLE", "SYSTEM_VERSION", "SYSTEM_TIME"})
+_AFTER_TABLE = frozenset(
+    {
+        *(
+            "FOR",
+            "TABLESAMPLE",
+            "SYSTEM_VERSION",
+            "SYSTEM_TIME",
+            "JOIN",
+            "INNER",
+            "CROSS",
+            "NATURAL",
+        ),
+        *("FULL", "SEMI", "ANTI", "WHERE", "ON", "USING", "PIVOT", "UNPIVOT"),
+    }
+)
+# .. of these only where one of the others follows.
+_TWO_WORDS = {
+    "VERSION": ("AS",),
+    "TIMESTAMP": ("AS",),
+    "LEFT": ("JOIN", "OUTER", "SEMI", "ANTI"),
+    "RIGHT": ("JOIN", "OUTER"),
+}
 _AFTER_SELECT = frozenset({TokenType.DISTINCT, TokenType.ALL})
 
 
 def begins_rows(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a row of VALUES begins there for certain: a bracket, a literal or a call."""
+    """Whether a row of VALUES begins there for certain: a bracket, a literal or a constructor."""
     if at >= len(tokens):
         return False
     if tokens[at].token_type in _BEFORE_ROWS:
         return True
+    word = tokens[at].text.upper()
     following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
-    return following in _TEXTS or following == TokenType.L_PAREN
+    if following in _TEXTS:
+        return word in _TYPES
+    return following == TokenType.L_PAREN and word in _CONSTRUCTORS
 
 
 def named_tables(tokens: list[Token]) -> list[Token]:
@@ -52,14 +79,18 @@ def named_tables(tokens: list[Token]) -> list[Token]:
 
 
 def check_select(tokens: Sequence[Token]) -> None:
-    """Refuse what may be a table called select: `(select FOR VERSION AS OF 1)`."""
-    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
-        if before.token_type != TokenType.SELECT or token.token_type in _NO_WORDS:
+    """Refuse what may be a table or an alias called select: `(select FOR VERSION AS OF 1)`."""
+    for at, token in enumerate(tokens):
+        if token.token_type != TokenType.SELECT:
             continue
-        word = token.text.upper()
-        versioned = word in ("VERSION", "TIMESTAMP")
-        if word in _AFTER_TABLE or (versioned and after and after.text.upper() == "AS"):
-            raise NotUnderstood("what may be a table called select")
+        after = [
+            "" if each.token_type in _NO_WORDS else each.text.upper()
+            for each in tokens[at + 1 : at + 3]
+        ]
+        word, following = [*after, "", ""][:2]
+        named = at and tokens[at - 1].token_type == TokenType.ALIAS
+        if named or word in _AFTER_TABLE or following in _TWO_WORDS.get(word, ()):
+            raise NotUnderstood("what may be a name, select")
 
 
 def check_words(tokens: Sequence[Token]) -> None:
@@ -75,6 +106,23 @@ def check_words(tokens: Sequence[Token]) -> None:
             inside = tokens[at - 1].token_type == TokenType.COMMA
             if inside and not begins_rows(tokens, at + 1):
                 raise ValueError("VALUES that may be a name")
+            if _rows_end_early(tokens, at + 1):
+                raise ValueError("VALUES before another table")
+
+
+def _rows_end_early(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a comma after VALUES may be one of FROM: `VALUES (1), a, t`."""
+    depth = 0
+    for here in range(at, len(tokens) - 1):
+        kind = tokens[here].token_type
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if depth < 0:
+            return False
+        if not depth and kind == TokenType.COMMA:
+            spend()
+            if tokens[here + 1].token_type != TokenType.L_PAREN:
+                return True
+    return False
 
 
 def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
@@ -84,7 +132,7 @@ def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
     """
     kinds = [token.token_type for token in tokens]
     queries, joins = kinds.count(TokenType.SELECT), kinds.count(TokenType.JOIN)
-    if queries < 2 and not joins:
+    if not joins and (not queries or (queries == 1 and kinds[0] == TokenType.SELECT)):
         return
     waiting: list[exp.Expr] = [tree]
     while waiting:

@@ -82,3 +82,23 @@ def test_refuses_a_name_that_with_may_define() -> None:
 def test_reads_what_the_parser_hides(sql: str, reads: str) -> None:
     found = written(analyze(sql, NAMESPACE, TestCatalog()))
     assert set(found.partition("; reads ")[2].split(", ")) == set(reads.split(", "))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TABLE n USING parquet (TABLE e.a) INTERSECT SELECT * FROM b",
+        "UPDATE a SET x = first(y, (SELECT w FROM e.a))",
+        "INSERT INTO a FROM b, e.a AS select LEFT JOIN a ON true SELECT x",
+        "SELECT * FROM VALUES (1), x AS v, e.a",
+        "SELECT * FROM (select FOR VERSION AS OF 1)",
+        "SELECT FROM a",
+    ],
+)
+def test_refuses_what_may_be_read_in_two_ways(sql: str) -> None:
+    assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith("unknown")
+
+
+def test_a_list_of_columns_may_begin_with_a_column_called_table() -> None:
+    sql = "CREATE TABLE n (table INT, y INT) USING parquet PARTITIONED BY (table)"
+    assert written(analyze(sql, NAMESPACE, TestCatalog())) == "create_table; new create d.n"
