@@ -195,6 +195,15 @@ def test_another_table_is_not_written(
     assert (sql(f"SHOW TBLPROPERTIES {other}"), sql(f"SHOW TABLES IN {made}")) == before
 
 
+def test_a_drop_of_nothing_is_no_write(claimed: Claimed, sql: Sql, two: tuple[str, str]) -> None:
+    _, other = two
+    claimed(f"DROP TABLE IF EXISTS {other}2")
+    sql(f"DROP TABLE IF EXISTS {other}2", f"DROP VIEW IF EXISTS {other}2")
+    with pytest.raises(OperationalError, match=rf"CW363.*{other}"):
+        claimed(f"DROP TABLE IF EXISTS {other}")  # decided before it was there
+    assert sql(f"SELECT * FROM {other}") == [(1,)]
+
+
 def test_another_partition_is_not_written(claimed: Claimed, sql: Sql, days: str) -> None:
     for statement in (
         f"INSERT INTO {days} PARTITION (day = 'tue') VALUES (9)",

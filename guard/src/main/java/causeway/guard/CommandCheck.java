@@ -248,7 +248,9 @@ final class CommandCheck {
             if (!session.sessionState().catalog().tableExists(identifier(target))) {
                 return; // nothing is dropped
             }
-            throw ClaimCheck.changed(target); // it was not there when its drop was decided
+            if (claim.tablesWritten().isEmpty()) {
+                throw ClaimCheck.changed(target); // it was not there when its drop was decided
+            }
         }
         if (claimed == null) {
             throw notWritten(name + " writes table " + target);
