@@ -33,7 +33,6 @@ SAMPLE = (
     "describe-query.sql",
     "order-by-all.sql",
     "query_regex_column.sql",
-    "show_columns.sql",
     "table-valued-functions.sql",
     "tablesample-negative.sql",
     "timezone.sql",
