@@ -137,6 +137,10 @@ def test_a_view_that_is_not_claimed_is_not_opened(
     with pytest.raises(OperationalError, match=rf"CW361.*{view}"):
         claimed(f"SELECT * FROM {view}", reads={one: {}})
     assert claimed(f"SELECT * FROM {view}", reads={one: {}}, opens=[view]) == [(1,)]
+    with pytest.raises(OperationalError, match=rf"CW361.*{one}"):
+        claimed(f"SELECT * FROM {view}", opens=[view])
+    described = claimed(f"DESCRIBE {view} id", reads={view: {"in": []}})
+    assert ("col_name", "id") in described
 
 
 def test_another_partition_is_not_read(claimed: Claimed, days: str) -> None:
