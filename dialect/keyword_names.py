@@ -57,7 +57,11 @@ def begins_rows(tokens: Sequence[Token], at: int) -> bool:
     following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
     if following in _TEXTS:
         return word in _TYPES
-    return following == TokenType.L_PAREN and word in _CONSTRUCTORS
+    if following != TokenType.L_PAREN:
+        return False
+    # `now()`: names of columns after an alias are not empty.
+    empty = at + 2 < len(tokens) and tokens[at + 2].token_type == TokenType.R_PAREN
+    return empty or word in _CONSTRUCTORS
 
 
 def named_tables(tokens: list[Token]) -> list[Token]:
