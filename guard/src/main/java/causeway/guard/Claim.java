@@ -146,6 +146,12 @@ final class Claim {
         return explain && !explaining;
     }
 
+    /** Whether descriptions of tables are all that the statement may read, and nothing is written. */
+    boolean isDescription() {
+        return !reads.isEmpty() && writes.isEmpty()
+                && reads.values().stream().allMatch(Selection::isNone);
+    }
+
     /** The tables that may be read and written, for messages. */
     String describe() {
         return "it reads " + names(reads) + " and writes " + names(writes);
