@@ -269,6 +269,8 @@ class Builder:
         alias = tree.alias.lower()
         if isinstance(tree.this, exp.Subquery):
             return Entry(alias, self.query(tree.this.this, ctes, scope))
+        if not isinstance(tree.this, exp.Func):
+            raise NotUnderstood(f"LATERAL before {tree.this.key}")
         return Entry(alias, self._function(tree.this, ctes, scope))
 
     def _subquery(

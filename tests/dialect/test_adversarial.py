@@ -1,7 +1,7 @@
 """Huge, deep and odd statements end in an answer: never in an exception or without bound."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conf.names import TableRef
@@ -220,6 +220,7 @@ WORDS = [
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
+@example("FROM LATERAL SELECT")
 def test_any_words_have_an_answer(sql: str) -> None:
     answer = analyze(sql, Namespace("d", {"x": "1"}), TestCatalog())
     assert getattr(answer, "why", "") != FAILED
