@@ -37,7 +37,7 @@ shared: install $(GUARD) ## the tests that share one stack, and those that need 
 	$(BIN)/pytest -m "shared or not e2e" --durations=15
 
 apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
-	$(BIN)/pytest -m "e2e and not shared" --durations=15
+	$(BIN)/pytest -m "e2e and not shared and not slow" --durations=15
 
 check: lint ## lint and the quick tests
 	$(BIN)/pytest -q -m "not slow and not e2e"

@@ -215,7 +215,7 @@ final class CommandCheck {
 
     private void addStorage(CatalogStorageFormat storage) {
         if (storage.locationUri().isDefined()) {
-            folders.add(storage.locationUri().get().toString());
+            folders.add(new Path(storage.locationUri().get()).toString());
         }
     }
 
@@ -312,12 +312,12 @@ final class CommandCheck {
         return found;
     }
 
-    /** Where its files are, or will be when it has been created. */
+    /** Where its files are, or will be when it has been created; blanks are blanks, not %20. */
     private String folderOf(CatalogTable table) {
         Option<URI> location = table.storage().locationUri();
         URI folder = location.isDefined() ? location.get()
                 : session.sessionState().catalog().defaultTablePath(table.identifier());
-        return folder.toString();
+        return new Path(folder).toString();
     }
 
     /** Keys in lower case with their values; null for those without one. */

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 
 /** What one command writes: a table of the metastore, or null, and every path that it may touch. */
@@ -16,7 +17,7 @@ final class WriteTarget {
     WriteTarget(CatalogTable table) {
         this.table = table;
         if (table != null && table.storage().locationUri().isDefined()) {
-            paths.add(table.storage().locationUri().get().toString());
+            paths.add(new Path(table.storage().locationUri().get()).toString());
         }
     }
 

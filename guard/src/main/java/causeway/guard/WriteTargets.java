@@ -149,7 +149,7 @@ final class WriteTargets {
         } else if (argument instanceof CatalogStorageFormat) {
             CatalogStorageFormat storage = (CatalogStorageFormat) argument;
             if (storage.locationUri().isDefined()) {
-                paths.paths.add(storage.locationUri().get().toString());
+                paths.paths.add(new Path(storage.locationUri().get()).toString());
             }
         } else if (argument instanceof Path) {
             paths.paths.add(argument.toString());
@@ -287,7 +287,7 @@ final class WriteTargets {
         for (Iterator<CatalogTablePartition> each = there.iterator(); each.hasNext(); ) {
             CatalogStorageFormat storage = each.next().storage();
             if (storage.locationUri().isDefined()) {
-                target.paths.add(storage.locationUri().get().toString());
+                target.paths.add(new Path(storage.locationUri().get()).toString());
             }
         }
     }
