@@ -160,7 +160,7 @@ def _is_query_group(words: Words) -> bool:
         ahead += 1
     if words.word(ahead) == "WITH":  # else a column called with: `(with INT)`
         return words.word(ahead + 2) in ("AS", "(")
-    return words.word(ahead) in ("SELECT", "FROM", "VALUES") and words.word(ahead + 1) != ""
+    return words.word(ahead) in ("SELECT", "FROM", "VALUES")
 
 
 def _create_view(context: Context, temporary: bool, replace: bool, modifiers: set[str]) -> Known:

@@ -71,6 +71,8 @@ def _clause_end(tokens: Sequence[Token], at: int) -> int | None:
     if at + 2 >= len(tokens) or tokens[at + 1].token_type != _OPEN:
         return None
     end = closing(list(tokens), at + 1)
+    if end >= len(tokens):
+        raise NotUnderstood("IDENTIFIER without an end")
     depth = 0
     for each in tokens[at + 1 : end]:
         depth += (each.token_type == _OPEN) - (each.token_type == _CLOSE)

@@ -29,6 +29,8 @@ def insert_target(words: Words) -> Target:
         raise NotUnderstood(f"INTO or OVERWRITE expected near {words.near()}")
     if words.sees("LOCAL", "DIRECTORY") or _is_directory(words):
         return _directory(words)
+    if words.sees("TABLE", "PARTITION", "("):
+        raise NotUnderstood("a target that may be called table or partition")
     explicit = words.take("TABLE")
     target = Target()
     if explicit and words.sees("("):

@@ -21,7 +21,7 @@ from dialect.keyword_names import (
     check_words,
     named_tables,
 )
-from dialect.outline import begins_query, check_bare_from, has_table_argument, outline
+from dialect.outline import begins_query, check_bare_from, check_rows, has_table_argument, outline
 from dialect.tokens import closings
 from dialect.work import spend
 
@@ -101,6 +101,7 @@ def parse(tokens: list[Token], sql: str) -> exp.Expr:
     _check_depth(tokens)
     spend(len(tokens) // _TOKENS)
     check_bare_from(tokens)
+    check_rows(tokens)
     check_select(tokens)
     tokens = named_tables(tokens)
     if has_table_argument(tokens):

@@ -1,6 +1,7 @@
 """The kinds of statement, told by their first words."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -185,6 +186,9 @@ def _changed(context: Context, kind: str, ref: TableRef) -> Known:
 
 def _merge(context: Context) -> Known:
     words = context.words
+    texts = [token.text.upper() for token in words.tokens[words.at :]]
+    if any(pair in (("AS", "USING"), ("USING", "USING")) for pair in pairwise(texts)):
+        raise NotUnderstood("MERGE with a table or an alias called using")
     tree = parse(standard(list(words.tokens[words.at :])), words.sql)
     using, on = tree.args.get("using"), tree.args.get("on")
     if not (

@@ -3,10 +3,10 @@
 import pytest
 
 from conf.tables import ViewText
-from dialect.analyze import analyze
+from dialect.analyze import FAILED, analyze
 from dialect.errors import NotUnderstood
 from dialect.outline import outline
-from dialect.statement import Namespace, Unknown
+from dialect.statement import Known, Namespace, Unknown
 from dialect.tokenize import tokenize
 from tests.dialect.catalogs import TestCatalog, written
 
@@ -107,3 +107,32 @@ def test_no_condition_goes_through_an_outlined_view() -> None:
         answer = written(analyze(sql, namespace, TestCatalog()))
         assert "d.p@*" in answer
         assert "d.q@[" not in answer
+
+
+@pytest.mark.parametrize(
+    ("sql", "reads"),
+    [
+        ("CREATE TABLE x (SELECT `a` FROM b)", {"d.b"}),
+        ("REPLACE TABLE x (SELECT 'a' FROM b) INTERSECT SELECT 1 FROM p", {"d.b", "d.p"}),
+    ],
+)
+def test_a_query_in_brackets_after_a_new_table_is_read(sql: str, reads: set[str]) -> None:
+    answer = analyze(sql, Namespace("d"), TestCatalog())
+    assert isinstance(answer, Known)
+    assert {str(read.table) for read in answer.reads} == reads
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 FROM VALUES (1), (partition b), (b)",
+        "SELECT 1 FROM VALUES (1), (b AS c)",
+        "MERGE INTO b AS using USING p ON true WHEN MATCHED THEN DELETE",
+        "INSERT INTO table PARTITION (ds = DATE '2020-01-01') SELECT 1",
+        "SELECT * FROM IDENTIFIER('a'",
+    ],
+)
+def test_words_that_spark_takes_for_other_tables_are_refused(sql: str) -> None:
+    answer = analyze(sql, Namespace("d"), TestCatalog())
+    assert isinstance(answer, Unknown)
+    assert answer.why != FAILED

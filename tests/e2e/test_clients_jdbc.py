@@ -18,11 +18,6 @@ from tests.e2e.fronts import DATABASE, Fronts
 pytestmark = pytest.mark.e2e
 
 _PROGRAM = Path(__file__).parent / "clients" / "JdbcProbe.java"
-# What differs, and why, is in docs/clients.md.
-_OURS = {
-    "error of SELEC 1": "CW101",
-    "error of SELECT 1; SELECT 2": "CW101",
-}
 _NUMBERED = re.compile(r"#\d+L?|(stage|[Tt]ask|TID) [\d.]+")
 _STACK = re.compile(r"(\\n)+\tat .*|org\.apache\.hive\.service\.cli\.HiveSQLException: ")
 _NO_REASON = "SQLException null 0 null"  # a Thrift Server asked within 40 ms of a failure
@@ -71,9 +66,7 @@ def _same(direct: dict[str, str], other: dict[str, str]) -> None:
     assert len(other) > 150
     for what in other:
         answer = direct[what]
-        if what in _OURS:
-            assert _OURS[what] in other[what]
-        elif not answer.endswith(_NO_REASON):
+        if not answer.endswith(_NO_REASON):
             assert _bare(other[what]) == _bare(answer), what
 
 
