@@ -93,8 +93,14 @@ def check_select(tokens: Sequence[Token]) -> None:
         ]
         word, following = [*after, "", ""][:2]
         named = at and tokens[at - 1].token_type == TokenType.ALIAS
+        named = named or _ends(tokens, at + 1)
         if named or word in _AFTER_TABLE or following in _TWO_WORDS.get(word, ()):
             raise NotUnderstood("what may be a name, select")
+
+
+def _ends(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a bracket closes there, or nothing follows: SELECT needs an expression."""
+    return at >= len(tokens) or tokens[at].token_type == TokenType.R_PAREN
 
 
 def check_words(tokens: Sequence[Token]) -> None:

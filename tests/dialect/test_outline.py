@@ -130,6 +130,7 @@ def test_a_query_in_brackets_after_a_new_table_is_read(sql: str, reads: set[str]
         "MERGE INTO b AS using USING p ON true WHEN MATCHED THEN DELETE",
         "INSERT INTO table PARTITION (ds = DATE '2020-01-01') SELECT 1",
         "SELECT * FROM IDENTIFIER('a'",
+        "SELECT 1 FROM (select) AS c",
     ],
 )
 def test_words_that_spark_takes_for_other_tables_are_refused(sql: str) -> None:
