@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.tokens import like
+from dialect.tokens import is_name, like, word_of
 from dialect.work import spend
 
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING})
@@ -20,7 +20,6 @@ _BEFORE_ROWS = frozenset(
 _TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"})
 _CONSTRUCTORS = frozenset({"ARRAY", "MAP", "STRUCT", "NAMED_STRUCT", "CAST"})
 _BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN})
-_NO_WORDS = frozenset({TokenType.IDENTIFIER, *_TEXTS})
 # What may follow a table's name in FROM, and a query's SELECT hardly ever.
 _AFTER_TABLE = frozenset(
     {
@@ -87,10 +86,7 @@ def check_select(tokens: Sequence[Token]) -> None:
     for at, token in enumerate(tokens):
         if token.token_type != TokenType.SELECT:
             continue
-        after = [
-            "" if each.token_type in _NO_WORDS else each.text.upper()
-            for each in tokens[at + 1 : at + 3]
-        ]
+        after = [word_of(each) for each in tokens[at + 1 : at + 3]]
         word, following = [*after, "", ""][:2]
         named = at and tokens[at - 1].token_type == TokenType.ALIAS
         named = named or _ends(tokens, at + 1)
@@ -101,6 +97,23 @@ def check_select(tokens: Sequence[Token]) -> None:
 def _ends(tokens: Sequence[Token], at: int) -> bool:
     """Whether a bracket closes there, or nothing follows: SELECT needs an expression."""
     return at >= len(tokens) or tokens[at].token_type == TokenType.R_PAREN
+
+
+def check_rows(tokens: Sequence[Token]) -> None:
+    """Refuse `VALUES (1), (t b)`: to Spark the second is a table with an alias, and no row."""
+    if all(word_of(token) != "VALUES" for token in tokens):
+        return
+    for at in range(1, len(tokens) - 3):
+        opens = tokens[at].token_type == TokenType.L_PAREN
+        if not opens or tokens[at - 1].token_type != TokenType.COMMA:
+            continue
+        first, second, third = tokens[at + 1 : at + 4]
+        with_as = word_of(second) == "AS"
+        alias = third if with_as else second
+        if not with_as and third.token_type != TokenType.R_PAREN:
+            continue
+        if is_name(first) and is_name(alias) and word_of(first) != "NOT":
+            raise NotUnderstood("a row of VALUES that may be a table")
 
 
 def check_words(tokens: Sequence[Token]) -> None:

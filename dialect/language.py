@@ -17,11 +17,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from dialect.errors import NotUnderstood
 from dialect.keyword_names import (
     check_complete,
+    check_rows,
     check_select,
     check_words,
     named_tables,
 )
-from dialect.outline import begins_query, check_bare_from, check_rows, has_table_argument, outline
+from dialect.outline import begins_query, check_bare_from, has_table_argument, outline
 from dialect.tokens import closings
 from dialect.work import spend
 

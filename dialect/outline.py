@@ -93,20 +93,6 @@ def _has_select(tokens: list[Token], at: int) -> bool:
     return False
 
 
-def check_rows(tokens: Sequence[Token]) -> None:
-    """Refuse `VALUES (1), (t b)`: to Spark the second is a table with an alias, and no row."""
-    if not any(word_of(token) == "VALUES" for token in tokens):
-        return
-    for at in range(1, len(tokens) - 3):
-        if tokens[at].token_type != _OPEN or tokens[at - 1].token_type != _COMMA:
-            continue
-        inner = tokens[at + 1 : at + 4]
-        if word_of(inner[1]) == "AS" or inner[2].token_type == _CLOSE:
-            alias = inner[2] if word_of(inner[1]) == "AS" else inner[1]
-            if is_name(inner[0]) and is_name(alias) and word_of(inner[0]) != "NOT":
-                raise NotUnderstood("a row of VALUES that may be a table")
-
-
 def outline(tokens: Sequence[Token]) -> exp.Select:
     """A query's outline as a tree of SELECTs. Raises NotUnderstood."""
     spend(len(tokens) // _TOKENS)
