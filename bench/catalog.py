@@ -19,13 +19,13 @@ from bench.proxy import RawClient, fetch
 from cli.stack.stack import Stack
 from conf.names import TableRef
 from conf.topology import Endpoint
-from metastore.hms.binary import Struct as HmsStruct
-from metastore.hms.client import HmsClient
-from metastore.hms.nouns import Table
-from proxy.wire.binary import LIST, STRING, STRUCT, Struct
-from proxy.wire.replies import started_operation
-from proxy.wire.requests import RemoteSession, metadata_call, operation_call
-from proxy.wire.types import Orientation
+from metastore.client.binary import Struct as HmsStruct
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Table
+from proxy.protocol.binary import LIST, STRING, STRUCT, Struct
+from proxy.protocol.replies import started_operation
+from proxy.protocol.requests import RemoteSession, metadata_call, operation_call
+from proxy.protocol.types import Orientation
 
 DATABASE, COLUMNS, PAGE, MAKERS = "many", 10, 1000, 4
 # A struct in field 7, in it a list of texts in field 1.

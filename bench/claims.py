@@ -22,11 +22,11 @@ from bench.proxy import SPARK_THREADS, RawClient, fetch
 from cli.stack.stack import guard_jar
 from conf.names import TableRef
 from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions, TableFacts
-from conf.settings import Coverage
+from conf.settings.settings import Coverage
 from dialect.statement import Known, PartitionPredicate, Read
-from proxy.wire.replies import started_operation
-from proxy.wire.requests import RemoteSession, execute_call, operation_call
-from proxy.wire.types import Orientation
+from proxy.protocol.replies import started_operation
+from proxy.protocol.requests import RemoteSession, execute_call, operation_call
+from proxy.protocol.types import Orientation
 from router.claim import KEY, claim_of, encoded
 
 PARTITIONS = 100

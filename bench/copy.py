@@ -21,8 +21,8 @@ from cli.stack.java import find_java
 from cli.stack.plan import jvm
 from cli.stack.stack import spark_home
 from pipeline.copy.files import Effort, Order
-from pipeline.spark.carrier import SparkFiles
 from pipeline.spark.session import open_session
+from pipeline.spark.spark_files import SparkFiles
 
 Way = Callable[[Path], object]
 WARM = 4  # small copies before the first that is measured

@@ -26,18 +26,18 @@ from cli.stack.plan import Service, StackSpec, metastore_service
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, replace_placement
-from metastore.hms.client import HmsClient
-from metastore.hms.nouns import Database, Partition, Table
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Database, Partition, Table
+from pipeline.copy.copy_catalog import Object, Objects, Publication
+from pipeline.copy.copy_job import Limits, Tools
 from pipeline.copy.files import Effort
-from pipeline.copy.placing import Object, Objects, Publication
 from pipeline.copy.plan import plan_copy
-from pipeline.copy.replica_plan import Replication
-from pipeline.copy.replicate import read_replication, run_replication
-from pipeline.copy.workshop import Limits, Tools
-from pipeline.retention.dating import read_dating
+from pipeline.replication.plan import Replication
+from pipeline.replication.run import read_replication, run_replication
+from pipeline.retention.partition_dates import read_dating
 from pipeline.retention.plan import Candidate, Policy, plan_retention
-from pipeline.spark.carrier import SparkFiles
 from pipeline.spark.session import open_session
+from pipeline.spark.spark_files import SparkFiles
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
 PUBLISHED = 500

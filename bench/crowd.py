@@ -20,8 +20,8 @@ from pathlib import Path
 from bench.embedded import EAST, embedded
 from bench.proxy import BATCH, ROWS, WIDE, RawClient, fetch, haproxy
 from conf.topology import Endpoint
-from proxy.wire.requests import RemoteOperation, close_session_call, operation_call
-from proxy.wire.types import Orientation
+from proxy.protocol.requests import RemoteOperation, close_session_call, operation_call
+from proxy.protocol.types import Orientation
 
 READERS = 8
 _TICKS = os.sysconf("SC_CLK_TCK")

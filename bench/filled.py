@@ -14,8 +14,8 @@ from cli.stack.stack import Stack, spark_home
 from conf.names import ClusterName, TableRef
 from conf.placement import COPY_PREFIX, Placement, write_placement
 from conf.topology import Endpoint
-from metastore.hms.client import HmsClient
-from metastore.hms.nouns import Database, Partition, Table
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Database, Partition, Table
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 DATABASE = "filled"

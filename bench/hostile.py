@@ -20,10 +20,10 @@ import uvloop
 from conf.tables import Catalog
 from conf.topology import Endpoint
 from dialect.statement import Analysis, Namespace
-from proxy.net import analyzer_pool
-from proxy.net.limits import Limits
-from proxy.wire.framing import client_negotiation
-from tests.proxy.net.fakes import Client, error_of, world
+from proxy.limits import Limits
+from proxy.protocol.framing import client_negotiation
+from proxy.statement import analyzer_pool
+from tests.proxy.fakes import Client, error_of, world
 
 _SLOW = Path(__file__).parents[1] / "tests/dialect/slow.sql"
 Times = dict[str, list[float]]

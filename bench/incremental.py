@@ -26,12 +26,12 @@ import pyarrow.parquet as pq
 from hudi import HudiQueryType, HudiReadOptions, HudiTableBuilder
 from pyspark.sql import SparkSession
 
-from pipeline.incremental.archive import open_for_changes
-from pipeline.incremental.plan import plan
-from pipeline.incremental.read import changed_rows
-from pipeline.incremental.storage import Counted, LocalStorage
-from pipeline.spark.hudi import read
-from pipeline.spark.hudi_target import session
+from pipeline.hudi.plan import plan
+from pipeline.hudi.read import changed_rows
+from pipeline.hudi.spark_reader import read
+from pipeline.hudi.spark_target import session
+from pipeline.hudi.table.archive import open_for_changes
+from pipeline.hudi.table.storage import Counted, LocalStorage
 
 SCAN = "Spark's full scan and filter"
 CHANGED = 20  # rows of the second commit, half of them in each of two partitions

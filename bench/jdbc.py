@@ -24,8 +24,8 @@ from bench.embedded import EAST, embedded
 from bench.proxy import RawClient, fetch, haproxy
 from cli.stack.java import find_java
 from conf.topology import Endpoint
-from proxy.wire.requests import operation_call
-from proxy.wire.types import Orientation
+from proxy.protocol.requests import operation_call
+from proxy.protocol.types import Orientation
 
 VERSION, ROWS, PAGE, WARM = "4.0.1", 30_000, 1000, 15
 RESULTS = {

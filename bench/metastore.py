@@ -25,13 +25,13 @@ from uuid import uuid4
 from bench.filled import COLUMNS, EAST, FIRST_DAY, WEST, WHOLE, filled, table_of
 from conf.names import TableRef
 from conf.placement import Copy, Placement, write_placement
-from conf.settings import Writers
+from conf.settings.settings import Writers
 from conf.topology import Cluster, Endpoint, Topology
-from metastore.hms.binary import I16, STRING, Struct, call_bytes
-from metastore.hms.client import HmsClient
-from metastore.hms.nouns import Database, Partition, Table
+from metastore.client.binary import I16, STRING, Struct, call_bytes
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Database, Partition, Table
 from metastore.view.locations import ClusterView
-from metastore.view.outbound import ReplyStream
+from metastore.view.outbound.locations_out import ReplyStream
 
 _ROOT = Path(tempfile.gettempdir(), "causeway-bench")
 TOPOLOGY = {name: Cluster(name, f"{_ROOT.as_uri()}/{name}", ()) for name in (EAST, WEST)}

@@ -18,7 +18,7 @@ from conf.names import TableRef, partition_name
 from conf.partitions import PartitionKey, PartitionSet
 from conf.tables import Column, TableInfo, TableKind, ViewText
 from dialect.analyze import analyze as analyze_statement
-from dialect.predicate import Matching
+from dialect.pruning.predicate import Matching
 from dialect.statement import CreateTempTable, Known, Namespace, PartitionPredicate, Write
 
 Entry = Mapping[str, Any]

@@ -24,17 +24,16 @@ from typing import Self
 
 from bench.embedded import EAST, embedded
 from conf.topology import Endpoint
-from proxy.session.states import ENDS
-from proxy.wire.binary import BOOL, CALL, STRING, STRUCT, Message, Struct, encode_message
-from proxy.wire.framing import client_negotiation, server_word
-from proxy.wire.replies import (
+from proxy.protocol.binary import BOOL, CALL, STRING, STRUCT, Message, Struct, encode_message
+from proxy.protocol.framing import client_negotiation, server_word
+from proxy.protocol.replies import (
     opened_session,
     read_operation_status,
     read_result,
     result_failure,
     started_operation,
 )
-from proxy.wire.requests import (
+from proxy.protocol.requests import (
     FetchResults,
     Handle,
     RemoteOperation,
@@ -46,7 +45,8 @@ from proxy.wire.requests import (
     open_session_call,
     operation_call,
 )
-from proxy.wire.types import NEWEST_PROTOCOL, Orientation
+from proxy.protocol.types import NEWEST_PROTOCOL, Orientation
+from proxy.statement.states import ENDS
 
 ROWS, BATCH = 1_000_000, 10_000
 WIDE = (

@@ -22,13 +22,13 @@ from time import perf_counter, process_time
 from bench.filled import EAST, FEW, FEW_AT, FIRST_DAY, HOURS, WEST, few_of, filled, table_of
 from bench.metastore import views
 from conf.names import TableRef
-from conf.settings import Settings, Writers
+from conf.settings.settings import Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
-from metastore.net.loader import Loader
-from metastore.snapshot import Snapshot
-from proxy.net.facts import Decider
+from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.snapshot import Snapshot
+from proxy.protocol.types import NEWEST_PROTOCOL
 from proxy.session.session import SessionState
-from proxy.wire.types import NEWEST_PROTOCOL
+from proxy.statement.statement_router import Decider
 from router.decision import RunIn
 
 COUNTS = (100_000, 1_000_000)

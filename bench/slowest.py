@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialect.analyze import analyze, attempt
-from dialect.cluster_grammar import parse
+from dialect.grammar.cluster_statements import parse
 from dialect.statement import Namespace
 from dialect.work import TooMuchWork
-from proxy.net.analyzer_pool import STEPS
+from proxy.statement.analyzer_pool import STEPS
 from tests.dialect.catalogs import TestCatalog
 
 _GOLDEN = Path(__file__).parents[1] / "tests/dialect/golden/statements.sql"

@@ -31,9 +31,9 @@ from cli.admin import call
 from cli.stack.java import find_java
 from cli.stack.plan import VIEW, StackSpec
 from cli.stack.stack import Stack, free_ports
-from conf.load import load
-from conf.operating import Operating
-from proxy.identity.passwords import made
+from conf.settings.load import load
+from conf.settings.operating import Operating
+from proxy.auth.password_file import made
 
 _GROWTH = 0.05  # of the memory, by the line through its last two thirds
 _SETTLING = 90.0  # seconds in which sessions that nobody closed have to be gone

@@ -16,16 +16,15 @@ from typing import Protocol
 from bench.embedded import EAST, WEST
 from bench.proxy import RawClient, fetch
 from conf.topology import Endpoint
-from proxy.session.states import ENDS
-from proxy.wire.binary import CALL, STRING, STRUCT, Message, Struct, encode_message
-from proxy.wire.replies import (
+from proxy.protocol.binary import CALL, STRING, STRUCT, Message, Struct, encode_message
+from proxy.protocol.replies import (
     opened_session,
     read_operation_status,
     read_result,
     result_failure,
     started_operation,
 )
-from proxy.wire.requests import (
+from proxy.protocol.requests import (
     RemoteOperation,
     RemoteSession,
     close_session_call,
@@ -35,7 +34,8 @@ from proxy.wire.requests import (
     open_session_call,
     operation_call,
 )
-from proxy.wire.types import NEWEST_PROTOCOL, OperationState, Orientation
+from proxy.protocol.types import NEWEST_PROTOCOL, OperationState, Orientation
+from proxy.statement.states import ENDS
 
 PATIENCE = 120.0  # seconds for any reply
 PASSWORD = "open sesame"

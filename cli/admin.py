@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 from cli.errors import AdminRefused, NoAdmin
 from cli.target import add_target_arguments, load_settings
-from conf.operating import Operating
 from conf.printable import escaped, json_text
-from proxy.wire.request_guard import XSRF_HEADER
+from conf.settings.operating import Operating
+from proxy.protocol.request_guard import XSRF_HEADER
 
 _PATIENCE = 60.0  # seconds
 _WIDE = 60  # characters of a statement in a line

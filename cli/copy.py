@@ -21,24 +21,24 @@ from cli.errors import NoClusters
 from cli.progress import Bar
 from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef
-from conf.settings import Settings
-from metastore.hms.told import told_client
-from metastore.net.leftovers import LeftoverLog
+from conf.settings.settings import Settings
+from metastore.client.notifying_client import told_client
+from metastore.view.server.orphans_store import LeftoverLog
+from pipeline.copy.copy_catalog import Object, Objects, TableState, spec_of
+from pipeline.copy.copy_job import Limits, Report, Tools
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import Effort
 from pipeline.copy.filter import parse_filter
-from pipeline.copy.leftovers import Cleaned, clean_leftovers, read_leftovers
-from pipeline.copy.placing import Object, Objects, TableState, spec_of
+from pipeline.copy.orphans import Cleaned, clean_leftovers, read_leftovers
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
+from pipeline.copy.staging import default_root, yard_of
 from pipeline.copy.sweep import Swept, sweep_yard, yards
 from pipeline.copy.verify import Verification, verify_copies
-from pipeline.copy.workshop import Limits, Report, Tools
-from pipeline.copy.yard import default_root, yard_of
 from pipeline.errors import NotCopyable
 
 if TYPE_CHECKING:
-    from pipeline.spark.carrier import SparkFiles
+    from pipeline.spark.spark_files import SparkFiles
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _METASTORE_TIMEOUT = 600.0  # of one call; a batch of altered partitions takes its time
@@ -103,8 +103,8 @@ class _Command:
     def files(self) -> "SparkFiles":
         """Spark, started when files are first touched: often there is nothing to do."""
         if self._files is None:
-            from pipeline.spark.carrier import SparkFiles
             from pipeline.spark.session import open_session
+            from pipeline.spark.spark_files import SparkFiles
 
             conf = dict(each.partition("=")[::2] for each in self.args.spark_conf)
             endpoints = read_endpoints(self.args.hadoop_conf, Path.cwd())

@@ -27,12 +27,12 @@ from cli.lifecycle_options import (
     strict,
     time_option,
 )
-from pipeline.entities import document, expression, grammar, rules, tree
-from pipeline.entities.calendar import format_time
-from pipeline.entities.errors import BadDocument, BadExpression, Problem
-from pipeline.entities.model import Cluster, Entity, EntityKey, Feed, Kind
-from pipeline.lifecycle import register
-from pipeline.lifecycle.work import World
+from pipeline.falcon import document, expression, grammar, rules, tree
+from pipeline.falcon.calendar import format_time
+from pipeline.falcon.errors import BadDocument, BadExpression, Problem
+from pipeline.falcon.model import Cluster, Entity, EntityKey, Feed, Kind
+from pipeline.scheduler import entity_service
+from pipeline.scheduler.work import World
 
 _ORDER = {Kind.CLUSTER: 0, Kind.FEED: 1, Kind.PROCESS: 2}
 _OUTSIDE = {"datasource"}
@@ -145,7 +145,7 @@ def _world(args: argparse.Namespace, found: Iterable[object]) -> World:
     """What is submitted, overlaid by the sound documents on the command line."""
     entities: dict[EntityKey, Entity] = {}
     if store_exists(args.store):
-        entities.update(register.read_book(open_store(args)).entities)
+        entities.update(entity_service.read_book(open_store(args)).entities)
     for each in found:
         if each is not None and not isinstance(each, BadDocument):
             assert isinstance(each, Entity)
@@ -183,7 +183,7 @@ def _run_submit(args: argparse.Namespace) -> int:
         documents.append((path, data, _entity(path, data)))
     for path, data, _ in sorted(documents, key=lambda each: _ORDER[each[2].key.kind]):
         try:
-            print(register.submit(store, data, args.user, now_of(args), lenient))
+            print(entity_service.submit(store, data, args.user, now_of(args), lenient))
         except BadDocument as error:
             raise BadDocument(error.problems, str(path)) from None
     return 0
@@ -199,33 +199,37 @@ def _entity(path: Path, data: bytes) -> Entity:
 def _run_update(args: argparse.Namespace) -> int:
     data = _read(args.file, args)
     _entity(args.file, data)
-    print(register.update(open_store(args), key_of(args), data, args.user, now_of(args), lenient))
+    print(
+        entity_service.update(
+            open_store(args), key_of(args), data, args.user, now_of(args), lenient
+        )
+    )
     return 0
 
 
 def _run_schedule(args: argparse.Namespace) -> int:
     store, key, now = open_store(args), key_of(args), now_of(args)
-    print(register.schedule(store, key, args.user, now, EngineCheck(args.pig), strict))
+    print(entity_service.schedule(store, key, args.user, now, EngineCheck(args.pig), strict))
     return 0
 
 
 def _run_suspend(args: argparse.Namespace) -> int:
-    print(register.suspend(open_store(args), key_of(args), args.user))
+    print(entity_service.suspend(open_store(args), key_of(args), args.user))
     return 0
 
 
 def _run_resume(args: argparse.Namespace) -> int:
-    print(register.resume(open_store(args), key_of(args), args.user))
+    print(entity_service.resume(open_store(args), key_of(args), args.user))
     return 0
 
 
 def _run_delete(args: argparse.Namespace) -> int:
-    print(register.delete(open_store(args), key_of(args), args.user))
+    print(entity_service.delete(open_store(args), key_of(args), args.user))
     return 0
 
 
 def _run_definition(args: argparse.Namespace) -> int:
-    stored = register.find(register.read_book(open_store(args)), key_of(args))
+    stored = entity_service.find(entity_service.read_book(open_store(args)), key_of(args))
     document = stored.document.rstrip()
     if sys.stdout.isatty():
         print(document.decode(errors="replace"))
@@ -236,17 +240,17 @@ def _run_definition(args: argparse.Namespace) -> int:
 
 
 def _run_dependency(args: argparse.Namespace) -> int:
-    book, key = register.read_book(open_store(args)), key_of(args)
-    register.find(book, key)
-    for each in register.dependencies(book, key):
+    book, key = entity_service.read_book(open_store(args)), key_of(args)
+    entity_service.find(book, key)
+    for each in entity_service.dependencies(book, key):
         print(f"uses {each}")
-    for each in register.dependents(book, key):
+    for each in entity_service.dependents(book, key):
         print(f"used by {each}")
     return 0
 
 
 def _run_status(args: argparse.Namespace) -> int:
-    stored = register.find(register.read_book(open_store(args)), key_of(args))
+    stored = entity_service.find(entity_service.read_book(open_store(args)), key_of(args))
     since = f" since {format_time(stored.scheduled)}" if stored.scheduled else ""
     print(f"{stored.key}: {stored.status}{since}, submitted by {stored.owner}")
     return 0

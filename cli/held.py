@@ -6,9 +6,9 @@ Workers read these. One that is started anew is then as the others are, whatever
 from pathlib import Path
 
 from conf.errors import UnreadableSettings
-from conf.load import load
-from conf.reloading import reloaded
-from conf.settings import Settings
+from conf.settings.load import load
+from conf.settings.reload import reloaded
+from conf.settings.settings import Settings
 
 
 class Held:

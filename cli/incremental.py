@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.copy.files import Effort
-from pipeline.incremental.archive import open_for_changes
-from pipeline.incremental.plan import EARLIEST, Plan, plan
-from pipeline.incremental.pull import DEFAULT_KEY, Mode, Pulled, pull
-from pipeline.incremental.replicate import plan_replication, run_replication
-from pipeline.incremental.storage import Counted, LocalStorage
-from pipeline.incremental.table import HOODIE, open_table
+from pipeline.hudi.plan import EARLIEST, Plan, plan
+from pipeline.hudi.pull import DEFAULT_KEY, Mode, Pulled, pull
+from pipeline.hudi.replicate import plan_replication, run_replication
+from pipeline.hudi.table.archive import open_for_changes
+from pipeline.hudi.table.storage import Counted, LocalStorage
+from pipeline.hudi.table.table import HOODIE, open_table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -118,9 +118,9 @@ def _pull(args: argparse.Namespace) -> int:
 
 
 def _replicate(args: argparse.Namespace) -> int:
-    from pipeline.spark.carrier import SparkFiles
-    from pipeline.spark.hudi import storage_for
+    from pipeline.hudi.spark_reader import storage_for
     from pipeline.spark.session import open_session
+    from pipeline.spark.spark_files import SparkFiles
 
     spark = open_session(conf=dict(args.conf))
     try:
@@ -137,7 +137,7 @@ def _replicate(args: argparse.Namespace) -> int:
 def _pull_with_spark(
     source: str, mode: Mode, key: tuple[str, ...], args: argparse.Namespace
 ) -> Pulled:
-    from pipeline.spark.hudi_target import pull_into, session
+    from pipeline.hudi.spark_target import pull_into, session
 
     with session(dict(args.conf), metastore="/" not in args.target) as spark:
         return pull_into(spark, source, args.target, mode, key, args.since, args.until)

@@ -25,14 +25,14 @@ from cli.lifecycle_options import (
     open_store,
     time_option,
 )
-from pipeline.entities.calendar import format_time
-from pipeline.entities.model import Process
-from pipeline.lifecycle import register
-from pipeline.lifecycle.errors import UnknownEntity
-from pipeline.lifecycle.instance import Action, Instance
-from pipeline.lifecycle.states import Event, State
-from pipeline.lifecycle.store import Store
+from pipeline.falcon.calendar import format_time
+from pipeline.falcon.model import Process
 from pipeline.processes.parameters import parameters_of
+from pipeline.scheduler import entity_service
+from pipeline.scheduler.errors import UnknownEntity
+from pipeline.scheduler.instance import Action, Instance
+from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.store import Store
 
 _COMMANDS_HELP = {
     "list": "instances, a line each",
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = open_store(args)
-    register.find(register.read_book(store), key_of(args))
+    entity_service.find(entity_service.read_book(store), key_of(args))
     return _COMMANDS[args.command](args, store)
 
 
@@ -86,8 +86,8 @@ def _end(args: argparse.Namespace) -> datetime | None:
 
 def _planned(args: argparse.Namespace, store: Store) -> Iterator[tuple[Action, str, datetime]]:
     """Instances of the schedules that are still to come: (action, cluster, nominal time)."""
-    book, key = register.read_book(store), key_of(args)
-    for schedule in register.schedules_of(book, key, now_of(args)):
+    book, key = entity_service.read_book(store), key_of(args)
+    for schedule in entity_service.schedules_of(book, key, now_of(args)):
         action = schedule.key.action
         if action is Action.EVICT or args.action not in (None, action.value):
             continue
@@ -163,8 +163,8 @@ def _run_summary(args: argparse.Namespace, store: Store) -> int:
 
 
 def _run_params(args: argparse.Namespace, store: Store) -> int:
-    book = register.read_book(store)
-    register.require_owner(book, key_of(args), args.user)
+    book = entity_service.read_book(store)
+    entity_service.require_owner(book, key_of(args), args.user)
     entity = book.entities[key_of(args)]
     if not isinstance(entity, Process) or args.start is None:
         print("causeway: params wants a process and --start", file=sys.stderr)
@@ -185,7 +185,7 @@ def _run_params(args: argparse.Namespace, store: Store) -> int:
 
 def _run_rerun(args: argparse.Namespace, store: Store) -> int:
     rows = _owned_range(args, store)
-    eligible = [each for each in rows if register.rerunnable(each, args.force)]
+    eligible = [each for each in rows if entity_service.rerunnable(each, args.force)]
     for each in rows:
         if each not in eligible:
             why = "open" if each.state.open else "SUCCEEDED: --force runs it again"
@@ -199,7 +199,7 @@ def _run_kill(args: argparse.Namespace, store: Store) -> int:
 
 
 def _owned_range(args: argparse.Namespace, store: Store) -> list[Instance]:
-    register.require_owner(register.read_book(store), key_of(args), args.user)
+    entity_service.require_owner(entity_service.read_book(store), key_of(args), args.user)
     if args.start is None:
         raise UnknownEntity("say with --start (and --end) which instances.")
     return _chosen(args, store)
@@ -208,7 +208,7 @@ def _owned_range(args: argparse.Namespace, store: Store) -> list[Instance]:
 def _change(
     args: argparse.Namespace, store: Store, rows: list[Instance], event: Event, asked: int
 ) -> int:
-    done, refused = register.change_instances(store, rows, event, now_of(args), args.user)
+    done, refused = entity_service.change_instances(store, rows, event, now_of(args), args.user)
     for each in done:
         print(f"{each.key}: {event.value}")
     for reason in refused:
@@ -219,7 +219,7 @@ def _change(
 
 
 def _run_logs(args: argparse.Namespace, store: Store) -> int:
-    register.require_owner(register.read_book(store), key_of(args), args.user)
+    entity_service.require_owner(entity_service.read_book(store), key_of(args), args.user)
     end = _end(args)
     for entry in store.log(key_of(args)):
         nominal = entry.instance.nominal

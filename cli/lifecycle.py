@@ -31,30 +31,30 @@ from cli.lifecycle_options import (
     open_store,
     time_option,
 )
-from conf.load import load
 from conf.names import ClusterName
-from metastore.hms.barrier import ViewBarrier
-from metastore.hms.told import Tell
+from conf.settings.load import load
+from metastore.client.notifying_client import Tell
+from metastore.client.view_sync import ViewBarrier
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import Effort
-from pipeline.entities.calendar import format_time
-from pipeline.incremental.storage import LocalStorage
-from pipeline.lifecycle import plan as planning
-from pipeline.lifecycle import register, tables
-from pipeline.lifecycle.clock import Clock, RunningClock, SetClock, SystemClock
-from pipeline.lifecycle.engine import ClusterActions
-from pipeline.lifecycle.instance import Action, Instance
-from pipeline.lifecycle.plan import Change, Create, Look, Run, Step
-from pipeline.lifecycle.service import Limits, Service, holding
-from pipeline.lifecycle.states import State
-from pipeline.lifecycle.work import Task
+from pipeline.falcon.calendar import format_time
+from pipeline.hudi.table.storage import LocalStorage
 from pipeline.processes.commands import Programs, find_spark_submit
+from pipeline.scheduler import entity_service, tables
+from pipeline.scheduler import plan as planning
+from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
+from pipeline.scheduler.engine import ClusterActions
+from pipeline.scheduler.instance import Action, Instance
+from pipeline.scheduler.plan import Change, Create, Look, Run, Step
+from pipeline.scheduler.service import Limits, Service, holding
+from pipeline.scheduler.states import State
+from pipeline.scheduler.work import Task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pipeline.copy.files import Files
-    from pipeline.incremental.storage import Storage
+    from pipeline.hudi.table.storage import Storage
 
 _STOP = (signal.SIGTERM, signal.SIGINT)
 
@@ -157,7 +157,7 @@ class _Files:
     def __call__(self) -> "Files":
         with self._lock:
             if self._files is None:
-                from pipeline.spark.carrier import SparkFiles
+                from pipeline.spark.spark_files import SparkFiles
 
                 self._files = SparkFiles(self._session(), self._endpoints())
             return self._files
@@ -168,7 +168,7 @@ class _Files:
             return LocalStorage()
         with self._lock:
             if self._storage is None:
-                from pipeline.spark.hudi import HadoopStorage
+                from pipeline.hudi.spark_reader import HadoopStorage
 
                 self._storage = HadoopStorage(self._session(), self._endpoints())
             return self._storage
@@ -196,9 +196,9 @@ def _emit(event: Mapping[str, object]) -> None:
 
 def _plan(args: argparse.Namespace) -> int:
     store, now = open_store(args), now_of(args)
-    book = register.read_book(store)
+    book = entity_service.read_book(store)
     for key, _ in book.running():
-        for schedule in register.schedules_of(book, key, now):
+        for schedule in entity_service.schedules_of(book, key, now):
             for step in planning.plan(schedule, store.situation(schedule.key), now):
                 print(_words(step))
     return 0
@@ -206,10 +206,10 @@ def _plan(args: argparse.Namespace) -> int:
 
 def _evictions(args: argparse.Namespace) -> int:
     store, now = open_store(args), now_of(args)
-    book = register.read_book(store)
+    book = entity_service.read_book(store)
     actions = ClusterActions(_no_files, Programs(""))
     for key, entity in book.running():
-        for schedule in register.schedules_of(book, key, now):
+        for schedule in entity_service.schedules_of(book, key, now):
             if schedule.key.action is not Action.EVICT or book.owner(key) != args.user:
                 continue
             instance = Instance(schedule.instance(now), State.READY, now)

@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 
 from metastore.errors import MetastoreError
-from pipeline.entities.calendar import parse_time
-from pipeline.entities.errors import Problem
-from pipeline.entities.model import Engine, Entity, EntityKey, Kind
-from pipeline.lifecycle import tables
-from pipeline.lifecycle.clock import SystemClock
-from pipeline.lifecycle.errors import CannotSchedule
-from pipeline.lifecycle.store import Store
-from pipeline.lifecycle.work import World
+from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.errors import Problem
+from pipeline.falcon.model import Engine, Entity, EntityKey, Kind
+from pipeline.scheduler import tables
+from pipeline.scheduler.clock import SystemClock
+from pipeline.scheduler.errors import CannotSchedule
+from pipeline.scheduler.store import Store
+from pipeline.scheduler.work import World
 
 DEFAULT_STORE = ".causeway/lifecycle.db"
 

@@ -10,9 +10,9 @@ import uvloop
 from cli import arenas
 from cli.target import add_target_arguments, load_settings
 from cli.terminal import configure_logs
-from conf.settings import Settings
+from conf.settings.settings import Settings
 from conf.topology import Endpoint
-from metastore.net.server import DEFAULT, ViewServer
+from metastore.view.server.view_server import DEFAULT, ViewServer
 
 _ANY = Endpoint("127.0.0.1", 0)
 

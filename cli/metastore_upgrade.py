@@ -3,7 +3,7 @@
 import argparse
 
 from cli.migration import add_migration_arguments, migration
-from metastore.upgrade import Counts
+from metastore.placement.upgrade import Counts
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,9 +8,9 @@ from time import monotonic
 
 from cli.target import add_target_arguments, load_settings
 from cli.terminal import draw
-from metastore.hms.barrier import ViewBarrier
-from metastore.hms.told import ToldClient
-from metastore.upgrade import Migration
+from metastore.client.notifying_client import ToldClient
+from metastore.client.view_sync import ViewBarrier
+from metastore.placement.upgrade import Migration
 
 WIDTH = 30
 PAUSE = 0.2  # seconds between two pictures of the bar

@@ -5,7 +5,7 @@ import getpass
 import sys
 
 from cli.errors import NoPassword
-from proxy.identity.passwords import made
+from proxy.auth.password_file import made
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -9,14 +9,14 @@ import pwd
 
 from cli.errors import NoClusters
 from cli.target import add_target_arguments, load_settings
-from conf.settings import Settings
-from dialect import cluster_grammar
-from dialect.cluster_grammar import ExplainCluster
-from metastore.net.loader import Loader
-from metastore.snapshot import Snapshot
-from proxy.net.facts import Decider
-from proxy.session.commands import use_cluster
+from conf.settings.settings import Settings
+from dialect.grammar import cluster_statements
+from dialect.grammar.cluster_statements import ExplainCluster
+from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
+from proxy.statement.commands import use_cluster
+from proxy.statement.statement_router import Decider
 from router.decision import Answer
 from router.report import Report, report
 
@@ -62,7 +62,7 @@ def in_words(told: Report) -> str:
 
 
 async def _decide(settings: Settings, session: SessionState, sql: str) -> Report:
-    command = cluster_grammar.parse(sql, settings.topology.in_use)
+    command = cluster_statements.parse(sql, settings.topology.in_use)
     if isinstance(command, ExplainCluster):
         sql = command.statement
     elif command is not None:

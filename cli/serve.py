@@ -16,17 +16,17 @@ from cli.errors import CannotListen, NoClusters
 from cli.held import taken
 from cli.target import add_target_arguments, load_settings
 from cli.terminal import configure_logs
-from conf.load import load
-from conf.settings import Settings
-from metastore.net.follow import follow
-from metastore.net.loader import Loader
-from metastore.snapshot import Snapshot
-from proxy.net.admin import Admin
-from proxy.net.doors import Listening
-from proxy.net.limits import DEFAULT
-from proxy.net.peers import ALONE
-from proxy.net.server import serve
-from proxy.net.supervisor import Brief, answer_supervisor
+from conf.settings.load import load
+from conf.settings.settings import Settings
+from metastore.snapshot.change_follower import follow
+from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.snapshot import Snapshot
+from proxy.limits import DEFAULT
+from proxy.operations.admin import Admin
+from proxy.operations.peers import ALONE
+from proxy.operations.worker_group import Brief, answer_supervisor
+from proxy.server.listeners import Listening
+from proxy.server.server import serve
 
 _SWITCH = 0.001  # seconds
 

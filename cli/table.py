@@ -9,12 +9,12 @@ from typing import Any
 from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import BadPlacement, Placement, read_partition_placement
-from conf.settings import Settings
-from metastore.assign import Assignment, assign
+from conf.settings.settings import Settings
+from metastore.client.notifying_client import told_client
+from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
-from metastore.facts import Facts
-from metastore.hms.nouns import Table
-from metastore.hms.told import told_client
+from metastore.placement.assign import Assignment, assign
+from metastore.placement.placement_store import Facts
 
 SHOWN = 20  # partitions in the text of `show`; --json has all
 

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from conf.load import load
-from conf.settings import Settings
+from conf.settings.load import load
+from conf.settings.settings import Settings
 
 
 def add_target_arguments(parser: argparse.ArgumentParser) -> None:

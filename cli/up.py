@@ -12,8 +12,8 @@ from cli.stack import sample
 from cli.stack.errors import BadClusters
 from cli.stack.plan import SERVICES, StackSpec
 from cli.stack.stack import Stack, free_ports, guard_jar
-from conf.load import is_cluster_name
 from conf.names import ClusterName
+from conf.settings.load import is_cluster_name
 from conf.topology import Endpoint
 
 _HOST = "127.0.0.1"
@@ -70,8 +70,8 @@ def with_hudi(spec: StackSpec, folder: Path) -> StackSpec:
 
     Raises StorageFault when the jar cannot be had.
     """
-    from pipeline.spark.hudi import SESSION_CONF
-    from pipeline.spark.hudi_target import fetch_bundle
+    from pipeline.hudi.spark_reader import SESSION_CONF
+    from pipeline.hudi.spark_target import fetch_bundle
 
     settings = dict(SESSION_CONF)
     extension = settings.pop("spark.sql.extensions")

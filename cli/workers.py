@@ -16,14 +16,14 @@ from typing import Any
 from cli import hangup
 from cli.held import Held
 from conf.errors import CausewayError
-from conf.settings import Settings
+from conf.settings.settings import Settings
 from conf.topology import Endpoint
-from proxy.net.adminserver import AdminServer
-from proxy.net.audit import Audit
-from proxy.net.doors import Listening
-from proxy.net.observer import administration
-from proxy.net.supervisor import Brief, Supervisor, say
-from proxy.session.administration import RELOAD
+from proxy.operations.admin_server import AdminServer
+from proxy.operations.administration import RELOAD
+from proxy.operations.audit_store import Audit
+from proxy.operations.observer import administration
+from proxy.operations.worker_group import Brief, Supervisor, say
+from proxy.server.listeners import Listening
 
 _log = logging.getLogger(__name__)
 WORKER = "--worker"  # what makes `causeway serve` one of several

@@ -10,8 +10,9 @@ million partitions, several writers do not end each other's marks, and a writer 
 its mark. It covers the partitions that it names, or all. When it ends, the id of what it covered
 changes: of each named partition, or of the table, which is part of its partitions' versions.
 
-A table's `facts` id changes with the facts of any of its partitions, so that whoever remembers
-partitions need look at the table alone. `metastore.facts` keeps these rules; use it to change any.
+A table's `facts` id changes with the facts of any of its partitions, so that a cache of partitions
+only has to look at the table. Change facts with `metastore.placement.placement_store` alone: it
+keeps these rules.
 
 A table may name the only partitions that can have a primary or copies of their own
 (`causeway.partitions`), so that nobody has to read the others. Where it names none it is `uniform`.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from conf.reading import Reader, choice
+from conf.settings.parse import Reader, choice
 
 FILES = "proxy.secret.files"
 NAMES: tuple[str, ...] = (FILES,)

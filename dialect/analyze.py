@@ -10,13 +10,26 @@ from sqlglot.tokenizer_core import Token
 
 from conf.names import TableRef
 from conf.tables import Catalog, NotLoaded, TableInfo
-from dialect.build import Builder
-from dialect.code import calls_of
-from dialect.context import Context
 from dialect.errors import NotUnderstood, SparkRefuses
-from dialect.findings import Findings, TempObject, session_object
-from dialect.identifier_clause import with_names
-from dialect.language import let_go
+from dialect.grammar.context import Context
+from dialect.grammar.findings import Findings, TempObject, session_object
+from dialect.grammar.statements import statement
+from dialect.grammar.temporary import name_parts
+from dialect.grammar.token_cursor import Words
+from dialect.lineage.build import Builder
+from dialect.parsing.function_calls import calls_of
+from dialect.parsing.identifier_clause import with_names
+from dialect.parsing.language import let_go
+from dialect.parsing.tokenize import tokenize
+from dialect.parsing.variables import (
+    Pruning,
+    case_sensitive,
+    check_language,
+    double_quoted_names,
+    pruning,
+    stores_plans,
+    substitute,
+)
 from dialect.statement import (
     Analysis,
     CreateTempTable,
@@ -28,19 +41,6 @@ from dialect.statement import (
     RenameTemp,
     Unknown,
 )
-from dialect.statements import statement
-from dialect.temporary import name_parts
-from dialect.tokenize import tokenize
-from dialect.variables import (
-    Pruning,
-    case_sensitive,
-    check_language,
-    double_quoted_names,
-    pruning,
-    stores_plans,
-    substitute,
-)
-from dialect.words import Words
 from dialect.work import TooMuchWork, bounded
 
 _MODES = frozenset(

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
-from conf.restrictions import Code
+from conf.settings.restrictions import Code
 from conf.tables import ViewText
 
 

@@ -3,7 +3,7 @@
 A step is some 5 to 20 us: an expression or a table that the parser tries to read, each time it
 tries; a node of a plan; a part of a condition. Whoever begins an analysis says how many it may take
 (`bounded`); beyond that it ends with TooMuchWork, wherever it is, in the parser's compiled code too
-(`dialect.language` counts there). So an analysis can be begun where others wait for it.
+(`dialect.parsing.language` counts there). So an analysis can be begun where others wait for it.
 """
 
 import threading

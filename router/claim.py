@@ -14,7 +14,7 @@ from zlib import compress
 
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
-from conf.settings import Coverage
+from conf.settings.settings import Coverage
 from dialect.statement import Known, Unknown
 from router.needs import Input, inputs
 from router.request import Facts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from conf.locations import clusters_of
 from conf.names import ClusterName, TableRef, partition_name
 from conf.partitions import Holders, PlacedPartitions, TableFacts
-from conf.settings import Coverage
+from conf.settings.settings import Coverage
 from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Write
 from router.request import Facts, Request
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
-from conf.settings import Coverage
+from conf.settings.settings import Coverage
 from dialect.statement import Known, Unknown
 
 # A table that certainly does not exist has None; a table that is not a key was never looked up.

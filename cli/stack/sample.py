@@ -8,12 +8,12 @@ from pyhive import hive
 
 from cli.stack.plan import hadoop_uri
 from cli.stack.stack import Stack
-from conf.load import load
 from conf.names import ClusterName, TableRef
+from conf.settings.load import load
 from conf.topology import Endpoint
-from metastore.assign import Assignment, assign
-from metastore.facts import Facts
-from metastore.hms.told import told_client
+from metastore.client.notifying_client import told_client
+from metastore.placement.assign import Assignment, assign
+from metastore.placement.placement_store import Facts
 
 DATABASE = "sample"
 CUSTOMERS, ORDERS, VISITS = (f"{DATABASE}.{name}" for name in ("customers", "orders", "visits"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from struct import Struct as Format
 
 from conf.placement import RESERVED_PREFIX
-from metastore.hms.binary import (
+from metastore.client.binary import (
     LIST,
     MAP,
     STOP,

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from pipeline.copy.files import Files
-from pipeline.copy.yard import (
+from pipeline.copy.staging import (
     BEAT,
     LEASE,
     RunNote,

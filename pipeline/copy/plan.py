@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from conf.names import ClusterName, TableRef
-from pipeline.copy.placing import TABLE_ITSELF, Object, TableState
+from pipeline.copy.copy_catalog import TABLE_ITSELF, Object, TableState
 from pipeline.errors import NotCopyable
 
 ROUND = 200  # objects that are carried, verified and published together

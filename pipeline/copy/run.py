@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName, TableRef
+from pipeline.copy.copy_catalog import Objects, Publication, TableState
+from pipeline.copy.copy_job import Limits, Report, Tools, Work, Workshop
 from pipeline.copy.files import Effort
-from pipeline.copy.placing import Objects, Publication, TableState
 from pipeline.copy.plan import CopyPlan, Item
-from pipeline.copy.workshop import Limits, Report, Tools, Work, Workshop
-from pipeline.copy.yard import RunNote, new_run
+from pipeline.copy.staging import RunNote, new_run
 from pipeline.errors import NotCopyable
 
 

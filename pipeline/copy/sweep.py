@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipeline.copy.files import Files
 from pipeline.copy.lease import Clock, notes_in
-from pipeline.copy.yard import RUBBISH, RunNote, read_rubbish, this_machine, write_rubbish
+from pipeline.copy.staging import RUBBISH, RunNote, read_rubbish, this_machine, write_rubbish
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from pipeline.copy.files import Files
 from pipeline.copy.lease import Clock, notes_in
+from pipeline.copy.staging import RETIRED, RunNote, is_run, note_path, object_path, this_machine
 from pipeline.copy.sweep import Used
-from pipeline.copy.yard import RETIRED, RunNote, is_run, note_path, object_path, this_machine
 
 
 def take_over(

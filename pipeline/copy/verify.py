@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conf.names import ClusterName
+from pipeline.copy.copy_catalog import Object, Objects, TableState
 from pipeline.copy.files import (
     Effort,
     Files,
@@ -14,7 +15,6 @@ from pipeline.copy.files import (
     compare,
     no_progress,
 )
-from pipeline.copy.placing import Object, Objects, TableState
 
 
 @dataclass(frozen=True, slots=True)

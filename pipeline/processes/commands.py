@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipeline.entities.model import Cluster, Process
+from pipeline.falcon.model import Cluster, Process
 from pipeline.processes.errors import CannotRun
 from pipeline.processes.script import local_path
 

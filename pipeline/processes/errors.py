@@ -1,6 +1,6 @@
 """What can go wrong with running a process's workflow."""
 
-from pipeline.lifecycle.errors import ActionFailed
+from pipeline.scheduler.errors import ActionFailed
 
 
 class ProcessError(ActionFailed):

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from typing import Any
 
-from pipeline.lifecycle.work import Ticket
 from pipeline.processes.errors import CannotRun, ScriptFailed
 from pipeline.processes.script import fill_in, statements
+from pipeline.scheduler.work import Ticket
 
 _POLL_SECONDS = 0.2
 

@@ -9,12 +9,12 @@ there always.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from pipeline.entities.calendar import format_time
-from pipeline.entities.model import Engine, Paths, Process, Table
-from pipeline.lifecycle.inputs import read
-from pipeline.lifecycle.schedule import Need, inputs_of, outputs_of
-from pipeline.lifecycle.tables import path_at
-from pipeline.lifecycle.work import World
+from pipeline.falcon.calendar import format_time
+from pipeline.falcon.model import Engine, Paths, Process, Table
+from pipeline.scheduler.inputs import read
+from pipeline.scheduler.schedule import Need, inputs_of, outputs_of
+from pipeline.scheduler.tables import path_at
+from pipeline.scheduler.work import World
 
 Spec = tuple[tuple[str, str], ...]
 

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from pipeline.lifecycle.work import Ticket
 from pipeline.processes.errors import CannotRun, ScriptFailed
+from pipeline.scheduler.work import Ticket
 
 _TAIL_LINES = 200
 _LINE = 2000

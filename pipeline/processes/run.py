@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from pipeline.entities.model import Cluster, Engine, Process
-from pipeline.lifecycle.work import Task, Ticket
+from pipeline.falcon.model import Cluster, Engine, Process
 from pipeline.processes.commands import Programs, pig_command, spark_command
 from pipeline.processes.errors import CannotRun
 from pipeline.processes.hive import run_sql
 from pipeline.processes.parameters import parameters_of
 from pipeline.processes.program import run_program
 from pipeline.processes.script import read_script
+from pipeline.scheduler.work import Task, Ticket
 
 
 def run_process(task: Task, ticket: Ticket, programs: Programs) -> str:

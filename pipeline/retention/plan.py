@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from conf.names import ClusterName, TableRef
-from pipeline.retention.dating import Dating, Reader
+from pipeline.retention.partition_dates import Dating, Reader
 
 Held = Callable[[datetime], bool]
 

@@ -12,10 +12,10 @@ from typing import Protocol
 
 from conf.locations import Location
 from conf.names import ClusterName, TableRef
-from metastore.hms.client import HmsClient, batches
+from metastore.client.metastore_client import HmsClient, batches
+from pipeline.copy.copy_catalog import Object, Objects
 from pipeline.copy.files import Files
-from pipeline.copy.placing import Object, Objects
-from pipeline.copy.replica_plan import base_of
+from pipeline.replication.plan import base_of
 from pipeline.retention.plan import Candidate, Policy, RetentionPlan
 
 BATCH = 500

@@ -12,8 +12,8 @@ from hmac import compare_digest
 from typing import Generic, TypeVar
 
 from proxy.errors import Failure, Rejected, TooMany
-from proxy.wire.requests import Handle
-from proxy.wire.types import OperationType
+from proxy.protocol.requests import Handle
+from proxy.protocol.types import OperationType
 
 T = TypeVar("T")
 

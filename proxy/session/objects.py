@@ -34,7 +34,7 @@ class TempObject:
 
 @dataclass(slots=True)
 class TempObjects:
-    """By name, as `dialect.temporary` writes it."""
+    """By name, as `dialect.grammar.temporary` writes it."""
 
     _objects: dict[str, TempObject] = field(default_factory=dict)
 

@@ -7,7 +7,7 @@ without `set:` set nothing there. RESET takes all of it away.
 
 from collections.abc import Mapping
 
-from conf.setting_names import canonical_name
+from conf.settings.names import canonical_name
 from proxy.errors import NotUnderstoodCommand
 
 _SET, _HIVECONF, _HIVEVAR = "set:", "hiveconf:", "hivevar:"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from proxy.errors import TooMany
-from proxy.session.tally import OwnTally, Tally
+from proxy.operations.counters import OwnTally, Tally
 
 
 @dataclass(frozen=True, slots=True)

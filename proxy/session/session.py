@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName
-from conf.restrictions import Restrictions
-from conf.setting_names import SERVER_PREFIXES, canonical_name
+from conf.settings.names import SERVER_PREFIXES, canonical_name
+from conf.settings.restrictions import Restrictions
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.statement import (
     AddResource,
@@ -27,11 +27,11 @@ from dialect.statement import (
     UseDatabase,
 )
 from proxy.errors import PartitionsPassedBy, TooLarge
-from proxy.session.acting import stay_yourself, without
+from proxy.session.impersonation import stay_yourself, without
 from proxy.session.journal import Journal
 from proxy.session.objects import TempObjects
 from proxy.session.opening import opened_configuration
-from proxy.session.restricted import taken
+from proxy.session.restrictions import taken
 from router.claim import RESERVED_PREFIX
 from router.request import Bound
 

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from conf.load import parse_clusters
 from conf.locations import Location
 from conf.names import ClusterName
+from conf.settings.load import parse_clusters
 from dialect.statement import SetVariable
 from proxy.errors import EndpointNotAllowed, Failure, NotUnderstoodCommand, UnknownCluster
+from proxy.protocol.results import NO_ROWS, Table
 from proxy.session.session import SessionState
-from proxy.wire.results import NO_ROWS, Table
 
 CLUSTERS = "hive.cluster.properties"
 DEFAULT_CLUSTER = "hive.default.cluster.name"

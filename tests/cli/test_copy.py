@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cli import copy
-from conf.settings import Settings
+from conf.settings.settings import Settings
 from conf.topology import Cluster, Topology
-from metastore.net.leftovers import LeftoverLog
-from metastore.view.ownership import Leftover
+from metastore.view.inbound.ownership import Leftover
+from metastore.view.server.orphans_store import LeftoverLog
 from tests.pipeline.copy.world import C1, C2, World
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from cli import entity, instance, lifecycle
 from conf.errors import CausewayError
-from tests.pipeline.entities.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
+from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 
 MODULES = {"entity": entity, "instance": instance, "lifecycle": lifecycle}
 

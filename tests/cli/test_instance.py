@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from conf.errors import CausewayError
-from pipeline.entities.calendar import parse_time
-from pipeline.lifecycle.clock import SetClock
-from pipeline.lifecycle.service import Limits, Service
-from pipeline.lifecycle.store import Store
+from pipeline.falcon.calendar import parse_time
+from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.store import Store
 from tests.cli.test_entity import causeway
-from tests.pipeline.lifecycle.worlds import PROCESS_KEY, FakeActions, schedule, stocked
+from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked
 
 FIRST = parse_time("2013-09-25T00:00Z")
 SUMMARY = ("process", "summary")

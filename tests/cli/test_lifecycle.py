@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.entities.calendar import parse_time
-from pipeline.lifecycle.states import State
-from pipeline.lifecycle.store import Store
+from pipeline.falcon.calendar import parse_time
+from pipeline.scheduler.states import State
+from pipeline.scheduler.store import Store
 from tests.cli.test_entity import causeway
-from tests.pipeline.entities.documents import CLUSTER, FEED, PROCESS
-from tests.pipeline.lifecycle.worlds import PROCESS_KEY, START, any_engine, no_outside
+from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
+from tests.pipeline.scheduler.worlds import PROCESS_KEY, START, any_engine, no_outside
 
 ROOT = Path(__file__).parents[2]
 FIRST = parse_time("2013-09-25T00:00Z")
@@ -38,7 +38,7 @@ def kept_signals() -> Iterator[None]:
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A process over a feed of local directories; nothing listens at its HiveServer2."""
-    from pipeline.lifecycle import register
+    from pipeline.scheduler import entity_service
 
     monkeypatch.setenv("CAUSEWAY_STORE", str(tmp_path / "l.db"))
     made = Store(str(tmp_path / "l.db"))
@@ -60,8 +60,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     clusters = [text.replace("localhost:10000", "127.0.0.1:1") for text in clusters]
     process = PROCESS.replace("/app/summary.hql", str(script))
     for text in (*clusters, feed, process):
-        register.submit(made, text.encode(), "ann", START, no_outside)
-    register.schedule(made, PROCESS_KEY, "ann", FIRST, any_engine, no_outside)
+        entity_service.submit(made, text.encode(), "ann", START, no_outside)
+    entity_service.schedule(made, PROCESS_KEY, "ann", FIRST, any_engine, no_outside)
     return made
 
 

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from cli.main import main
-from proxy.identity.passwords import read
+from proxy.auth.password_file import read
 
 
 def test_a_line_for_the_file(

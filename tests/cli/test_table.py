@@ -8,7 +8,7 @@ import pytest
 
 from cli.main import main
 from conf.names import TableRef
-from metastore.hms.nouns import Table
+from metastore.client.types import Table
 from tests.metastore.fake import FakeMetastore
 
 Run = Callable[..., tuple[int, str, str]]

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from conf.errors import BadSetting
-from conf.load import load
 from conf.names import ClusterName
-from conf.operating import PER_USER
+from conf.settings.load import load
+from conf.settings.operating import PER_USER
 from conf.topology import Endpoint
-from proxy.wire.binary import Struct
-from tests.proxy.net.certificates import made
-from tests.proxy.net.fakes import (
+from proxy.protocol.binary import Struct
+from tests.proxy.certificates import made
+from tests.proxy.fakes import (
     Client,
     FakeCluster,
     client_negotiation,

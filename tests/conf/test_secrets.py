@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from conf.errors import BadSetting
-from conf.load import settings_from
 from conf.secrets import ExposedSecret, SecretFile, exposure
+from conf.settings.load import settings_from
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o700])

@@ -8,7 +8,7 @@ from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
 from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import FAILED, analyze
-from dialect.cluster_grammar import parse
+from dialect.grammar.cluster_statements import parse
 from dialect.statement import Known, Namespace, Unknown
 from tests.dialect.catalogs import PARTITIONS, TestCatalog
 

@@ -13,7 +13,7 @@ import pytest
 from sqlglot.tokenizer_core import Token, TokenType
 
 from bench.oracle import analyze, entries_of, folder
-from dialect.tokenize import tokenize
+from dialect.parsing.tokenize import tokenize
 
 pytestmark = [
     pytest.mark.slow,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dialect.errors import NotUnderstood
-from dialect.lexer import Kind, lexemes
+from dialect.parsing.lexer import Kind, lexemes
 from tests.dialect.spark.client import Answer, SparkText, spark_text
 
 SEED = int(os.environ.get("CAUSEWAY_SEED", random.randrange(1 << 32)))

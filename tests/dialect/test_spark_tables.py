@@ -17,7 +17,8 @@ import pytest
 from conf.names import TableRef
 from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import FAILED, analyze
-from dialect.lexer import lexemes
+from dialect.grammar.token_cursor import is_path
+from dialect.parsing.lexer import lexemes
 from dialect.statement import (
     AddResource,
     Analysis,
@@ -28,7 +29,6 @@ from dialect.statement import (
     Unknown,
     UseDatabase,
 )
-from dialect.words import is_path
 from tests.dialect.spark.client import Answer, SparkText, spark_text
 from tests.dialect.spark.queries import VARIABLES
 from tests.dialect.spark.statements import Writer

@@ -21,7 +21,7 @@ from cli.stack.plan import StackSpec
 from cli.stack.stack import Stack, free_ports, guard_jar, spark_home
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
-from metastore.hms.client import HmsClient
+from metastore.client.metastore_client import HmsClient
 
 if TYPE_CHECKING:
     from tests.e2e.fronts import Fronts

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cli.stack.stack import Stack, free_ports
 from conf.topology import Endpoint
 from tests.e2e.conftest import C1, run_sql
-from tests.proxy.net.certificates import made
+from tests.proxy.certificates import made
 
 DATABASE = "clients"
 _TABLES = (

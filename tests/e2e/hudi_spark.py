@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.incremental.errors import StorageFault
-from pipeline.spark.hudi_target import fetch_bundle
+from pipeline.hudi.errors import StorageFault
+from pipeline.hudi.spark_target import fetch_bundle
 
 Row = list[str]
 BUNDLES = Path(__file__).parents[2] / ".causeway" / "jars"
@@ -62,7 +62,7 @@ class HudiSpark:
 
 
 def _serve(jar: str, scratch: str) -> None:
-    from pipeline.spark.hudi import SESSION_CONF
+    from pipeline.hudi.spark_reader import SESSION_CONF
     from pipeline.spark.session import open_session
 
     spark = open_session(
@@ -119,7 +119,7 @@ class _Answers:
 
     def changed(self, base: str, since: str, until: str | None, by_tasks: bool) -> list[Row]:
         """Ours: read by the driver as small changes are, or by tasks."""
-        from pipeline.spark import hudi
+        from pipeline.hudi import spark_reader as hudi
 
         kept = hudi.SMALL
         hudi.SMALL = -1 if by_tasks else kept
@@ -160,8 +160,8 @@ class _Answers:
     def pull(self, source: str, target: str, mode: str) -> dict[str, Any]:
         import dataclasses
 
-        from pipeline.incremental.pull import DEFAULT_KEY, Mode
-        from pipeline.spark.hudi_target import pull_into
+        from pipeline.hudi.pull import DEFAULT_KEY, Mode
+        from pipeline.hudi.spark_target import pull_into
 
         done = pull_into(self.spark, source, target, Mode(mode), DEFAULT_KEY, "earliest")
         return dataclasses.asdict(done)

@@ -8,7 +8,7 @@ from cli.stack.plan import Service, StackSpec, metastore_service
 from cli.stack.stack import Stack, find_java, spark_home
 from conf.names import ClusterName
 from conf.topology import Endpoint
-from metastore.hms.client import HmsClient
+from metastore.client.metastore_client import HmsClient
 
 C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
 

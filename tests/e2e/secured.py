@@ -17,8 +17,8 @@ from cli.stack.java import find_java
 from cli.stack.plan import hive_site, jvm
 from cli.stack.stack import free_ports, spark_home
 from conf.topology import Endpoint
-from tests.proxy.net.certificates import made
-from tests.proxy.net.kdc import OURS, SERVERS, Kdc
+from tests.proxy.certificates import made
+from tests.proxy.kdc import OURS, SERVERS, Kdc
 from tests.secret_files import private
 
 PASSWORD = "s3rvice-secret"

@@ -21,15 +21,15 @@ from cli.stack.plan import jvm
 from cli.stack.stack import spark_home
 from conf.names import TableRef
 from conf.placement import read_partition_placement, read_placement
+from metastore.client.types import Database, Partition, Table
 from metastore.errors import AlreadyExists
-from metastore.hms.nouns import Database, Partition, Table
-from metastore.net.leftovers import LeftoverLog
-from metastore.view.ownership import Leftover
+from metastore.view.inbound.ownership import Leftover
+from metastore.view.server.orphans_store import LeftoverLog
+from pipeline.copy.copy_catalog import Objects
+from pipeline.copy.copy_job import Limits, Tools
 from pipeline.copy.files import Effort
-from pipeline.copy.placing import Objects
-from pipeline.copy.replica_plan import Replication
-from pipeline.copy.replicate import read_replication, run_replication
-from pipeline.copy.workshop import Limits, Tools
+from pipeline.replication.plan import Replication
+from pipeline.replication.run import read_replication, run_replication
 from tests.e2e.metastores import C1, C2, MetastoreAlone
 
 pytestmark = pytest.mark.e2e
@@ -51,8 +51,8 @@ def east(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetastoreAlone]:
 
 @pytest.fixture(scope="module")
 def files() -> Any:
-    from pipeline.spark.carrier import SparkFiles
     from pipeline.spark.session import open_session
+    from pipeline.spark.spark_files import SparkFiles
 
     return SparkFiles(open_session("local[2]"))
 
@@ -233,7 +233,7 @@ def test_replication_between_two_metastores(
 def test_eviction_on_a_real_metastore(west: MetastoreAlone, files: Any) -> None:
     from datetime import UTC, datetime, timedelta
 
-    from pipeline.retention.dating import read_dating
+    from pipeline.retention.partition_dates import read_dating
     from pipeline.retention.plan import Policy, plan_retention
     from pipeline.retention.run import candidates, run_retention
 

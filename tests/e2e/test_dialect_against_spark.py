@@ -340,7 +340,7 @@ def test_most_queries_prune() -> None:
 
 
 def test_variables_are_put_in_place_as_spark_does(spark: Any) -> None:
-    from dialect.variables import substitute
+    from dialect.parsing.variables import substitute
 
     spark.sql("SET day=2020-01-01")
     spark.sql("SET hivevar:hour=11")

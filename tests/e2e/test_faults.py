@@ -13,8 +13,8 @@ from thrift.transport.TTransport import TTransportException
 from bench.proxy import WIDE, RawClient, fetch
 from cli.stack.stack import free_ports
 from conf.topology import Endpoint
-from proxy.wire.framing import client_negotiation
-from proxy.wire.types import Orientation
+from proxy.protocol.framing import client_negotiation
+from proxy.protocol.types import Orientation
 from tests.e2e.conftest import rows
 from tests.e2e.test_operations import Site, site, until
 

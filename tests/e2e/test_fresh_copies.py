@@ -10,8 +10,8 @@ import pytest
 from cli.stack.stack import Stack
 from conf.names import TableRef
 from conf.placement import read_partition_placement, read_placement
-from metastore.facts import Facts
-from metastore.hms.client import HmsClient
+from metastore.client.metastore_client import HmsClient
+from metastore.placement.placement_store import Facts
 from tests.e2e.conftest import C1, C2, Sql, Tables
 from tests.e2e.spark_job import SparkJob
 

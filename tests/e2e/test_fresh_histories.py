@@ -19,10 +19,10 @@ from pyhive import hive
 
 from cli.stack.stack import Stack
 from conf.names import TableRef
-from metastore.assign import end_writes
-from metastore.facts import Facts, new_id
-from metastore.hms.barrier import ViewBarrier
-from metastore.hms.client import HmsClient
+from metastore.client.metastore_client import HmsClient
+from metastore.client.view_sync import ViewBarrier
+from metastore.placement.assign import end_writes
+from metastore.placement.placement_store import Facts, new_id
 from tests.e2e.conftest import C1, C2, Sql, Tables, rows, server
 from tests.e2e.spark_job import SparkJob
 

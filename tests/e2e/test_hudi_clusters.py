@@ -20,11 +20,11 @@ from cli.up import with_hudi
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy
 from conf.topology import Endpoint
-from metastore.facts import Facts
-from metastore.hms.barrier import ViewBarrier
-from metastore.hms.client import HmsClient
-from metastore.hms.nouns import Database
-from pipeline.incremental.errors import StorageFault
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Database
+from metastore.client.view_sync import ViewBarrier
+from metastore.placement.placement_store import Facts
+from pipeline.hudi.errors import StorageFault
 from tests.e2e.conftest import beyond_claims, rows, run_sql, server
 from tests.e2e.hudi_spark import BUNDLES
 from tests.e2e.metastores import MetastoreAlone

@@ -10,17 +10,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.copy.files import Effort
-from pipeline.incremental.archive import open_for_changes
-from pipeline.incremental.errors import BadRange, OutOfStep
-from pipeline.incremental.listing import list_status
-from pipeline.incremental.plan import plan
-from pipeline.incremental.pull import Mode, pull
-from pipeline.incremental.read import changed_rows
-from pipeline.incremental.replicate import plan_replication, run_replication
-from pipeline.incremental.storage import LocalStorage
-from pipeline.incremental.table import Table
+from pipeline.hudi.errors import BadRange, OutOfStep
+from pipeline.hudi.listing import list_status
+from pipeline.hudi.plan import plan
+from pipeline.hudi.pull import Mode, pull
+from pipeline.hudi.read import changed_rows
+from pipeline.hudi.replicate import plan_replication, run_replication
+from pipeline.hudi.table.archive import open_for_changes
+from pipeline.hudi.table.storage import LocalStorage
+from pipeline.hudi.table.table import Table
 from tests.e2e.hudi_spark import HudiSpark
-from tests.pipeline.incremental.local_files import LocalFiles
+from tests.pipeline.hudi.local_files import LocalFiles
 
 pytestmark = pytest.mark.e2e
 

@@ -26,12 +26,12 @@ from thrift.transport.THttpClient import THttpClient
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.topology import Endpoint
-from proxy.identity.passwords import made
+from proxy.auth.password_file import made
 from tests.e2e import secured
 from tests.e2e.conftest import C1, commands
-from tests.proxy.net import kdc as kdcs
-from tests.proxy.net.kdc import REALM, SERVICE, WEB, Kdc
-from tests.proxy.net.test_tokens import jwks
+from tests.proxy import kdc as kdcs
+from tests.proxy.auth.test_token_keys_client import jwks
+from tests.proxy.kdc import REALM, SERVICE, WEB, Kdc
 from tests.secret_files import private
 
 pytest.importorskip("gssapi", reason="the extra [kerberos] is not installed")

@@ -24,7 +24,7 @@ from pyhive import hive
 from cli.admin import call
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
-from conf.load import load
+from conf.settings.load import load
 from conf.topology import Endpoint
 from tests.e2e.conftest import C1, C2, rows
 from tests.secret_files import private

@@ -17,8 +17,8 @@ from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.topology import Endpoint
 from tests.e2e import secured
-from tests.proxy.net import kdc as kdcs
-from tests.proxy.net.kdc import REALM, SERVICE, Kdc
+from tests.proxy import kdc as kdcs
+from tests.proxy.kdc import REALM, SERVICE, Kdc
 
 pytest.importorskip("gssapi", reason="the extra [kerberos] is not installed")
 pytestmark = pytest.mark.e2e

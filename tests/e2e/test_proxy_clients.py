@@ -15,14 +15,12 @@ from TCLIService.ttypes import TOperationState
 
 from bench.proxy import RawClient
 from cli.stack.stack import Stack
-from conf.settings import Settings
+from conf.settings.settings import Settings
 from conf.topology import Endpoint, Topology
-from metastore.snapshot import Snapshot
-from proxy.net.doors import Listening
-from proxy.net.server import serve
-from proxy.wire.binary import I32, LIST, STRING, Items, decode_head
-from proxy.wire.replies import opened_session, started_operation
-from proxy.wire.requests import (
+from metastore.snapshot.snapshot import Snapshot
+from proxy.protocol.binary import I32, LIST, STRING, Items, decode_head
+from proxy.protocol.replies import opened_session, started_operation
+from proxy.protocol.requests import (
     FetchResults,
     Handle,
     RemoteSession,
@@ -32,7 +30,9 @@ from proxy.wire.requests import (
     open_session_call,
     operation_call,
 )
-from proxy.wire.types import Orientation
+from proxy.protocol.types import Orientation
+from proxy.server.listeners import Listening
+from proxy.server.server import serve
 from tests.e2e.conftest import C1, C2, Connect, Sql, rows, server
 
 pytestmark = pytest.mark.e2e

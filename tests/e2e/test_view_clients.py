@@ -16,9 +16,9 @@ from thrift.transport.TTransport import TBufferedTransport
 from conf.names import TableRef
 from conf.placement import Copy, read_placement
 from conf.topology import Cluster, Endpoint, Topology
-from metastore.facts import Facts
+from metastore.placement.placement_store import Facts
 from tests.e2e.metastores import C1, C2, C3, MetastoreAlone, MetastoreElsewhere
-from tests.metastore.net.writable import views
+from tests.metastore.writable import views
 
 pytestmark = pytest.mark.e2e
 _numbers = count(1)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from cli.stack.stack import Stack
-from conf.load import load
 from conf.names import TableRef
-from conf.settings import Writers
-from metastore.hms.told import told_client
+from conf.settings.load import load
+from conf.settings.settings import Writers
+from metastore.client.notifying_client import told_client
 from tests.e2e.conftest import C1, C2, Connect, Sql, Tables, rows
 
 pytestmark = pytest.mark.e2e

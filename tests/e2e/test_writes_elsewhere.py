@@ -16,7 +16,7 @@ from pyhive.exc import OperationalError
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, spark_home
 from conf.names import TableRef
-from metastore.hms.client import HmsClient
+from metastore.client.metastore_client import HmsClient
 from tests.e2e.conftest import C1, C2, Sql, Tables, run_sql
 
 pytestmark = pytest.mark.e2e

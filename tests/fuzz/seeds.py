@@ -5,15 +5,15 @@ python -m tests.fuzz.seeds
 
 from collections.abc import Iterator
 
-from metastore.hms import binary as wire
-from metastore.hms.nouns import Database, Partition, Table
+from metastore.client import binary as wire
+from metastore.client.types import Database, Partition, Table
 from proxy.errors import Failure
-from proxy.wire import replies, results
-from proxy.wire.binary import BOOL, I32, STRING, STRUCT, Struct
-from proxy.wire.framing import client_negotiation
-from proxy.wire.peering import PeerInbound, introduced
-from proxy.wire.replies import Status
-from proxy.wire.requests import (
+from proxy.protocol import replies, results
+from proxy.protocol.binary import BOOL, I32, STRING, STRUCT, Struct
+from proxy.protocol.forwarding import PeerInbound, introduced
+from proxy.protocol.framing import client_negotiation
+from proxy.protocol.replies import Status
+from proxy.protocol.requests import (
     FetchResults,
     Handle,
     RemoteOperation,
@@ -25,7 +25,7 @@ from proxy.wire.requests import (
     open_session_call,
     operation_call,
 )
-from proxy.wire.types import OperationState
+from proxy.protocol.types import OperationState
 from tests.fuzz.__main__ import CORPUS
 from tests.fuzz.targets import ANN, COOKIES, NOW, TARGETS
 from tests.fuzz.view_targets import FORGED, REPLIES, TABLE

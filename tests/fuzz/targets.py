@@ -11,21 +11,20 @@ from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 
-from conf.identity import Jwt
+from conf.settings.authentication import Jwt
 from dialect.analyze import FAILED, analyze
-from dialect.cluster_grammar import parse
+from dialect.grammar.cluster_statements import parse
 from dialect.ping import is_ping
 from dialect.statement import Namespace, Unknown
+from proxy.auth.bearer_tokens import read_keys, user_of
+from proxy.auth.cookies import KEY_BYTES, Cookies, Identity
+from proxy.auth.errors import Wrong
+from proxy.catalog.metadata import question
 from proxy.errors import WireError
-from proxy.identity.errors import Wrong
-from proxy.identity.tokens import read_keys, user_of
-from proxy.net.shield import Shield
-from proxy.session.metadata import question
-from proxy.session.statement_text import StatementText
-from proxy.wire import replies, results
-from proxy.wire.binary import I32, STRING, Struct, decode_head, decode_message, encode_message
-from proxy.wire.cookies import KEY_BYTES, Cookies, Identity
-from proxy.wire.framing import (
+from proxy.protocol import replies, results
+from proxy.protocol.binary import I32, STRING, Struct, decode_head, decode_message, encode_message
+from proxy.protocol.forwarding import PeerInbound
+from proxy.protocol.framing import (
     BareInbound,
     Credentials,
     Frame,
@@ -36,11 +35,12 @@ from proxy.wire.framing import (
     Token,
     server_word,
 )
-from proxy.wire.http import Head, HttpReader, acting_as, basic, negotiate, refusal, scheme_of
-from proxy.wire.peering import PeerInbound
-from proxy.wire.requests import Handle, handle_of, operation_type, read_request
-from proxy.wire.rowcount import rows_in
-from proxy.wire.scan import EndFinder
+from proxy.protocol.http import Head, HttpReader, acting_as, basic, negotiate, refusal, scheme_of
+from proxy.protocol.message_end import EndFinder
+from proxy.protocol.requests import Handle, handle_of, operation_type, read_request
+from proxy.protocol.row_count import rows_in
+from proxy.server.sasl_transport import Shield
+from proxy.statement.statement_text import StatementText
 from tests.dialect.catalogs import TestCatalog
 from tests.fuzz.view_targets import asked, told
 

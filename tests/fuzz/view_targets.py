@@ -12,9 +12,9 @@ from typing import Any, cast
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, write_placement
+from conf.settings.view_limits import ViewLimits
 from conf.topology import Cluster, Topology
-from conf.view_limits import ViewLimits
-from metastore.hms.binary import (
+from metastore.client.binary import (
     LIST,
     REPLY,
     STRUCT,
@@ -26,20 +26,20 @@ from metastore.hms.binary import (
     read_message_header,
     strings,
 )
-from metastore.hms.ending import Ending
-from metastore.hms.nouns import Database, Partition, Table
-from metastore.net.cache import TableCache
-from metastore.net.client_limits import Place
-from metastore.net.leftovers import LeftoverLog
-from metastore.net.requests import Requests
-from metastore.net.session import Session
-from metastore.net.shared import Shared
-from metastore.net.upstream import Upstream
+from metastore.client.message_end import Ending
+from metastore.client.types import Database, Partition, Table
 from metastore.view.call import Call
-from metastore.view.feed import News
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, methods, spec_of
-from metastore.view.outbound import PartitionsOf, ReplyStream
+from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
+from metastore.view.server.change_feed import News
+from metastore.view.server.client_connection import Session
+from metastore.view.server.client_limits import Place
+from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.server.reply_cache import TableCache
+from metastore.view.server.requests import Requests
+from metastore.view.server.shared import Shared
+from metastore.view.server.upstream_connection import Upstream
 
 _LOOP = asyncio.new_event_loop()
 FORGED = "causeway.forged"  # a fact that a client sends along: none may reach the metastore

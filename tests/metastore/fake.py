@@ -10,9 +10,9 @@ from typing import Any
 
 from conf.names import TableRef, parse_partition_name
 from conf.topology import Endpoint
-from metastore.hms import binary
-from metastore.hms.binary import Items, Struct
-from metastore.hms.nouns import Database, Partition, Table
+from metastore.client import binary
+from metastore.client.binary import Items, Struct
+from metastore.client.types import Database, Partition, Table
 
 
 class Refused(Exception):

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from conf.names import TableRef
+from metastore.client import binary
+from metastore.client.binary import Items, Struct
+from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from metastore.hms import binary
-from metastore.hms.binary import Items, Struct
-from metastore.hms.nouns import Partition, Table
-from metastore.view.facts import Asking, T
+from metastore.view.inbound.lookups import Asking, T
 
 
 class Memory:

@@ -20,14 +20,14 @@ from conf.partitions import PartitionKey, PartitionSet, TableFacts
 from conf.placement import Copy, Placement, read_partition_placement, read_placement
 from conf.topology import Cluster, Topology
 from dialect.statement import ALL, Action, Known, Read, Write
-from metastore.assign import end_writes
-from metastore.facts import Facts, new_id
-from metastore.hms.nouns import Partition, Table
-from metastore.snapshot_partitions import PartitionSheet
-from metastore.view.bumps import Context
-from metastore.view.folders import FolderIndex, folders_of_tables
+from metastore.client.types import Partition, Table
+from metastore.placement.assign import end_writes
+from metastore.placement.placement_store import Facts, new_id
+from metastore.snapshot.partitions import PartitionSheet
+from metastore.view.inbound.copy_folders import FolderIndex, folders_of_tables
+from metastore.view.inbound.spark_writes import SparkWrite, end_copies, touched_tables
+from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
-from metastore.view.spark_writes import SparkWrite, end_copies, touched_tables
 from router.decision import RunIn
 from router.request import Request
 from router.route import route

@@ -7,7 +7,7 @@ from zlib import decompress
 
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions, TableFacts
-from conf.settings import Coverage
+from conf.settings.settings import Coverage
 from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Read, Unknown, Write
 from router.claim import PARSE, PROBE, SESSION, claim_of, encoded
 from router.request import Facts

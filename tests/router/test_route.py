@@ -7,7 +7,7 @@ import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions, TableFacts
-from conf.settings import Coverage
+from conf.settings.settings import Coverage
 from dialect.statement import ALL, NONE, Action, Known, Read, Unknown, Write
 from router.decision import Decision, Refuse, RunIn
 from router.request import Bound, Request, tables_needed

@@ -8,24 +8,24 @@ import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.partitions import Holders, TableFacts
-from conf.settings import Settings
+from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.errors import Failure
-from proxy.net import session as session_module
-from proxy.net.facts import Decider
-from proxy.net.limits import Limits
-from proxy.net.lines import Lines
-from proxy.net.operation import Operation
-from proxy.net.replay import SessionReplay
-from proxy.net.session import Session
-from proxy.net.statement import Statement
+from proxy.limits import Limits
+from proxy.protocol.replies import Status
+from proxy.protocol.requests import ExecuteStatement, RemoteOperation
+from proxy.protocol.types import OperationState, OperationType
+from proxy.session import open_session as session_module
 from proxy.session.handles import new_handle
 from proxy.session.journal import Journal
+from proxy.session.open_session import Session
 from proxy.session.session import SessionState
-from proxy.wire.replies import Status
-from proxy.wire.requests import ExecuteStatement, RemoteOperation
-from proxy.wire.types import OperationState, OperationType
-from tests.proxy.net.fakes import FakeMetastore
+from proxy.statement.operation import Operation
+from proxy.statement.statement_router import Decider
+from proxy.statement.statement_runner import Statement
+from proxy.upstream.session_replay import SessionReplay
+from proxy.upstream.upstream_pool import Lines
+from tests.proxy.fakes import FakeMetastore
 from tests.sessions.histories import Names
 from tests.sessions.spark_model import SQLSTATES, Metastore, Rows, Server, SparkError, SparkSession
 

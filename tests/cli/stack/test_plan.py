@@ -4,9 +4,9 @@ import tomllib
 from pathlib import Path
 
 from cli.stack.plan import Layout, Ports, StackSpec, files, hive_site, thrift_server
-from conf.load import load, settings_from
 from conf.names import ClusterName
-from conf.settings import Writers
+from conf.settings.load import load, settings_from
+from conf.settings.settings import Writers
 from conf.topology import Endpoint
 
 EAST, WEST = ClusterName("east"), ClusterName("west")

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from cli.stack.stack import spark_home
-from metastore.view.admission import _ACTS
+from metastore.view.inbound.admission import _ACTS
 from metastore.view.methods import LIST, Act, methods, parse_path
 
 _SERVICE = "org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore$Iface"

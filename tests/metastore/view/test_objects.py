@@ -3,8 +3,15 @@
 import pytest
 
 from conf.names import TableRef
-from metastore.hms.binary import STRING, STRUCT, Malformed, Struct, call_bytes, read_message_header
-from metastore.hms.nouns import Table
+from metastore.client.binary import (
+    STRING,
+    STRUCT,
+    Malformed,
+    Struct,
+    call_bytes,
+    read_message_header,
+)
+from metastore.client.types import Table
 from metastore.view.call import Call
 from metastore.view.methods import methods
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 
 from conf.names import TableRef
+from metastore.client.binary import I32
+from metastore.client.partition_decoder import PartitionFacts
+from metastore.client.types import Database, Partition, Table
 from metastore.errors import AlreadyExists, MetastoreRefused, NoSuchObject
-from metastore.hms.binary import I32
-from metastore.hms.bulk import PartitionFacts
-from metastore.hms.nouns import Database, Partition, Table
 from pipeline.copy.files import (
     Effort,
     FileEntry,

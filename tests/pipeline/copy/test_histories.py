@@ -6,12 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.copy.yard import LEASE
-from pipeline.retention.dating import read_dating
+from pipeline.copy.staging import LEASE
+from pipeline.retention.partition_dates import read_dating
 from pipeline.retention.plan import Policy, plan_retention
 from pipeline.retention.run import candidates, run_retention
-
-from .world import GRACE, T, World
+from tests.pipeline.copy.world import GRACE, T, World
 
 pytestmark = pytest.mark.slow
 

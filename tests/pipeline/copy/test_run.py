@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.copy.yard import LEASE
+from pipeline.copy.staging import LEASE
 from pipeline.errors import (
     AnotherCopyRuns,
     FilesFailed,
@@ -11,9 +11,8 @@ from pipeline.errors import (
     VerifyFailed,
     WriteOpen,
 )
-
-from .fakes import Killed
-from .world import C2, GRACE, T, World
+from tests.pipeline.copy.fakes import Killed
+from tests.pipeline.copy.world import C2, GRACE, T, World
 
 
 def three() -> World:

@@ -5,17 +5,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from conf.names import ClusterName, TableRef
-from metastore.facts import Facts
-from metastore.hms.nouns import Partition, Table
+from metastore.client.types import Partition, Table
+from metastore.placement.placement_store import Facts
+from pipeline.copy.copy_catalog import TABLE_ITSELF, Object, Objects
+from pipeline.copy.copy_job import Limits, Report, Tools
 from pipeline.copy.files import Effort
-from pipeline.copy.placing import TABLE_ITSELF, Object, Objects
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
+from pipeline.copy.staging import LEASE, yard_of
 from pipeline.copy.sweep import Swept, sweep_yard
-from pipeline.copy.workshop import Limits, Report, Tools
-from pipeline.copy.yard import LEASE, yard_of
-
-from .fakes import Effects, FakeFiles, FakeMetastore, Killed
+from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
 
 C1, C2 = ClusterName("C1"), ClusterName("C2")
 T = TableRef("db", "t")

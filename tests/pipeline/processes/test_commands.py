@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.entities.model import Cluster
+from pipeline.falcon.model import Cluster
 from pipeline.processes.commands import (
     Programs,
     find_spark_submit,
@@ -13,7 +13,7 @@ from pipeline.processes.commands import (
     spark_command,
 )
 from pipeline.processes.errors import CannotRun
-from tests.pipeline.entities.documents import CLUSTER, PROCESS
+from tests.pipeline.falcon.documents import CLUSTER, PROCESS
 from tests.pipeline.processes.test_parameters import process, world
 
 SPARK = PROCESS.replace(

@@ -7,9 +7,9 @@ import pytest
 from pyhive import hive
 from TCLIService.ttypes import TOperationState
 
-from pipeline.lifecycle.errors import LeaseLost
 from pipeline.processes.errors import CannotRun, ScriptFailed
 from pipeline.processes.hive import run_sql
+from pipeline.scheduler.errors import LeaseLost
 from tests.pipeline.processes.test_program import Ticket
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from pipeline.entities import document
-from pipeline.entities.calendar import parse_time
-from pipeline.entities.model import Cluster, Feed, Process
-from pipeline.lifecycle.work import World
+from pipeline.falcon import document
+from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.model import Cluster, Feed, Process
 from pipeline.processes.parameters import filter_text, parameters_of
-from tests.pipeline.entities.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
+from pipeline.scheduler.work import World
+from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 
 
 def world(*texts: str) -> World:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pipeline.lifecycle.errors import LeaseLost
 from pipeline.processes.errors import CannotRun, ScriptFailed
 from pipeline.processes.program import run_program
+from pipeline.scheduler.errors import LeaseLost
 
 
 class Ticket:

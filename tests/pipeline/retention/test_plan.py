@@ -10,7 +10,7 @@ from conf.names import ClusterName, TableRef, parse_partition_name, partition_na
 from conf.partitions import PartitionKey
 from pipeline.copy.filter import parse_filter
 from pipeline.errors import BadRetention
-from pipeline.retention.dating import read_dating
+from pipeline.retention.partition_dates import read_dating
 from pipeline.retention.plan import Candidate, Policy, eviction_filter, plan_retention
 
 T = TableRef("db", "t")

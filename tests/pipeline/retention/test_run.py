@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipeline.retention.dating import read_dating
+from pipeline.retention.partition_dates import read_dating
 from pipeline.retention.plan import Policy, plan_retention
 from pipeline.retention.run import Evicted, InUse, candidates, run_retention
 from tests.pipeline.copy.fakes import Killed

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.copy.files import Effort, Order, Verdict
-from pipeline.spark.carrier import SparkFiles
 from pipeline.spark.session import open_session
+from pipeline.spark.spark_files import SparkFiles
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ import pytest
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import Effort, Order, Verdict
 from pipeline.errors import CopyError
-from pipeline.spark.carrier import SparkFiles
 from pipeline.spark.session import open_session
+from pipeline.spark.spark_files import SparkFiles
 
 pytestmark = pytest.mark.slow
 

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from conf.names import ClusterName, TableRef
-from metastore.hms.nouns import Partition, Table
+from metastore.client.types import Partition, Table
+from pipeline.copy.copy_catalog import Objects
+from pipeline.copy.copy_job import Limits, Report, Tools
 from pipeline.copy.files import Effort
-from pipeline.copy.placing import Objects
 from pipeline.copy.plan import plan_copy
-from pipeline.copy.replica_plan import Replication
-from pipeline.copy.replicate import read_replication, run_replication
 from pipeline.copy.run import run_copy
+from pipeline.copy.staging import yard_of
 from pipeline.copy.verify import verify_copies
-from pipeline.copy.workshop import Limits, Report, Tools
-from pipeline.copy.yard import yard_of
-from pipeline.spark.carrier import SparkFiles
+from pipeline.replication.plan import Replication
+from pipeline.replication.run import read_replication, run_replication
 from pipeline.spark.session import open_session
+from pipeline.spark.spark_files import SparkFiles
 from tests.pipeline.copy.fakes import Effects, FakeMetastore
 from tests.pipeline.spark.minihdfs import running_hdfs
 

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 from pipeline.copy.files import Effort
-from pipeline.incremental.archive import open_for_changes
-from pipeline.incremental.errors import NotAHudiTable, StorageFault
-from pipeline.incremental.listing import list_status
-from pipeline.incremental.plan import plan
-from pipeline.incremental.replicate import Replicated, plan_replication, run_replication
-from pipeline.incremental.storage import Counted, LocalStorage
-from pipeline.incremental.table import open_table
-from pipeline.spark.carrier import SparkFiles
-from pipeline.spark.hudi import HadoopStorage, read, storage_for
+from pipeline.hudi.errors import NotAHudiTable, StorageFault
+from pipeline.hudi.listing import list_status
+from pipeline.hudi.plan import plan
+from pipeline.hudi.replicate import Replicated, plan_replication, run_replication
+from pipeline.hudi.spark_reader import HadoopStorage, read, storage_for
+from pipeline.hudi.table.archive import open_for_changes
+from pipeline.hudi.table.storage import Counted, LocalStorage
+from pipeline.hudi.table.table import open_table
 from pipeline.spark.session import open_session
-from tests.pipeline.incremental.conftest import RowTable
+from pipeline.spark.spark_files import SparkFiles
+from tests.pipeline.hudi.conftest import RowTable
 from tests.pipeline.spark import test_hdfs
 
 pytestmark = [

@@ -3,8 +3,8 @@
 import pytest
 
 from proxy.errors import TooMany
+from proxy.protocol.requests import Handle
 from proxy.session.handles import Registry, new_handle, no_such_operation, no_such_session
-from proxy.wire.requests import Handle
 
 
 def test_only_its_owner_with_both_halves_finds_an_item() -> None:

@@ -1,0 +1,1 @@
+"""Every setting: read, validated, reloaded."""

@@ -1,0 +1,1 @@
+"""Statements that are not queries, read word by word."""

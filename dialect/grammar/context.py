@@ -1,0 +1,183 @@
+"""What a statement's grammar works with: its words, the catalog, and what it found so far."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from sqlglot.tokenizer_core import Token
+
+from conf.names import TableRef
+from conf.tables import TableInfo, TableKind, ViewText
+from dialect.errors import NamesTemporary, NotUnderstood
+from dialect.grammar.findings import Findings
+from dialect.grammar.token_cursor import Spec, Words, table_ref
+from dialect.lineage.build import Builder
+from dialect.lineage.outline import outline
+from dialect.lineage.plan import Node
+from dialect.lineage.reads import reads_of
+from dialect.lineage.resolve import Resolver
+from dialect.parsing.language import parse
+from dialect.parsing.variables import Pruning, pruning, stores_plans
+from dialect.pruning.predicate import Matching
+from dialect.pruning.values import canonical
+from dialect.rewrites.hive_rewrites import standard
+from dialect.statement import (
+    ALL,
+    Action,
+    Known,
+    PartitionPredicate,
+    Read,
+    SessionEffect,
+    Write,
+)
+
+
+@dataclass(slots=True)
+class Context:
+    """One statement under analysis."""
+
+    words: Words
+    found: Findings
+    builder: Builder
+    roots: list[Node] = field(default_factory=list)
+
+    @property
+    def database(self) -> str:
+        return self.found.namespace.database.lower()
+
+    def table_name(self) -> TableRef:
+        """The table that a statement is about. Raises NamesTemporary."""
+        return self.table_of(self.words.names())
+
+    def table_of(self, parts: Sequence[str]) -> TableRef:
+        """The table of that name. Raises NamesTemporary where it means the session's own object."""
+        name = self.temporary(parts)
+        if name is not None:
+            raise NamesTemporary(f"{name} is a temporary object")
+        return table_ref(parts, self.database)
+
+    def look_up(self, ref: TableRef) -> TableInfo | None:
+        return self.found.look_up(ref)
+
+    def query(self, tokens: Sequence[Token]) -> Node:
+        """The plan of a query; its tables count as read."""
+        words = standard(list(tokens))
+        tree = parse(words, self.words.sql)
+        try:
+            node = self.builder.whole(tree)
+        except NotUnderstood as error:
+            node = self._by_outline(words, error)
+        self.roots.append(node)
+        return node
+
+    def _by_outline(self, tokens: list[Token], refused: NotUnderstood) -> Node:
+        """The plan without expressions: the parser may have misread a name that is a keyword."""
+        with suppress(NotUnderstood):
+            return self.builder.whole(outline(tokens))
+        raise refused
+
+    def mention(self, parts: list[str]) -> Node:
+        """A table named outside a query, read as a whole."""
+        node = self.builder.named(parts)
+        self.roots.append(node)
+        return node
+
+    def rest_is_query(self) -> Node:
+        return self.query(self.words.rest())
+
+    def rest_is_temporary_view(self, columns: tuple[str, ...] = ()) -> ViewText:
+        """The rest as a temporary view's query, with what the names in it mean now."""
+        words, found = self.words, self.found
+        if words.done:
+            raise NotUnderstood("a query expected near its end")
+        if stores_plans(found.namespace.variables):
+            raise NotUnderstood("a temporary view that keeps its plan with the files of today")
+        text = words.sql[words.tokens[words.at].start : words.tokens[-1].end + 1]
+        query = self.rest_is_query()
+        produced = (Resolver().columns(query) if columns else None) or ()
+        temps = tuple(found.temps)
+        return ViewText(text, self.database, columns, produced, temps, found.double_quoted_names)
+
+    def is_view(self, ref: TableRef) -> bool:
+        info = self.look_up(ref)
+        return info is not None and info.kind is TableKind.VIEW
+
+    def temporary(self, parts: Sequence[str]) -> str | None:
+        """The session's own object of that name, which counts as used; or None."""
+        return self.found.temporary(parts)
+
+    def temporary_paths(self, name: str) -> tuple[str, ...]:
+        """Where an INSERT into the session's object goes; nowhere for a view by its query, which
+        the engine refuses. Raises NotUnderstood."""
+        found = self.found.session_object(name)
+        if not isinstance(found, tuple):
+            return ()
+        if not found:
+            raise NotUnderstood(f"an INSERT into {name}, whose files are not known")
+        return found
+
+    def write(
+        self,
+        ref: TableRef,
+        action: Action,
+        spec: Spec | None = None,
+        *,
+        partitions: PartitionPredicate = ALL,
+        can_add: bool = False,
+    ) -> Write:
+        """A write of the table, or of the partitions that `spec` names."""
+        info = self.look_up(ref)
+        if spec is None:
+            return Write(ref, action, info is not None, partitions)
+        keys = {} if info is None else {key.name.lower(): key for key in info.partition_keys}
+        static = tuple(
+            (key, canonical(value, keys[key].type) if key in keys else value)
+            for key, value in spec
+            if value is not None
+        )
+        complete = len(static) == (len(keys) or len(spec))
+        dynamic = can_add and not complete
+        named = (static,) if static and complete else ()
+        return Write(
+            ref,
+            action,
+            info is not None,
+            Matching(static) if static else ALL,
+            named=named,
+            dynamic=dynamic,
+        )
+
+    def known(
+        self,
+        kind: str,
+        *,
+        writes: Iterable[Write] = (),
+        reads: Iterable[Read] = (),
+        effect: SessionEffect | None = None,
+        paths_read: Iterable[str] = (),
+        paths_written: Iterable[str] = (),
+        database_written: str | None = None,
+        cascade: bool = False,
+        defines: bool = False,
+        lists_temps: bool = False,
+    ) -> Known:
+        """The answer, with all that the queries read."""
+        settings = pruning(self.found.namespace.variables)
+        found = reads_of(
+            [*self.roots, *self.builder.beside], Pruning.NONE if self.builder.shared else settings
+        )
+        own = tuple(each for each in reads if each.table not in {read.table for read in found})
+        return Known(
+            kind,
+            reads=own if defines else (*found, *own),
+            writes=tuple(writes),
+            views=tuple(self.found.views),
+            paths_read=(*self.found.paths, *paths_read),
+            paths_written=tuple(paths_written),
+            database_written=database_written,
+            cascade=cascade,
+            temps=tuple(self.found.temps),
+            lists_temps=lists_temps,
+            effect=effect,
+            defined=found if defines else (),
+        )

@@ -1,0 +1,359 @@
+"""CREATE, DROP, ALTER, TRUNCATE, LOAD and their kin: what they write, and what they read."""
+
+from collections.abc import Callable
+
+from conf.names import TableRef
+from conf.settings.restrictions import Code
+from dialect.errors import NotUnderstood
+from dialect.grammar.alter import DATABASE, OTHER_OBJECTS, alter
+from dialect.grammar.context import Context
+from dialect.grammar.temporary import GLOBAL_TEMP, temporary_name
+from dialect.grammar.token_cursor import (
+    QUERY_WORDS,
+    Words,
+    database_name,
+    partition_spec,
+    path_option,
+    table_ref,
+)
+from dialect.parsing.language import is_known_function
+from dialect.statement import (
+    NONE,
+    Action,
+    ChangeFunction,
+    CreateTempFunction,
+    CreateTempTable,
+    CreateTempView,
+    DropTemp,
+    DropTempFunction,
+    Known,
+    Read,
+)
+
+
+def _create(context: Context) -> Known:
+    words = context.words
+    replace = bool(words.take("CREATE") and words.take("OR", "REPLACE"))
+    replace = words.take("REPLACE") or replace
+    modifiers = set()
+    while modifier := words.take_any(
+        "GLOBAL",
+        "LOCAL",
+        "TEMPORARY",
+        "TEMP",
+        "EXTERNAL",
+        "MANAGED",
+        "TRANSACTIONAL",
+        "MATERIALIZED",
+    ):
+        modifiers.add(modifier)
+    temporary = bool(modifiers & {"TEMPORARY", "TEMP"})
+    kind = words.word()
+    if kind == "TABLE":
+        return _create_table(context, temporary, replace)
+    if kind == "VIEW":
+        return _create_view(context, temporary, replace, modifiers)
+    if kind in DATABASE:
+        words.at += 1
+        words.take("IF", "NOT", "EXISTS")
+        return context.known("ddl_other", database_written=database_name(words))
+    if kind == "FUNCTION":
+        return _create_function(context, temporary, replace)
+    if kind in OTHER_OBJECTS:
+        return context.known("ddl_other")
+    raise NotUnderstood(f"CREATE {kind}")
+
+
+def _create_function(context: Context, temporary: bool, replace: bool) -> Known:
+    words = context.words
+    words.expect("FUNCTION")
+    context.found.code.add(Code.FUNCTION)
+    words.take("IF", "NOT", "EXISTS")
+    names = words.names()
+    if words.word() == "(" or words.take("RETURNS"):
+        raise NotUnderstood("a function written in SQL")
+    if temporary:
+        if is_known_function(names[-1]):
+            raise NotUnderstood("a function of the session in the place of the engine's own")
+        return context.known("ddl_other", effect=CreateTempFunction(names[-1]))
+    ref = table_ref(names, context.database)
+    effect = ChangeFunction(ref.db, ref.name) if replace else None
+    return context.known("ddl_other", database_written=ref.db, effect=effect)
+
+
+def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
+    words = context.words
+    words.expect("TABLE")
+    if_not_exists = words.take("IF", "NOT", "EXISTS")
+    parts = words.names()
+    ref = table_ref(parts, context.database)
+    if temporary and words.sees("USING"):
+        return _create_using(context, parts, replace)
+    if words.take("LIKE"):
+        return _create_like(context, ref, temporary, if_not_exists)
+    location = _table_clauses(words)
+    paths = [location] if location else []
+    replaced = replace and context.look_up(ref) is not None
+    action = Action.INSERT if replaced else Action.CREATE
+    writes = [] if temporary else [context.write(ref, action)]
+    effect = CreateTempTable(parts[-1]) if temporary else None
+    if words.done:
+        if if_not_exists and writes and writes[0].exists:
+            writes = []
+        return context.known("create_table", writes=writes, effect=effect, paths_written=paths)
+    existing = context.look_up(ref)
+    if existing is not None and if_not_exists:
+        words.rest()
+        return context.known("ctas")
+    context.rest_is_query()
+    return context.known("ctas", writes=writes, effect=effect, paths_written=paths)
+
+
+def _create_like(context: Context, ref: TableRef, temporary: bool, if_not_exists: bool) -> Known:
+    words = context.words
+    source = words.names()
+    reads = []
+    if context.temporary(source) is None and source[0] != "file":
+        described = table_ref(source, context.database)
+        context.look_up(described)
+        reads = [Read(described, NONE)]
+    location = _table_clauses(words)
+    effect = CreateTempTable(ref.name) if temporary else None
+    write = context.write(ref, Action.CREATE)
+    writes = [] if temporary or (if_not_exists and write.exists) else [write]
+    paths = [location] if location else []
+    return context.known(
+        "create_table", writes=writes, reads=reads, effect=effect, paths_written=paths
+    )
+
+
+def _table_clauses(words: Words) -> str | None:
+    """Step over a table's clauses up to its query or the end; its location, if it has one."""
+    location = None
+    start = words.at
+    while not words.done:
+        if words.take("WITH", "SERDEPROPERTIES"):
+            words.skip_group()
+            continue
+        if words.word() in QUERY_WORDS or (words.sees("(") and _is_query_group(words)):
+            return location
+        if words.sees("AS") and (words.word(1) in QUERY_WORDS or words.word(1) == "("):
+            words.at += 1
+            return location
+        if words.take("LOCATION"):
+            location = words.text()
+        elif words.take("OPTIONS"):
+            location = path_option(words.group()) or location
+        elif words.sees("("):
+            if (
+                words.at > start
+                and words.word(1) == "TABLE"
+                and words.word(-1).split()[-1:] not in _BEFORE_LISTS
+            ):
+                raise NotUnderstood("a query in brackets after the clauses of a table")
+            words.skip_group()
+        else:
+            words.at += 1
+    return location
+
+
+# What may stand before a list in brackets, whose first word may be `table`.
+_BEFORE_LISTS = (["BY"], ["TBLPROPERTIES"], ["SERDEPROPERTIES"], ["ON"])
+
+
+def _is_query_group(words: Words) -> bool:
+    ahead = 1
+    while words.word(ahead) == "(":
+        ahead += 1
+    if words.word(ahead) == "WITH":  # else a column called with: `(with INT)`
+        return words.word(ahead + 2) in ("AS", "(")
+    return words.word(ahead) in ("SELECT", "FROM", "VALUES")
+
+
+def _create_view(context: Context, temporary: bool, replace: bool, modifiers: set[str]) -> Known:
+    words = context.words
+    words.expect("VIEW")
+    if_not_exists = words.take("IF", "NOT", "EXISTS")
+    parts = words.names()
+    materialized = "MATERIALIZED" in modifiers
+    columns: tuple[str, ...] = ()
+    if words.sees("("):
+        columns = _view_columns(words.group())
+    if temporary:
+        parts = ([GLOBAL_TEMP] if "GLOBAL" in modifiers else []) + parts[-1:]
+    if temporary and words.sees("USING"):
+        return _create_using(context, parts, replace)
+    if not _to_query(words):
+        raise NotUnderstood("CREATE VIEW without a query")
+    if temporary:
+        name = _new_temporary(context, parts, replace)
+        effect = CreateTempView(name, context.rest_is_temporary_view(columns))
+        return context.known("create_view", effect=effect, defines=True)
+    ref = table_ref(parts, context.database)
+    existing = context.look_up(ref)
+    if existing is not None and if_not_exists:
+        words.rest()
+        return context.known("create_view", writes=[context.write(ref, Action.VIEW)])
+    context.rest_is_query()
+    if materialized:
+        return context.known("create_mview", writes=[context.write(ref, Action.CREATE)])
+    write = context.write(ref, Action.VIEW)
+    return context.known("create_view", writes=[write], defines=True)
+
+
+def _new_temporary(context: Context, parts: list[str], replace: bool) -> str:
+    """The name of a temporary object that is made. Where it is there already and not replaced, it
+    counts as used: the engine that has it refuses the statement."""
+    name = temporary_name(parts)
+    if name is None:
+        raise NotUnderstood(f"a temporary view of the name {parts[-1]}")
+    if not replace and context.found.session_object(name) is not None:
+        context.temporary(parts)
+    return name
+
+
+def _create_using(context: Context, parts: list[str], replace: bool) -> Known:
+    words = context.words
+    words.expect("USING")
+    words.names()
+    path = path_option(words.group()) if words.take("OPTIONS") else None
+    paths = () if path is None else (path,)
+    name = _new_temporary(context, parts, replace)
+    return context.known("create_view", effect=CreateTempTable(name, paths), paths_read=paths)
+
+
+def _view_columns(words: Words) -> tuple[str, ...]:
+    names = []
+    while not words.done:
+        names.append(words.name())
+        if not words.skip_to(","):
+            break
+        words.at += 1
+    return tuple(names)
+
+
+def _to_query(words: Words) -> bool:
+    """Step over a view's clauses to what follows AS."""
+    while not words.done:
+        if words.sees("AS") and (words.word(1) in QUERY_WORDS or words.word(1) == "("):
+            words.at += 1
+            return True
+        if words.sees("("):
+            words.skip_group()
+        else:
+            words.at += 1
+    return False
+
+
+def _drop(context: Context) -> Known:
+    words = context.words
+    words.expect("DROP")
+    temporary = bool(words.take_any("TEMPORARY", "TEMP"))
+    materialized = words.take("MATERIALIZED")
+    kind = words.word()
+    words.at += 1
+    words.take("IF", "EXISTS")
+    if kind == "TABLE" or (kind == "VIEW" and materialized):
+        return _drop_table(context, Action.DROP)
+    if kind == "VIEW":
+        return _drop_table(context, Action.VIEW)
+    if kind in DATABASE:
+        database = database_name(words)
+        return context.known("drop", database_written=database, cascade=words.take("CASCADE"))
+    if kind == "FUNCTION":
+        names = words.names()
+        if temporary:
+            return context.known("drop", effect=DropTempFunction(names[-1]))
+        ref = table_ref(names, context.database)
+        effect = ChangeFunction(ref.db, ref.name)
+        return context.known("drop", database_written=ref.db, effect=effect)
+    if kind in OTHER_OBJECTS or temporary:
+        return context.known("drop")
+    raise NotUnderstood(f"DROP {kind}")
+
+
+def _drop_table(context: Context, action: Action) -> Known:
+    parts = context.words.names()
+    temporary = context.temporary(parts)
+    if temporary is not None:
+        return context.known("drop", effect=DropTemp(temporary))
+    ref = table_ref(parts, context.database)
+    info = context.look_up(ref)
+    if info is None:
+        return context.known("drop")
+    return context.known("drop", writes=[context.write(ref, action)])
+
+
+def _truncate(context: Context) -> Known:
+    words = context.words
+    words.expect("TRUNCATE")
+    words.take("TABLE")
+    ref = context.table_name()
+    spec = partition_spec(words) if words.take("PARTITION") else None
+    write = context.write(ref, Action.INSERT, spec)
+    reads = [Read(ref, write.partitions)] if words.sees("COLUMNS") else []
+    return context.known("truncate", writes=[write], reads=reads)
+
+
+def _load(context: Context) -> Known:
+    words = context.words
+    words.expect("LOAD", "DATA")
+    local = words.take("LOCAL")
+    words.expect("INPATH")
+    path = words.text()
+    words.take("OVERWRITE")
+    words.expect("INTO", "TABLE")
+    ref = context.table_name()
+    spec = partition_spec(words) if words.take("PARTITION") else None
+    write = context.write(ref, Action.INSERT, spec, can_add=True)
+    return context.known("load", writes=[write], paths_read=[] if local else [path])
+
+
+def _export(context: Context) -> Known:
+    words = context.words
+    words.expect("EXPORT", "TABLE")
+    ref = context.table_name()
+    spec = partition_spec(words) if words.take("PARTITION") else None
+    words.expect("TO")
+    path = words.text()
+    predicate = context.write(ref, Action.INSERT, spec).partitions
+    return context.known("export", reads=[Read(ref, predicate)], paths_written=[path])
+
+
+def _import(context: Context) -> Known:
+    words = context.words
+    words.expect("IMPORT")
+    words.take("EXTERNAL")
+    if not words.take("TABLE"):
+        raise NotUnderstood("IMPORT of a table named in a file")
+    ref = context.table_name()
+    spec = partition_spec(words) if words.take("PARTITION") else None
+    words.expect("FROM")
+    path = words.text()
+    exists = context.look_up(ref) is not None
+    action = Action.INSERT if exists else Action.CREATE
+    write = context.write(ref, action, spec, can_add=True)
+    return context.known("import", writes=[write], paths_read=[path])
+
+
+def _msck(context: Context) -> Known:
+    words = context.words
+    words.take("MSCK")
+    words.take("REPAIR")
+    words.expect("TABLE")
+    ref = context.table_name()
+    return context.known("msck", writes=[context.write(ref, Action.ALTER)])
+
+
+VERBS: dict[str, Callable[[Context], Known]] = {
+    "CREATE": _create,
+    "REPLACE": _create,
+    "DROP": _drop,
+    "ALTER": alter,
+    "TRUNCATE": _truncate,
+    "LOAD": _load,
+    "EXPORT": _export,
+    "IMPORT": _import,
+    "MSCK": _msck,
+    "REPAIR": _msck,
+}

@@ -1,0 +1,88 @@
+"""What a statement meets while it is read: tables, views, paths and the session's objects."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from conf.names import TableRef
+from conf.settings.restrictions import Code
+from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
+from dialect.errors import NotUnderstood
+from dialect.grammar.temporary import temporary_name
+from dialect.parsing.function_calls import Calls
+from dialect.parsing.variables import case_sensitive, double_quoted_names
+from dialect.statement import Namespace
+
+TempObject = ViewText | tuple[str, ...]
+"""A session's view, or the paths of another temporary object of its own."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """Looks names up in one namespace and remembers them: the answer depends on these.
+
+    `missing` are tables that the catalog still has to load.
+    """
+
+    namespace: Namespace
+    catalog: Catalog
+    views: dict[TableRef, None] = field(default_factory=dict)
+    temps: dict[str, None] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)
+    missing: set[TableRef] = field(default_factory=set)
+    asked: dict[TableRef, TableInfo | None] = field(default_factory=dict)
+    asked_session: dict[str, TempObject | None] = field(default_factory=dict)
+    functions: set[str] = field(default_factory=set)
+    code: set[Code] = field(default_factory=set)
+
+    @property
+    def double_quoted_names(self) -> bool:
+        """Whether "a" is a name in the statement."""
+        return double_quoted_names(self.namespace.variables)
+
+    @property
+    def case_sensitive(self) -> bool:
+        """Whether names of CTEs and of temporary views differ by case."""
+        return case_sensitive(self.namespace.variables)
+
+    def note(self, calls: Calls) -> None:
+        """What the statement, or a view that it opens, calls and runs."""
+        self.functions |= calls.functions
+        if calls.script:
+            self.code.add(Code.SCRIPT)
+
+    def look_up(self, ref: TableRef) -> TableInfo | None:
+        """The table; None when there is none, or while the catalog still has to load it."""
+        if ref not in self.asked:
+            try:
+                self.asked[ref] = self.catalog.table(ref)
+            except NotLoaded:
+                self.missing.add(ref)
+                return None
+        return self.asked[ref]
+
+    def session_object(self, name: str) -> TempObject | None:
+        """The session's temporary object of that name; None when it has none."""
+        found = session_object(self.namespace, name)
+        self.asked_session[name] = found
+        return found
+
+    def temporary(self, parts: Sequence[str]) -> str | None:
+        """The session's temporary object that the name means, which counts as used; or None.
+
+        Raises NotUnderstood for a global one that another session made: what it reads is not known.
+        """
+        name = temporary_name(parts)
+        if name is None:
+            return None
+        if self.session_object(name) is None:
+            if len(parts) == 2:
+                raise NotUnderstood(f"{name} is not a view that this session made")
+            return None
+        self.temps[name] = None
+        return name
+
+
+def session_object(namespace: Namespace, name: str) -> TempObject | None:
+    """The session's temporary object of that name; None when it has none."""
+    view = namespace.temp_views.get(name)
+    return namespace.temp_tables.get(name) if view is None else view

@@ -1,0 +1,165 @@
+"""INSERT in all its forms, multi-insert too: headers by words, queries by the parser."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dialect.errors import NotUnderstood
+from dialect.grammar.token_cursor import QUERY_WORDS, Spec, Words, is_path, path_option
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+@dataclass(slots=True)
+class Target:
+    """Where an INSERT goes: a table's name with its partition as written, or a path."""
+
+    parts: tuple[str, ...] = ()
+    spec: Spec | None = None
+    path: str | None = None
+
+
+def insert_target(words: Words) -> Target:
+    """Read `INSERT INTO | OVERWRITE ..` up to its query."""
+    words.expect("INSERT")
+    if not words.take_any("INTO", "OVERWRITE"):
+        raise NotUnderstood(f"INTO or OVERWRITE expected near {words.near()}")
+    if words.sees("LOCAL", "DIRECTORY") or _is_directory(words):
+        return _directory(words)
+    if words.sees("TABLE", "PARTITION", "("):
+        raise NotUnderstood("a target that may be called table or partition")
+    explicit = words.take("TABLE")
+    target = Target()
+    if explicit and words.sees("("):
+        raise NotUnderstood("a table function as the target")
+    parts = words.names()
+    if is_path(parts):
+        target.path = words.tokens[words.at - 1].text
+        return target
+    target.parts = tuple(parts)
+    if words.take("REPLACE", "WHERE"):
+        start = words.at
+        words.skip_to(*QUERY_WORDS)
+        condition = words.tokens[start : words.at]
+        if any(token.token_type == TokenType.SELECT for token in condition):
+            raise NotUnderstood("a query inside REPLACE WHERE")
+        return target
+    if words.take("PARTITION"):
+        target.spec = insert_spec(words)
+    words.take("IF", "NOT", "EXISTS")
+    if words.take("BY", "NAME"):
+        return target
+    if words.sees("(") and not _opens_query(words):
+        words.skip_group()
+    words.take("BY", "NAME")
+    return target
+
+
+def insert_spec(words: Words) -> Spec:
+    """A partition specification that may be an expression: Hive folds constants."""
+    inner = words.group()
+    pairs: list[tuple[str, str | None]] = []
+    while not inner.done:
+        key = inner.name()
+        value: str | None = None
+        if inner.take("=") or inner.take("=="):
+            start = inner.at
+            inner.skip_to(",")
+            value = constant(inner.tokens[start : inner.at])
+        pairs.append((key, value))
+        if not inner.take(","):
+            break
+    inner.end()
+    return tuple(pairs)
+
+
+def constant(tokens: Sequence[Token]) -> str | None:
+    """The text of a literal; None for anything else, which any partition may match."""
+    sign = ""
+    if len(tokens) in (2, 4) and tokens[0].text == "-":
+        sign, tokens = "-", tokens[1:]
+    if len(tokens) == 3 and tokens[1].text == "::":  # a number's suffix
+        tokens = tokens[:1]
+    if len(tokens) == 2 and tokens[0].text.upper() in ("DATE", "TIMESTAMP"):
+        tokens = tokens[1:]
+    if tokens and all(token.token_type == TokenType.STRING for token in tokens):
+        return "".join(token.text for token in tokens)
+    if len(tokens) == 1 and tokens[0].token_type == TokenType.NUMBER:
+        return sign + tokens[0].text
+    if len(tokens) == 1 and tokens[0].token_type == TokenType.NULL:
+        return "__HIVE_DEFAULT_PARTITION__"
+    return sign + tokens[0].text if len(tokens) == 1 else None
+
+
+def split_multi(tokens: Sequence[Token]) -> tuple[list[Token], list[list[Token]]] | None:
+    """`FROM .. INSERT .. INSERT ..`: the shared FROM, and each INSERT. None when it is not one."""
+    starts = _outer_inserts(tokens)
+    if not starts or starts[0] == 0:
+        return None
+    ends = [*starts[1:], len(tokens)]
+    branches = [list(tokens[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return list(tokens[: starts[0]]), branches
+
+
+def _outer_inserts(tokens: Sequence[Token]) -> list[int]:
+    """Positions of INSERT outside all brackets."""
+    depth, found = 0, []
+    for at, token in enumerate(tokens):
+        kind = token.token_type
+        if kind == TokenType.L_PAREN:
+            depth += 1
+        elif kind == TokenType.R_PAREN:
+            depth -= 1
+        elif kind == TokenType.INSERT and depth == 0:
+            found.append(at)
+    return found
+
+
+def _is_directory(words: Words) -> bool:
+    if not words.sees("DIRECTORY"):
+        return False
+    return words.word(1) in ("USING", "STORED", "ROW") or (
+        words.at + 1 < len(words.tokens)
+        and words.tokens[words.at + 1].token_type == TokenType.STRING
+    )
+
+
+def _directory(words: Words) -> Target:
+    local = words.take("LOCAL")
+    words.expect("DIRECTORY")
+    path = words.text() if words.is_text() else None
+    while not words.done and not (words.word() in QUERY_WORDS or words.sees("(")):
+        if words.take("OPTIONS"):
+            path = path_option(words.group()) or path
+        else:
+            words.at += 1
+            if words.sees("(") and words.tokens[words.at - 1].text.upper() == "SERDEPROPERTIES":
+                words.skip_group()
+    if path is None:
+        raise NotUnderstood("INSERT DIRECTORY without a path")
+    return Target(path=f"file:{path}" if local and not _SCHEME.match(path) else path)
+
+
+def _opens_query(words: Words) -> bool:
+    ahead = 1
+    while words.word(ahead) == "(":
+        ahead += 1
+    return words.word(ahead) in QUERY_WORDS
+
+
+def with_source(body: exp.Expr, source: exp.Select) -> exp.Expr:
+    """A branch of a multi-insert as a query of its own: the shared FROM put under it."""
+    if not isinstance(body, exp.Select):
+        raise NotUnderstood("an INSERT of FROM .. INSERT that is no SELECT")
+    if body.args.get("from_") is not None:
+        return body
+    for name in ("from_", "joins", "laterals"):
+        shared = source.args.get(name)
+        if shared:
+            own = body.args.get(name)
+            merged = shared if not own else [*shared, *own]
+            body.args[name] = merged
+    return body

@@ -1,0 +1,232 @@
+"""The kinds of statement, told by their first words."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from conf.names import TableRef
+from dialect.errors import NamesTemporary, NotUnderstood
+from dialect.grammar import ddl, session, utility
+from dialect.grammar.context import Context
+from dialect.grammar.insert import Target, insert_target, split_multi, with_source
+from dialect.grammar.token_cursor import table_ref
+from dialect.parsing.language import parse
+from dialect.rewrites.hive_rewrites import standard
+from dialect.statement import ALL, Action, Known, Read, Write
+
+_SELECT_ALL = (Token(TokenType.SELECT, "SELECT"), Token(TokenType.STAR, "*"))
+
+
+def statement(context: Context) -> Known:
+    """Read one statement. Raises NotUnderstood."""
+    words = context.words
+    first = words.word()
+    if not first:
+        if words.done:
+            return context.known("empty")
+        raise NotUnderstood(f"a statement cannot begin with {words.near()}")
+    handler = VERBS.get(first)
+    if handler is None:
+        raise NotUnderstood(f"statements that begin with {first[:40]}")
+    try:
+        return handler(context)
+    except NamesTemporary:
+        return context.known("refused")  # by the engine, in its own words
+
+
+def _query(context: Context) -> Known:
+    words = context.words
+    multi = split_multi(words.tokens[words.at :])
+    if multi is not None:
+        return _multi_insert(context, *multi)
+    verb = _after_with(context)
+    if verb in ("UPDATE", "DELETE", "MERGE"):
+        raise NotUnderstood(f"WITH before {verb}")
+    kind = "from_select" if words.sees("FROM") else "select"
+    context.rest_is_query()
+    return context.known(kind)
+
+
+def _after_with(context: Context) -> str:
+    for token in context.words.tokens[context.words.at :]:
+        if token.token_type in (TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE):
+            return token.text.upper()
+        if token.token_type in (TokenType.SELECT, TokenType.FROM, TokenType.L_PAREN):
+            return ""
+    return ""
+
+
+def _multi_insert(context: Context, prefix: list[Token], branches: list[list[Token]]) -> Known:
+    sql = context.words.sql
+    at = _outer_from(prefix)
+    shared_tokens = (
+        [*prefix, *_SELECT_ALL] if at is None else [*prefix[:at], *_SELECT_ALL, *prefix[at:]]
+    )
+    shared = parse(standard(shared_tokens), sql)
+    beside = {"expressions", "from_", "joins", "laterals", "with_", "kind", "hint"}
+    if not isinstance(shared, exp.Select) or any(
+        value for name, value in shared.args.items() if name not in beside
+    ):
+        raise NotUnderstood("FROM .. INSERT of something that is no list of tables")
+    builder = context.builder
+    writes: list[Write] = []
+    paths: list[str] = []
+    for branch in branches:
+        words = type(context.words)(branch, sql)
+        target = insert_target(words)
+        body = parse(standard(words.rest()), sql)
+        if at is not None:
+            body = with_source(body, shared)
+        if shared.args.get("with_") is not None:
+            body = _under_with(body, shared.args["with_"])
+        context.roots.append(builder.whole(body))
+        _note_target(context, target, writes, paths)
+    kind = "insert" if at is None else ("from_insert" if len(branches) == 1 else "multi_insert")
+    return context.known(kind, writes=writes, paths_written=paths)
+
+
+def _under_with(body: exp.Expr, clause: exp.Expr) -> exp.Expr:
+    own = body.args.get("with_")
+    if own is None:
+        body.args["with_"] = clause
+    else:
+        body.args["with_"] = exp.With(expressions=[*clause.expressions, *own.expressions])
+    return body
+
+
+def _outer_from(prefix: list[Token]) -> int | None:
+    depth = 0
+    for at, token in enumerate(prefix):
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth == 0 and token.token_type == TokenType.FROM:
+            return at
+    return None
+
+
+def _insert(context: Context) -> Known:
+    target = insert_target(context.words)
+    writes: list[Write] = []
+    paths: list[str] = []
+    context.rest_is_query()
+    _note_target(context, target, writes, paths)
+    return context.known("insert", writes=writes, paths_written=paths)
+
+
+def _note_target(context: Context, target: Target, writes: list[Write], paths: list[str]) -> None:
+    if target.path is not None:
+        paths.append(target.path)
+        return
+    if not target.parts:
+        raise NotUnderstood("INSERT without a target")
+    temporary = context.temporary(target.parts)
+    if temporary is not None:
+        paths.extend(context.temporary_paths(temporary))
+        return
+    table = table_ref(target.parts, context.database)
+    info = context.look_up(table)
+    spec = target.spec
+    keys = () if info is None else info.partition_keys
+    if spec is None and keys:
+        spec = tuple((key.name, None) for key in keys)
+    writes.append(context.write(table, Action.INSERT, spec, can_add=True))
+
+
+def _update(context: Context) -> Known:
+    return _change(context, "update", context.words.at + 1)
+
+
+def _delete(context: Context) -> Known:
+    words = context.words
+    if words.word(1) in ("JAR", "JARS", "FILE", "FILES", "ARCHIVE", "ARCHIVES"):
+        return session.delete_resource(context)
+    if words.word(1) == "FROM":
+        return _change(context, "delete", words.at + 2)
+    raise NotUnderstood("DELETE without FROM")
+
+
+def _change(context: Context, kind: str, name_at: int) -> Known:
+    """UPDATE and DELETE: the target is read for the rows to change."""
+    words = context.words
+    tokens = list(words.tokens[words.at :])
+    tree = parse(standard(tokens), words.sql)
+    usual = isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table)
+    if not usual or tree.args.get("from_") or tree.args.get("using") or tree.args.get("tables"):
+        raise NotUnderstood(f"this form of {kind.upper()}")
+    words.at = name_at
+    ref = _changed_table(context, kind)
+    where = tree.args.get("where")
+    values = tree.expressions if isinstance(tree, exp.Update) else []
+    select = exp.Select(expressions=[exp.Star(), *values], from_=exp.From(this=tree.this))
+    if where is not None:
+        select.args["where"] = where
+    context.roots.append(context.builder.whole(tree, select))
+    return _changed(context, kind, ref)
+
+
+def _changed_table(context: Context, kind: str) -> TableRef:
+    """The table that UPDATE, DELETE or MERGE changes. Raises NotUnderstood for a temporary object,
+    through which some table formats can be changed."""
+    try:
+        return context.table_name()
+    except NamesTemporary as error:
+        raise NotUnderstood(f"{kind.upper()}: {error}") from None
+
+
+def _changed(context: Context, kind: str, ref: TableRef) -> Known:
+    known = context.known(kind)
+    read = next((read for read in known.reads if read.table == ref), None)
+    touched = ALL if read is None else read.partitions
+    if read is None:
+        raise NotUnderstood(f"the target of {kind.upper()}")
+    write = context.write(read.table, Action.INSERT, partitions=touched)
+    return context.known(kind, writes=[write])
+
+
+def _merge(context: Context) -> Known:
+    words = context.words
+    texts = [token.text.upper() for token in words.tokens[words.at :]]
+    if any(pair in (("AS", "USING"), ("USING", "USING")) for pair in pairwise(texts)):
+        raise NotUnderstood("MERGE with a table or an alias called using")
+    tree = parse(standard(list(words.tokens[words.at :])), words.sql)
+    using, on = tree.args.get("using"), tree.args.get("on")
+    if not (
+        isinstance(tree, exp.Merge) and isinstance(using, exp.Expr) and isinstance(on, exp.Expr)
+    ):
+        raise NotUnderstood("this form of MERGE")
+    words.expect("MERGE", "INTO")
+    ref = _changed_table(context, "merge")
+    select = exp.Select(
+        expressions=[exp.Star(), *_when_queries(tree)],
+        from_=exp.From(this=tree.this),
+        joins=[exp.Join(this=using, on=on, side="FULL", kind="OUTER")],
+    )
+    context.roots.append(context.builder.whole(tree, select))
+    info = context.look_up(ref)
+    inserts = "INSERT" in (token.text.upper() for token in words.rest())
+    dynamic = inserts and info is not None and bool(info.partition_keys)
+    return context.known(
+        "merge",
+        writes=[Write(ref, Action.INSERT, info is not None, ALL, dynamic=dynamic)],
+        reads=[Read(ref)],
+    )
+
+
+def _when_queries(tree: exp.Merge) -> list[exp.Expr]:
+    whens = tree.args.get("whens")
+    return [whens] if whens is not None else []
+
+
+_QUERY_WORDS = ("SELECT", "FROM", "WITH", "(", "VALUES", "MAP", "REDUCE", "TABLE")
+
+VERBS: dict[str, Callable[[Context], Known]] = {
+    **dict.fromkeys(_QUERY_WORDS, _query),
+    "INSERT": _insert,
+    "UPDATE": _update,
+    "DELETE": _delete,
+    "MERGE": _merge,
+    **ddl.VERBS,
+    **utility.VERBS,
+    **session.VERBS,
+}

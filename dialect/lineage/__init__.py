@@ -1,0 +1,1 @@
+"""From a parsed query to the tables, columns and views that it reads."""

@@ -1,0 +1,138 @@
+"""Parts of a parsed SELECT: aliases, joins, semi joins, and the queries in its expressions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dialect.errors import NotUnderstood
+from dialect.lineage.plan import JoinKind
+
+
+def alias_columns(tree: exp.Expr) -> tuple[str, ...]:
+    alias = tree.args.get("alias")
+    if not isinstance(alias, exp.TableAlias):
+        return ()
+    return tuple(column.name.lower() for column in alias.args.get("columns") or ())
+
+
+def pivoted(tree: exp.Select) -> bool:
+    """Whether FROM ends in a PIVOT: the columns are others then, so no condition goes below."""
+    items = [tree.args["from_"].this] if tree.args.get("from_") else []
+    for join in tree.args.get("joins") or ():
+        items += [join, join.this]
+    return any(item.args.get("pivots") for item in (tree, *items))
+
+
+def counts_rows(sample: exp.Expr | None) -> bool:
+    """Whether TABLESAMPLE takes a number of rows: it then stops like a LIMIT."""
+    if sample is None:
+        return False
+    return not (sample.args.get("percent") or sample.args.get("bucket_numerator"))
+
+
+def check_modifiers(table: exp.Table) -> None:
+    """Refuse a query in what stands beside a table's name. Raises NotUnderstood."""
+    beside = [table.args.get(name) for name in ("version", "when", "sample")]
+    for part in (*beside, *(table.args.get("pivots") or ())):
+        if any(True for _ in outermost_queries(part)):
+            raise NotUnderstood("a query beside a table's name")
+
+
+def laterals(tree: exp.Expr) -> list[exp.Lateral]:
+    return tree.args.get("laterals") or []
+
+
+def modified(tree: exp.Expr) -> bool:
+    return any(tree.args.get(name) for name in ("limit", "offset", "order"))
+
+
+def join_kind(join: exp.Join) -> JoinKind:
+    side, kind, method = join.side, join.kind, join.method
+    if method not in ("", "NATURAL") or side not in ("", "LEFT", "RIGHT", "FULL"):
+        raise NotUnderstood(f"{method or side} JOIN")
+    if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
+        raise NotUnderstood(f"{kind} JOIN")
+    if kind in ("SEMI", "ANTI"):
+        return JoinKind.SEMI if kind == "SEMI" else JoinKind.ANTI
+    if kind == "OUTER" and not side:
+        raise NotUnderstood("OUTER JOIN without a side")
+    return JoinKind[side] if side else JoinKind.INNER
+
+
+@dataclass(frozen=True, slots=True)
+class SemiJoin:
+    """A condition that only rows with (or without) a match in a sub-query satisfy."""
+
+    kind: JoinKind
+    query: exp.Expr
+    members: tuple[exp.Expr, ...] = ()
+
+
+def semi_joins(tree: exp.Select) -> Iterator[SemiJoin]:
+    """The conjuncts of WHERE that are IN (query), EXISTS or NOT EXISTS."""
+    where = tree.args.get("where")
+    waiting = [] if where is None else [where.this]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, exp.And):
+            waiting += [each.args["expression"], each.this]
+        elif isinstance(each, exp.Paren):
+            waiting.append(each.this)
+        elif isinstance(each, exp.In) and isinstance(each.args.get("query"), exp.Query):
+            this = each.this
+            members = tuple(this.expressions) if isinstance(this, exp.Tuple) else (this,)
+            yield SemiJoin(JoinKind.SEMI, each.args["query"], members)
+        elif isinstance(each, exp.Exists) and isinstance(each.this, exp.Query):
+            yield SemiJoin(JoinKind.SEMI, each.this)
+        elif isinstance(each, exp.Not):
+            inner = each.this.this if isinstance(each.this, exp.Exists) else None
+            if isinstance(inner, exp.Query):
+                yield SemiJoin(JoinKind.ANTI, inner)
+
+
+def expression_queries(tree: exp.Select) -> Iterator[exp.Expr]:
+    """The outermost sub-queries of a SELECT's expressions, those of FROM left out."""
+    for name, value in tree.args.items():
+        if not value or name in ("with_", "from_", "hint"):
+            continue
+        for part in value if isinstance(value, list) else (value,):
+            if name == "joins":
+                yield from outermost_queries(part.args.get("on"))
+            elif isinstance(part, exp.Expr) and type(part) not in _LEAVES:
+                yield from outermost_queries(part)
+
+
+# Most of a statement: these have no query inside.
+_LEAVES = frozenset({exp.Column, exp.Identifier, exp.Literal, exp.DataType, exp.Var, exp.Null})
+
+
+def outermost_queries(tree: exp.Expr | None) -> Iterator[exp.Expr]:
+    waiting = [tree] if tree is not None else []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Query) and not isinstance(node, exp.Values | exp.Table):
+            yield node
+            continue
+        if isinstance(node, exp.Table):
+            raise NotUnderstood(f"the table {node.name} in an unexpected place")
+        for value in node.args.values():
+            for child in value if type(value) is list else (value,):
+                if isinstance(child, exp.Expr) and type(child) not in _LEAVES:
+                    waiting.append(child)
+
+
+def tables_of(tree: exp.Expr) -> Iterator[exp.Table]:
+    """Every table in the tree, those of WITH left out: a CTE that is not used reads nothing."""
+    waiting: list[exp.Expr] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Table):
+            yield node
+        for value in node.args.values():
+            for child in value if type(value) is list else (value,):
+                if isinstance(child, exp.Expr) and type(child) not in _SKIPPED:
+                    waiting.append(child)
+
+
+_SKIPPED = _LEAVES | {exp.CTE}

@@ -1,0 +1,433 @@
+"""The outline of a query: its tables, CTEs and sub-queries, with every expression left out.
+
+The parser does not know every expression that Spark knows. Where it fails, the outline still says
+which tables a query reads, because Spark's grammar names a table in few places: after FROM, JOIN
+and TABLE, and after a comma of FROM. To Spark nearly every keyword may be a name too: where a word
+could be either and a table depends on it, the query is refused, so that no table is overlooked.
+The outline has no condition and no known column, so nothing is pruned by it.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dialect.errors import NotUnderstood
+from dialect.parsing.keyword_names import begins_rows
+from dialect.parsing.tokens import closing, is_name, word_of
+from dialect.work import spend
+
+_OPEN, _CLOSE, _COMMA = TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA
+
+
+_TOKENS = 2  # that are read in a step of work
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _kinds(names: str) -> frozenset[TokenType]:
+    return frozenset(TokenType[name] for name in names.split())
+
+
+_QUERY = _words("SELECT WITH FROM TABLE VALUES")
+_SETS = _words("UNION INTERSECT EXCEPT MINUS")
+# Clauses of one expression. A comma in one would be FROM's: the word is an alias then.
+_SINGLE = _words("WHERE HAVING LIMIT OFFSET")
+_LISTS = frozenset({"GROUP BY", "ORDER BY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY"})
+_CLAUSES = _LISTS | _SINGLE | {"WINDOW"}
+# A table may follow these. In an expression they are refused, beside where no table can follow.
+_REFUSED = _words("FROM JOIN TABLE SELECT INSERT")
+# No names of tables, aliases or CTEs for certain.
+_STRUCTURE = _words(
+    "JOIN LATERAL ON USING CROSS INNER LEFT RIGHT FULL SEMI ANTI NATURAL INSERT GROUP ORDER AS"
+).union(_QUERY, _SETS, _SINGLE)
+# `f(x FROM y)` is no query in these functions.
+_WITH_FROM = _words("EXTRACT TRIM SUBSTRING SUBSTR OVERLAY")
+# What certainly ends an expression.
+_OPERANDS = _kinds("VAR IDENTIFIER STRING NUMBER NULL R_PAREN R_BRACKET")
+
+
+def begins_query(tokens: Sequence[Token], at: int = 0) -> bool:
+    """Whether a query begins there, in brackets or not."""
+    while at < len(tokens) and tokens[at].token_type == _OPEN:
+        at += 1
+    return at < len(tokens) and _is_query_word(tokens, at)
+
+
+def _is_query_word(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the word begins a query; `TABLE (t)` is an argument."""
+    word = word_of(tokens[at])
+    argument = word == "TABLE" and at + 1 < len(tokens) and tokens[at + 1].token_type == _OPEN
+    return word in _QUERY and not argument
+
+
+def has_table_argument(tokens: Sequence[Token]) -> bool:
+    """Whether `TABLE(` occurs: an argument that is read, which the parser takes for a function."""
+    return any(
+        token.token_type == _OPEN and word_of(before) == "TABLE"
+        for before, token in pairwise(tokens)
+    )
+
+
+def check_bare_from(tokens: list[Token]) -> None:
+    """Refuse `(FROM t)`: to Spark a table called from, to the parser a query of t."""
+    for at in range(1, len(tokens)):
+        if word_of(tokens[at]) != "FROM" or tokens[at - 1].token_type != _OPEN:
+            continue
+        if at > 1 and word_of(tokens[at - 2]) in _WITH_FROM:
+            continue
+        if not _has_select(tokens, at):
+            raise NotUnderstood("FROM in brackets without SELECT")
+
+
+def _has_select(tokens: list[Token], at: int) -> bool:
+    """Whether SELECT or its like follows FROM before the bracket around it closes."""
+    while at < len(tokens) and tokens[at].token_type != _CLOSE:
+        if word_of(tokens[at]) in ("SELECT", "INSERT", "MAP", "REDUCE"):
+            return True
+        at = closing(tokens, at) if tokens[at].token_type == _OPEN else at
+        at += 1
+    return False
+
+
+def outline(tokens: Sequence[Token]) -> exp.Select:
+    """A query's outline as a tree of SELECTs. Raises NotUnderstood."""
+    spend(len(tokens) // _TOKENS)
+    reader = _Reader(tokens)
+    tree = reader.query()
+    if not reader.done:
+        raise reader.refusal()
+    return tree
+
+
+class _Reader:
+    """Reads the tokens from left to right; each method stops before what is not its own."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens = tokens
+        self._at = 0
+
+    @property
+    def done(self) -> bool:
+        return self._at >= len(self._tokens)
+
+    def refusal(self) -> NotUnderstood:
+        near = "its end" if self.done else repr(self._tokens[self._at].text[:30])
+        return NotUnderstood(f"not understood near {near}")
+
+    # Queries
+
+    def query(self) -> exp.Select:
+        """A query up to the bracket that closes it, or the end."""
+        found = _select()
+        found.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+        if self._take("WITH"):
+            ctes = [self._cte()]
+            while self._take_kind(_COMMA):
+                ctes.append(self._cte())
+            found.set("with_", exp.With(expressions=ctes))
+        self._term(found)
+        self._more_terms(found)
+        return found
+
+    def _more_terms(self, found: exp.Select) -> None:
+        """Set operations with more terms, and ORDER BY and its kin between them."""
+        while not self._ends():
+            if self._take_set_operation():
+                self._term(found)
+            else:
+                self._clauses(found)
+
+    def _cte(self) -> exp.CTE:
+        name = self._name()
+        if self._kind() == _OPEN and not begins_query(self._tokens, self._at):
+            self._at += 1
+            self._name()
+            while self._take_kind(_COMMA):
+                self._name()
+            self._close()
+        self._take("AS")
+        if self._kind() != _OPEN:
+            raise self.refusal()
+        return exp.CTE(this=self._bracketed_query(), alias=exp.TableAlias(this=name))
+
+    def _bracketed_query(self) -> exp.Select:
+        self._at += 1
+        found = self.query()
+        self._close()
+        return found
+
+    def _term(self, found: exp.Select) -> None:
+        """One SELECT, TABLE, VALUES or FROM .. SELECT, or a query in brackets."""
+        if self._kind() == _OPEN:
+            _add_source(found, exp.Subquery(this=self._bracketed_query()))
+        elif self._take("TABLE"):
+            _add_source(found, self._table())
+        elif self._take("VALUES"):
+            self._check_row()
+            self._expressions(found)
+        elif self._take("SELECT"):
+            self._selected(found)
+            if self._take("FROM"):
+                self._from(found)
+        elif self._take("FROM"):
+            self._from(found)
+            if self._peek() != "SELECT":
+                raise self.refusal()
+            while self._take("SELECT"):
+                self._selected(found)
+        else:
+            raise self.refusal()
+
+    def _selected(self, found: exp.Select) -> None:
+        """What SELECT names, and without FROM its clauses: no join can follow here."""
+        start = self._at
+        self._expressions(found, frozenset({"JOIN", "TABLE"}))
+        if self._at == start:
+            raise self.refusal()
+
+    # FROM
+
+    def _from(self, found: exp.Select) -> None:
+        """Relations, and the clauses after them. After a LATERAL VIEW commas are its own."""
+        self._relation(found)
+        in_views = False
+        while not self._ends():
+            word = self._peek()
+            if word in _SETS or word == "SELECT":
+                return
+            if word in _CLAUSES and (word != "WINDOW" or self._opens_window()):
+                self._clauses(found)
+            elif word == "LATERAL" and self._peek(1) == "VIEW":
+                in_views = True
+                self._at += 2
+            elif (word == "JOIN" or self._kind() == _COMMA) and not in_views:
+                self._at += 1
+                self._relation(found)
+            else:
+                self._step(found)
+
+    def _relation(self, found: exp.Select) -> None:
+        self._take("LATERAL")
+        if self._kind() == _OPEN:
+            self._bracketed(found)
+        elif self._take("VALUES"):
+            self._check_row()
+            self._rows(found)
+        else:
+            _add_source(found, self._table(found))
+
+    def _bracketed(self, found: exp.Select) -> None:
+        """`(query)`, `(t JOIN u)`, or both: `((SELECT ..) x JOIN t)`."""
+        if self._query_opens():
+            _add_source(found, exp.Subquery(this=self._bracketed_query()))
+            return
+        self._at += 1
+        self._from(found)
+        self._more_terms(found)
+        self._close()
+
+    def _table(self, caller: exp.Select | None = None) -> exp.Table:
+        """A table by its name; in FROM also a call of a table function."""
+        parts = [self._name()]
+        while self._take_kind(TokenType.DOT):
+            parts.append(self._name())
+        if self._kind() == _OPEN and caller is not None:
+            if len(parts) > 1:
+                raise NotUnderstood("a table function of another database")
+            texts = self._arguments(caller)
+            return exp.Table(this=exp.Anonymous(this=parts[0].name, expressions=texts))
+        if len(parts) > 3:
+            raise self.refusal()
+        return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
+
+    def _arguments(self, found: exp.Select) -> list[exp.Expr]:
+        """A table function's arguments as far as they may name a table: its texts."""
+        start = self._at
+        self._group(found)
+        inner = self._tokens[start + 1 : self._at - 1]
+        return [
+            exp.Literal.string(token.text) if token.token_type == TokenType.STRING else exp.Null()
+            for token in inner
+            if token.token_type != _COMMA
+        ]
+
+    def _check_row(self) -> None:
+        """A row must follow: VALUES may also be a table's name."""
+        if not begins_rows(self._tokens, self._at):
+            raise self.refusal()
+
+    def _rows(self, found: exp.Select) -> None:
+        """The rows of VALUES in FROM, up to an alias, a join or a clause."""
+        ended = False
+        while not self._ends():
+            kind, word = self._kind(), self._peek()
+            if word == "AS" or (ended and is_name(self._tokens[self._at])):
+                return
+            ended = kind in (_OPEN, TokenType.NUMBER, TokenType.STRING)
+            self._step(found)
+            if kind == _COMMA:
+                self._check_row()
+
+    # Expressions
+
+    def _clauses(self, found: exp.Select) -> None:
+        """WHERE, GROUP BY and the others up to a set operation, SELECT, a bracket or the end."""
+        single = False
+        if self._peek() not in _CLAUSES:
+            raise self.refusal()
+        while not self._ends():
+            word = self._peek()
+            if word == "SELECT" or (word in _SETS and self._opens_term()):
+                return
+            if word in _CLAUSES:
+                single = word in _SINGLE
+            if word == "WINDOW" and not self._opens_window():
+                raise self.refusal()
+            if single and self._kind() == _COMMA:
+                raise self.refusal()
+            self._step(found)
+
+    def _opens_window(self) -> bool:
+        """`WINDOW w AS`; else it is an alias."""
+        return self._at + 1 < len(self._tokens) and self._peek(2) == "AS"
+
+    def _expressions(self, found: exp.Select, allowed: frozenset[str] = frozenset()) -> None:
+        """Expressions up to FROM, SELECT, a set operation, a closing bracket or the end."""
+        while not self._ends():
+            word = self._peek()
+            if word == "FROM" and not self._after_distinct():
+                return
+            if word == "SELECT" or (word in _SETS and self._opens_term()):
+                return
+            self._step(found, allowed)
+
+    def _step(self, found: exp.Select, allowed: frozenset[str] = frozenset()) -> None:
+        """One token of an expression, or all that stands in brackets."""
+        if self._kind() == _OPEN:
+            self._group(found)
+            return
+        word = self._peek()
+        harmless = word in allowed or self._is_field() or self._after_distinct()
+        if word in _REFUSED and not harmless:
+            raise self.refusal()
+        self._at += 1
+
+    def _group(self, found: exp.Select) -> None:
+        """What stands in brackets: a query, or expressions with queries among them."""
+        function = self._peek(-1) if self._at else ""
+        if self._query_opens() and not (function in _WITH_FROM and self._peek(1) == "FROM"):
+            _add_query(found, self._bracketed_query())
+            return
+        self._at += 1
+        with_from = frozenset({"FROM"}) if function in _WITH_FROM else frozenset[str]()
+        while not self._ends():
+            word = self._peek()
+            if word == "TABLE" and self._peek(1) == "(" and function:
+                self._table_argument(found)
+            elif word in _SETS and self._opens_term():
+                self._take_set_operation()
+                self._nested_term(found)
+            else:
+                self._step(found, with_from)
+        self._close()
+
+    def _nested_term(self, found: exp.Select) -> None:
+        nested = _select()
+        self._term(nested)
+        _add_query(found, nested)
+
+    def _table_argument(self, found: exp.Select) -> None:
+        """`TABLE(t)` or `TABLE(query)`."""
+        self._at += 1
+        if begins_query(self._tokens, self._at):
+            _add_query(found, self._bracketed_query())
+            return
+        self._at += 1
+        nested = _select()
+        _add_source(nested, self._table())
+        _add_query(found, nested)
+        self._close()
+
+    # Words
+
+    def _kind(self) -> TokenType | None:
+        return None if self.done else self._tokens[self._at].token_type
+
+    def _peek(self, ahead: int = 0) -> str:
+        at = self._at + ahead
+        return word_of(self._tokens[at]) if at < len(self._tokens) else ""
+
+    def _ends(self) -> bool:
+        return self.done or self._kind() == _CLOSE
+
+    def _take(self, word: str) -> bool:
+        found = self._peek() == word
+        self._at += found
+        return found
+
+    def _take_kind(self, kind: TokenType) -> bool:
+        found = self._kind() == kind
+        self._at += found
+        return found
+
+    def _close(self) -> None:
+        if not self._take_kind(_CLOSE):
+            raise self.refusal()
+
+    def _name(self) -> exp.Identifier:
+        """One part of a name."""
+        token = None if self.done else self._tokens[self._at]
+        if token is None or not is_name(token) or word_of(token) in _STRUCTURE:
+            raise self.refusal()
+        self._at += 1
+        return exp.Identifier(this=token.text, quoted=token.token_type == TokenType.IDENTIFIER)
+
+    def _is_field(self) -> bool:
+        """`x.select`: a word after a name and a dot is a name."""
+        before = self._tokens[max(self._at - 2, 0) : self._at]
+        return len(before) == 2 and before[1].token_type == TokenType.DOT and is_name(before[0])
+
+    def _after_distinct(self) -> bool:
+        """`x IS [NOT] DISTINCT FROM`, a comparison. Without x, IS and DISTINCT may be names."""
+        if self._peek(-1) != "DISTINCT" or self._at < 3:
+            return False
+        start = self._at - (3 if self._peek(-2) == "NOT" else 2)
+        return (
+            start > 0
+            and word_of(self._tokens[start]) == "IS"
+            and self._tokens[start - 1].token_type in _OPERANDS
+        )
+
+    def _query_opens(self) -> bool:
+        """Whether the bracket here holds a query."""
+        return self._at + 1 < len(self._tokens) and _is_query_word(self._tokens, self._at + 1)
+
+    def _opens_term(self) -> bool:
+        ahead = 2 if self._peek(1) in ("ALL", "DISTINCT") else 1
+        return begins_query(self._tokens, self._at + ahead)
+
+    def _take_set_operation(self) -> bool:
+        if self._peek() not in _SETS:
+            return False
+        self._at += 2 if self._peek(1) in ("ALL", "DISTINCT") else 1
+        return True
+
+
+def _select() -> exp.Select:
+    """A SELECT of a pattern of names: its columns may be any."""
+    return exp.Select(expressions=[exp.Column(this=exp.Identifier(this=".*", quoted=True))])
+
+
+def _add_source(found: exp.Select, source: exp.Expr) -> None:
+    if found.args.get("from_") is None:
+        found.set("from_", exp.From(this=source))
+    else:
+        found.append("joins", exp.Join(this=source, kind="CROSS"))
+
+
+def _add_query(found: exp.Select, query: exp.Select) -> None:
+    found.append("expressions", exp.Subquery(this=query))

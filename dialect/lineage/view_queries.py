@@ -1,0 +1,40 @@
+"""Stored views: their queries, parsed once, and their columns."""
+
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from cachetools import LRUCache, cached
+from sqlglot import exp
+
+from conf.tables import TableInfo, ViewText
+from dialect.parsing.function_calls import Calls, calls_of
+from dialect.parsing.identifier_clause import with_names
+from dialect.parsing.language import parse
+from dialect.parsing.tokenize import tokenize
+from dialect.rewrites.hive_rewrites import standard
+
+# Characters of text kept parsed; a tree takes some dozens of bytes for each.
+_KEPT = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQuery:
+    """A stored view's query: its tree, which is never changed, and what its text calls."""
+
+    tree: exp.Expr
+    calls: Calls
+    length: int
+
+
+@cached(LRUCache(maxsize=_KEPT, getsizeof=lambda stored: stored.length), lock=Lock())
+def query_of(sql: str, double_quoted_names: bool = False) -> StoredQuery:
+    """The query of a stored view's text. Raises NotUnderstood."""
+    tokens = tokenize(sql, double_quoted_names)
+    tree = parse(standard(with_names(tokens, sql)), sql)
+    return StoredQuery(tree, calls_of(tokens), len(sql))
+
+
+def with_keys(view: ViewText, info: TableInfo) -> ViewText:
+    """The text with the names of the view's partition columns too: they are its query's last."""
+    keys = [key.name for key in info.partition_keys if key.name not in view.columns]
+    return replace(view, columns=(*view.columns, *keys)) if view.columns and keys else view

@@ -1,0 +1,172 @@
+"""Words that are keywords to the parser and names to Spark.
+
+Spark tries a table's name before VALUES, so `FROM values v` reads a table called values, and
+`SELECT FROM t` selects a column called from. The parser reads both otherwise.
+"""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dialect.errors import NotUnderstood
+from dialect.parsing.tokens import is_name, like, word_of
+from dialect.work import spend
+
+_TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING})
+_BEFORE_ROWS = frozenset(
+    {TokenType.L_PAREN, TokenType.NUMBER, TokenType.DASH, TokenType.PLUS, *_TEXTS}
+)
+_TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"})
+_CONSTRUCTORS = frozenset({"ARRAY", "MAP", "STRUCT", "NAMED_STRUCT", "CAST"})
+_BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN})
+# What may follow a table's name in FROM, and a query's SELECT hardly ever.
+_AFTER_TABLE = frozenset(
+    {
+        *(
+            "FOR",
+            "TABLESAMPLE",
+            "SYSTEM_VERSION",
+            "SYSTEM_TIME",
+            "JOIN",
+            "INNER",
+            "CROSS",
+            "NATURAL",
+        ),
+        *("FULL", "SEMI", "ANTI", "WHERE", "ON", "USING", "PIVOT", "UNPIVOT"),
+    }
+)
+# .. of these only where one of the others follows.
+_TWO_WORDS = {
+    "VERSION": ("AS",),
+    "TIMESTAMP": ("AS",),
+    "LEFT": ("JOIN", "OUTER", "SEMI", "ANTI"),
+    "RIGHT": ("JOIN", "OUTER"),
+}
+_AFTER_SELECT = frozenset({TokenType.DISTINCT, TokenType.ALL})
+
+
+def begins_rows(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a row of VALUES begins there for certain: a bracket, a literal or a constructor."""
+    if at >= len(tokens):
+        return False
+    if tokens[at].token_type in _BEFORE_ROWS:
+        return True
+    word = tokens[at].text.upper()
+    following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
+    if following in _TEXTS:
+        return word in _TYPES
+    if following != TokenType.L_PAREN:
+        return False
+    # `now()`: names of columns after an alias are not empty.
+    empty = at + 2 < len(tokens) and tokens[at + 2].token_type == TokenType.R_PAREN
+    return empty or word in _CONSTRUCTORS
+
+
+def named_tables(tokens: list[Token]) -> list[Token]:
+    """The tokens with a table called values as a name, where FROM or JOIN stands before it."""
+    at = [
+        at
+        for at, token in enumerate(tokens)
+        if token.token_type == TokenType.VALUES
+        and at
+        and tokens[at - 1].token_type in _BEFORE_NAMES
+        and not begins_rows(tokens, at + 1)
+    ]
+    if not at:
+        return tokens
+    result = list(tokens)
+    for each in at:
+        result[each] = like(tokens[each], TokenType.IDENTIFIER, tokens[each].text)
+    return result
+
+
+def check_select(tokens: Sequence[Token]) -> None:
+    """Refuse what may be a table or an alias called select: `(select FOR VERSION AS OF 1)`."""
+    for at, token in enumerate(tokens):
+        if token.token_type != TokenType.SELECT:
+            continue
+        after = [word_of(each) for each in tokens[at + 1 : at + 3]]
+        word, following = [*after, "", ""][:2]
+        named = at and tokens[at - 1].token_type == TokenType.ALIAS
+        named = named or _ends(tokens, at + 1)
+        if named or word in _AFTER_TABLE or following in _TWO_WORDS.get(word, ()):
+            raise NotUnderstood("what may be a name, select")
+
+
+def _ends(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a bracket closes there, or nothing follows: SELECT needs an expression."""
+    return at >= len(tokens) or tokens[at].token_type == TokenType.R_PAREN
+
+
+def check_rows(tokens: Sequence[Token]) -> None:
+    """Refuse `VALUES (1), (t b)`: to Spark the second is a table with an alias, and no row."""
+    if all(word_of(token) != "VALUES" for token in tokens):
+        return
+    for at in range(1, len(tokens) - 3):
+        opens = tokens[at].token_type == TokenType.L_PAREN
+        if not opens or tokens[at - 1].token_type != TokenType.COMMA:
+            continue
+        first, second, third = tokens[at + 1 : at + 4]
+        with_as = word_of(second) == "AS"
+        alias = third if with_as else second
+        if not with_as and third.token_type != TokenType.R_PAREN:
+            continue
+        if is_name(first) and is_name(alias) and word_of(first) != "NOT":
+            raise NotUnderstood("a row of VALUES that may be a table")
+
+
+def check_words(tokens: Sequence[Token]) -> None:
+    """Raises ValueError for words that the parser may take for keywords and Spark for names."""
+    for at, token in enumerate(tokens):
+        if token.token_type == TokenType.SELECT:
+            here = at + 1
+            while here < len(tokens) and tokens[here].token_type in _AFTER_SELECT:
+                here += 1
+            if here < len(tokens) and tokens[here].token_type == TokenType.FROM:
+                raise ValueError("SELECT of a column called from")
+        elif token.token_type == TokenType.VALUES and at:
+            inside = tokens[at - 1].token_type == TokenType.COMMA
+            if inside and not begins_rows(tokens, at + 1):
+                raise ValueError("VALUES that may be a name")
+            if _rows_end_early(tokens, at + 1):
+                raise ValueError("VALUES before another table")
+
+
+def _rows_end_early(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a comma after VALUES may be one of FROM: `VALUES (1), a, t`."""
+    depth = 0
+    for here in range(at, len(tokens) - 1):
+        kind = tokens[here].token_type
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if depth < 0:
+            return False
+        if not depth and kind == TokenType.COMMA:
+            spend()
+            if tokens[here + 1].token_type != TokenType.L_PAREN:
+                return True
+    return False
+
+
+def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
+    """Raises ValueError for a tree with fewer queries or joins than the words have.
+
+    The parser leaves out what it does not know of, as the second argument of `first`.
+    """
+    kinds = [token.token_type for token in tokens]
+    queries, joins = kinds.count(TokenType.SELECT), kinds.count(TokenType.JOIN)
+    if not joins and (not queries or (queries == 1 and kinds[0] == TokenType.SELECT)):
+        return
+    waiting: list[exp.Expr] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Select):
+            queries -= 1
+        elif isinstance(node, exp.Join):
+            joins -= 1
+        for value in node.args.values():
+            for child in value if type(value) is list else (value,):
+                if isinstance(child, exp.Expr):
+                    waiting.append(child)
+    if queries > 0 or joins > 0:
+        raise ValueError("a part of it was left out by the parser")

@@ -1,0 +1,201 @@
+"""sqlglot's parser of Spark's SQL, over the tokens of `dialect.parsing.tokenize`.
+
+The parser is compiled and cannot be subclassed; what it cannot read is rewritten as tokens
+before it sees them (`hive_forms`), never as text. Nothing of sqlglot's is patched.
+"""
+
+import logging
+import threading
+from contextlib import suppress
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dialect.errors import NotUnderstood
+from dialect.lineage.outline import begins_query, check_bare_from, has_table_argument, outline
+from dialect.parsing.keyword_names import (
+    check_complete,
+    check_rows,
+    check_select,
+    check_words,
+    named_tables,
+)
+from dialect.parsing.tokens import closings
+from dialect.work import spend
+
+# Deeper nesting than this is refused before the parser recurses into it.
+MAX_DEPTH = 120
+# The parser tries each nested type several times.
+MAX_TYPE_DEPTH = 30
+# An error that the parser meets deep inside costs some steps for each level that it leaves.
+_SHALLOW, _LEVEL = 8, 6
+_TOKENS = 1  # that are parsed, and passed over before, in a step of work
+
+# The parser warns of JSON paths that it cannot read; we do not read them.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+# A chain of these makes the parser recurse without any bracket.
+_NESTING = frozenset({TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT})
+_NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
+_CHAINING = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS})
+
+
+_FAILURES = (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError)
+_PLAIN_FUNCTIONS = frozenset(SparkParser.FUNCTIONS) - frozenset(SparkParser.FUNCTION_PARSERS)
+# What stands before a name that is no function's.
+_BEFORE_NAMES = frozenset(
+    {TokenType.FROM, TokenType.JOIN, TokenType.INTO, TokenType.TABLE, TokenType.WITH, TokenType.DOT}
+)
+
+
+class _CountingSpark(Spark):
+    """Spark's dialect, which counts the parser's work.
+
+    The parser asks its dialect for these whenever it reads an expression, a known function or a
+    table, however often it tries to. It is compiled and cannot be interrupted otherwise. What they
+    answer is what Spark's dialect has.
+    """
+
+    @property
+    def DPIPE_IS_STRING_CONCAT(self) -> bool:  # type: ignore[override]
+        spend()
+        return True
+
+    @property
+    def ORIGINAL_NAME_META_KEY(self) -> None:  # type: ignore[override]
+        spend()
+
+    @property
+    def ALIAS_POST_VERSION(self) -> bool:  # type: ignore[override]
+        spend()
+        return True
+
+
+class _Own(threading.local):
+    """One parser a thread: making it takes as long as a short statement."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        self.parser = _CountingSpark().parser()
+
+
+_OWN = _Own()
+# It keeps the last statement's tokens: those of a long one are dropped at once.
+_LONG = 100_000
+
+
+def let_go(sql: str) -> None:
+    """Called when the analysis of a statement has ended."""
+    if len(sql) > _LONG:
+        _OWN.renew()
+
+
+def parse(tokens: list[Token], sql: str) -> exp.Expr:
+    """The tree of one statement, or its outline. Raises NotUnderstood."""
+    _check_depth(tokens)
+    spend(len(tokens) // _TOKENS)
+    check_bare_from(tokens)
+    check_rows(tokens)
+    check_select(tokens)
+    tokens = named_tables(tokens)
+    if has_table_argument(tokens):
+        return outline(tokens)
+    try:
+        return _parsed(tokens, sql)
+    except _FAILURES as error:
+        why = f"it cannot be parsed: {_first_line(error)}"
+    # A function may have more arguments here than the parser knows of; as a function of an
+    # unknown name it has any.
+    renamed = _with_unknown_functions(tokens)
+    with suppress(*_FAILURES):
+        if renamed is not None:
+            return _parsed(renamed, sql)
+    with suppress(NotUnderstood):
+        if begins_query(tokens):
+            return outline(tokens)
+    raise NotUnderstood(why)
+
+
+def _parsed(tokens: list[Token], sql: str) -> exp.Expr:
+    """The parser's tree. Raises one of _FAILURES."""
+    check_words(tokens)
+    trees = _OWN.parser.parse(tokens, sql)
+    if len(trees) != 1 or not isinstance(trees[0], exp.Expr):
+        raise ValueError("it is not one statement")
+    check_complete(tokens, trees[0])
+    return trees[0]
+
+
+def is_known_function(name: str) -> bool:
+    """Whether the parser gives the function a meaning by its name."""
+    return name.upper() in SparkParser.FUNCTIONS or name.upper() in SparkParser.FUNCTION_PARSERS
+
+
+def _with_unknown_functions(tokens: list[Token]) -> list[Token] | None:
+    """The tokens with the functions of plain syntax renamed; None when there are none."""
+    result = list(tokens)
+    changed = False
+    ends = closings(tokens)
+    for at in range(1, len(tokens) - 1):
+        token = tokens[at]
+        if tokens[at + 1].token_type != TokenType.L_PAREN or token.token_type != TokenType.VAR:
+            continue
+        if token.text.upper() not in _PLAIN_FUNCTIONS:
+            continue
+        if tokens[at - 1].token_type in _BEFORE_NAMES or _is_named_query(
+            tokens, ends.get(at + 1, len(tokens))
+        ):
+            continue
+        result[at] = Token(
+            TokenType.VAR, f"{token.text}_", token.line, token.col, token.start, token.end
+        )
+        changed = True
+    return result if changed else None
+
+
+def _is_named_query(tokens: list[Token], end: int) -> bool:
+    """`name (columns) AS (query)`, a CTE's head, whose columns end there."""
+    following = [token.token_type for token in tokens[end + 1 : end + 3]]
+    return following == [TokenType.ALIAS, TokenType.L_PAREN]
+
+
+def _check_depth(tokens: list[Token]) -> None:
+    depth = deepest = chain = types = 0
+    before: TokenType | None = None
+    word = ""
+    for token in tokens:
+        kind = token.token_type
+        if kind in _OPENING:
+            depth += 1
+            deepest = max(deepest, depth)
+            if word in _NESTED_TYPES and kind == TokenType.L_PAREN:
+                spend(depth * depth // 4)  # where a type is expected, each level is copied
+            if depth > MAX_DEPTH:
+                raise NotUnderstood(f"it is nested deeper than {MAX_DEPTH} levels")
+        elif kind in _CLOSING:
+            depth -= depth > 0
+        elif kind == TokenType.LT and before in _NESTING:
+            types += 1
+            spend(types * types // 2)
+            if types > MAX_TYPE_DEPTH:
+                raise NotUnderstood(f"a type is nested deeper than {MAX_TYPE_DEPTH} levels")
+        elif kind == TokenType.GT:
+            types -= types > 0
+        chain = chain + 1 if kind in _CHAINING else 0
+        if chain > MAX_DEPTH:
+            raise NotUnderstood(f"more than {MAX_DEPTH} signs in a row")
+        before = kind
+        word = token.text.upper()
+    spend(_LEVEL * max(0, deepest - _SHALLOW))
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return text[0][:200] if text else type(error).__name__

@@ -1,0 +1,144 @@
+"""A statement's text to tokens of sqlglot's parser: its words are those of Spark's lexer.
+
+sqlglot's own tokenizer is not used: where it and Spark's lexer would see other words, the
+parser would read another statement than Spark runs.
+"""
+
+import re
+from collections.abc import Iterator
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dialect.errors import NotUnderstood
+from dialect.parsing.lexer import Kind, Lexeme, lexemes, unescaped
+from dialect.work import spend
+
+MAX_LENGTH = 4_000_000
+
+# Words such as SHOW would swallow the rest of the statement as one string.
+_KEYWORDS = {
+    word: kind
+    for word, kind in Spark.Tokenizer.KEYWORDS.items()
+    if kind != TokenType.COMMAND and word.replace(" ", "").replace("_", "").isalnum()
+}
+_SIGNS = {
+    **{sign: kind for sign, kind in Spark.Tokenizer.SINGLE_TOKENS.items() if sign not in "'\"`"},
+    **{sign: Spark.Tokenizer.KEYWORDS[sign] for sign in ("<=>", "==", "<>", "!=", "<=", ">=")},
+    **{sign: Spark.Tokenizer.KEYWORDS[sign] for sign in ("||", "->", "=>", "::")},
+    **{"!>": TokenType.LTE, "!<": TokenType.GTE},
+}
+_SUFFIXES = {
+    suffix: Spark.Tokenizer.KEYWORDS[kind]
+    for suffix, kind in Spark.Tokenizer.NUMERIC_LITERALS.items()
+}
+# Keywords of two words. Spark's lexer has none: blanks and comments may stand between them.
+_PHRASES = {tuple(word.split(" ")): (word, kind) for word, kind in _KEYWORDS.items() if " " in word}
+_HEX = re.compile(r"[0-9a-fA-F]+")
+_SECOND = frozenset(second for _, second in _PHRASES)
+_NO_WORDS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING})
+# Words that a hint cannot have without naming a table.
+_QUERIES = frozenset({"SELECT", "FROM", "TABLE", "VALUES", "WITH"})
+
+
+def tokenize(sql: str, double_quoted_names: bool = False) -> list[Token]:
+    """The tokens of one statement, without comments, hints and final semicolons.
+
+    With `double_quoted_names` "a" is a name and no string. Raises NotUnderstood.
+    Positions are of `sql`; `end` is that of the last character.
+    """
+    if len(sql) > MAX_LENGTH:
+        raise NotUnderstood(f"the statement is longer than {MAX_LENGTH} characters")
+    tokens: list[Token] = []
+    words = lexemes(sql)
+    for lexeme in words:
+        spend()
+        if lexeme.kind is Kind.HINT and tokens and tokens[-1].token_type == TokenType.SELECT:
+            _skip_hint(sql, words)
+        elif double_quoted_names and lexeme.kind is Kind.STRING and sql[lexeme.start] == '"':
+            name = sql[lexeme.start + 1 : lexeme.end - 1].replace('""', '"')
+            tokens.append(_token(TokenType.IDENTIFIER, name, lexeme.start, lexeme.end - 1))
+        else:
+            _add(tokens, sql, lexeme)
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    if ";" in sql and any(token.token_type == TokenType.SEMICOLON for token in tokens):
+        raise NotUnderstood("it is more than one statement")
+    return tokens
+
+
+def _add(tokens: list[Token], sql: str, lexeme: Lexeme) -> None:
+    kind, start, end = lexeme
+    text = sql[start:end]
+    match kind:
+        case Kind.WORD:
+            _add_word(tokens, text, start, end - 1)
+        case Kind.SIGN:
+            tokens.append(_token(_SIGNS[text], text, start, end - 1))
+        case Kind.STRING:
+            _add_string(tokens, unescaped(text[1:-1]), start, end - 1)
+        case Kind.RAW_STRING:
+            tokens.append(_token(TokenType.RAW_STRING, text[2:-1], start, end - 1))
+        case Kind.QUOTED_NAME:
+            name = text[1:-1].replace("``", "`")
+            tokens.append(_token(TokenType.IDENTIFIER, name, start, end - 1))
+        case Kind.NUMBER:
+            _add_number(tokens, text, start, end - 1)
+        case Kind.UNCLOSED:
+            _check_unclosed(tokens)
+        case _:
+            tokens.append(_token(TokenType.BACKSLASH, text, start, end - 1))
+
+
+def _token(kind: TokenType, text: str, start: int, end: int) -> Token:
+    return Token(kind, text, 1, start + 1, start, end)
+
+
+def _add_word(tokens: list[Token], text: str, start: int, end: int) -> None:
+    word = text.upper()
+    if word in _SECOND and tokens and tokens[-1].token_type not in _NO_WORDS:
+        phrase = _PHRASES.get((tokens[-1].text.upper(), word))
+        if phrase is not None:
+            tokens[-1] = _token(phrase[1], phrase[0], tokens[-1].start, end)
+            return
+    tokens.append(_token(_KEYWORDS.get(word, TokenType.VAR), text, start, end))
+
+
+def _add_string(tokens: list[Token], value: str, start: int, end: int) -> None:
+    """A string; after the word X it is a binary literal."""
+    before = tokens[-1] if tokens else None
+    marked = before is not None and before.token_type == TokenType.VAR and before.text in ("x", "X")
+    if before is not None and marked and _HEX.fullmatch(value):
+        tokens[-1] = _token(TokenType.HEX_STRING, value, before.start, end)
+        return
+    tokens.append(_token(TokenType.STRING, value, start, end))
+
+
+def _add_number(tokens: list[Token], text: str, start: int, end: int) -> None:
+    """A number; one with a suffix is a cast to its type."""
+    size = 2 if text[-2:].upper() == "BD" else 1
+    kind = _SUFFIXES.get(text[-size:].upper())
+    if kind is None:
+        tokens.append(_token(TokenType.NUMBER, text, start, end))
+        return
+    tokens.append(_token(TokenType.NUMBER, text[:-size], start, end))
+    tokens.append(_token(TokenType.DCOLON, "::", start, end))
+    tokens.append(_token(kind, text[-size:], start, end))
+
+
+def _skip_hint(sql: str, words: Iterator[Lexeme]) -> None:
+    """Pass over a hint after SELECT. Raises NotUnderstood for one that may hold a query."""
+    for kind, start, end in words:
+        if kind is Kind.HINT_END:
+            return
+        if kind is Kind.WORD and sql[start:end].upper() in _QUERIES:
+            raise NotUnderstood("a query inside a hint")
+        if kind in (Kind.UNCLOSED, Kind.UNRECOGNIZED, Kind.HINT):
+            break
+    raise NotUnderstood("a hint without an end")
+
+
+def _check_unclosed(tokens: list[Token]) -> None:
+    """SET takes the rest of its text as it is; elsewhere Spark refuses such a comment."""
+    if not tokens or tokens[0].token_type != TokenType.SET:
+        raise NotUnderstood("a comment is never closed")

@@ -1,0 +1,1 @@
+"""Which partitions a query reads: conditions on partition keys, and their evaluation."""

@@ -1,0 +1,106 @@
+"""Inference over equal columns: what a condition on one says about the other."""
+
+from collections.abc import Iterable, Sequence
+
+from dialect.pruning.terms import Call, Column, Constant, Members, Term, replace_columns
+from dialect.pruning.values import family, is_number_like
+from dialect.work import spend
+
+
+def inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
+    """What conditions on other columns say about those of `rids` that equal them."""
+    equals = _equal_columns(terms)
+    if not equals:
+        return []
+    found = []
+    for term in terms:
+        if _is_equality(term):
+            continue
+        new = _carried(term, rids, equals)
+        if new is not None:
+            found.append(new)
+    return found
+
+
+def _carried(term: Term, rids: frozenset[int], equals: dict[Column, set[Column]]) -> Term | None:
+    changed = False
+    allowed = True
+
+    def to_this_side(column: Column) -> Term:
+        nonlocal changed, allowed
+        spend()
+        if column.rid in rids:
+            return column
+        others = [each for each in equals.get(column, ()) if each.rid in rids]
+        if not others:
+            return column
+        other = min(others, key=lambda each: (each.rid, each.name))
+        if not _same_meaning(column, other, term):
+            allowed = False
+            return column
+        changed = True
+        return other
+
+    new = replace_columns(term, to_this_side)
+    return new if changed and allowed else None
+
+
+def _same_meaning(column: Column, other: Column, term: Term) -> bool:
+    """Whether equal values of the two columns satisfy the condition alike."""
+    padded = column.type.startswith("char") or other.type.startswith("char")
+    if padded and column.type != other.type:
+        return False
+    kinds = {family(column.type), family(other.type)}
+    if len(kinds) == 1 and kinds <= {"text", "integer", "date", "boolean", "decimal"}:
+        return True
+    if not kinds <= {"", "text", "integer"}:
+        return False
+    # Types differ, or one is not known. Text that is no number is equal only to itself; a
+    # comparison with whole numbers is one of numbers on both sides.
+    values = list(_constants(term))
+    texts = all(isinstance(each, str) and not is_number_like(each) for each in values)
+    if texts and "integer" not in kinds:
+        return True
+    return all(type(each) is int for each in values) and _is_comparison(term)
+
+
+def _is_comparison(term: Term) -> bool:
+    """A column compared with constants, without functions."""
+    if not isinstance(term, Call) or term.name not in ("=", "<", "<=", ">", ">=", "in"):
+        return False
+    return all(isinstance(arg, Column | Constant | Members) for arg in term.args)
+
+
+def _constants(term: Term) -> Iterable[object]:
+    waiting = [term]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Constant):
+            yield each.value
+        elif isinstance(each, Members):
+            yield from each.values
+        elif isinstance(each, Call):
+            waiting.extend(each.args)
+
+
+def _equal_columns(terms: Iterable[Term]) -> dict[Column, set[Column]]:
+    """By column, all that equal it, by any chain of equalities, and itself."""
+    groups: dict[Column, set[Column]] = {}
+    for term in terms:
+        if _is_equality(term) and isinstance(term, Call):
+            left, right = term.args
+            if isinstance(left, Column) and isinstance(right, Column):
+                merged = groups.get(left, {left}) | groups.get(right, {right})
+                spend(1 + len(merged) // 32)
+                for column in merged:
+                    groups[column] = merged
+    return groups
+
+
+def _is_equality(term: Term) -> bool:
+    return (
+        isinstance(term, Call)
+        and term.name == "="
+        and isinstance(term.args[0], Column)
+        and isinstance(term.args[1], Column)
+    )

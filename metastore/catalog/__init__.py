@@ -1,0 +1,1 @@
+"""Tables in the words of the catalog: their columns, types and listings."""

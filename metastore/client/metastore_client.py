@@ -1,0 +1,363 @@
+"""A synchronous metastore client with fail-over and bounded waits.
+
+    with HmsClient(settings.metastores, settings.metastore_timeout) as client:
+        table = client.get_table(TableRef("sales", "orders"))
+        table.parameters = {**table.parameters, "note": "x"}
+        client.alter_table(table.ref, table)     # every field it had goes back as it was
+
+Not for use by two threads at once: give each its own. What is read carries every field that the
+metastore sent. Errors: MetastoreDown when no address answers in time, NoSuchObject,
+AlreadyExists and MetastoreRefused when it says no.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from time import monotonic
+from types import TracebackType
+from typing import Self, TypeVar
+
+from conf.names import TableRef
+from conf.topology import Endpoint
+from metastore.client.binary import (
+    BOOL,
+    I16,
+    I32,
+    I64,
+    LIST,
+    STRING,
+    STRUCT,
+    Items,
+    Struct,
+    Value,
+    strings,
+)
+from metastore.client.calls import CALLS
+from metastore.client.connection import UNKNOWN_METHOD, Connection, Decoder
+from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
+from metastore.client.types import Database, Event, Partition, Table, environment
+from metastore.errors import MetastoreDown, MetastoreRefused, WireError
+
+T = TypeVar("T")
+
+BATCH = 1000  # partitions a call
+TABLE_BATCH = 200
+NAMES_PATIENCE = 6  # times the timeout: the one call whose reply has no bound (a million names)
+CONNECT_TIMEOUT = 5.0
+# Without it the metastore lists the files of every altered object.
+NO_STATS = {"DO_NOT_UPDATE_STATS": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """`tables` are `db.table`, or `db.*`; `everything` says that any may have changed."""
+
+    position: int
+    tables: tuple[str, ...]
+    everything: bool
+
+
+class HmsClient:
+    """Calls to the first of `endpoints` that answers; `timeout` is in seconds and bounds a call.
+
+    A call that only reads is tried on every address, each with its share of the time. One that
+    changes something is sent once: whether a lost one was carried out cannot be known.
+    """
+
+    def __init__(
+        self, endpoints: Sequence[Endpoint], timeout: float = 20.0, user: str | None = None
+    ) -> None:
+        if not endpoints:
+            raise MetastoreDown("no metastore address is configured")
+        self._endpoints = tuple(endpoints)
+        self._timeout = timeout
+        self._user = user
+        self._first = 0
+        self._connection: Connection | None = None
+        self._aborted = False
+        self._newer = False  # Hive 4's; known when it lacks a call
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection; the next call opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def abort(self) -> None:
+        """From another thread: the call under way fails soon, and so does every later one."""
+        self._aborted = True
+        connection = self._connection
+        if connection is not None:
+            connection.abort()
+
+    # databases
+
+    def get_all_databases(self) -> list[str]:
+        return list(self.call("get_all_databases", Struct()))
+
+    def get_databases(self, pattern: str = "*") -> list[str]:
+        """Names in the order of the metastore's own database; `*` stands for anything."""
+        return list(self.call("get_databases", Struct({1: (STRING, pattern)})))
+
+    def get_database(self, name: str) -> Database:
+        return Database(self.call("get_database", Struct({1: (STRING, name)})))
+
+    def create_database(self, database: Database) -> None:
+        self.call("create_database", Struct({1: (STRUCT, database.struct)}))
+
+    def alter_database(self, name: str, database: Database) -> None:
+        arguments = Struct({1: (STRING, name), 2: (STRUCT, database.struct)})
+        self.call("alter_database", arguments)
+
+    def drop_database(self, name: str, *, delete_data: bool = False, cascade: bool = False) -> None:
+        arguments = Struct({1: (STRING, name), 2: (BOOL, delete_data), 3: (BOOL, cascade)})
+        self.call("drop_database", arguments)
+
+    # tables
+
+    def get_all_tables(self, database: str) -> list[str]:
+        """Names of tables and views."""
+        return list(self.call("get_all_tables", Struct({1: (STRING, database)})))
+
+    def get_table(self, ref: TableRef) -> Table:
+        return Table(self._tables("get_table", _named(ref)))
+
+    def get_tables(self, database: str, names: Iterable[str]) -> Iterator[Table]:
+        """Those of the tables that exist, fetched in batches."""
+        for batch in batches(names, TABLE_BATCH):
+            arguments = Struct({1: (STRING, database), 2: (LIST, strings(batch))})
+            for struct in self._tables("get_table_objects_by_name", arguments) or ():
+                yield Table(struct)
+
+    @property
+    def newer(self) -> bool:
+        """Whether the metastore turned out to be Hive 4's: known once a table was asked for."""
+        return self._newer
+
+    def _tables(self, method: str, arguments: Struct) -> Value:
+        """A call that Hive 4's metastore only has in the form of one request (since 2.3)."""
+        if not self._newer:
+            try:
+                return self.call(method, arguments)
+            except MetastoreRefused as error:
+                if error.kind != UNKNOWN_METHOD:
+                    raise
+                self._newer = True
+        result: Struct = self.call(f"{method}_req", Struct({1: (STRUCT, arguments)}))
+        return result.get(1)
+
+    def create_table(self, table: Table) -> None:
+        self.call("create_table", Struct({1: (STRUCT, table.struct)}))
+
+    def alter_table(
+        self, ref: TableRef, table: Table, context: Mapping[str, str] = NO_STATS
+    ) -> None:
+        """Replaces the table named `ref`; `context` is the call's environment context."""
+        arguments = _named(ref)
+        arguments.set(3, STRUCT, table.struct)
+        arguments.set(4, STRUCT, environment(context))
+        self.call("alter_table_with_environment_context", arguments)
+
+    def drop_table(self, ref: TableRef, *, delete_data: bool = False) -> None:
+        arguments = _named(ref)
+        arguments.set(3, BOOL, delete_data)
+        self.call("drop_table_with_environment_context", arguments)
+
+    # partitions
+
+    def get_partition_names(self, ref: TableRef) -> list[str]:
+        """Every partition's name, `k=v/k2=v2`: cheap, no objects are read."""
+        arguments = _named(ref)
+        arguments.set(3, I16, -1)
+        patience = self._timeout * NAMES_PATIENCE
+        return list(self.call("get_partition_names", arguments, timeout=patience))
+
+    def get_partition_names_ps(self, ref: TableRef, values: Sequence[str]) -> list[str]:
+        """Names of the partitions that begin with these values; an empty one stands for any.
+
+        The metastore makes a pattern of them: it may give others too.
+        """
+        arguments = _named(ref)
+        arguments.set(3, LIST, strings(values))
+        arguments.set(4, I16, -1)
+        return list(self.call("get_partition_names_ps", arguments))
+
+    def get_partition(self, ref: TableRef, name: str) -> Partition:
+        arguments = _named(ref)
+        arguments.set(3, STRING, name)
+        return Partition(self.call("get_partition_by_name", arguments))
+
+    def get_partitions(self, ref: TableRef, names: Iterable[str]) -> Iterator[Partition]:
+        """Those of the named partitions that exist, fetched in batches, in any order."""
+        for batch in batches(names, BATCH):
+            for struct in self.call("get_partitions_by_names", _names(ref, batch)):
+                yield Partition(struct)
+
+    def get_all_partitions(self, ref: TableRef) -> Iterator[Partition]:
+        """Every partition, batch by batch."""
+        return self.get_partitions(ref, self.get_partition_names(ref))
+
+    def get_partitions_by_filter(self, ref: TableRef, condition: str) -> list[Partition]:
+        """Partitions by the metastore's own filter language, e.g. `ds > "1" and hr = "2"`."""
+        arguments = _named(ref)
+        arguments.set(3, STRING, condition)
+        arguments.set(4, I16, -1)
+        return [Partition(each) for each in self.call("get_partitions_by_filter", arguments)]
+
+    def get_partition_facts(self, ref: TableRef, names: Iterable[str]) -> Iterator[PartitionFacts]:
+        """Like `get_partitions`, quick, with what routing needs and nothing else."""
+        decoder = PartitionDecoder()
+        for batch in batches(names, BATCH):
+            yield from self.call("get_partitions_by_names", _names(ref, batch), element=decoder)
+
+    def add_partitions(
+        self, ref: TableRef, partitions: Iterable[Partition], *, if_not_exists: bool = False
+    ) -> None:
+        """Adds them in batches; each batch is added whole or not at all."""
+        for batch in batches(partitions, BATCH):
+            request = _named(ref)
+            request.set(3, LIST, Items(STRUCT, (each.struct for each in batch)))
+            request.set(4, BOOL, if_not_exists)
+            request.set(5, BOOL, False)
+            self.call("add_partitions_req", Struct({1: (STRUCT, request)}))
+
+    def alter_partitions(self, ref: TableRef, partitions: Iterable[Partition]) -> None:
+        """Replaces the partitions that have the same values, in batches."""
+        for batch in batches(partitions, BATCH):
+            arguments = _named(ref)
+            arguments.set(3, LIST, Items(STRUCT, (each.struct for each in batch)))
+            arguments.set(4, STRUCT, environment(NO_STATS))
+            self.call("alter_partitions_with_environment_context", arguments)
+
+    def drop_partition(self, ref: TableRef, name: str, *, delete_data: bool = False) -> None:
+        arguments = _named(ref)
+        arguments.set(3, STRING, name)
+        arguments.set(4, BOOL, delete_data)
+        self.call("drop_partition_by_name_with_environment_context", arguments)
+
+    def drop_partitions(
+        self, ref: TableRef, names: Iterable[str], *, delete_data: bool = False
+    ) -> None:
+        """Drops those of the named partitions that exist, in batches, each whole or not at all."""
+        for batch in batches(names, BATCH):
+            request = _named(ref)
+            request.set(3, STRUCT, Struct({1: (LIST, strings(batch))}))
+            request.set(4, BOOL, delete_data)
+            request.set(5, BOOL, True)  # no error for one that is gone
+            request.set(8, BOOL, False)
+            self.call("drop_partitions_req", Struct({1: (STRUCT, request)}))
+
+    # the notification log
+
+    def current_event(self) -> int:
+        """Id of the newest event."""
+        reply: Struct = self.call("get_current_notificationEventId", Struct())
+        return int(reply.get(1))
+
+    def events(self, after: int, limit: int = 1000) -> list[Event]:
+        request = Struct({1: (I64, after), 2: (I32, limit)})
+        reply: Struct = self.call("get_next_notification", Struct({1: (STRUCT, request)}))
+        return [Event(each) for each in reply.get(1) or ()]
+
+    def changes(self, after: int, wait: float) -> Changes:
+        """What changed through a view since position `after`; waits up to that many seconds."""
+        arguments = Struct({1: (I64, after), 2: (I32, int(wait * 1000))})
+        reply: Struct = self.call("causeway_changes", arguments, timeout=self._timeout + wait)
+        return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
+
+    def touched(self, after: int) -> Changes:
+        """What changed since position `after`, through a view or by those who settled; at once."""
+        reply: Struct = self.call("causeway_touched", Struct({1: (I64, after)}))
+        return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
+
+    def settle(self, ref: TableRef) -> None:
+        """Waits until a view has ended the changes of the table that it had begun."""
+        self.call("causeway_settle", _named(ref))
+
+    # any call
+
+    def call(
+        self,
+        method: str,
+        arguments: Struct,
+        *,
+        element: Decoder[Value] | None = None,
+        timeout: float | None = None,
+    ) -> Value:
+        """Makes a call that `metastore.client.calls` lists; `element` decodes list items.
+
+        Its reply's success value: a Struct, Items, a str, a number or None.
+        """
+        spec = CALLS[method]
+        total = self._timeout if timeout is None else timeout
+        deadline = monotonic() + total
+        tries = len(self._endpoints) if spec.reads else 1
+        problem: Exception | None = None
+        for left in range(tries, 0, -1):
+            if self._aborted:
+                break
+            try:
+                connection = self._connected(deadline)
+                share = (deadline - monotonic()) / left
+                return connection.call(method, arguments, spec.exceptions, share, element)
+            except (OSError, WireError) as error:
+                problem = error
+                self.close()
+                self._first = (self._first + 1) % len(self._endpoints)
+        raise MetastoreDown(f"{method}: {problem or 'no answer'}") from problem
+
+    def _connected(self, deadline: float) -> Connection:
+        """The open connection if it still lives, else a new one to the first that accepts."""
+        if self._connection is not None:
+            if self._connection.idle():
+                return self._connection
+            self.close()
+        problem: OSError | None = None
+        count = len(self._endpoints)
+        for offset in range(count):
+            number = (self._first + offset) % count
+            share = max(deadline - monotonic(), 0.001) / (count - offset)
+            try:
+                self._connection = Connection(self._endpoints[number], min(share, CONNECT_TIMEOUT))
+            except OSError as error:
+                problem = error
+                continue
+            self._first = number
+            self._introduce(self._connection, deadline)
+            return self._connection
+        raise MetastoreDown(f"{', '.join(map(str, self._endpoints))}: {problem}") from problem
+
+    def _introduce(self, connection: Connection, deadline: float) -> None:
+        if self._user is None:
+            return
+        arguments = Struct({1: (STRING, self._user), 2: (LIST, strings(()))})
+        share = max(deadline - monotonic(), 0.001)
+        connection.call("set_ugi", arguments, CALLS["set_ugi"].exceptions, share)
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items in lists of at most `size`."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def _named(ref: TableRef) -> Struct:
+    return Struct({1: (STRING, ref.db), 2: (STRING, ref.name)})
+
+
+def _names(ref: TableRef, names: Iterable[str]) -> Struct:
+    arguments = _named(ref)
+    arguments.set(3, LIST, strings(names))
+    return arguments

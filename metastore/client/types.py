@@ -1,0 +1,287 @@
+"""The fields of the metastore's objects that Causeway reads or writes, by number.
+
+Each noun wraps a `Struct` in place: what it has no name for stays in the tree.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from conf.names import TableRef, partition_name
+from metastore.client.binary import BOOL, I32, LIST, MAP, STRING, STRUCT, Items, Pairs, Struct
+from metastore.client.binary import string_map as to_map
+from metastore.client.binary import strings as to_list
+
+Columns = Sequence[tuple[str, str]]  # (name, type) pairs
+
+
+class Noun:
+    """A named reading of a `Struct`; equal when the trees are."""
+
+    __slots__ = ("struct",)
+    PARAMETERS = 0
+
+    def __init__(self, struct: Struct | None = None) -> None:
+        self.struct = struct if struct is not None else Struct()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, Noun) and self.struct == other.struct
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.struct!r})"
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """A copy of the object's parameters; assign to change them."""
+        return dict(self.struct.get(self.PARAMETERS) or {})
+
+    @parameters.setter
+    def parameters(self, value: Mapping[str, str]) -> None:
+        self.struct.set(self.PARAMETERS, MAP, to_map(value))
+
+    def text(self, field: int) -> str:
+        return str(self.struct.get(field) or "")
+
+    def set_text(self, field: int, value: str) -> None:
+        self.struct.set(field, STRING, value)
+
+
+class Storage(Noun):
+    """StorageDescriptor: where and how the data lies."""
+
+    __slots__ = ()
+    PARAMETERS = 10
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        return read_columns(self.struct.get(1))
+
+    @columns.setter
+    def columns(self, value: Columns) -> None:
+        self.struct.set(1, LIST, write_columns(value))
+
+    @property
+    def location(self) -> str:
+        return self.text(2)
+
+    @location.setter
+    def location(self, value: str) -> None:
+        self.set_text(2, value)
+
+    @property
+    def input_format(self) -> str:
+        return self.text(3)
+
+    @property
+    def output_format(self) -> str:
+        return self.text(4)
+
+    @property
+    def serde(self) -> "Serde":
+        """The serde's own struct; made when there is none."""
+        if self.struct.get(7) is None:
+            self.struct.set(7, STRUCT, Struct())
+        return Serde(self.struct.get(7))
+
+
+class Serde(Noun):
+    """SerDeInfo. Spark keeps a data source's location in its parameter `path`."""
+
+    __slots__ = ()
+    PARAMETERS = 3
+
+    @property
+    def library(self) -> str:
+        return self.text(2)
+
+
+class Stored(Noun):
+    """What tables and partitions share: a storage descriptor and an owner's parameters."""
+
+    __slots__ = ()
+    STORAGE = 0
+
+    @property
+    def storage(self) -> Storage:
+        """The storage descriptor itself; made when there is none."""
+        if self.struct.get(self.STORAGE) is None:
+            self.struct.set(self.STORAGE, STRUCT, Struct())
+        return Storage(self.struct.get(self.STORAGE))
+
+    @property
+    def location(self) -> str:
+        return self.storage.location
+
+    @location.setter
+    def location(self, value: str) -> None:
+        self.storage.location = value
+
+
+class Table(Stored):
+    """Table or view."""
+
+    __slots__ = ()
+    STORAGE = 7
+    PARAMETERS = 9
+
+    @classmethod
+    def make(
+        cls,
+        ref: TableRef,
+        columns: Columns,
+        *,
+        location: str = "",
+        partition_keys: Columns = (),
+        parameters: Mapping[str, str] | None = None,
+        kind: str = "MANAGED_TABLE",
+        owner: str = "",
+        storage: Struct | None = None,
+    ) -> "Table":
+        """A new table; `storage` gives the formats, text by default."""
+        table = cls()
+        table.set_text(1, ref.name)
+        table.set_text(2, ref.db)
+        table.set_text(3, owner)
+        table.struct.set(7, STRUCT, storage if storage is not None else text_storage())
+        table.storage.columns = columns
+        if location:
+            table.location = location
+        table.struct.set(8, LIST, write_columns(partition_keys))
+        table.parameters = parameters or {}
+        table.set_text(12, kind)
+        return table
+
+    @property
+    def ref(self) -> TableRef:
+        return TableRef(self.text(2), self.text(1))
+
+    @property
+    def kind(self) -> str:
+        """MANAGED_TABLE, EXTERNAL_TABLE, VIRTUAL_VIEW, MATERIALIZED_VIEW or INDEX_TABLE."""
+        return self.text(12)
+
+    @property
+    def owner(self) -> str:
+        return self.text(3)
+
+    @property
+    def partition_keys(self) -> tuple[tuple[str, str], ...]:
+        return read_columns(self.struct.get(8))
+
+    @property
+    def view_text(self) -> str:
+        """A view's query: the expanded text where there is one."""
+        return self.text(11) or self.text(10)
+
+
+class Partition(Stored):
+    __slots__ = ()
+    STORAGE = 6
+    PARAMETERS = 7
+
+    @classmethod
+    def make(
+        cls, table: Table, values: Sequence[str], location: str, parameters: Mapping[str, str]
+    ) -> "Partition":
+        """A new partition of `table`, stored as it is."""
+        partition = cls()
+        partition.struct.set(1, LIST, to_list(values))
+        partition.set_text(2, table.ref.db)
+        partition.set_text(3, table.ref.name)
+        partition.struct.set(6, STRUCT, Struct(table.storage.struct.fields))
+        partition.location = location
+        partition.parameters = parameters
+        return partition
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(self.struct.get(1) or ())
+
+    def name(self, table: Table) -> str:
+        """`k=v/k2=v2`, by the keys of its table."""
+        keys = (key for key, _ in table.partition_keys)
+        return partition_name(zip(keys, self.values, strict=True))
+
+
+class Database(Noun):
+    __slots__ = ()
+    PARAMETERS = 4
+
+    @classmethod
+    def make(cls, name: str, location: str = "", description: str = "") -> "Database":
+        database = cls()
+        database.set_text(1, name)
+        database.set_text(2, description)
+        if location:
+            database.location = location
+        database.parameters = {}
+        return database
+
+    @property
+    def name(self) -> str:
+        return self.text(1)
+
+    @property
+    def location(self) -> str:
+        return self.text(3)
+
+    @location.setter
+    def location(self, value: str) -> None:
+        self.set_text(3, value)
+
+
+class Event(Noun):
+    """One entry of the notification log."""
+
+    __slots__ = ()
+
+    @property
+    def id(self) -> int:
+        return int(self.struct.get(1))
+
+    @property
+    def type(self) -> str:
+        return self.text(3)
+
+    @property
+    def table(self) -> TableRef | None:
+        """The table it is about; None when it is about a database or nothing named."""
+        name = self.text(5)
+        return TableRef(self.text(4).lower(), name.lower()) if name else None
+
+
+def read_columns(items: Items | None) -> tuple[tuple[str, str], ...]:
+    return tuple((str(each.get(1)), str(each.get(2))) for each in items or ())
+
+
+def write_columns(columns: Columns) -> Items:
+    return Items(STRUCT, (Struct({1: (STRING, name), 2: (STRING, kind)}) for name, kind in columns))
+
+
+def environment(properties: Mapping[str, str]) -> Struct:
+    """EnvironmentContext."""
+    return Struct({1: (MAP, to_map(properties))})
+
+
+def text_storage() -> Struct:
+    """The storage of a Hive text table."""
+    package = "org.apache.hadoop.hive"
+    serde = Struct(
+        {
+            2: (STRING, f"{package}.serde2.lazy.LazySimpleSerDe"),
+            3: (MAP, to_map({"serialization.format": "1"})),
+        }
+    )
+    return Struct(
+        {
+            1: (LIST, Items(STRUCT)),
+            3: (STRING, "org.apache.hadoop.mapred.TextInputFormat"),
+            4: (STRING, f"{package}.ql.io.HiveIgnoreKeyTextOutputFormat"),
+            5: (BOOL, 0),
+            6: (I32, -1),
+            7: (STRUCT, serde),
+            8: (LIST, Items(STRING)),
+            9: (LIST, Items(STRUCT)),
+            10: (MAP, Pairs(STRING, STRING)),
+        }
+    )

@@ -1,1 +1,0 @@
-"""Waiting: blocking metastore clients in threads, loads that are shared, endpoints of the views."""

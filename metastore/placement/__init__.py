@@ -1,0 +1,1 @@
+"""Cluster facts in the metastore's parameters: reading, changing, verifying them."""

@@ -1,0 +1,257 @@
+"""Changing cluster facts in the metastore: read, change, write, read again.
+
+The metastore has no compare-and-set. Within this process one thread at a time changes a table;
+what another process may overwrite in between is found by reading again, and done again. A change
+is a function from placement to placement that leaves alone what it already made.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from threading import Lock
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from conf.names import ClusterName, TableRef
+from conf.placement import (
+    PRIMARY,
+    BadPlacement,
+    Placement,
+    bounded_names,
+    read_partition_placement,
+    read_placement,
+    replace_placement,
+)
+from metastore.client.metastore_client import HmsClient, batches
+from metastore.client.types import Partition, Table
+from metastore.errors import ChangedMeanwhile, UnreadableFacts
+
+Change = Callable[[Placement], Placement]
+Barrier = Callable[[TableRef], None]
+ATTEMPTS = 5
+BATCH = 500  # partitions read and written at once
+
+_locks: "WeakValueDictionary[TableRef, _TableLock]" = WeakValueDictionary()
+_guard = Lock()
+
+
+class _TableLock:
+    __slots__ = ("__weakref__", "lock")
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
+def table_lock(ref: TableRef) -> _TableLock:
+    """This process's lock for changes of that table's parameters; use it in a `with`."""
+    with _guard:
+        lock = _locks.get(ref)
+        if lock is None:
+            lock = _locks[ref] = _TableLock()
+        return lock
+
+
+def new_id() -> str:
+    """An id that no write and no change ever had."""
+    return uuid4().hex[:16]
+
+
+def nobody_else(ref: TableRef) -> None:
+    """The barrier where there are no views."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Cluster facts of the objects in one metastore; `default` owns what names no primary.
+
+    `barrier` returns when the changes of a table that others had begun are over: they may have
+    read facts before ours were written, and write them back (`metastore.client.view_sync`).
+    """
+
+    client: HmsClient
+    default: ClusterName
+    barrier: Barrier = nobody_else
+
+    def table(self, ref: TableRef) -> tuple[Table, Placement]:
+        """Raises NoSuchObject, UnreadableFacts."""
+        table = self.client.get_table(ref)
+        return table, self.placement(table)
+
+    def placement(self, table: Table) -> Placement:
+        try:
+            return read_placement(table.parameters, self.default)
+        except BadPlacement as error:
+            raise UnreadableFacts(f"{table.ref}: {error}") from error
+
+    def partition_placement(
+        self, partition: Partition, name: str, table: Table, placed: Placement
+    ) -> Placement:
+        """The placement of the partition `name` of a table placed so."""
+        try:
+            return read_partition_placement(partition.parameters, placed, name)
+        except BadPlacement as error:
+            raise UnreadableFacts(f"{table.ref}@{name}: {error}") from error
+
+    def change_table(self, ref: TableRef, change: Change) -> Placement:
+        """Applies the change until it holds; what it became. Raises ChangedMeanwhile."""
+        with table_lock(ref):
+            for _ in range(ATTEMPTS):
+                table, placement = self.table(ref)
+                wanted = change(placement)
+                if wanted == placement:
+                    return placement
+                table.parameters = replace_placement(table.parameters, wanted)
+                self.client.alter_table(ref, table)
+                self.barrier(ref)
+        raise ChangedMeanwhile(f"{ref}: its facts changed {ATTEMPTS} times while they were written")
+
+    def change_partitions(
+        self,
+        ref: TableRef,
+        names: Iterable[str],
+        change: Callable[[str, Placement], Placement],
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> int:
+        """Applies the change to those of the named partitions that exist; how many it changed.
+
+        The table names them as exceptions before; its `facts` id is renewed before and after.
+        Raises ChangedMeanwhile when someone else changed the same: their copies are stale then.
+        """
+        table, _ = self.table(ref)
+        chosen = list(names)
+        before = self.announce(ref, chosen)
+        changed: list[str] = []
+        for batch in batches(chosen, BATCH):
+            changed += self._change_batch(table, before, batch, change)
+            progress(len(batch))
+        if changed:
+            self._settle(table, before, changed)
+        return len(changed)
+
+    def _settle(self, table: Table, before: Placement, changed: list[str]) -> None:
+        """What we wrote back may have taken away an id that a write gave to these partitions.
+
+        Such a write has left its mark or changed the table's ids. They get another id then, so
+        that no copy passes for fresh.
+        """
+        self.barrier(table.ref)
+        _, now = self.table(table.ref)
+        crossed = (now.write, now.facts) != (before.write, before.facts)
+        doubtful = [
+            name for name in changed if crossed or any(mark.covers(name) for mark in now.open)
+        ]
+        if doubtful:
+            self._rewrite(table, now, doubtful, new_id())
+        self.announce(table.ref, changed)
+        if doubtful and (crossed or not set(now.open) <= set(before.open)):
+            raise ChangedMeanwhile(
+                f"{table.ref} changed meanwhile: copies of {len(doubtful)} partitions are stale."
+            )
+
+    def announce(self, ref: TableRef, names: Collection[str]) -> Placement:
+        """Facts of these partitions are about to change or did."""
+        facts_id = new_id()
+        past = self._past_exceptions(ref, names)
+        return self.change_table(
+            ref, lambda old: old.without_exceptions(past).with_partition_facts(facts_id, names)
+        )
+
+    def _past_exceptions(self, ref: TableRef, names: Collection[str]) -> frozenset[str]:
+        """Exceptions that are none any more, looked for when the table could not name all.
+
+        Who gives one of them facts again at this moment names it again when he has.
+        """
+        table, placed = self.table(ref)
+        known = placed.exceptions
+        if not known or bounded_names(known.union(names)) is not None:
+            return frozenset()
+        left = set()
+        for partition in self.client.get_partitions(ref, sorted(known)):
+            name = partition.name(table)
+            own = self.partition_placement(partition, name, table, placed)
+            if own.copies or own.primary != placed.primary:
+                left.add(name)
+        return known.difference(left, names)
+
+    def _change_batch(
+        self,
+        table: Table,
+        placed: Placement,
+        names: Collection[str],
+        change: Callable[[str, Placement], Placement],
+    ) -> list[str]:
+        """The names of those that it changed."""
+        altered: list[Partition] = []
+        changed: list[str] = []
+        for partition in self.client.get_partitions(table.ref, names):
+            name = partition.name(table)
+            placement = self.partition_placement(partition, name, table, placed)
+            wanted = change(name, placement)
+            if wanted != placement:
+                partition.parameters = replace_placement(partition.parameters, wanted)
+                altered.append(partition)
+                changed.append(name)
+        if altered:
+            self.client.alter_partitions(table.ref, altered)
+        return changed
+
+    # writes
+
+    def open_write(
+        self, ref: TableRef, write_id: str, names: Collection[str] | None, since: int, by: str
+    ) -> Placement:
+        """Marks a write of the table, or of these partitions of it, as running (D10)."""
+
+        def change(old: Placement) -> Placement:
+            if any(mark.id == write_id for mark in old.open):
+                return old
+            return old.opened(write_id, names, since=since, by=by)
+
+        return self.change_table(ref, change)
+
+    def close_write(self, ref: TableRef, write_id: str, names: Collection[str] | None) -> Placement:
+        """Ends it: what it covered gets a new write id, then the mark goes.
+
+        Of a table without copies of partitions the id of the whole table changes instead: that
+        ends any copy of a partition which has begun but is not published.
+        """
+        next_id = new_id()
+        table, placed = self.table(ref)
+        rewritten = names is not None and not placed.uniform
+        if rewritten and names is not None:
+            self._rewrite(table, placed, names, next_id)
+            self.barrier(ref)
+            self._rewrite(table, placed, names, next_id)  # those that were written back
+        ended = False
+
+        def change(old: Placement) -> Placement:
+            nonlocal ended
+            if ended and all(mark.id != write_id for mark in old.open):
+                return old
+            ended = True
+            closed = old.closed(write_id, next_id)
+            if rewritten:
+                return closed.with_partition_facts(next_id)
+            return closed.rewritten(next_id)
+
+        return self.change_table(ref, change)
+
+    def _rewrite(
+        self, table: Table, placed: Placement, names: Collection[str], next_id: str
+    ) -> None:
+        """Gives the partitions a new write id: their copies are stale."""
+        for batch in batches(names, BATCH):
+            self._change_batch(table, placed, batch, lambda _, old: old.rewritten(next_id))
+
+    def claim(self, ref: TableRef, cluster: ClusterName) -> Placement:
+        """A table just created belongs to `cluster` unless it names its primary (DC-R8)."""
+        table, placement = self.table(ref)
+        if PRIMARY in table.parameters:
+            return placement
+        first = new_id()
+        return replace(self, default=cluster).change_table(ref, lambda old: old.rewritten(first))

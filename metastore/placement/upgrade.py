@@ -1,0 +1,254 @@
+"""Moving a metastore to clusters and back (DC-S4): every object gets a primary, or loses its facts.
+
+A table that names its primary speaks for its partitions, so the upgrade writes one object a table
+and reads the others; to write the same name into each of a million partitions is an option, which
+takes the metastore 10 to 30 ms apiece. What is done already is skipped: an interrupted run
+continues where it stopped, a finished one changes nothing.
+"""
+
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from conf.names import ClusterName
+from conf.placement import (
+    FACTS,
+    NEVER_WRITTEN,
+    PARTITIONS,
+    PRIMARY,
+    bounded_names,
+    exceptions_text,
+    users_parameters,
+)
+from conf.topology import Topology
+from metastore.client.metastore_client import HmsClient, batches
+from metastore.client.types import Partition, Stored, Table
+from metastore.errors import CountMismatch, NoDefaultCluster
+from metastore.placement.placement_store import table_lock
+from metastore.placement.verify import Progress, TableSurvey, survey, survey_table, table_refs
+
+BATCH = 250  # partitions read and written at once
+WORKERS = 2
+
+Connect = Callable[[], HmsClient]
+Change = Callable[[Stored], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Objects seen, and those among them that were changed or, in a dry run, would be.
+
+    `changed_partitions` counts those that got a primary from their table too.
+    """
+
+    tables: int = 0
+    partitions: int = 0
+    views: int = 0
+    changed_tables: int = 0
+    changed_partitions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What `verify` found: objects with and without a primary, copies, and what is wrong."""
+
+    tables: int = 0
+    partitions: int = 0
+    views: int = 0
+    lacking_tables: int = 0
+    lacking_partitions: int = 0
+    copies: int = 0
+    writing: int = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def upgraded(self) -> bool:
+        return not (self.lacking_tables or self.lacking_partitions or self.problems)
+
+
+def default_cluster(topology: Topology) -> ClusterName:
+    """hive.default.cluster.name. Raises NoDefaultCluster."""
+    if topology.default is None or not str(topology.default).strip():
+        raise NoDefaultCluster("hive.default.cluster.name is not set.")
+    if topology.in_use and topology.default not in topology:
+        raise NoDefaultCluster(f"{topology.default} is not in hive.cluster.properties.")
+    return topology.default
+
+
+class Migration:
+    """Upgrade, verify and downgrade. `connect` makes clients, one for each thread that writes."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        topology: Topology,
+        progress: Progress = lambda *_: None,
+        *,
+        dry_run: bool = False,
+        every_partition: bool = False,
+    ) -> None:
+        self._connect = connect
+        self._topology = topology
+        self._progress = progress
+        self._dry_run = dry_run
+        self._every_partition = every_partition
+
+    def upgrade(self) -> Counts:
+        """Tables without a primary get the default cluster, and their partitions with them; then
+        all are counted again. `every_partition` names it in each partition as well. Views have no
+        data and no cluster. Raises NoDefaultCluster, CountMismatch.
+        """
+        owner = default_cluster(self._topology)
+        counts = self._each(owner, self._upgrade_table)
+        if not self._dry_run:
+            self._check(owner, self._without_primary)
+        return counts
+
+    def downgrade(self) -> Counts:
+        """Takes all cluster facts away; the files of copies are left where they are."""
+        owner = self._topology.default or ClusterName("")
+        counts = self._each(owner, self._downgrade_table)
+        if not self._dry_run:
+            self._check(owner, lambda found: found.marked_itself + len(found.marked))
+        return counts
+
+    def verify(self) -> Verdict:
+        """Counts everything and looks for facts that are missing, unreadable or contradict."""
+        owner = default_cluster(self._topology)
+        verdict = Verdict()
+        with self._connect() as client:
+            for found in survey(client, owner, self._progress):
+                verdict = _add(verdict, found, self._topology)
+        return verdict
+
+    def _each(
+        self, owner: ClusterName, visit: Callable[[HmsClient, Table, TableSurvey], Counts]
+    ) -> Counts:
+        total = Counts()
+        with self._connect() as client:
+            refs = table_refs(client)
+            for number, ref in enumerate(refs):
+                self._progress("tables", number, len(refs))
+                for table in client.get_tables(ref.db, [ref.name]):
+                    total = _sum(total, self._visit(client, table, owner, visit))
+            self._progress("tables", len(refs), len(refs))
+        return total
+
+    def _visit(
+        self,
+        client: HmsClient,
+        table: Table,
+        owner: ClusterName,
+        visit: Callable[[HmsClient, Table, TableSurvey], Counts],
+    ) -> Counts:
+        found = survey_table(client, table, owner, self._progress)
+        changed = visit(client, table, found)
+        if found.is_view:
+            return replace(changed, views=1)
+        return replace(changed, tables=1, partitions=found.partitions)
+
+    def _upgrade_table(self, client: HmsClient, table: Table, found: TableSurvey) -> Counts:
+        if found.is_view or found.placement is None:
+            return Counts()
+        primary = str(found.placement.primary)
+
+        def placed(stored: Stored) -> None:
+            stored.parameters = {PRIMARY: primary, **stored.parameters}
+
+        known = found.placement
+        exceptions = bounded_names(found.own) if found.partitioned else None
+
+        def placed_with_all(stored: Stored) -> None:
+            placed(stored)
+            unchanged = stored.parameters.get(FACTS, NEVER_WRITTEN) == known.facts
+            if known.exceptions is None and exceptions is not None and unchanged:
+                stored.parameters = {**stored.parameters, PARTITIONS: exceptions_text(exceptions)}
+
+        gained = 0 if found.named else len(found.lacking)
+        if self._every_partition:
+            gained = self._change_partitions(table, found.lacking, placed)
+        complete = found.named and (exceptions is None or known.exceptions is not None)
+        return Counts(
+            changed_tables=0 if complete else self._change_table(client, table, placed_with_all),
+            changed_partitions=gained,
+        )
+
+    def _without_primary(self, found: TableSurvey) -> int:
+        if found.is_view or (found.named and not self._every_partition):
+            return 0
+        return (not found.named) + len(found.lacking)
+
+    def _downgrade_table(self, client: HmsClient, table: Table, found: TableSurvey) -> Counts:
+        def plain(stored: Stored) -> None:
+            stored.parameters = users_parameters(stored.parameters)
+
+        partitions = self._change_partitions(table, found.marked, plain)
+        tables = self._change_table(client, table, plain) if found.marked_itself else 0
+        return Counts(changed_tables=tables, changed_partitions=partitions)
+
+    def _change_table(self, client: HmsClient, table: Table, change: Change) -> int:
+        """Reads it again first: its partitions took their time."""
+        if not self._dry_run:
+            with table_lock(table.ref):
+                for now in client.get_tables(table.ref.db, [table.ref.name]):
+                    change(now)
+                    client.alter_table(now.ref, now)
+        return 1
+
+    def _change_partitions(self, table: Table, names: Collection[str], change: Change) -> int:
+        if self._dry_run or not names:
+            return len(names)
+        done = 0
+
+        def run(batch: list[str]) -> int:
+            with self._connect() as client:
+                found: list[Partition] = list(client.get_partitions(table.ref, batch))
+                for partition in found:
+                    change(partition)
+                client.alter_partitions(table.ref, found)
+                return len(found)
+
+        with ThreadPoolExecutor(WORKERS) as workers:
+            for changed in workers.map(run, batches(names, BATCH)):
+                done += changed
+                self._progress(f"changes of {table.ref}", done, len(names))
+        return done
+
+    def _check(self, owner: ClusterName, wrong: Callable[[TableSurvey], int]) -> None:
+        with self._connect() as client:
+            count = sum(wrong(found) for found in survey(client, owner, self._progress))
+        if count:
+            raise CountMismatch(f"{count} objects are not as they should be.")
+
+
+def _sum(left: Counts, right: Counts) -> Counts:
+    return Counts(
+        left.tables + right.tables,
+        left.partitions + right.partitions,
+        left.views + right.views,
+        left.changed_tables + right.changed_tables,
+        left.changed_partitions + right.changed_partitions,
+    )
+
+
+def _add(verdict: Verdict, found: TableSurvey, topology: Topology) -> Verdict:
+    problems = list(found.problems)
+    if found.placement is not None and topology.in_use:
+        holders = found.placement.holders()
+        named = {holders.primary, *holders.fresh, *holders.stale}
+        problems += [
+            f"{found.ref}: there is no cluster {name}"
+            for name in sorted(named - topology.clusters.keys())
+        ]
+    if found.is_view:
+        return replace(verdict, views=verdict.views + 1)
+    return Verdict(
+        tables=verdict.tables + 1,
+        partitions=verdict.partitions + found.partitions,
+        views=verdict.views,
+        lacking_tables=verdict.lacking_tables + (not found.named),
+        lacking_partitions=verdict.lacking_partitions + (0 if found.named else len(found.lacking)),
+        copies=verdict.copies + found.copies,
+        writing=verdict.writing + (found.placement is not None and found.placement.writing),
+        problems=(*verdict.problems, *problems),
+    )

@@ -1,0 +1,1 @@
+"""What the router knows of the metastore: facts in memory, and their loading."""

@@ -1,0 +1,213 @@
+"""What is remembered of one table's partitions: names and facts of those asked for.
+
+A partition's facts are a small number, its group: the primary and, for each copy, the table's
+write id that it was made under, or none if the partition was rewritten since. So a change of the
+table's own facts, such as a write that begins, changes no group, and a million partitions are a
+few columns of numbers.
+"""
+
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from conf.names import ClusterName, partition_name
+from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions
+from conf.placement import BadPlacement, Placement, read_placement
+from metastore.snapshot.slices import Selector, Slice, slices
+
+# Holders of a partition that nobody asked for: of no use in any cluster.
+_NOWHERE = Holders(ClusterName(""), frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """`copies` has each copy's cluster and the table write id it was made under, None if stale."""
+
+    primary: ClusterName | None
+    copies: tuple[tuple[ClusterName, str | None], ...] = ()
+
+    def holders(self, table: Placement, covered: bool) -> Holders:
+        if table.uniform and self == _PLAIN:
+            return table.holders()  # copied as a whole, if at all
+        fresh = frozenset(
+            cluster
+            for cluster, under in self.copies
+            if under is not None and under == table.write and not covered
+        )
+        stale = frozenset(cluster for cluster, _ in self.copies) - fresh
+        return Holders(self.primary or table.primary, fresh, stale)
+
+
+_PLAIN = _Group(None)
+_UNKNOWN = 0
+_LAST_GROUP = 0xFFFF
+
+
+class PartitionSheet:
+    """Partitions of one table: a row for each, with its group once that is known."""
+
+    def __init__(
+        self,
+        keys: Sequence[PartitionKey],
+        names: Iterable[str],
+        exceptions: frozenset[str] | None,
+        covered: frozenset[Slice] | None = None,
+    ) -> None:
+        """`exceptions` are the names of the only partitions that can have a primary or copies of
+        their own, None any: the others are known without being read.
+
+        `covered` are the slices whose partitions are all here, None when the table's all are.
+        """
+        self.partitions = PartitionSet(keys, (_values(name) for name in names))
+        self.covered = covered
+        self._exceptions = exceptions
+        count = len(self.partitions)
+        self._groups = [_PLAIN, _PLAIN]  # the first stands for those that are not known
+        self._numbers = {_PLAIN: 1}
+        self._of = array("H", [_UNKNOWN if exceptions is None else 1]) * count
+        for row in self.rows_named(exceptions or ()):
+            self._of[row] = _UNKNOWN
+        unknown = self._of.count(_UNKNOWN)
+        self._counts = [unknown, count - unknown]
+        self._placed: tuple[Placement, PlacedPartitions] | None = None
+
+    def __len__(self) -> int:
+        return len(self.partitions)
+
+    def with_slices(self, names: Iterable[str], added: frozenset[Slice]) -> "PartitionSheet":
+        """One that has these partitions too, which are all that are in the added slices."""
+        assert self.covered is not None  # else nothing can be added
+        own = {self.partitions.row(row): self.name(row) for row in range(len(self))}
+        new = {tuple(_values(name)): name for name in names}
+        every = [*own.values(), *(name for row, name in new.items() if row not in own)]
+        wider = PartitionSheet(self.partitions.keys, every, self._exceptions, self.covered | added)
+        wider._adopt(self)
+        return wider
+
+    def _adopt(self, older: "PartitionSheet") -> None:
+        """What is known of the rows that it begins with."""
+        added = self._of[len(older) :]
+        self._groups, self._numbers = list(older._groups), dict(older._numbers)
+        self._counts = list(older._counts)
+        for number in (_UNKNOWN, self._numbers[_PLAIN]):
+            self._counts[number] += added.count(number)
+        self._of[: len(older)] = older._of
+
+    def missing(self, selectors: Iterable[Selector] | None) -> frozenset[Slice] | None:
+        """The slices that have to be read for these selectors; None when it is all names."""
+        if self.covered is None:
+            return frozenset()
+        wanted = slices(self.partitions.keys, selectors)
+        return None if wanted is None else wanted - self.covered
+
+    def unknown(self, selectors: Iterable[Selector] | None) -> Collection[int]:
+        """Rows that are selected (None: all) and not known yet."""
+        if not self._counts[_UNKNOWN]:
+            return ()
+        if selectors is None:
+            return [row for row, group in enumerate(self._of) if group == _UNKNOWN]
+        rows = {
+            row
+            for selector in selectors
+            for row in selector.select(self.partitions)
+            if self._of[row] == _UNKNOWN
+        }
+        return sorted(rows)
+
+    def name(self, row: int) -> str:
+        return partition_name(self.partitions.spec(row))
+
+    def learn(
+        self, rows: Iterable[int], facts: Mapping[tuple[str, ...], Mapping[str, str]]
+    ) -> None:
+        """The parameters, by values, of the partitions in these rows.
+
+        A row without any was dropped since the names were read: it counts as plain, for whoever
+        reads it finds nothing. Raises BadPlacement.
+        """
+        self._placed = None
+        for row in rows:
+            number = self._number(_group(facts.get(self.partitions.row(row), {})))
+            self._counts[self._of[row]] -= 1
+            self._counts[number] += 1
+            self._of[row] = number
+
+    def _number(self, group: _Group) -> int:
+        number = self._numbers.setdefault(group, len(self._groups))
+        if number > _LAST_GROUP:
+            raise BadPlacement(f"more than {_LAST_GROUP} kinds of placement in one table")
+        if number == len(self._groups):
+            self._groups.append(group)
+            self._counts.append(0)
+        return number
+
+    def placed(self, table: Placement) -> PlacedPartitions:
+        """The holders of every partition while the table is placed so.
+
+        Rows that are not known are held nowhere, so that a mistake is an error, not wrong data.
+        """
+        if self._placed is None or self._placed[0] != table:
+            self._placed = (table, self._place(table))
+        return self._placed[1]
+
+    def _place(self, table: Placement) -> PlacedPartitions:
+        everywhere = any(mark.partitions is None for mark in table.open)
+        holders = [group.holders(table, everywhere) for group in self._groups]
+        holders[_UNKNOWN] = _NOWHERE
+        groups, counts = self._of, list(self._counts)
+        if table.open and not everywhere:
+            groups = array("H", groups)
+            self._mark_covered(table, holders, groups, counts)
+        used = [number for number, count in enumerate(counts) if count]
+        if not used:  # no partition, nobody's holders
+            return PlacedPartitions(self.partitions, (), groups, self.covered is None)
+        for number, count in enumerate(counts):
+            if not count:  # nobody's holders must not be seen among everybody's
+                holders[number] = holders[used[0]]
+        complete = self.covered is None
+        return PlacedPartitions(self.partitions, tuple(holders), groups, complete)
+
+    def _mark_covered(
+        self, table: Placement, holders: list[Holders], groups: "array[int]", counts: list[int]
+    ) -> None:
+        """Gives the partitions that running writes name a group without fresh copies."""
+        covered: dict[int, int] = {}
+        for row in self.rows_named(name for mark in table.open for name in mark.partitions or ()):
+            number = groups[row]
+            if number == _UNKNOWN or number in covered.values():
+                continue
+            if number not in covered:
+                covered[number] = len(holders)
+                holders.append(self._groups[number].holders(table, True))
+                counts.append(0)
+            counts[number] -= 1
+            counts[covered[number]] += 1
+            groups[row] = covered[number]
+
+    def rows_named(self, names: Iterable[str]) -> Iterator[int]:
+        """The rows of those of the named partitions that exist."""
+        for name in names:
+            values = _values(name)
+            if len(values) == len(self.partitions.keys):
+                columns = [
+                    self.partitions.rows_with(key, value) for key, value in enumerate(values)
+                ]
+                yield from set(columns[0]).intersection(*columns[1:])
+
+
+def _values(name: str) -> list[str]:
+    """The values in a partition's name; a million of them are read so."""
+    values = [part.partition("=")[2] for part in name.split("/")]
+    return [unquote(value) for value in values] if "%" in name else values
+
+
+def _group(parameters: Mapping[str, str]) -> _Group:
+    if not parameters:
+        return _PLAIN
+    own = read_placement(parameters, ClusterName(""))
+    copies = []
+    for copy in own.copies:
+        under, slash, write = copy.of.rpartition("/")
+        copies.append((copy.cluster, under if slash and write == own.write else None))
+    return _Group(own.primary or None, tuple(copies))

@@ -1,0 +1,391 @@
+"""Lets a mutating call pass, changed where cluster facts demand it, or refuses it (DC-M4).
+
+`admit` is a generator: it yields questions to the metastore, is sent the replies, and returns
+what to send. It raises a MetastoreError for a call that must not reach the metastore.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass
+
+from conf.names import TableRef, parse_partition_name
+from conf.placement import PARTITIONS, PRIMARY, UNIFORM, WRITE, Placement
+from metastore.client.binary import MAP, read_value
+from metastore.view.call import Call, ref_of
+from metastore.view.inbound.client_placement import claimed_facts
+from metastore.view.inbound.foreign_locations import (
+    locations_of_specs,
+    refuse_database_folder,
+    refuse_elsewhere,
+    refuse_location,
+)
+from metastore.view.inbound.lookups import (
+    Asking,
+    PartitionNow,
+    TableNow,
+    database_location,
+    partition_names,
+    tables_now,
+)
+from metastore.view.inbound.ownership import (
+    Leftover,
+    left_by,
+    left_by_database,
+    left_by_drop,
+    named_partitions,
+    own_partitions,
+    own_table,
+    own_tables,
+    refuse_foreign_partition,
+    refuse_foreign_table,
+    table_of_partitions,
+)
+from metastore.view.inbound.placement_edits import locations_back, with_facts, with_location
+from metastore.view.inbound.version_updates import (
+    After,
+    Context,
+    announced,
+    by_expression,
+    partitions_rewritten,
+    table_rewritten,
+    with_exceptions,
+    write_partitions,
+)
+from metastore.view.locations import ClusterView
+from metastore.view.methods import Act, Shape
+from metastore.view.objects import (
+    Edit,
+    Found,
+    encoded,
+    is_partitioned,
+    places,
+    spliced,
+    string_list,
+    text,
+)
+
+ALL_TABLES = "*"
+_TABLE_NAME, _TABLE_DATABASE, _TABLE_TYPE = 1, 2, 12
+_PARTITION_VALUES = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What to send, which tables it changes, and what it leaves behind at secondaries.
+
+    `after` is to be asked when the call has succeeded. `table` is the one it is about.
+    """
+
+    request: bytes
+    changed: tuple[TableRef, ...] = ()
+    leftovers: tuple[Leftover, ...] = ()
+    after: After | None = None
+    table: TableNow | None = None
+
+
+Admission = Generator[bytes, bytes, Admitted]
+
+
+def admit(call: Call, context: Context) -> Admission:
+    """Decides on a call whose act is not RELAY."""
+    return _ACTS[call.spec.act](call, context)
+
+
+def _create_table(call: Call, context: Context) -> Admission:
+    edits = yield from _new_tables(call, context.view)
+    return _admitted(call, edits)
+
+
+def _alter_table(call: Call, context: Context) -> Admission:
+    table = yield from own_table(call, context.view)
+    edits: list[Edit] = []
+    changed = list(call.tables())
+    for found in call.sent(call.spec.inbound[0]):
+        new = ref_of(call.field_text(found, _TABLE_DATABASE), call.field_text(found, _TABLE_NAME))
+        changed.append(new)
+        if table is None:
+            edits += with_facts(call.data, found, Shape.TABLE, {})
+            continue
+        facts = claimed_facts(call.data, found, table.placement, table.found.ours, context)
+        if facts is None:
+            facts = _after_alter(table, context)
+        edits += with_facts(call.data, found, Shape.TABLE, facts)
+        if not table.is_view:
+            refuse_elsewhere(call, found, context.view, *_places(table.location, table.placement))
+            edits += locations_back(call.data, found, table.placement, table.location)
+            if new != table.ref:
+                edits += _stays(found, table, context.view)
+    return _admitted(call, edits, changed, table=table)
+
+
+def _drop_table(call: Call, context: Context) -> Admission:
+    table = yield from own_table(call, context.view)
+    if table is None:
+        return _admitted(call, [])
+    left = yield from left_by_drop(table, call.named()[0][0], context.view)
+    return _admitted(call, [], leftovers=left)
+
+
+def _add_partitions(call: Call, context: Context) -> Admission:
+    tables = yield from own_tables(call, context.view)
+    table = tables[0] if tables else None
+    home = table.location if table else ""
+    edits: list[Edit] = []
+    for place in call.spec.inbound:
+        for found in call.sent(place):
+            refuse_elsewhere(call, found, context.view, home)
+            edits += with_facts(call.data, found, place.shape, {})
+    for location in locations_of_specs(call):
+        refuse_location(location, context.view, home)
+    if table is None:
+        return _admitted(call, edits)
+    after = announced(table, call.named()[0][0], context)
+    return _admitted(call, edits, after=after, table=table)
+
+
+def _alter_partitions(call: Call, context: Context) -> Admission:
+    """Also rename_partition, whose old values stand beside the one new partition."""
+    table = yield from table_of_partitions(call, context.view)
+    if table is None:
+        return _admitted(call, [])
+    database = call.named()[0][0]
+    sent = list(call.sent(call.spec.inbound[0]))
+    names = named_partitions(call, table) or [
+        table.partitions.name(_values(call, found)) for found in sent
+    ]
+    now = yield from own_partitions(table, database, names, context.view)
+    by_name = {partition.name: partition for partition in now}
+    for name, found in zip(names, sent, strict=True):
+        one = by_name.get(name)
+        own = _places(one.location, one.placement) if one else ()
+        refuse_elsewhere(call, found, context.view, table.location, *own)
+    claims = {
+        name: claimed_facts(call.data, found, one.placement, one.found.ours, context)
+        for name, found in zip(names, sent, strict=True)
+        if (one := by_name.get(name)) is not None
+    }
+    table = yield from with_exceptions(table, database, _gaining(call, table, claims), context)
+    unclaimed = [one for one in now if claims[one.name] is None]
+    facts = yield from partitions_rewritten(table, database, unclaimed, context.new_id)
+    edits: list[Edit] = []
+    for name, found in zip(names, sent, strict=True):
+        ours = claims.get(name) or facts.get(name, {})
+        edits += _partition_edits(call, found, by_name.get(name), ours)
+    after = announced(table, database, context)
+    return _admitted(call, edits, after=after, table=table)
+
+
+def _drop_partitions(call: Call, context: Context) -> Admission:
+    table = yield from table_of_partitions(call, context.view)
+    if table is None:
+        return _admitted(call, [])
+    database = call.named()[0][0]
+    names = named_partitions(call, table)
+    now: list[PartitionNow] = []
+    more: list[PartitionNow] = []
+    if call.spec.name == "drop_partitions_req":
+        more = yield from by_expression(call, table, database)
+        for partition in more:
+            refuse_foreign_partition(table, partition, context.view)
+    if names or not more:
+        now = yield from own_partitions(table, database, names, context.view)
+    now += more
+    left = [each for one in now for each in left_by(f"{table.ref}@{one.name}", one.placement)]
+    after = announced(table, database, context)
+    return _admitted(call, [], leftovers=left, after=after, table=table)
+
+
+def _exchange(call: Call, context: Context) -> Admission:
+    """Moves partitions, with their facts, from the first table to the second."""
+    tables = yield from own_tables(call, context.view)
+    if len(tables) != 2 or tables[0] is None or tables[1] is None:
+        return _admitted(call, [])
+    source, target = tables[0], tables[1]
+    (database, _), (target_database, _) = call.named()
+    wanted = _map_at(call, (1,))
+    names = yield from partition_names(source, database)
+    chosen = [name for name in names if _matches(name, wanted)]
+    yield from own_partitions(source, database, chosen, context.view)
+    yield from with_exceptions(target, target_database, chosen, context)
+    after = announced(target, target_database, context)
+    return _admitted(call, [], after=after, table=target)
+
+
+def _touch(call: Call, context: Context) -> Admission:
+    tables = yield from own_tables(call, context.view)
+    for (database, _), table in zip(call.named(), tables, strict=True):
+        if table is not None:
+            names = named_partitions(call, table)
+            yield from own_partitions(table, database, names, context.view)
+    edits = yield from _new_tables(call, context.view)
+    return _admitted(call, edits)
+
+
+def _written(call: Call, context: Context) -> Admission:
+    table = yield from own_table(call, context.view)
+    if table is None:
+        return _admitted(call, [])
+    database = call.named()[0][0]
+    names = named_partitions(call, table)
+    if not names:
+        if table.keys and not table.placement.uniform:
+            every = yield from partition_names(table, database)
+            yield from own_partitions(table, database, every, context.view)
+        yield from table_rewritten(table, database, context.new_id)
+        return _admitted(call, [])
+    now = yield from own_partitions(table, database, names, context.view)
+    facts = yield from partitions_rewritten(table, database, now, context.new_id)
+    yield from write_partitions(table, database, now, facts)
+    return _admitted(call, [], after=announced(table, database, context))
+
+
+def _put_database(call: Call, context: Context) -> Admission:
+    yield from ()
+    edits: list[Edit] = []
+    names: list[str] = []
+    for found in call.sent(call.spec.inbound[0]):
+        names.append(call.field_text(found, 1))
+        if found.location is not None:
+            location = text(call.data, found.location[0])
+            refuse_location(location, context.view)
+            shared = context.view.shared_location(location) if location else location
+            edits.append((*found.location, encoded(shared)))
+    return _admitted(call, edits, [ref_of(name, ALL_TABLES) for name in names])
+
+
+def _drop_database(call: Call, context: Context) -> Admission:
+    database = "".join(call.strings((1,)))
+    left: list[Leftover] = []
+    location = yield from database_location(database)
+    if call.is_true((3,)):
+        for table in (yield from tables_now(context.view, database)):
+            refuse_foreign_table(table, context.view)
+            left += yield from left_by_drop(table, database, context.view)
+    if location is not None and call.is_true((2,)):
+        home = yield from database_location("default")
+        refuse_database_folder(database, location, home or "", context.view)
+    if location is not None:
+        left += left_by_database(database, location, context.view)
+    return _admitted(call, [], [ref_of(database, ALL_TABLES)], left)
+
+
+_ACTS: Mapping[Act, Callable[[Call, Context], Admission]] = {
+    Act.CREATE_TABLE: _create_table,
+    Act.ALTER_TABLE: _alter_table,
+    Act.DROP_TABLE: _drop_table,
+    Act.ADD_PARTITIONS: _add_partitions,
+    Act.ALTER_PARTITIONS: _alter_partitions,
+    Act.RENAME_PARTITION: _alter_partitions,
+    Act.DROP_PARTITIONS: _drop_partitions,
+    Act.EXCHANGE: _exchange,
+    Act.TOUCH: _touch,
+    Act.WRITTEN: _written,
+    Act.CREATE_DATABASE: _put_database,
+    Act.ALTER_DATABASE: _put_database,
+    Act.DROP_DATABASE: _drop_database,
+}
+
+
+def _admitted(
+    call: Call,
+    edits: list[Edit],
+    changed: Iterable[TableRef] | None = None,
+    leftovers: Iterable[Leftover] = (),
+    after: After | None = None,
+    table: TableNow | None = None,
+) -> Admitted:
+    request = spliced(call.data, 0, len(call.data), edits) if edits else call.data
+    tables = call.tables() if changed is None else tuple(dict.fromkeys(changed))
+    return Admitted(request, tables, tuple(leftovers), after, table)
+
+
+def _new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
+    """Each new table belongs to the view's cluster and lies in its warehouse."""
+    edits: list[Edit] = []
+    for found in (each for place in call.spec.inbound for each in call.sent(place)):
+        if call.field_text(found, _TABLE_TYPE) == "VIRTUAL_VIEW":
+            edits += with_facts(call.data, found, Shape.TABLE, {})
+            continue
+        refuse_elsewhere(call, found, view)
+        facts = {PRIMARY: str(view.cluster)}
+        if is_partitioned(call.data, found):
+            facts[PARTITIONS] = UNIFORM
+        edits += with_facts(call.data, found, Shape.TABLE, facts)
+        if found.location is None or not text(call.data, found.location[0]):
+            location = yield from _new_location(call, found, view)
+            if location:
+                edits += with_location(found, location)
+    return edits
+
+
+def _new_location(call: Call, found: Found, view: ClusterView) -> Asking[str]:
+    if found.path is not None:
+        return text(call.data, found.path[0])
+    database = call.field_text(found, _TABLE_DATABASE)
+    shared = yield from database_location(database)
+    if not shared:
+        return ""
+    name = call.field_text(found, _TABLE_NAME).lower()
+    return f"{view.warehouse_location(shared).rstrip('/')}/{name}"
+
+
+def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
+    """The facts of an altered table: of one that is copied as a whole the data may have changed
+    (D10)."""
+    facts = dict(table.found.ours)
+    in_parts = table.keys and not (table.placement.uniform and table.placement.copies)
+    if not (table.is_view or in_parts or table.placement.open):
+        facts[WRITE] = context.new_id()
+    return facts
+
+
+def _gaining(call: Call, table: TableNow, claims: Mapping[str, dict[str, str] | None]) -> list[str]:
+    """The partitions that get facts of their own by this alter: those whose copies the client
+    states, and the new name of a renamed one that has such facts."""
+    named = [name for name, facts in claims.items() if facts is not None]
+    if call.spec.act is Act.RENAME_PARTITION and claims.keys() & (table.placement.exceptions or ()):
+        sent = call.sent(call.spec.inbound[0])
+        named += [table.partitions.name(_values(call, found)) for found in sent]
+    return named
+
+
+def _partition_edits(
+    call: Call, found: Found, now: PartitionNow | None, facts: Mapping[str, str]
+) -> list[Edit]:
+    edits = with_facts(call.data, found, Shape.PARTITION, facts)
+    if now is not None:
+        edits += locations_back(call.data, found, now.placement, now.location)
+    return edits
+
+
+def _places(location: str, placement: Placement) -> tuple[str, ...]:
+    """Where an object is now: its own location, and its copies, which the view shows as such."""
+    return (location, *(copy.location for copy in placement.copies))
+
+
+def _values(call: Call, found: Found) -> list[str]:
+    span = found.fields.get(_PARTITION_VALUES)
+    return string_list(call.data, span[0]) if span else []
+
+
+def _stays(found: Found, table: TableNow, view: ClusterView) -> list[Edit]:
+    """A renamed table whose folder the metastore will not move stays where it is.
+
+    It moves only what lies under its own, the default cluster's, warehouse; Spark has already
+    written the new folder's name into the serde's `path`.
+    """
+    if found.path is None or not view.is_foreign(table.location):
+        return []
+    return [(*found.path, encoded(table.location))]
+
+
+def _map_at(call: Call, path: tuple[int, ...]) -> dict[str, str]:
+    for at, kind in places(call.data, call.body, path):
+        if kind == MAP:
+            return {
+                str(key): str(value) for key, value in read_value(call.data, at, MAP)[0].items()
+            }
+    return {}
+
+
+def _matches(name: str, wanted: Mapping[str, str]) -> bool:
+    return all(wanted.get(key) in ("", None, value) for key, value in parse_partition_name(name))

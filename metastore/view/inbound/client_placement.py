@@ -1,0 +1,45 @@
+"""What a client that names clusters says of an object that it alters (DC-P1, DC-S1)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from conf.placement import COPY_PREFIX, Placement, write_placement
+from metastore.view.errors import PlacementChanged
+from metastore.view.inbound.version_updates import Context
+from metastore.view.objects import Found, places
+from metastore.view.outbound.structures import PRIMARY_FIELD, SECONDARY_FIELD, read_claims
+
+
+def claimed_facts(
+    data: bytes,
+    found: Found,
+    placement: Placement,
+    current: Mapping[str, str],
+    context: Context,
+) -> dict[str, str] | None:
+    """The facts with the copies that the client states; None when it states none.
+
+    A copy without a write id is taken to hold the present data. Raises PlacementChanged when the
+    client believes in another primary or write id than is true.
+    """
+    if not context.view.aware or found.descriptor is None:
+        return None
+    fields = [
+        (number, kind, at)
+        for number in (PRIMARY_FIELD, SECONDARY_FIELD)
+        for at, kind in places(data, found.descriptor, (number,))
+    ]
+    claims = read_claims(data, fields)
+    if claims.primary not in (None, placement.primary):
+        raise PlacementChanged(f"The primary cluster is {placement.primary}, not {claims.primary}.")
+    if claims.write not in (None, placement.version):
+        raise PlacementChanged("It was written meanwhile.")
+    if claims.copies is None:
+        return None
+    stated = placement
+    for copy in placement.copies:
+        stated = stated.without_copy(copy.cluster)
+    for copy in claims.copies:
+        stated = stated.with_copy(copy if copy.of else replace(copy, of=placement.version))
+    kept = {key: value for key, value in current.items() if not key.startswith(COPY_PREFIX)}
+    return {**kept, **write_placement(stated)}

@@ -1,0 +1,158 @@
+"""Which tables and partitions with copies own a folder at, under or above a path (D15).
+
+Spark writes by path: into directories, through a second table on a table's folder, by streams. Such
+a write ends the copies of each object whose folder it touches. The index has the folders of objects
+that have copies, and of the copies themselves; these are few. An object whose folder is not in it
+has no copy that could become stale.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from conf.locations import HOST, Location, readings
+from conf.names import ClusterName, TableRef
+from conf.placement import NEVER_WRITTEN
+from metastore.view.inbound.lookups import (
+    Asking,
+    PartitionNow,
+    TableNow,
+    partitions_named,
+    readable_tables,
+    table_names,
+)
+from metastore.view.locations import ClusterView
+
+Parts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of a table, or of one of its partitions by name.
+
+    `cluster` has it: the primary of an object, or the holder of a copy where `is_copy`. It is None
+    for a table whose partitions with copies are too many to be named: any cluster may have them.
+    """
+
+    table: TableRef
+    partition: str | None
+    location: str
+    cluster: ClusterName | None
+    is_copy: bool = False
+
+    def is_touched(self, path: str, writer: ClusterName) -> bool:
+        """Whether a write of `path` in the cluster `writer` may change files in the folder.
+
+        The folder of an object that `writer` may write is compared by its path alone, since a file
+        system has many names. Any other is touched where both certainly may be in one.
+        """
+        own = not self.is_copy and self.cluster in (None, writer)
+        return any(
+            _overlap(here, there) and (here.may_share(there) or (own and _hosted(here, there)))
+            for here in readings(self.location)
+            for there in readings(path)
+        )
+
+
+class FolderIndex:
+    """Folders by table, found by path."""
+
+    def __init__(self) -> None:
+        self._of: dict[TableRef, tuple[Folder, ...]] = {}
+        self._at: dict[Parts, set[Folder]] = {}
+        self._below: dict[Parts, set[Folder]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of.values()))
+
+    def put(self, table: TableRef, folders: Iterable[Folder]) -> None:
+        """The table's folders are these now."""
+        self.forget(table)
+        known = tuple(folders)
+        if known:
+            self._of[table] = known
+        for folder in known:
+            for parts in _parts(folder):
+                self._at.setdefault(parts, set()).add(folder)
+                for depth in range(len(parts)):
+                    self._below.setdefault(parts[:depth], set()).add(folder)
+
+    def forget(self, table: TableRef) -> None:
+        """The table has no folders any more."""
+        for folder in self._of.pop(table, ()):
+            for parts in _parts(folder):
+                _discard(self._at, parts, folder)
+                for depth in range(len(parts)):
+                    _discard(self._below, parts[:depth], folder)
+
+    def tables_of(self, database: str) -> list[TableRef]:
+        """The tables of a database that have folders here."""
+        return [table for table in self._of if table.db == database]
+
+    def touched(self, path: str, writer: ClusterName) -> set[Folder]:
+        """The folders that a write of `path` in the cluster `writer` may change."""
+        near: set[Folder] = set()
+        for place in readings(path):
+            near |= self._below.get(place.parts, set())
+            for depth in range(len(place.parts) + 1):
+                near |= self._at.get(place.parts[:depth], set())
+        return {each for each in near if each.is_touched(path, writer)}
+
+
+def folders_of_tables(
+    view: ClusterView, database: str, names: Iterable[str] | None = None
+) -> Asking[dict[TableRef, list[Folder]]]:
+    """The folders of the database's tables, or of those of them that are named, which exist."""
+    every = (yield from table_names(database)) if names is None else list(names)
+    found = {}
+    for table in (yield from readable_tables(view, database, every)):
+        found[table.ref] = yield from _folders(table, database)
+    return found
+
+
+def _folders(table: TableNow, database: str) -> Asking[list[Folder]]:
+    placed = table.placement
+    if table.is_view:
+        return []
+    if not table.keys or placed.uniform:
+        return list(_of_object(table, None)) if placed.copies else []
+    if placed.exceptions is None:
+        # Only a table whose partitions' facts changed can have partitions with copies.
+        changed = placed.facts != NEVER_WRITTEN
+        return [Folder(table.ref, None, table.location, None)] if changed else []
+    partitions = yield from partitions_named(table, database, sorted(placed.exceptions))
+    return [
+        folder
+        for partition in partitions
+        if partition.placement.copies
+        for folder in _of_object(table, partition)
+    ]
+
+
+def _of_object(table: TableNow, partition: PartitionNow | None) -> Iterator[Folder]:
+    name = None if partition is None else partition.name
+    location = table.location if partition is None else partition.location
+    placed = table.placement if partition is None else partition.placement
+    yield Folder(table.ref, name, location, placed.primary)
+    for copy in placed.copies:
+        yield Folder(table.ref, name, copy.location, copy.cluster, is_copy=True)
+
+
+def _parts(folder: Folder) -> set[Parts]:
+    return {each.parts for each in readings(folder.location)}
+
+
+def _discard(index: dict[Parts, set[Folder]], parts: Parts, folder: Folder) -> None:
+    found = index.get(parts)
+    if found is not None:
+        found.discard(folder)
+        if not found:
+            del index[parts]
+
+
+def _overlap(one: Location, other: Location) -> bool:
+    depth = min(len(one.parts), len(other.parts))
+    return one.parts[:depth] == other.parts[:depth]
+
+
+def _hosted(one: Location, other: Location) -> bool:
+    return one.kind == other.kind == HOST

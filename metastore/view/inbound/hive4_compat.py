@@ -1,0 +1,49 @@
+"""Calls that Hive 4's metastore no longer has, as those that took their place.
+
+`get_table` and `get_table_objects_by_name` are asked by every older client and by the view itself.
+Since 2.3 each has a form that takes one request and gives one result; from 4.0 on it alone is left.
+"""
+
+from metastore.client.binary import (
+    EXCEPTION,
+    REPLY,
+    STRUCT,
+    Struct,
+    call_bytes,
+    read_message_header,
+    read_struct,
+    skip_value,
+)
+from metastore.view.objects import places
+from metastore.view.outbound.replies import renamed
+
+_UNKNOWN_METHOD = 1
+NEWER = {
+    "get_table": "get_table_req",
+    "get_table_objects_by_name": "get_table_objects_by_name_req",
+}
+
+
+def is_unknown(reply: bytes) -> bool:
+    """Whether the metastore answered that it has no such call."""
+    kind, _, _, at = read_message_header(reply)
+    return kind == EXCEPTION and read_struct(reply, at)[0].get(2) == _UNKNOWN_METHOD
+
+
+def newer_call(request: bytes) -> bytes:
+    """The same question in the form of one request: both name a database, then tables."""
+    _, name, sequence, at = read_message_header(request)
+    arguments, _ = read_struct(request, at)
+    return call_bytes(NEWER[name], sequence, Struct({1: (STRUCT, arguments)}))
+
+
+def older_reply(reply: bytes, name: str) -> bytes:
+    """The reply to a newer call as one to the call `name`; exceptions are declared alike."""
+    reply = renamed(reply, name)
+    kind, _, _, at = read_message_header(reply)
+    if kind != REPLY:
+        return reply
+    for start, inner in places(reply, at, (0, 1)):
+        value = reply[start : skip_value(reply, start, inner)]
+        return reply[:at] + bytes((inner, 0, 0)) + value + b"\0"
+    return reply

@@ -1,0 +1,276 @@
+"""What the view asks the metastore before it lets a call pass.
+
+Each question is a generator that yields request bytes and is sent the whole reply's bytes: it
+goes over the client's own connection, so it is asked with the client's rights.
+"""
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from conf.names import TableRef
+from conf.placement import BadPlacement, Placement, read_partition_placement, read_placement
+from metastore.client.binary import (
+    I16,
+    LIST,
+    REPLY,
+    STOP,
+    STRING,
+    Struct,
+    call_bytes,
+    read_field_header,
+    read_list_header,
+    read_message_header,
+    skip_value,
+    strings,
+)
+from metastore.view.call import ref_of
+from metastore.view.errors import FactsUnavailable, PlacementUnreadable
+from metastore.view.locations import ClusterView
+from metastore.view.methods import LIST as EACH
+from metastore.view.methods import Shape
+from metastore.view.objects import Found, places, scan, string_list, strings_at, text
+from metastore.view.outbound.locations_out import PartitionsOf, real_location
+from metastore.view.outbound.partition_scanner import PartitionWalker
+
+T = TypeVar("T")
+Asking = Generator[bytes, bytes, T]
+
+BATCH = 500  # partitions or tables asked for at once
+_NO_LIMIT = -1
+_TABLE_KEYS, _TABLE_TYPE = 8, 12
+_PARTITION_VALUES = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TableNow:
+    """A table as the metastore has it at this moment. `data` holds it, at `found`."""
+
+    ref: TableRef
+    placement: Placement
+    kind: str
+    keys: tuple[str, ...]
+    key_types: tuple[str, ...]
+    location: str
+    data: bytes
+    found: Found
+
+    @property
+    def partitions(self) -> PartitionsOf:
+        return PartitionsOf(self.placement, self.keys)
+
+    @property
+    def is_view(self) -> bool:
+        return self.kind == "VIRTUAL_VIEW"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionNow:
+    """A partition as the metastore has it at this moment."""
+
+    name: str
+    values: tuple[str, ...]
+    placement: Placement
+    location: str
+    data: bytes
+    found: Found
+
+
+def table_now(view: ClusterView, database: str, name: str) -> Asking[TableNow | None]:
+    """The table, or None when there is none."""
+    reply = yield table_question(database, name)
+    return table_in(view, database, reply)
+
+
+def table_question(database: str, name: str) -> bytes:
+    return _call("get_table", database, name)
+
+
+def table_in(view: ClusterView, database: str, reply: bytes) -> TableNow | None:
+    """The table in the reply to `table_question`."""
+    at = _success(reply, "get_table")
+    return None if at is None else _table(view, database, reply, at)
+
+
+def database_names() -> Asking[list[str]]:
+    """The names of all databases."""
+    reply = yield _call("get_all_databases")
+    at = _success(reply, "get_all_databases")
+    return [] if at is None else string_list(reply, at)
+
+
+def table_names(database: str) -> Asking[list[str]]:
+    """The names of every table and view of a database; none where there is no such database."""
+    reply = yield _call("get_all_tables", database)
+    at = _success(reply, "get_all_tables")
+    return [] if at is None else string_list(reply, at)
+
+
+def tables_now(view: ClusterView, database: str) -> Asking[list[TableNow]]:
+    """Every table of a database. Raises PlacementUnreadable."""
+    tables = []
+    for reply, start in (yield from _tables_named(database, (yield from table_names(database)))):
+        tables.append(_table(view, database, reply, start))
+    return tables
+
+
+def readable_tables(
+    view: ClusterView, database: str, names: Iterable[str]
+) -> Asking[list[TableNow]]:
+    """Those of the named tables that exist and whose facts can be read."""
+    tables = []
+    for reply, start in (yield from _tables_named(database, names)):
+        with suppress(PlacementUnreadable):
+            tables.append(_table(view, database, reply, start))
+    return tables
+
+
+def database_location(database: str) -> Asking[str | None]:
+    """The location that the metastore keeps for a database."""
+    reply = yield _call("get_database", database)
+    at = _success(reply, "get_database")
+    if at is None:
+        return None
+    found = scan(reply, at, Shape.DATABASE)
+    return text(reply, found.location[0]) if found.location else None
+
+
+def partitions_named(
+    table: TableNow, database: str, names: Iterable[str]
+) -> Asking[list[PartitionNow]]:
+    """Those of the named partitions that exist."""
+    partitions: list[PartitionNow] = []
+    for batch in _batches(list(names)):
+        arguments = Struct(
+            {
+                1: (STRING, database),
+                2: (STRING, table.ref.name),
+                3: (LIST, strings(batch)),
+            }
+        )
+        reply = yield call_bytes("get_partitions_by_names", 0, arguments)
+        walker = PartitionWalker()
+        for start in _objects(reply, "get_partitions_by_names"):
+            found = walker.walk(reply, start)
+            partitions.append(_partition(table, reply, found))
+    return partitions
+
+
+def partition_names(table: TableNow, database: str) -> Asking[list[str]]:
+    """The names of every partition."""
+    arguments = Struct({1: (STRING, database), 2: (STRING, table.ref.name), 3: (I16, _NO_LIMIT)})
+    reply = yield call_bytes("get_partition_names", 0, arguments)
+    at = _success(reply, "get_partition_names")
+    return [] if at is None else string_list(reply, at)
+
+
+def partitions_found(table: TableNow, request: bytes, method: str) -> Asking[list[PartitionNow]]:
+    """The partitions in a reply of shape PartitionsByExprResult."""
+    reply = yield request
+    at = _success(reply, method)
+    if at is None:
+        return []
+    starts = [start for start, _ in places(reply, at, (1, EACH))]
+    return [_partition(table, reply, scan(reply, start, Shape.PARTITION)) for start in starts]
+
+
+def changed(request: bytes) -> Asking[None]:
+    """Makes a change of the view's own. Raises FactsUnavailable."""
+    reply = yield request
+    kind, method, _, at = read_message_header(reply)
+    inner, _, value = read_field_header(reply, at)
+    if kind != REPLY or inner != STOP:
+        message = "".join(strings_at(reply, value, (1,))) if kind == REPLY else ""
+        raise FactsUnavailable(f"{method} failed in the metastore: {message}.")
+
+
+def _table(view: ClusterView, database: str, reply: bytes, at: int) -> TableNow:
+    found = scan(reply, at, Shape.TABLE)
+    name = text(reply, found.fields[1][0])
+    ref = ref_of(database, name)
+    kind = text(reply, found.fields[_TABLE_TYPE][0]) if _TABLE_TYPE in found.fields else ""
+    keys = strings_at(reply, at, (_TABLE_KEYS, EACH, 1))
+    try:
+        placement = read_placement(found.ours, view.owner)
+    except BadPlacement as error:
+        raise PlacementUnreadable(f"{ref}: {error}.") from error
+    return TableNow(
+        ref,
+        placement,
+        kind,
+        tuple(keys),
+        tuple(strings_at(reply, at, (_TABLE_KEYS, EACH, 2))),
+        real_location(reply, found),
+        reply,
+        found,
+    )
+
+
+def _partition(table: TableNow, reply: bytes, found: Found) -> PartitionNow:
+    values = tuple(string_list(reply, found.fields[_PARTITION_VALUES][0]))
+    name = table.partitions.name(values)
+    try:
+        placement = read_partition_placement(found.ours, table.placement, name)
+    except BadPlacement as error:
+        raise PlacementUnreadable(f"{table.ref}@{name}: {error}.") from error
+    return PartitionNow(name, values, placement, real_location(reply, found), reply, found)
+
+
+def _tables_named(database: str, names: Iterable[str]) -> Asking[list[tuple[bytes, int]]]:
+    """Where the named tables begin, each in the reply that has it."""
+    found = []
+    for batch in _batches(list(names)):
+        arguments = Struct({1: (STRING, database), 2: (LIST, strings(batch))})
+        reply = yield call_bytes("get_table_objects_by_name", 0, arguments)
+        found += [(reply, start) for start in _objects(reply, "get_table_objects_by_name")]
+    return found
+
+
+def _call(method: str, *names: str) -> bytes:
+    fields = {number: (STRING, name) for number, name in enumerate(names, 1)}
+    return call_bytes(method, 0, Struct(fields))
+
+
+def _success(reply: bytes, method: str) -> int | None:
+    """Where the result's success is; None when the metastore says that there is no such object."""
+    kind, _, _, at = read_message_header(reply)
+    if kind != REPLY:
+        raise FactsUnavailable(f"{method} failed in the metastore.")
+    inner, number, value = read_field_header(reply, at)
+    if inner == STOP:
+        return None
+    if number == 0:
+        return value
+    message = "".join(strings_at(reply, value, (1,)))
+    if number == _NO_SUCH_OBJECT[method]:
+        return None
+    raise FactsUnavailable(f"{method} failed in the metastore: {message}.")
+
+
+# The field of the exception that says so in each result that the questions above read.
+_NO_SUCH_OBJECT = {
+    "get_table": 2,
+    "get_all_databases": 0,
+    "get_all_tables": 0,
+    "get_table_objects_by_name": 3,
+    "get_database": 1,
+    "get_partitions_by_names": 2,
+    "get_partition_names": 0,
+    "get_partitions_by_expr": 2,
+}
+
+
+def _objects(reply: bytes, method: str) -> Iterator[int]:
+    at = _success(reply, method)
+    if at is None:
+        return
+    element, count, at = read_list_header(reply, at)
+    for _ in range(count):
+        yield at
+        at = skip_value(reply, at, element)
+
+
+def _batches(names: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(names), BATCH):
+        yield names[start : start + BATCH]

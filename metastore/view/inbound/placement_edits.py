@@ -1,0 +1,53 @@
+"""An object on its way to the metastore: edits that keep its cluster facts what they are (D12)."""
+
+from collections.abc import Mapping
+
+from conf.placement import RESERVED_PREFIX, Placement
+from metastore.client.binary import MAP, STRING
+from metastore.view.methods import Shape
+from metastore.view.objects import LAYOUTS, Edit, Found, encoded, entries, text
+
+_RESERVED = RESERVED_PREFIX.encode()
+_SD_LOCATION = 2
+
+
+def with_facts(
+    data: bytes | bytearray, found: Found, shape: Shape, ours: Mapping[str, str]
+) -> list[Edit]:
+    """Replaces every `causeway.` parameter that the client sent by `ours`."""
+    if found.parameters is None:
+        if not ours:
+            return []
+        header = bytes((MAP,)) + LAYOUTS[shape].parameters.to_bytes(2, "big")
+        at = found.end - 1
+        return [(at, at, header + _map((), ours))]
+    kept = []
+    for key, (start, end) in entries(data, found.parameters):
+        if not key.startswith(_RESERVED):
+            kept.append(bytes(data[start:end]))
+    return [(*found.parameters, _map(kept, ours))]
+
+
+def with_location(found: Found, location: str) -> list[Edit]:
+    """Sets sd.location, whether the client sent one or not."""
+    if found.location is not None:
+        return [(*found.location, encoded(location))]
+    if found.descriptor is None:
+        return []
+    header = bytes((STRING,)) + _SD_LOCATION.to_bytes(2, "big")
+    return [(found.descriptor_end, found.descriptor_end, header + encoded(location))]
+
+
+def locations_back(
+    data: bytes | bytearray, found: Found, placement: Placement, own: str
+) -> list[Edit]:
+    """Undoes what the view did to an object's locations on the way out."""
+    copies = {copy.location for copy in placement.copies}
+    spans = (span for span in (found.location, found.path) if span is not None)
+    return [(*span, encoded(own)) for span in spans if text(data, span[0]) in copies]
+
+
+def _map(kept: list[bytes] | tuple[()], ours: Mapping[str, str]) -> bytes:
+    pairs = [encoded(key) + encoded(value) for key, value in ours.items()]
+    count = (len(kept) + len(pairs)).to_bytes(4, "big")
+    return b"".join((bytes((STRING, STRING)), count, *kept, *pairs))

@@ -1,0 +1,158 @@
+"""Changes of facts that the view makes itself, beside the call that it lets pass (D10).
+
+A change of data ends every copy of what it may touch: the object's write id changes before the
+call goes on. Where a write is marked as open its owner does so when it ends.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from conf.placement import FACTS, WRITE, write_placement
+from metastore.client.binary import (
+    I16,
+    LIST,
+    MAP,
+    STRING,
+    STRUCT,
+    Struct,
+    call_bytes,
+    read_value,
+    string_map,
+)
+from metastore.view.call import Call
+from metastore.view.inbound.lookups import (
+    Asking,
+    PartitionNow,
+    TableNow,
+    changed,
+    partitions_found,
+    table_now,
+)
+from metastore.view.inbound.placement_edits import with_facts
+from metastore.view.locations import ClusterView
+from metastore.view.methods import LIST as EACH
+from metastore.view.methods import Shape
+from metastore.view.objects import places, spliced
+
+NewId = Callable[[], str]
+After = Callable[[], Asking[None]]
+"""What has to be asked once a call has succeeded."""
+
+# The change is of facts alone: the metastore shall not look at the files for it.
+_NO_STATISTICS = Struct({1: (MAP, string_map({"DO_NOT_UPDATE_STATS": "true"}))})
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an admission may use: the view, and a source of ids that never come twice."""
+
+    view: ClusterView
+    new_id: NewId
+
+
+def table_rewritten(table: TableNow, database: str, new_id: NewId) -> Asking[None]:
+    """The table's data is about to change, of any partition: its copies are stale."""
+    if not table.placement.open:
+        yield from set_table(table, database, {**table.found.ours, WRITE: new_id()})
+
+
+def partitions_rewritten(
+    table: TableNow, database: str, partitions: list[PartitionNow], new_id: NewId
+) -> Asking[dict[str, dict[str, str]]]:
+    """These partitions are about to change: the facts that each must have then, by name.
+
+    In a table whose partitions have no copies its own id changes instead, which ends the copies
+    that have begun.
+    """
+    facts = {one.name: dict(one.found.ours) for one in partitions}
+    unmarked = [one for one in partitions if not one.placement.open]
+    if unmarked and table.placement.uniform:
+        yield from table_rewritten(table, database, new_id)
+    else:
+        for one in unmarked:
+            facts[one.name][WRITE] = new_id()
+    return facts
+
+
+def write_partitions(
+    table: TableNow,
+    database: str,
+    partitions: list[PartitionNow],
+    facts: Mapping[str, Mapping[str, str]],
+) -> Asking[None]:
+    """Writes those facts, for calls that do not carry the partitions themselves."""
+    bodies = []
+    for one in partitions:
+        if facts[one.name] != one.found.ours:
+            edits = with_facts(one.data, one.found, Shape.PARTITION, facts[one.name])
+            bodies.append(spliced(one.data, one.found.start, one.found.end, edits))
+    if bodies:
+        head = _head("alter_partitions_with_environment_context", database, table.ref.name)
+        items = bytes((STRUCT,)) + len(bodies).to_bytes(4, "big") + b"".join(bodies)
+        yield from changed(head + _field(LIST, 3) + items + _tail())
+
+
+def with_exceptions(
+    table: TableNow, database: str, names: Iterable[str], context: Context
+) -> Asking[TableNow]:
+    """Before these partitions get facts of their own in a table that names all that have any.
+
+    Returns the table as it is then: its copies as a whole have ended if it was uniform.
+    """
+    placed = table.placement.with_partition_facts(context.new_id(), names)
+    if placed.exceptions == table.placement.exceptions:
+        return table
+    yield from set_table(table, database, write_placement(placed))
+    return (yield from table_now(context.view, database, table.ref.name)) or table
+
+
+def announced(table: TableNow, database: str, context: Context) -> After | None:
+    """After partitions came, went or changed: whoever remembers them looks at the table.
+
+    Not where a write of all is open: its end tells them.
+    """
+    if any(mark.partitions is None for mark in table.placement.open):
+        return None
+
+    def announce() -> Asking[None]:
+        now = yield from table_now(context.view, database, table.ref.name)
+        if now is not None:
+            yield from set_table(now, database, {**now.found.ours, FACTS: context.new_id()})
+
+    return announce
+
+
+def by_expression(call: Call, table: TableNow, database: str) -> Asking[list[PartitionNow]]:
+    """The partitions that drop_partitions_req chooses by Hive's own expressions."""
+    partitions: list[PartitionNow] = []
+    for at, _ in places(call.data, call.body, (1, 3, 2, EACH, 1)):
+        expression, _ = read_value(call.data, at, STRING)
+        fields = {1: database, 2: table.ref.name, 3: expression}
+        request = Struct({number: (STRING, value) for number, value in fields.items()})
+        request.set(5, I16, -1)
+        message = call_bytes("get_partitions_by_expr", 0, Struct({1: (STRUCT, request)}))
+        partitions += yield from partitions_found(table, message, "get_partitions_by_expr")
+    return partitions
+
+
+def set_table(table: TableNow, database: str, facts: Mapping[str, str]) -> Asking[None]:
+    """Gives the table these facts."""
+    edits = with_facts(table.data, table.found, Shape.TABLE, facts)
+    body = spliced(table.data, table.found.start, table.found.end, edits)
+    head = _head("alter_table_with_environment_context", database, table.ref.name)
+    yield from changed(head + _field(STRUCT, 3) + body + _tail())
+
+
+def _head(method: str, database: str, table: str) -> bytes:
+    message = call_bytes(method, 0, Struct({1: (STRING, database), 2: (STRING, table)}))
+    return message[:-1]
+
+
+def _field(kind: int, number: int) -> bytes:
+    return bytes((kind,)) + number.to_bytes(2, "big")
+
+
+def _tail() -> bytes:
+    """The environment context, field 4, and the end of the arguments."""
+    call = call_bytes("", 0, Struct({4: (STRUCT, _NO_STATISTICS)}))
+    return call[call.index(_field(STRUCT, 4)) :]

@@ -1,0 +1,254 @@
+"""A reply on its way to the client: each object gets the cluster's own location.
+
+`ReplyStream` takes bytes as they come and gives back what may be sent on, so that a reply with a
+hundred thousand partitions is never held as a whole.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from conf.names import ClusterName, partition_name
+from conf.placement import (
+    COPY_PREFIX,
+    PARTITIONS,
+    RESERVED_PREFIX,
+    UNIFORM,
+    BadPlacement,
+    Placement,
+    read_partition_placement,
+    read_placement,
+)
+from metastore.client.binary import (
+    LIST,
+    REPLY,
+    SET,
+    STOP,
+    STRUCT,
+    Incomplete,
+    read_field_header,
+    read_list_header,
+    read_message_header,
+    skip_value,
+)
+from metastore.view.errors import TooLarge
+from metastore.view.locations import ClusterView, Placed
+from metastore.view.methods import LIST as EACH
+from metastore.view.methods import Path, Place, Shape
+from metastore.view.objects import (
+    Edit,
+    Found,
+    encoded,
+    is_partitioned,
+    places,
+    scan,
+    spliced,
+    string_list,
+    text,
+)
+from metastore.view.outbound.partition_scanner import PartitionWalker
+from metastore.view.outbound.structures import cluster_fields
+
+PLACEHOLDER = "-__PLACEHOLDER__"  # Spark's sd.location when the serde's `path` is the real one
+_VALUES = 1  # of a Partition
+MAX_VALUE = 256 * 1024 * 1024  # bytes of one value that has to be seen as a whole
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsOf:
+    """What a table says of its partitions."""
+
+    placement: Placement
+    keys: tuple[str, ...]
+
+    def name(self, values: Iterable[str]) -> str:
+        """A partition's name from its values."""
+        return partition_name(zip(self.keys, values, strict=False))
+
+
+@dataclass(slots=True)
+class _Level:
+    """A container that the stream is inside of: a struct, or a list with elements left."""
+
+    path: Path | None
+    element: int = STRUCT
+    left: int | None = None
+
+
+class ReplyStream:
+    """One reply. `feed` it bytes; `done` says that it ended, `failed` that it is an exception."""
+
+    def __init__(
+        self, outbound: Place | None, view: ClusterView, table: PartitionsOf | None = None
+    ) -> None:
+        self.done = False
+        self.failed = False
+        self._place = outbound
+        self._view = view
+        self._table = table
+        self._walker = PartitionWalker(
+            RESERVED_PREFIX if view.aware else COPY_PREFIX + view.cluster
+        )
+        self._levels: list[_Level] = []
+        self._buffer = bytearray()
+        self._edits: list[Edit] = []
+        self._begun = False
+        self._seen_field = False
+        self._safe = 0
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What may be sent on. Bytes after the reply's end are an error of the server's."""
+        self._buffer += chunk
+        at = 0
+        try:
+            if not self._begun:
+                kind, _, _, at = read_message_header(self._buffer)
+                self._safe = at
+                self._begun = True
+                self.failed = kind != REPLY
+                path = self._place.path if self._place and not self.failed else None
+                self._levels.append(_Level(path))
+            while self._levels:
+                at = self._step(at)
+        except Incomplete:
+            if len(self._buffer) - at > MAX_VALUE:
+                raise TooLarge("a reply has a value beyond the limit") from None
+            at = self._safe
+        else:
+            self.done = True
+        ready = spliced(self._buffer, 0, at, self._edits)
+        del self._buffer[:at]
+        self._edits = []
+        self._safe = 0
+        return ready
+
+    @property
+    def surplus(self) -> bool:
+        """Whether bytes came after the reply's end."""
+        return self.done and bool(self._buffer)
+
+    def _step(self, at: int) -> int:
+        """Goes over one field or list; `_safe` is how far everything is settled."""
+        level = self._levels[-1]
+        at = self._field(level, at) if level.left is None else self._elements(level, at)
+        self._safe = at
+        return at
+
+    def _elements(self, level: _Level, at: int) -> int:
+        while level.left:
+            at = self._value(at, level.element, level.path)
+            level.left -= 1
+            self._safe = at
+        self._levels.pop()
+        return at
+
+    def _field(self, level: _Level, at: int) -> int:
+        kind, number, value = read_field_header(self._buffer, at)
+        if len(self._levels) == 1 and not self._seen_field:
+            self._seen_field = True
+            self.failed = self.failed or (kind != STOP and number != 0)
+        if kind == STOP:
+            self._levels.pop()
+            return value
+        path = level.path[1:] if level.path and level.path[0] == number else None
+        if kind in (LIST, SET) and (path is None or path[:1] == (EACH,)):
+            element, count, inside = read_list_header(self._buffer, value)
+            self._levels.append(_Level(None if path is None else path[1:], element, count))
+            return inside
+        if kind == STRUCT and path:
+            self._levels.append(_Level(path))
+            return value
+        return self._value(value, kind, path)
+
+    def _value(self, at: int, kind: int, path: Path | None) -> int:
+        if path is None or self._place is None or kind != STRUCT:
+            return skip_value(self._buffer, at, kind)
+        if not path:
+            return self._object(at, self._place.shape)
+        end = skip_value(self._buffer, at, kind)
+        for start, inner in places(self._buffer, at, path):
+            if inner == STRUCT:
+                self._object(start, self._place.shape)
+        return end
+
+    def _object(self, at: int, shape: Shape) -> int:
+        if shape is Shape.PARTITION:
+            found = self._walker.walk(self._buffer, at)
+        else:
+            found = scan(self._buffer, at, shape)
+        self._edits += outbound_edits(self._buffer, found, shape, self._view, self._table)
+        return found.end
+
+
+def outbound_edits(
+    data: bytes | bytearray,
+    found: Found,
+    shape: Shape,
+    view: ClusterView,
+    table: PartitionsOf | None,
+) -> list[Edit]:
+    """What has to change in one object so that `view.cluster` reads its own data."""
+    if shape is Shape.DATABASE:
+        if found.location is None:
+            return []
+        own = view.warehouse_location(text(data, found.location[0]))
+        return [(*found.location, encoded(own))]
+    if not view.aware and COPY_PREFIX + view.cluster not in found.ours:
+        return []
+    placed = _placed(data, found, shape, table)
+    if shape is Shape.PARTITION and table is not None and not table.placement.open:
+        local = view.local_partition_copy(found.ours, table.placement)
+    else:
+        local = None if _in_parts(data, found, shape) else view.local_copy(found.ours, placed)
+    edits: list[Edit] = []
+    if local is not None:
+        replacement = encoded(local)
+        if found.location and not text(data, found.location[0]).endswith(PLACEHOLDER):
+            edits.append((*found.location, replacement))
+        if found.path:
+            edits.append((*found.path, replacement))
+    if view.aware and found.descriptor is not None:
+        facts = _facts(data, found, placed, view.owner)
+        edits.append((found.descriptor_end, found.descriptor_end, facts))
+    return edits
+
+
+def _in_parts(data: bytes | bytearray, found: Found, shape: Shape) -> bool:
+    """Whether it is a table whose partitions have copies of their own, not the table as a whole:
+    its own write id does not tell of every write then."""
+    if shape is not Shape.TABLE or found.ours.get(PARTITIONS) == UNIFORM:
+        return False
+    return is_partitioned(data, found)
+
+
+def _placed(
+    data: bytes | bytearray, found: Found, shape: Shape, table: PartitionsOf | None
+) -> Placed:
+    """How this object's parameters are read; a partition's need its table's (D10)."""
+    if shape is Shape.TABLE:
+        return read_placement
+    if table is None or _VALUES not in found.fields:
+        return _unreadable
+    # Without a running write it does not matter which partition it is.
+    values = string_list(data, found.fields[_VALUES][0]) if table.placement.open else ()
+    name = table.name(values)
+    return lambda parameters, _: read_partition_placement(parameters, table.placement, name)
+
+
+def _unreadable(parameters: Mapping[str, str], owner: ClusterName) -> Placement:
+    raise BadPlacement("a partition of an unknown table")
+
+
+def real_location(data: bytes | bytearray, found: Found) -> str:
+    """Where the object's own data is, whichever of the two fields says it."""
+    location = text(data, found.location[0]) if found.location else ""
+    if found.path and (not location or location.endswith(PLACEHOLDER)):
+        return text(data, found.path[0])
+    return location
+
+
+def _facts(data: bytes | bytearray, found: Found, placed: Placed, owner: ClusterName) -> bytes:
+    try:
+        placement = placed(found.ours, owner)
+    except BadPlacement:
+        return b""
+    return cluster_fields(placement, real_location(data, found))

@@ -1,0 +1,77 @@
+"""Replies that the view makes itself."""
+
+from metastore.client.binary import (
+    EXCEPTION,
+    I32,
+    I64,
+    LIST,
+    REPLY,
+    STRING,
+    STRUCT,
+    VERSION_1,
+    Struct,
+    call_bytes,
+    read_message_header,
+    skip_value,
+    strings,
+)
+from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, MethodSpec
+from metastore.view.objects import places, spliced, text
+from metastore.view.server.change_feed import News
+
+_UNKNOWN_METHOD, _INTERNAL_ERROR = 1, 6
+
+
+def refusal(spec: MethodSpec, name: str, sequence: int, message: str) -> bytes:
+    """The message as a MetaException, or as the protocol's own error where none is declared."""
+    if spec.meta_exception is None:
+        return _protocol_error(name, sequence, message, _INTERNAL_ERROR)
+    exception = Struct({1: (STRING, message)})
+    return _message(REPLY, name, sequence, Struct({spec.meta_exception: (STRUCT, exception)}))
+
+
+def unknown_method(name: str, sequence: int, message: str) -> bytes:
+    return _protocol_error(name, sequence, message, _UNKNOWN_METHOD)
+
+
+def nothing(name: str, sequence: int) -> bytes:
+    """The result of a call that gives nothing back."""
+    return _message(REPLY, name, sequence, Struct())
+
+
+def changes(name: str, sequence: int, news: News) -> bytes:
+    """The result of causeway_changes."""
+    fields = {
+        1: (I64, news.next),
+        2: (LIST, strings(news.tables)),
+        3: (2, int(news.all)),
+    }
+    return _message(REPLY, name, sequence, Struct({0: (STRUCT, Struct(fields))}))
+
+
+def renamed(message: bytes, name: str, sequence: int | None = None) -> bytes:
+    """The same message under another method's name, and as the reply to another call."""
+    kind, _, own, body = read_message_header(message)
+    return _message(kind, name, own if sequence is None else sequence, None) + message[body:]
+
+
+def taken_cluster(message: bytes) -> tuple[str, bytes]:
+    """The cluster of a `<call>_on_cluster`, empty when it names none, and the plain call."""
+    kind, name, sequence, body = read_message_header(message)
+    cluster, arguments = "", message[body:]
+    for start, inner in places(message, body, (CLUSTER_FIELD,)):
+        if inner == STRING:
+            end = skip_value(message, start, STRING)
+            cluster = text(message, start)
+            arguments = spliced(message, body, len(message), [(start - 3, end, b"")])
+    return cluster, _message(kind, name.removesuffix(ON_CLUSTER), sequence, None) + arguments
+
+
+def _protocol_error(name: str, sequence: int, message: str, kind: int) -> bytes:
+    return _message(EXCEPTION, name, sequence, Struct({1: (STRING, message), 2: (I32, kind)}))
+
+
+def _message(kind: int, name: str, sequence: int, body: Struct | None) -> bytes:
+    message = bytearray(call_bytes(name, sequence, body or Struct()))
+    message[:4] = (VERSION_1 | kind).to_bytes(4, "big")
+    return bytes(message if body is not None else message[:-1])

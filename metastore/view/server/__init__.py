@@ -1,0 +1,1 @@
+"""The view's endpoints: connections, requests, and what they share."""

@@ -1,0 +1,67 @@
+"""The folders of all objects with copies, kept up to date for `causeway_write`.
+
+They are read once, at the first write after the view began, and then as far as the feed of changes
+names tables: whoever changes facts through a view of this process or settles there is in it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
+
+from conf.names import TableRef
+from metastore.client.notifying_client import EVERYTHING
+from metastore.view.inbound.copy_folders import FolderIndex, folders_of_tables
+from metastore.view.inbound.lookups import Asking, T, database_names
+from metastore.view.locations import ClusterView
+from metastore.view.server.change_feed import News
+
+
+class Ask(Protocol):
+    """Puts questions to the metastore, one after the other."""
+
+    def __call__(self, questions: Asking[T]) -> Awaitable[T]: ...
+
+
+class CopyFolders:
+    """One a process. `touched` gives the changes since a position of the feed."""
+
+    def __init__(self, touched: Callable[[int], News]) -> None:
+        self._touched = touched
+        self._index = FolderIndex()
+        self._position = 0
+        self._lock = asyncio.Lock()
+
+    async def current(self, ask: Ask, view: ClusterView) -> FolderIndex:
+        """The index with all changes up to now. Raises FactsUnavailable, MetastoreDown."""
+        async with self._lock:
+            news = self._touched(self._position)
+            if news.all or str(EVERYTHING) in news.tables:
+                self._index = await self._read_all(ask, view)
+            else:
+                await self._read(self._index, map(TableRef.parse, news.tables), ask, view)
+            self._position = news.next
+            return self._index
+
+    async def _read_all(self, ask: Ask, view: ClusterView) -> FolderIndex:
+        index = FolderIndex()
+        names = await ask(database_names())
+        await self._read(index, (TableRef(name, "*") for name in names), ask, view)
+        return index
+
+    @staticmethod
+    async def _read(
+        index: FolderIndex, changed: Iterable[TableRef], ask: Ask, view: ClusterView
+    ) -> None:
+        """Reads these tables again; `db.*` stands for all of a database."""
+        by_database: dict[str, set[str]] = {}
+        for table in changed:
+            by_database.setdefault(table.db, set()).add(table.name)
+        for database, names in by_database.items():
+            whole = "*" in names
+            known = None if whole else sorted(names)
+            found = await ask(folders_of_tables(view, database, known))
+            gone = index.tables_of(database) if whole else [TableRef(database, n) for n in names]
+            for table in gone:
+                index.forget(table)
+            for table, folders in found.items():
+                index.put(table, folders)

@@ -1,0 +1,173 @@
+"""The metastore's endpoints, one a cluster, in front of one unmodified Hive Metastore."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from conf.settings.settings import Settings, Writers
+from conf.topology import Endpoint
+from metastore.client.binary import Malformed
+from metastore.errors import MetastoreDown
+from metastore.view.locations import ClusterView
+from metastore.view.server.client_connection import Session
+from metastore.view.server.client_limits import ClientLimits, Place
+from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.server.reply_cache import TableCache
+from metastore.view.server.requests import Requests
+from metastore.view.server.shared import Shared
+from metastore.view.server.upstream_connection import CHUNK, Upstream, UpstreamSlots, check_answers
+
+DEFAULT = "default"  # the endpoint of the default cluster under its own name (DC-A1)
+_RETRY = 0.2  # seconds
+
+log = logging.getLogger("causeway.view")
+Announce = Callable[[str, Endpoint], None]
+
+
+class ViewServer:
+    """All endpoints of one process."""
+
+    def __init__(
+        self, settings: Settings, leftovers: Path | None = None, cache: float = 0.0
+    ) -> None:
+        self._settings = settings
+        self._shared = Shared(
+            LeftoverLog(leftovers), TableCache(cache, settings.writers is Writers.VIEWS)
+        )
+        limits = settings.view_limits
+        self._clients: set[asyncio.Task[None]] = set()
+        self._places = ClientLimits(limits)
+        self._slots = UpstreamSlots(limits.upstream)
+
+    async def run(
+        self, listen: Mapping[str, Endpoint], announce: Announce, stop: asyncio.Event
+    ) -> None:
+        """Listens until `stop`; `announce` is told each endpoint's name and address.
+
+        Begins when the metastore answers: clients try again to connect, but not to call.
+        """
+        if not await self._metastore_answers(stop):
+            return
+        async with AsyncExitStack() as stack:
+            for name, endpoint in listen.items():
+                handler = self._handler(self._view(name))
+                server = await asyncio.start_server(
+                    handler, endpoint.host, endpoint.port, limit=CHUNK
+                )
+                await stack.enter_async_context(server)
+                host, port = server.sockets[0].getsockname()[:2]
+                announce(name, Endpoint(host, port))
+            await stop.wait()
+        for client in self._clients:
+            client.cancel()
+        await asyncio.gather(*self._clients, return_exceptions=True)
+
+    async def _metastore_answers(self, stop: asyncio.Event) -> bool:
+        told = False
+        while not stop.is_set():
+            try:
+                await check_answers(self._settings.metastores)
+                return True
+            except MetastoreDown as error:
+                if not told:
+                    log.warning("waiting: %s", error)
+                told = True
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), _RETRY)
+        return False
+
+    def _view(self, name: str) -> ClusterView | None:
+        topology = self._settings.topology
+        if not topology.in_use:
+            return None
+        cluster = ClusterName(name)
+        if cluster not in topology and name == DEFAULT and topology.default is not None:
+            cluster = topology.default
+        return ClusterView(cluster, topology)
+
+    def _handler(
+        self, view: ClusterView | None
+    ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[None, None, None]]:
+        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            address = str(writer.get_extra_info("peername", ("",))[0])
+            place = self._places.admit(address, task.cancel)
+            if place is None:
+                log.warning("too many clients of %s, or in all: one turned away", address)
+                writer.close()
+                return
+            _keep_alive(writer)
+            self._clients.add(task)
+            try:
+                await self._client(view, reader, writer, place)
+            except asyncio.CancelledError:
+                pass  # the server ends, and this task with it; or the place is another client's
+            finally:
+                self._places.leave(place)
+                self._clients.discard(task)
+                writer.close()
+
+        return handle
+
+    async def _client(
+        self,
+        view: ClusterView | None,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        place: Place,
+    ) -> None:
+        upstream = Upstream(self._settings.metastores, self._slots)
+        limits = self._settings.view_limits
+        try:
+            if view is None:
+                await _carry(reader, writer, upstream, limits.first_call, place)
+            else:
+                requests = Requests(reader, limits, place, upstream)
+                await Session(view, self._shared, requests, writer, upstream).serve()
+        except (OSError, TimeoutError, CausewayError, Malformed) as error:
+            log.warning("client %s dropped: %s", writer.get_extra_info("peername"), error)
+        finally:
+            upstream.close()
+
+
+async def _carry(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    upstream: Upstream,
+    patience: float,
+    place: Place,
+) -> None:
+    """Bytes both ways, untouched: no cluster is configured (DC-N1)."""
+    async with asyncio.timeout(patience):
+        first = await reader.read(CHUNK)
+    if not first:
+        return
+    place.silent = False
+    await upstream.send(first)
+    theirs, ours = await upstream.connection()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_pump(reader, ours))
+        group.create_task(_pump(theirs, writer))
+
+
+def _keep_alive(writer: asyncio.StreamWriter) -> None:
+    """A client whose machine is gone is noticed after some minutes."""
+    connection = writer.get_extra_info("socket")
+    if connection is not None and connection.family != socket.AF_UNIX:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while chunk := await reader.read(CHUNK):
+            writer.write(chunk)
+            await writer.drain()
+    finally:
+        with suppress(OSError, RuntimeError):
+            writer.write_eof()

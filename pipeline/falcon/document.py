@@ -1,0 +1,357 @@
+"""From a document's bytes to a Cluster, Feed or Process, or to every reason why not."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, tzinfo
+from typing import TypeVar
+
+from conf.names import ClusterName
+from pipeline.falcon import catalog_uri, expression, grammar, tree
+from pipeline.falcon.calendar import Frequency, parse_time, parse_zone
+from pipeline.falcon.errors import BadDocument, Problem
+from pipeline.falcon.model import (
+    Acl,
+    Cluster,
+    Engine,
+    Entity,
+    Feed,
+    FeedCluster,
+    Input,
+    Interface,
+    LateProcess,
+    Order,
+    Output,
+    Paths,
+    Policy,
+    Process,
+    ProcessCluster,
+    Retry,
+    Role,
+    Sla,
+    SparkAttributes,
+    Storage,
+    Table,
+    Validity,
+    Workflow,
+)
+from pipeline.falcon.tree import Element
+
+T = TypeVar("T")
+
+
+def read_tree(data: bytes) -> Element:
+    """A tree that the grammar accepts. Raises BadDocument with every problem."""
+    root = tree.parse(data)
+    if problems := grammar.check(root):
+        raise BadDocument(problems)
+    return root
+
+
+def read(data: bytes) -> Entity:
+    """The entity that a document describes. Raises BadDocument with every problem.
+
+    A datasource is a document of Falcon's that is refused here: nothing of it can run.
+    """
+    root = read_tree(data)
+    readers: Mapping[str, Callable[[_Reader, Element], Entity]] = {
+        "cluster": _cluster,
+        "feed": _feed,
+        "process": _process,
+    }
+    if root.name not in readers:
+        reason = "data exchange with other databases is not run here"
+        raise BadDocument((Problem(root.line, root.name, reason),))
+    reader = _Reader()
+    entity = readers[root.name](reader, root)
+    if reader.problems:
+        raise BadDocument(tuple(sorted(reader.problems)))
+    return entity
+
+
+def substitute(data: bytes, values: Mapping[str, str]) -> bytes:
+    """Replace the placeholders `##name##` of a document's template (FA-E5)."""
+    for name, value in values.items():
+        data = data.replace(f"##{name}##".encode(), value.encode())
+    return data
+
+
+class _Reader:
+    """Turns texts into values and remembers what could not be turned."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def value(self, element: Element, text: str, parse: Callable[[str], T], instead: T) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            reason = str(error.args[0] if error.args else error)
+            self.problems.append(Problem(element.line, element.name, reason))
+            return instead
+
+    def time(self, element: Element, name: str) -> datetime:
+        return self.value(element, element.attributes[name], parse_time, _NO_TIME)
+
+    def frequency(self, element: Element, text: str) -> Frequency:
+        return self.value(element, text, Frequency.parse, _NO_FREQUENCY)
+
+    def maybe_frequency(self, element: Element, name: str) -> Frequency | None:
+        text = element.attributes.get(name)
+        return None if text is None else self.frequency(element, text)
+
+    def expression(self, element: Element, name: str) -> expression.Expression:
+        return self.value(element, element.attributes[name], expression.parse, _NO_EXPRESSION)
+
+
+_NO_TIME = parse_time("1970-01-01T00:00Z")
+_NO_FREQUENCY = Frequency.parse("days(1)")
+_NO_EXPRESSION = expression.parse("now(0,0)")
+
+
+def _text(parent: Element, name: str) -> str:
+    found = parent.child(name)
+    return found.text if found else ""
+
+
+def _acl(root: Element) -> Acl:
+    found = root.child("ACL")
+    if found is None:
+        return Acl()
+    get = found.attributes.get
+    return Acl(get("owner"), get("group"), get("permission", "*"))
+
+
+def _properties(root: Element) -> tuple[tuple[str, str], ...]:
+    found = root.child("properties")
+    if found is None:
+        return ()
+    return tuple((p.attributes["name"], p.attributes["value"]) for p in found.children)
+
+
+def _cluster(reader: _Reader, root: Element) -> Cluster:
+    interfaces: dict[str, Interface] = {}
+    for each in _children(root, "interfaces"):
+        kind = each.attributes["type"]
+        if kind in interfaces:
+            reader.problems.append(Problem(each.line, "interface", f"type {kind} is there twice"))
+        interfaces[kind] = Interface(
+            each.attributes["endpoint"], each.attributes["version"], each.line
+        )
+    locations: dict[str, str] = {}
+    for each in _children(root, "locations"):
+        name = each.attributes["name"]
+        if name in locations:
+            reader.problems.append(Problem(each.line, "location", f"{name} is there twice"))
+        locations[name] = each.attributes["path"]
+    return Cluster(
+        name=ClusterName(root.attributes["name"]),
+        colo=root.attributes["colo"],
+        interfaces=interfaces,
+        locations=locations,
+        acl=_acl(root),
+        properties=_properties(root),
+        tags=_text(root, "tags"),
+        description=root.attributes.get("description", ""),
+        line=root.line,
+    )
+
+
+def _children(root: Element, name: str) -> list[Element]:
+    found = root.child(name)
+    return found.children if found else []
+
+
+def _validity(reader: _Reader, parent: Element) -> Validity:
+    element = parent.child("validity")
+    assert element is not None
+    return Validity(reader.time(element, "start"), reader.time(element, "end"), element.line)
+
+
+def _sla(reader: _Reader, parent: Element, low: str, high: str) -> Sla | None:
+    element = parent.child("sla")
+    if element is None:
+        return None
+    return Sla(
+        reader.maybe_frequency(element, low), reader.maybe_frequency(element, high), element.line
+    )
+
+
+def _storage(reader: _Reader, parent: Element) -> Storage | None:
+    table = parent.child("table")
+    if table is not None:
+        uri = reader.value(table, table.attributes["uri"], catalog_uri.parse, _NO_URI)
+        return Table(uri, table.line)
+    paths = parent.child("locations")
+    if paths is None:
+        return None
+    return Paths({p.attributes["type"]: p.attributes["path"] for p in paths.children}, paths.line)
+
+
+_NO_URI = catalog_uri.parse("catalog:none:none#none=none")
+
+
+def _feed(reader: _Reader, root: Element) -> Feed:
+    storage = _storage(reader, root)
+    frequency = root.child("frequency")
+    late = root.child("late-arrival")
+    partitions = root.child("partitions")
+    assert storage is not None
+    assert frequency is not None
+    groups = _text(root, "groups")
+    return Feed(
+        name=root.attributes["name"],
+        frequency=reader.frequency(frequency, frequency.text),
+        clusters=tuple(_feed_cluster(reader, each) for each in _children(root, "clusters")),
+        storage=storage,
+        zone=_zone(reader, root),
+        late_cutoff=reader.maybe_frequency(late, "cut-off") if late else None,
+        sla=_sla(reader, root, "slaLow", "slaHigh"),
+        groups=tuple(groups.split(",")) if groups else (),
+        availability_flag=_text(root, "availabilityFlag") or None,
+        partitions=(
+            tuple(p.attributes["name"] for p in partitions.children) if partitions else None
+        ),
+        acl=_acl(root),
+        properties=_properties(root),
+        tags=_text(root, "tags"),
+        description=root.attributes.get("description", ""),
+        line=root.line,
+    )
+
+
+def _zone(reader: _Reader, root: Element) -> tzinfo:
+    element = root.child("timezone")
+    utc = parse_zone("UTC")
+    if element is None or not element.text:
+        return utc
+    return reader.value(element, element.text, parse_zone, utc)
+
+
+def _feed_cluster(reader: _Reader, element: Element) -> FeedCluster:
+    retention = element.child("retention")
+    assert retention is not None
+    exchange = element.child("import") or element.child("export")
+    return FeedCluster(
+        name=ClusterName(element.attributes["name"]),
+        role=Role(element.attributes.get("type", "source")),
+        validity=_validity(reader, element),
+        retention=reader.frequency(retention, retention.attributes["limit"]),
+        storage=_storage(reader, element),
+        partition=element.attributes.get("partition"),
+        delay=reader.maybe_frequency(element, "delay"),
+        sla=_sla(reader, element, "slaLow", "slaHigh"),
+        exchange=exchange.name if exchange else None,
+        line=element.line,
+    )
+
+
+def _process(reader: _Reader, root: Element) -> Process:
+    frequency = root.child("frequency")
+    timeout = root.child("timeout")
+    assert frequency is not None
+    return Process(
+        name=root.attributes["name"],
+        clusters=tuple(
+            ProcessCluster(
+                ClusterName(each.attributes["name"]),
+                _validity(reader, each),
+                _sla(reader, each, "shouldStartIn", "shouldEndIn"),
+                each.line,
+            )
+            for each in _children(root, "clusters")
+        ),
+        parallel=int(_text(root, "parallel")),
+        order=Order(_text(root, "order")),
+        frequency=reader.frequency(frequency, frequency.text),
+        workflow=_workflow(root),
+        zone=_zone(reader, root),
+        timeout=reader.frequency(timeout, timeout.text) if timeout else None,
+        inputs=tuple(_input(reader, each) for each in _children(root, "inputs")),
+        outputs=tuple(_output(reader, each) for each in _children(root, "outputs")),
+        properties=_properties(root),
+        spark=_spark(root),
+        retry=_retry(reader, root),
+        late=_late(reader, root),
+        sla=_sla(reader, root, "shouldStartIn", "shouldEndIn"),
+        acl=_acl(root),
+        tags=_text(root, "tags"),
+        pipelines=_text(root, "pipelines"),
+        line=root.line,
+    )
+
+
+def _boolean(text: str) -> bool:
+    return text.strip() in ("true", "1")
+
+
+def _input(reader: _Reader, element: Element) -> Input:
+    return Input(
+        name=element.attributes["name"],
+        feed=element.attributes["feed"],
+        start=reader.expression(element, "start"),
+        end=reader.expression(element, "end"),
+        partition=element.attributes.get("partition"),
+        optional=_boolean(element.attributes.get("optional", "false")),
+        line=element.line,
+    )
+
+
+def _output(reader: _Reader, element: Element) -> Output:
+    return Output(
+        name=element.attributes["name"],
+        feed=element.attributes["feed"],
+        instance=reader.expression(element, "instance"),
+        line=element.line,
+    )
+
+
+def _workflow(root: Element) -> Workflow:
+    element = root.child("workflow")
+    assert element is not None
+    get = element.attributes.get
+    return Workflow(
+        engine=Engine(get("engine", "oozie")),
+        path=element.attributes["path"],
+        lib=get("lib"),
+        name=get("name"),
+        version=get("version", "1.0"),
+        line=element.line,
+    )
+
+
+def _spark(root: Element) -> SparkAttributes | None:
+    element = root.child("spark-attributes")
+    if element is None:
+        return None
+    return SparkAttributes(
+        name=_text(element, "name"),
+        jar=_text(element, "jar"),
+        master=_text(element, "master") or None,
+        mode=_text(element, "mode") or None,
+        main_class=_text(element, "class") or None,
+        options=_text(element, "spark-opts"),
+        arguments=tuple(each.text for each in element.all("arg")),
+    )
+
+
+def _retry(reader: _Reader, root: Element) -> Retry | None:
+    element = root.child("retry")
+    if element is None:
+        return None
+    return Retry(
+        Policy(element.attributes["policy"]),
+        reader.frequency(element, element.attributes["delay"]),
+        int(element.attributes["attempts"]),
+        _boolean(element.attributes.get("onTimeout", "false")),
+    )
+
+
+def _late(reader: _Reader, root: Element) -> LateProcess | None:
+    element = root.child("late-process")
+    if element is None:
+        return None
+    return LateProcess(
+        Policy(element.attributes["policy"]),
+        reader.frequency(element, element.attributes["delay"]),
+        {each.attributes["input"]: each.attributes["workflow-path"] for each in element.children},
+        element.line,
+    )

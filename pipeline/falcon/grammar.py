@@ -1,0 +1,358 @@
+"""How the four documents are built, as data, and the check of a tree against it.
+
+The rows say what the published schemas of Falcon 0.1 say: the order of elements, how many,
+which attributes, which values. `check` reports every problem, not only the first.
+"""
+
+from collections.abc import Mapping
+
+from pipeline.falcon import validators
+from pipeline.falcon.errors import Problem
+from pipeline.falcon.schema import Group, Place, many, maybe, one, problems
+from pipeline.falcon.tree import Element
+
+_text = validators.anything
+_version = {"version": validators.integer(-(2**31), 2**31 - 1)}
+_pair = Group(required={"name": _text, "value": _text})
+_properties = Group((many("property", _pair),))
+_acl = Group(optional={"owner": _text, "group": _text, "permission": _text})
+_notification = Group(
+    required={"type": validators.one_of("email"), "to": _text},
+    optional={"level": validators.one_of("attempt", "instance")},
+)
+
+_cluster = Group(
+    (
+        maybe("tags", validators.tags),
+        one(
+            "interfaces",
+            Group(
+                (
+                    many(
+                        "interface",
+                        Group(
+                            required={
+                                "type": validators.one_of(
+                                    "readonly",
+                                    "write",
+                                    "execute",
+                                    "workflow",
+                                    "messaging",
+                                    "registry",
+                                    "spark",
+                                ),
+                                "endpoint": _text,
+                                "version": _text,
+                            }
+                        ),
+                        least=3,
+                    ),
+                )
+            ),
+        ),
+        one(
+            "locations",
+            Group(
+                (
+                    many(
+                        "location",
+                        Group(
+                            required={
+                                "name": validators.one_of("staging", "working", "temp"),
+                                "path": _text,
+                            }
+                        ),
+                        least=1,
+                    ),
+                )
+            ),
+        ),
+        maybe("ACL", _acl),
+        maybe("properties", _properties),
+    ),
+    required={"name": validators.name, "colo": _text},
+    optional={"description": _text, **_version},
+)
+
+_feed_validity = Group(required={"start": validators.feed_time, "end": validators.feed_time})
+_feed_sla = Group(required={"slaLow": validators.frequency, "slaHigh": validators.frequency})
+_locations = Group(
+    (
+        many(
+            "location",
+            Group(
+                required={
+                    "type": validators.one_of("data", "stats", "meta", "tmp"),
+                    "path": validators.not_empty,
+                }
+            ),
+        ),
+    )
+)
+_table = Group(required={"uri": _text})
+_retention_stage = Group(
+    (
+        maybe("policy", validators.not_empty),
+        maybe("frequency", validators.frequency),
+        maybe("queue", _text),
+        maybe("priority", _text),
+        maybe("properties", _properties),
+    ),
+    unordered=True,
+)
+_lifecycle = Group((maybe("retention-stage", _retention_stage),), unordered=True)
+_field_names = Group((many("field", _text, least=1),))
+_extract = Group(
+    (maybe("deltacolumn", _text), one("mergepolicy", validators.one_of("snapshot", "append"))),
+    required={"type": validators.one_of("full", "incremental")},
+)
+_load = Group(required={"type": validators.one_of("updateonly", "allowinsert")})
+_exchange_end = Group(
+    (
+        Place({"extract": _extract, "load": _load}),
+        maybe(
+            "fields",
+            Group((Place({"includes": _field_names, "excludes": _field_names}),)),
+        ),
+    ),
+    required={"name": validators.not_empty, "tableName": validators.not_empty},
+    optional=_version,
+)
+_arguments = Group((many("argument", _pair),))
+
+_feed_cluster = Group(
+    (
+        one("validity", _feed_validity),
+        one(
+            "retention",
+            Group(
+                required={"limit": validators.frequency, "action": validators.one_of("delete")},
+                optional={"type": validators.one_of("instance")},
+            ),
+        ),
+        maybe("sla", _feed_sla),
+        maybe("import", Group((one("source", _exchange_end), maybe("arguments", _arguments)))),
+        maybe("export", Group((one("target", _exchange_end), maybe("arguments", _arguments)))),
+        Place({"locations": _locations, "table": _table}, least=0),
+        maybe("lifecycle", _lifecycle),
+    ),
+    required={"name": validators.name},
+    optional={
+        "type": validators.one_of("source", "target"),
+        "partition": _text,
+        "delay": validators.frequency,
+        **_version,
+    },
+)
+_feed = Group(
+    (
+        maybe("tags", validators.tags),
+        maybe("partitions", Group((many("partition", Group(required={"name": validators.name})),))),
+        maybe("groups", validators.groups),
+        maybe("availabilityFlag", _text),
+        one("frequency", validators.frequency),
+        maybe("sla", _feed_sla),
+        maybe("timezone", _text),
+        maybe("late-arrival", Group(required={"cut-off": validators.frequency})),
+        one("clusters", Group((many("cluster", _feed_cluster, least=1),))),
+        Place({"locations": _locations, "table": _table}),
+        maybe("notification", _notification),
+        one("ACL", _acl),
+        one("schema", Group(required={"location": _text, "provider": _text})),
+        maybe("properties", _properties),
+        maybe("lifecycle", _lifecycle),
+    ),
+    required={"name": validators.name},
+    optional={"description": _text, **_version},
+)
+
+_policy = validators.one_of("periodic", "exp-backoff", "final")
+_process_sla = Group(
+    optional={"shouldStartIn": validators.frequency, "shouldEndIn": validators.frequency}
+)
+_process_cluster = Group(
+    (
+        one(
+            "validity",
+            Group(required={"start": validators.process_time, "end": validators.process_time}),
+        ),
+        maybe("sla", _process_sla),
+    ),
+    required={"name": validators.name},
+    optional=_version,
+)
+_process = Group(
+    (
+        maybe("tags", validators.tags),
+        maybe("pipelines", validators.pipelines),
+        one("clusters", Group((many("cluster", _process_cluster, least=1),))),
+        one("parallel", validators.integer(1, 12)),
+        one("order", validators.one_of("FIFO", "LIFO", "LAST_ONLY")),
+        maybe("timeout", validators.frequency),
+        one("frequency", validators.frequency),
+        maybe("sla", _process_sla),
+        maybe("timezone", _text),
+        maybe(
+            "inputs",
+            Group(
+                (
+                    many(
+                        "input",
+                        Group(
+                            required={
+                                "name": validators.name,
+                                "feed": validators.name,
+                                "start": _text,
+                                "end": _text,
+                            },
+                            optional={"partition": _text, "optional": validators.boolean},
+                        ),
+                        least=1,
+                    ),
+                )
+            ),
+        ),
+        maybe(
+            "outputs",
+            Group(
+                (
+                    many(
+                        "output",
+                        Group(
+                            required={
+                                "name": validators.name,
+                                "feed": validators.name,
+                                "instance": _text,
+                            }
+                        ),
+                        least=1,
+                    ),
+                )
+            ),
+        ),
+        maybe("properties", _properties),
+        one(
+            "workflow",
+            Group(
+                required={"path": _text},
+                optional={
+                    "name": _text,
+                    "version": _text,
+                    "engine": validators.one_of("oozie", "pig", "hive", "spark"),
+                    "lib": _text,
+                },
+            ),
+        ),
+        maybe(
+            "spark-attributes",
+            Group(
+                (
+                    maybe("master", _text),
+                    maybe("mode", _text),
+                    one("name", _text),
+                    maybe("class", _text),
+                    one("jar", _text),
+                    maybe("spark-opts", _text),
+                    many("arg", _text),
+                )
+            ),
+        ),
+        maybe(
+            "retry",
+            Group(
+                required={
+                    "policy": _policy,
+                    "delay": validators.frequency,
+                    "attempts": validators.integer(1, 65535),
+                },
+                optional={"onTimeout": validators.boolean},
+            ),
+        ),
+        maybe(
+            "late-process",
+            Group(
+                (
+                    many(
+                        "late-input",
+                        Group(required={"input": validators.name, "workflow-path": _text}),
+                        least=1,
+                    ),
+                ),
+                required={"policy": _policy, "delay": validators.frequency},
+            ),
+        ),
+        maybe("notification", _notification),
+        maybe("ACL", _acl),
+    ),
+    required={"name": validators.name},
+    optional=_version,
+)
+
+_driver = Group((one("clazz", _text), many("jar", _text, least=1)))
+_alias = Group((one("alias", _text), one("providerPath", _text)))
+_credential = Group(
+    (
+        one("userName", _text),
+        Place({"passwordFile": _text, "passwordText": _text, "passwordAlias": _alias}),
+    ),
+    required={"type": validators.one_of("password-file", "password-text", "password-alias")},
+)
+_datasource = Group(
+    (
+        maybe("tags", validators.tags),
+        one(
+            "interfaces",
+            Group(
+                (
+                    many(
+                        "interface",
+                        Group(
+                            (
+                                maybe("driver", _driver),
+                                maybe("credential", _credential),
+                                maybe("properties", _properties),
+                            ),
+                            required={
+                                "type": validators.one_of("readonly", "write"),
+                                "endpoint": _text,
+                            },
+                        ),
+                        least=1,
+                        most=2,
+                    ),
+                    maybe("credential", _credential),
+                )
+            ),
+        ),
+        one("driver", _driver),
+        maybe("properties", _properties),
+        maybe("ACL", _acl),
+    ),
+    required={
+        "name": validators.name,
+        "colo": _text,
+        "type": validators.one_of(
+            "mysql", "oracle", "hsql", "postgres", "db2", "netezza", "teradata", "generic"
+        ),
+    },
+    optional={"description": _text, **_version},
+)
+
+DOCUMENTS: Mapping[str, Group] = {
+    "cluster": _cluster,
+    "feed": _feed,
+    "process": _process,
+    "datasource": _datasource,
+}
+
+
+def check(root: Element) -> tuple[Problem, ...]:
+    """Every way in which the tree is not one of the four documents, in document order."""
+    shape = DOCUMENTS.get(root.name)
+    if shape is None:
+        wanted = ", ".join(DOCUMENTS)
+        return (Problem(root.line, root.name, f"is not an entity: expected one of {wanted}"),)
+    namespace = f"uri:falcon:{root.name}:0.1"
+    if root.namespace != namespace:
+        return (Problem(root.line, root.name, f"is not in the namespace {namespace}"),)
+    return tuple(problems(root, shape, namespace))

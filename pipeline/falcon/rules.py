@@ -1,0 +1,325 @@
+"""The rules that a well-formed document must still keep (REQUIREMENTS section 2, Validation).
+
+`alone` has those about values side by side in one document. `among` has those about where
+things are: a feed's clusters with each other, and a document with those that it refers to,
+for which `Surroundings` answers. Both report every problem.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from pipeline.falcon.errors import BadExpression, Problem
+from pipeline.falcon.expression import At, Expression, Future, Latest
+from pipeline.falcon.model import (
+    Cluster,
+    Engine,
+    Entity,
+    Feed,
+    FeedCluster,
+    Input,
+    Output,
+    Paths,
+    Process,
+    ProcessCluster,
+    Role,
+    Sla,
+    Storage,
+    Table,
+)
+
+
+class Surroundings(Protocol):
+    """The other entities."""
+
+    def cluster(self, name: str) -> Cluster | None: ...
+
+    def feed(self, name: str) -> Feed | None: ...
+
+    def feeds(self) -> Iterable[Feed]: ...
+
+
+def alone(entity: Entity) -> tuple[Problem, ...]:
+    """What is wrong with a document by itself."""
+    match entity:
+        case Cluster():
+            found = _cluster(entity)
+        case Feed():
+            found = _feed(entity)
+        case Process():
+            found = _process(entity)
+    return tuple(sorted(found))
+
+
+def among(entity: Entity, others: Surroundings) -> tuple[Problem, ...]:
+    """What is wrong between the places of a document and with those that it refers to."""
+    match entity:
+        case Cluster():
+            found = _cluster_among(entity)
+        case Feed():
+            found = _feed_among(entity, others)
+        case Process():
+            found = _process_among(entity, others)
+    return tuple(sorted(found))
+
+
+def _twice(line: int, element: str, names: Iterable[str]) -> Iterator[Problem]:
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield Problem(line, element, f"{name} is there {count} times")
+
+
+def _cluster(cluster: Cluster) -> Iterator[Problem]:
+    staging, working = cluster.locations.get("staging"), cluster.locations.get("working")
+    if not staging:
+        yield Problem(cluster.line, "locations", "location staging is missing")
+    elif working is not None and staging.rstrip("/") == working.rstrip("/"):
+        yield Problem(cluster.line, "locations", f"staging and working are both {staging}")
+    yield from _twice(cluster.line, "properties", (name for name, _ in cluster.properties))
+
+
+def _cluster_among(cluster: Cluster) -> Iterator[Problem]:
+    registry = cluster.interfaces.get("registry")
+    if registry and (reason := _registry_fault(registry.endpoint)):
+        yield Problem(registry.line, "interface", f"registry {registry.endpoint!r} {reason}")
+
+
+def _registry_fault(endpoint: str) -> str | None:
+    try:
+        parts = urlsplit(endpoint)
+        if parts.scheme == "thrift" and parts.hostname and parts.port:
+            return None
+    except ValueError:
+        pass
+    return "is not thrift://host:port"
+
+
+def _feed(feed: Feed) -> Iterator[Problem]:
+    yield from _twice(feed.line, "properties", (name for name, _ in feed.properties))
+    if not feed.with_role(Role.SOURCE):
+        yield Problem(feed.line, "clusters", "no cluster is a source")
+    if isinstance(feed.storage, Paths) and "data" not in feed.storage.locations:
+        yield Problem(feed.storage.line, "locations", "location data is missing")
+    for cluster in feed.clusters:
+        yield from _feed_cluster(feed, cluster)
+
+
+def _table_feed(feed: Feed, storage: Table) -> Iterator[Problem]:
+    sources = feed.with_role(Role.SOURCE)
+    if len(sources) > 1:
+        names = ", ".join(each.name for each in sources)
+        yield Problem(feed.line, "clusters", f"a table has one source, here are {names}")
+    if feed.partitions is not None:
+        yield Problem(feed.line, "partitions", "a table's feed has none: its URI names them")
+    if not storage.uri.dated:
+        yield Problem(storage.line, "table", "no partition key is made of a date")
+
+
+def _feed_cluster(feed: Feed, cluster: FeedCluster) -> Iterator[Problem]:
+    validity = cluster.validity
+    if validity.start > validity.end:
+        yield Problem(validity.line, "validity", "starts after its end")
+    retention = cluster.retention.length
+    if feed.late_cutoff and retention < feed.late_cutoff.length:
+        text = f"{cluster.retention} is shorter than the late cut-off {feed.late_cutoff}"
+        yield Problem(cluster.line, "retention", text)
+    sla = cluster.sla or feed.sla
+    if sla and (reason := _sla_fault(sla, "slaLow", "slaHigh")):
+        yield Problem(sla.line, "sla", reason)
+    if sla and sla.high and sla.high.length > retention:
+        yield Problem(sla.line, "sla", f"slaHigh {sla.high} exceeds retention {cluster.retention}")
+    storage = feed.storage_on(cluster)
+    if type(storage) is not type(feed.storage):
+        yield Problem(storage.line, cluster.name, "tables and paths in one feed")
+    elif reason := _pattern_fault(feed.storage, storage):
+        yield Problem(storage.line, _element(storage), reason)
+
+
+def _element(storage: Storage) -> str:
+    return "table" if isinstance(storage, Table) else "locations"
+
+
+def _pattern_fault(one: Storage, other: Storage) -> str | None:
+    if isinstance(one, Table) and isinstance(other, Table):
+        mine, theirs = one.uri.variables, other.uri.variables
+        if mine != theirs:
+            return f"date pattern {_listed(theirs)} is not the feed's {_listed(mine)}"
+    if isinstance(one, Paths) and isinstance(other, Paths):
+        mine, theirs = _path_variables(one), _path_variables(other)
+        if "data" in other.locations and mine != theirs:
+            return f"date pattern {_listed(theirs)} is not the feed's {_listed(mine)}"
+    return None
+
+
+def _path_variables(storage: Paths) -> frozenset[str]:
+    path = storage.locations.get("data", "")
+    names = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE")
+    return frozenset(name for name in names if f"${{{name}}}" in path or f"${name}" in path)
+
+
+def _listed(variables: frozenset[str]) -> str:
+    order = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE")
+    return "-".join(name for name in order if name in variables) or "(none)"
+
+
+def _sla_fault(sla: Sla, low: str, high: str) -> str | None:
+    if sla.low and sla.high and sla.low.length > sla.high.length:
+        return f"{low} {sla.low} exceeds {high} {sla.high}"
+    return None
+
+
+def _overlaps(feed: Feed) -> Iterator[Problem]:
+    for target in feed.with_role(Role.TARGET):
+        for source in feed.with_role(Role.SOURCE):
+            start = max(source.validity.start, target.validity.start)
+            if start >= min(source.validity.end, target.validity.end):
+                reason = f"does not overlap with that of {source.name}: nothing to replicate"
+                yield Problem(target.validity.line, "validity", reason)
+
+
+def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
+    yield from _twice(feed.line, "clusters", (each.name for each in feed.clusters))
+    yield from _overlaps(feed)
+    if isinstance(feed.storage, Table):
+        yield from _table_feed(feed, feed.storage)
+    for each in feed.clusters:
+        cluster = others.cluster(each.name)
+        if cluster is None:
+            yield Problem(each.line, "cluster", f"no cluster {each.name} is known")
+        elif isinstance(feed.storage, Table) and not cluster.endpoint("registry"):
+            reason = f"cluster {each.name} has no registry interface, which a table needs"
+            yield Problem(each.line, "cluster", reason)
+    for other in others.feeds():
+        shared = set(feed.groups) & set(other.groups)
+        if other.name == feed.name or not shared:
+            continue
+        group = min(shared)
+        if other.frequency != feed.frequency:
+            reason = f"frequency of group {group} is {other.frequency} (feed {other.name})"
+            yield Problem(feed.line, "groups", reason)
+        elif type(other.storage) is type(feed.storage) and _pattern_fault(
+            other.storage, feed.storage
+        ):
+            reason = f"date pattern differs from feed {other.name} of group {group}"
+            yield Problem(feed.line, "groups", reason)
+
+
+def _process(process: Process) -> Iterator[Problem]:
+    yield from _twice(process.line, "clusters", (each.name for each in process.clusters))
+    yield from _twice(process.line, "properties", (name for name, _ in process.properties))
+    names = [*(each.name for each in process.inputs), *(each.name for each in process.outputs)]
+    yield from _twice(process.line, "inputs", names)
+    for cluster in process.clusters:
+        validity = cluster.validity
+        if validity.start >= validity.end:
+            yield Problem(validity.line, "validity", "does not start before its end")
+        sla = cluster.sla or process.sla
+        if sla and (reason := _sla_fault(sla, "shouldStartIn", "shouldEndIn")):
+            yield Problem(sla.line, "sla", reason)
+    workflow = process.workflow
+    if not workflow.path.strip():
+        yield Problem(workflow.line, "workflow", "path is empty")
+    if workflow.engine is Engine.SPARK and process.spark is None:
+        yield Problem(workflow.line, "workflow", "engine spark needs spark-attributes")
+    if process.late:
+        known = {each.name for each in process.inputs}
+        for name in process.late.workflows:
+            if name not in known:
+                reason = f"input {name} is not one of the process"
+                yield Problem(process.late.line, "late-input", reason)
+
+
+def _process_among(process: Process, others: Surroundings) -> Iterator[Problem]:
+    for cluster in process.clusters:
+        if others.cluster(cluster.name) is None:
+            yield Problem(cluster.line, "cluster", f"no cluster {cluster.name} is known")
+    ends: tuple[Input | Output, ...] = (*process.inputs, *process.outputs)
+    for used in ends:
+        element = "input" if isinstance(used, Input) else "output"
+        feed = others.feed(used.feed)
+        if feed is None:
+            yield Problem(used.line, element, f"no feed {used.feed} is known")
+            continue
+        yield from _use(feed, used, element)
+        for cluster in process.clusters:
+            yield from _use_on(process, cluster, feed, used, element)
+
+
+def _use(feed: Feed, used: Input | Output, element: str) -> Iterator[Problem]:
+    if not isinstance(used, Input) or not isinstance(feed.storage, Table):
+        return
+    if used.partition is not None:
+        reason = f"partition cannot be chosen of {feed.name}: it is a table"
+        yield Problem(used.line, element, reason)
+    if used.optional:
+        yield Problem(used.line, element, f"{feed.name} is a table: it cannot be optional")
+
+
+def _use_on(
+    process: Process, cluster: ProcessCluster, feed: Feed, used: Input | Output, element: str
+) -> Iterator[Problem]:
+    """The first instance must find its data within the feed's validity and retention (FA-P1)."""
+    place = feed.on(cluster.name)
+    if place is None:
+        reason = f"feed {feed.name} is not on cluster {cluster.name}"
+        yield Problem(used.line, element, reason)
+        return
+    expressions = (used.start, used.end) if isinstance(used, Input) else (used.instance,)
+    nominal = cluster.validity.start
+    times = []
+    for each in expressions:
+        if not isinstance(each, At):
+            continue
+        try:
+            times.append(each.of(nominal))
+        except BadExpression as error:
+            yield Problem(used.line, element, str(error.args[0]))
+    for time in times:
+        if not place.validity.start <= time <= place.validity.end:
+            reason = f"{time:%Y-%m-%dT%H:%MZ} is outside the validity of feed {feed.name}"
+            yield Problem(used.line, element, f"{reason} on {cluster.name}")
+    if len(times) == 2 and times[0] > times[1]:
+        yield Problem(used.line, element, "starts after its end")
+    if isinstance(used, Input) and times and nominal - times[0] > place.retention.length:
+        reason = f"reaches back {nominal - times[0]}, feed {feed.name} keeps {place.retention}"
+        yield Problem(used.line, element, reason)
+
+
+def unsupported(entity: Entity, engines: Callable[[Engine], str | None]) -> Iterator[Problem]:
+    """Why a valid entity cannot be run here: asked when it is scheduled.
+
+    `engines` answers None for an engine that can run, else the reason.
+    """
+    if isinstance(entity, Feed):
+        for cluster in entity.clusters:
+            if cluster.exchange:
+                reason = f"{cluster.exchange} from or to another database is not run here"
+                yield Problem(cluster.line, cluster.exchange, reason)
+            if cluster.partition is not None:
+                reason = "partition expressions of paths are not run here"
+                yield Problem(cluster.line, "cluster", reason)
+        if len(entity.with_role(Role.SOURCE)) > 1 and entity.with_role(Role.TARGET):
+            reason = "several sources of one target are not run here"
+            yield Problem(entity.line, "clusters", reason)
+    if isinstance(entity, Process):
+        if reason_not := engines(entity.workflow.engine):
+            yield Problem(entity.workflow.line, "workflow", reason_not)
+        for used in entity.inputs:
+            if reason_not := _count_fault(used.start, used.end):
+                yield Problem(used.line, "input", reason_not)
+        for written in entity.outputs:
+            if not isinstance(written.instance, At):
+                reason = f"{written.instance.text} counts instances: an output has to name one"
+                yield Problem(written.line, "output", reason)
+
+
+def _count_fault(start: Expression, end: Expression) -> str:
+    """Both ends are times, or both count in one direction, the first not beyond the last."""
+    if type(start) is not type(end):
+        return f"from {start.text} to {end.text}: both are to be times, or to count alike"
+    if isinstance(start, Latest) and isinstance(end, Latest) and start.back > end.back:
+        return f"{start.text} is after {end.text}"
+    if isinstance(start, Future) and isinstance(end, Future) and start.ahead > end.ahead:
+        return f"{start.text} is after {end.text}"
+    return ""

@@ -1,0 +1,63 @@
+"""The job settings of the input format, by their Hudi names (HU-10)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.hudi.errors import BadRange
+
+Conf = Mapping[str, str]
+
+USE_DATABASE = "hoodie.incremental.use.database"
+HOLES = "hoodie.read.timeline.holes.resolution.policy"
+_MODE = re.compile(r"^hoodie\.(.*)\.consume\.mode$")
+_ALL_COMMITS = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What a job asks of one table. `max_commits` None means all; `start` None is not given."""
+
+    start: str | None = None
+    max_commits: int | None = 1
+    stop_at_compaction: bool = True
+    as_of: str | None = None
+    pending: bool = False
+    holes: str = "FAIL"
+
+
+def incremental_tables(conf: Conf) -> tuple[str, ...]:
+    """Tables with `hoodie.<t>.consume.mode=INCREMENTAL`, in any case, as the job writes them."""
+    return tuple(
+        match[1]
+        for key, value in conf.items()
+        if (match := _MODE.match(key)) and value.strip().upper() == "INCREMENTAL"
+    )
+
+
+def uses_database(conf: Conf) -> bool:
+    return _truth(conf, USE_DATABASE, default=False)
+
+
+def table_flags(conf: Conf, table: str) -> Flags:
+    """The flags of the table that the job calls `table`. Raises BadRange."""
+    prefix = f"hoodie.{table}."
+    most = conf.get(f"{prefix}consume.max.commits", "1").strip()
+    try:
+        commits = int(most)
+    except ValueError:
+        raise BadRange(f"{prefix}consume.max.commits={most} is no number.") from None
+    return Flags(
+        start=conf.get(f"{prefix}consume.start.timestamp"),
+        max_commits=None if commits == _ALL_COMMITS else commits,
+        stop_at_compaction=_truth(conf, f"{prefix}ro.stop.at.compaction", default=True),
+        as_of=conf.get(f"{prefix}consume.commit"),
+        pending=_truth(conf, f"{prefix}consume.pending.commits", default=False),
+        holes=conf.get(HOLES, "FAIL").strip().upper(),
+    )
+
+
+def _truth(conf: Conf, key: str, default: bool) -> bool:
+    """As Hadoop reads a boolean: any other word is the default."""
+    word = conf.get(key, "").strip().lower()
+    return word == "true" if word in ("true", "false") else default

@@ -1,0 +1,187 @@
+"""Where a Hudi feed's table is and where its replica: in one metastore, or in two."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from conf.names import ClusterName, TableRef
+from conf.placement import users_parameters
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Partition, Table
+from metastore.errors import AlreadyExists, NoSuchObject
+from metastore.placement.placement_store import Facts, new_id
+from pipeline.copy.copy_catalog import TABLE_ITSELF, Objects, Publication, data_location
+from pipeline.copy.run import used_by
+from pipeline.copy.staging import RunNote, new_run, yard_of
+from pipeline.errors import NotCopyable
+from pipeline.hudi.feeds import Now
+from pipeline.replication.plan import FROM, YARD, Replication, base_of, target_keys
+from pipeline.replication.run import made_partition, made_table, move_table
+from pipeline.replication.schema import SchemaChange, follow
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTable:
+    """One metastore: the replica is the table's copy in `cluster`."""
+
+    objects: Objects
+    table: TableRef
+    cluster: ClusterName
+    yard: str
+    note: RunNote
+
+    @classmethod
+    def of(
+        cls, objects: Objects, table: TableRef, cluster: ClusterName, root: str, now: float
+    ) -> "SharedTable":
+        """`now` in epoch seconds. Raises NotCopyable when the table cannot have a copy there."""
+        state = objects.table(table)
+        if state.placement.primary == cluster:
+            raise NotCopyable(f"{cluster} is the primary of {table}: it needs no copy.")
+        if state.partitioned and not state.placement.uniform:
+            raise NotCopyable(
+                f"{table} is a Hudi table, copied as a whole, but its partitions may have facts of"
+                " their own: see `causeway metastore upgrade`."
+            )
+        note = new_run(table, state.created, now)
+        return cls(objects, table, cluster, yard_of(root, table), note)
+
+    @property
+    def what(self) -> str:
+        return str(self.table)
+
+    def now(self) -> Now:
+        state = self.objects.table(self.table)
+        placement = state.placement
+        copy = placement.copy_in(self.cluster)
+        return Now(
+            source=state.location,
+            replica=copy.location if copy else None,
+            of=placement.version,
+            fresh=copy is not None and placement.is_fresh(copy),
+            busy=placement.writing,
+        )
+
+    def publish(self, now: Now, replica: str) -> bool:
+        new = Publication(TABLE_ITSELF, now.source, now.of, replica)
+        return bool(self.objects.publish(self.table, self.cluster, [new]))
+
+    def used(self, note: RunNote) -> frozenset[str]:
+        return used_by(self.objects, self.cluster, note)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoTables:
+    """Two metastores: the replica is the target's table. It is made once its data is there."""
+
+    source: HmsClient
+    target: HmsClient
+    request: Replication
+    yard: str
+    note: RunNote
+    _change: SchemaChange | None = field(default=None)
+
+    @classmethod
+    def of(
+        cls, source: HmsClient, target: HmsClient, request: Replication, now: float
+    ) -> "TwoTables":
+        """`now` in epoch seconds. Raises NotCopyable, UnsafeSchemaChange."""
+        table, known = source.get_table(request.source), _table(target, request.target)
+        if request.source_spec != request.target_spec:
+            raise NotCopyable(f"{request.source} is a Hudi table: its keys and values stay.")
+        change = None
+        if known is None:
+            database = target.get_database(request.target.db).location.rstrip("/")
+            base = request.location or f"{database}/{request.target.name}"
+        elif known.parameters.get(FROM) != str(request.source):
+            raise NotCopyable(f"{request.target} is there, and no replica of {request.source}.")
+        else:
+            base = base_of(data_location(known))
+            change = follow(table, known, target_keys(request, table))
+        note = new_run(request.target, 0, now)
+        return cls(source, target, request, f"{base}/{YARD}", note, change)
+
+    @property
+    def what(self) -> str:
+        return str(self.request.target)
+
+    def now(self) -> Now:
+        """Whole commits are carried whatever is being written; no version has to be kept."""
+        known = _table(self.target, self.request.target)
+        source = data_location(self.source.get_table(self.request.source))
+        replica = None if known is None else data_location(known)
+        return Now(source, replica, of="", fresh=known is not None, busy=False)
+
+    def publish(self, now: Now, replica: str) -> bool:
+        request = self.request
+        known = _table(self.target, request.target)
+        if known is None:
+            marks = {FROM: str(request.source)}
+            origin = self.source.get_table(request.source)
+            try:
+                self.target.create_table(made_table(origin, request, replica, marks))
+            except AlreadyExists:
+                return False
+        elif data_location(known) != replica:
+            move_table(known, replica)
+            self.target.alter_table(request.target, known)
+        return True
+
+    def used(self, note: RunNote) -> frozenset[str]:
+        known = _table(self.target, self.request.target)
+        return frozenset() if known is None else frozenset({data_location(known)})
+
+    def settle(self, changed: bool) -> None:
+        """The target gets the source's columns and partitions. Where commits came, copies of
+        the target itself are stale."""
+        table = self.target.get_table(self.request.target)
+        if self._change is not None:
+            table.storage.columns = self._change.columns
+            table.parameters = {**table.parameters, **self._change.parameters}
+            self.target.alter_table(table.ref, table)
+        if changed:
+            self._rewritten(table)
+        if table.partition_keys:
+            self._settle_partitions(table)
+
+    def _settle_partitions(self, table: Table) -> None:
+        wanted = dict(self._wanted(data_location(table)))
+        there = {each.name(table): each for each in self.target.get_all_partitions(table.ref)}
+        new = [made for name, made in wanted.items() if name not in there]
+        moved = [_moved(there[n], made) for n, made in wanted.items() if _elsewhere(there, n, made)]
+        gone = sorted(there.keys() - wanted.keys()) if self.request.propagate_deletes else []
+        if new:
+            self.target.add_partitions(table.ref, new, if_not_exists=True)
+        if moved:
+            self.target.alter_partitions(table.ref, moved)
+        self.target.drop_partitions(table.ref, gone)
+
+    def _rewritten(self, table: Table) -> None:
+        if table.parameters != users_parameters(table.parameters):
+            fresh_id, facts = new_id(), Facts(self.target, ClusterName(""))
+            facts.change_table(table.ref, lambda old: old.rewritten(fresh_id))
+
+    def _wanted(self, replica: str) -> Iterator[tuple[str, Partition]]:
+        """The source's partitions, where they are in the replica."""
+        origin = self.source.get_table(self.request.source)
+        base = data_location(origin).rstrip("/")
+        for each in self.source.get_all_partitions(origin.ref):
+            name = each.name(origin)
+            if each.location.startswith(f"{base}/"):
+                location = replica + each.location[len(base) :]
+                yield name, made_partition(origin, each, self.request, name, location, {})
+
+
+def _table(client: HmsClient, ref: TableRef) -> Table | None:
+    try:
+        return client.get_table(ref)
+    except NoSuchObject:
+        return None
+
+
+def _elsewhere(there: dict[str, Partition], name: str, wanted: Partition) -> bool:
+    return name in there and there[name].location != wanted.location
+
+
+def _moved(partition: Partition, wanted: Partition) -> Partition:
+    partition.location = wanted.location
+    return partition

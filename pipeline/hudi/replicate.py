@@ -1,0 +1,252 @@
+"""A Hudi table kept the same on another file system, commit by commit.
+
+Hudi's files never change once their commit is complete, and a commit becomes visible by the one
+file that completes it on the timeline. So a replica gets every file of the new commits first, then
+the timeline files in the order of completion. Its own timeline is the bookmark: nothing else has
+to be kept in step, a reader sees whole commits alone, and after a kill the next run goes on. The
+first time only the latest files come, and the properties last: before them there is no table.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipeline.copy.files import (
+    Effort,
+    FileEntry,
+    Files,
+    Order,
+    Progress,
+    Verdict,
+    no_progress,
+)
+from pipeline.hudi.errors import MissingPath, NotAHudiTable, OutOfStep, StorageFault
+from pipeline.hudi.plan import snapshot
+from pipeline.hudi.table.archive import archived_commits, has_archive
+from pipeline.hudi.table.storage import FileStatus, Storage
+from pipeline.hudi.table.table import (
+    HOODIE,
+    PARTITION_MARK,
+    Table,
+    archive_folder,
+    open_table,
+    timeline_folder,
+)
+from pipeline.hudi.table.timeline import COMPACTION, LOG_COMPACTION, Instant
+
+_PROPERTIES = f"{HOODIE}/hoodie.properties"
+# Says of what table a directory is the replica: nothing is ever changed in any other.
+_ORIGIN = f"{HOODIE}/causeway.replica-of"
+# The metadata table is not carried: readers list instead. Nor are logs of changed data.
+_NOT_CARRIED = ("hoodie.table.metadata.partitions", "hoodie.table.cdc.enabled")
+
+
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """What brings a replica up to date, in this order. `whole` says that there is none yet."""
+
+    source: str
+    target: str
+    whole: bool
+    data: tuple[FileEntry, ...]
+    prepared: tuple[FileEntry, ...]
+    completed: tuple[FileEntry, ...]
+    properties: str
+
+    @property
+    def empty(self) -> bool:
+        """Whether the replica has all commits. Its properties may still have to follow."""
+        return not self.whole and not self.completed
+
+
+@dataclass(frozen=True, slots=True)
+class Replicated:
+    """`commits` made visible, `files` and `bytes` really sent."""
+
+    commits: int
+    files: int
+    bytes: int
+
+
+def plan_replication(source: Table, target: str, storage: Storage) -> Replication:
+    """What the replica at `target` lacks; `storage` reads it. Raises OutOfStep, StorageFault."""
+    replica = _replica(source.base, target.rstrip("/"), storage)
+    if replica is None:
+        commits = source.timeline.commits
+        files = snapshot(source).files
+        data = (*_history(source), *_entries(source, files))
+    else:
+        commits = _missing(source, replica)
+        files = _written(source, commits)
+        data = _entries(source, files)
+    names = {i.requested for i in commits}
+    timeline = _timeline_files(source)
+    done = {commit.file for commit in commits}
+    return Replication(
+        source.base,
+        target.rstrip("/"),
+        replica is None,
+        (*data, *_marks(source, files)),
+        tuple(e for n, e in timeline.items() if n not in done and _prepares(source, n, names)),
+        tuple(timeline[commit.file] for commit in commits),
+        _properties(source),
+    )
+
+
+def run_replication(
+    planned: Replication, files: Files, effort: Effort, progress: Progress = no_progress
+) -> Replicated:
+    """Carries it; raises StorageFault at the first file that could not be, and what is done
+    stays for the next run."""
+    origin = f"{planned.target}/{_ORIGIN}"
+    if planned.whole and files.note(origin) is None:
+        files.leave_note(origin, planned.source)
+    # One at a time: a reader must never see a commit without those before it. Where there is
+    # no table yet nobody reads.
+    last = [planned.completed] if planned.whole else [(entry,) for entry in planned.completed]
+    sent = [
+        _carry(planned, entries, files, effort, progress)
+        for entries in (planned.data, planned.prepared, *last)
+    ]
+    if planned.whole:
+        _drop_strays(planned, files)
+    properties = f"{planned.target}/{_PROPERTIES}"
+    if files.note(properties) != planned.properties:
+        files.leave_note(properties, planned.properties)
+    return Replicated(
+        len(planned.completed), sum(n for n, _ in sent), sum(length for _, length in sent)
+    )
+
+
+def _drop_strays(planned: Replication, files: Files) -> None:
+    """What a run left that died before there was a table, and the source has not any more: a
+    commit undone since would be taken for one of the table's."""
+    wanted = {entry.path for entry in (*planned.data, *planned.prepared, *planned.completed)}
+    wanted.add(_ORIGIN)
+    there = files.listings([planned.target])[0]
+    strays = {entry.path for entry in there.files} - wanted if there else ()
+    files.delete([f"{planned.target}/{path}" for path in sorted(strays)])
+
+
+def _carry(
+    planned: Replication,
+    entries: Sequence[FileEntry],
+    files: Files,
+    effort: Effort,
+    progress: Progress,
+) -> tuple[int, int]:
+    if not entries:
+        return 0, 0
+    orders = [Order(planned.source, planned.target, entry) for entry in entries]
+    outcomes = files.carry(orders, effort, progress)
+    for outcome in outcomes:
+        if outcome.verdict not in (Verdict.SENT, Verdict.KEPT):
+            path, why = outcome.order.entry.path, outcome.message or outcome.verdict.value
+            raise StorageFault(f"{planned.source}/{path} was not carried: {why}.")
+    sent = [outcome for outcome in outcomes if outcome.verdict is Verdict.SENT]
+    return len(sent), sum(outcome.sent for outcome in sent)
+
+
+def _replica(source: str, target: str, storage: Storage) -> Table | None:
+    """The replica as it is; None where none is finished. Raises OutOfStep for what is no replica
+    of this table."""
+    try:
+        origin = storage.read(f"{target}/{_ORIGIN}").decode()
+    except MissingPath:
+        if _is_free(target, storage):
+            return None
+        raise OutOfStep(f"{target} is not empty, and no replica.") from None
+    if origin != source:
+        raise OutOfStep(f"{target} is a replica of {origin}.")
+    try:
+        return open_table(target, storage)
+    except NotAHudiTable:
+        return None
+
+
+def _is_free(target: str, storage: Storage) -> bool:
+    try:
+        return not storage.list(target)
+    except MissingPath:
+        return True
+
+
+def _written(table: Table, commits: Sequence[Instant]) -> tuple[FileStatus, ...]:
+    """Every file that the commits wrote: one list call a partition. Raises OutOfStep."""
+    paths = {s.path for c in commits for s in table.commit(c).writes if s.path}
+    there: dict[str, FileStatus] = {}
+    for partition in sorted({path.rpartition("/")[0] for path in paths}):
+        try:
+            listed = table.storage.list(table.partition_path(partition))
+        except MissingPath:
+            continue
+        there |= {f.path[len(table.base) + 1 :]: f for f in listed}
+    if gone := sorted(paths - there.keys()):
+        raise OutOfStep(f"{gone[0]} of a commit that the replica lacks was cleaned.")
+    return tuple(there[path] for path in sorted(paths))
+
+
+def _missing(source: Table, replica: Table) -> tuple[Instant, ...]:
+    """The source's commits that the replica lacks. Raises OutOfStep."""
+    if source.timeline.by_completion != replica.timeline.by_completion:
+        raise OutOfStep(f"{source.base} was upgraded: its timeline is kept otherwise now.")
+    have = {i.requested for i in replica.timeline.commits}
+    known = {i.requested for i in source.timeline.commits}
+    start = source.timeline.start
+    archived = set(archived_commits(source)) if source.timeline.by_completion else None
+    if not have:
+        if archived or has_archive(source):
+            raise OutOfStep(f"{replica.base} lacks commits that the source has archived.")
+        return source.timeline.commits
+    for requested in have - known:
+        if requested not in archived if archived is not None else requested >= start:
+            raise OutOfStep(f"{replica.base} has the commit {requested}, the source has not.")
+    last = max(replica.timeline.key(i) for i in replica.timeline.commits)
+    lost = (archived or set()) - have
+    if archived is None:
+        behind = last < start and source.timeline.commits[0].requested not in have
+    else:
+        behind = any(requested > min(have) for requested in lost)
+    if behind:
+        raise OutOfStep(f"{replica.base} lacks commits that the source has archived.")
+    return tuple(i for i in source.timeline.commits if i.requested not in have)
+
+
+def _prepares(source: Table, name: str, commits: set[str]) -> bool:
+    """Whether a timeline file is the request of one of the commits, or a compaction's plan,
+    without which logs written since cannot be put on their base files."""
+    requested = name.partition(".")[0]
+    pending = (i for i in source.timeline.instants if not i.completed)
+    plans = {i.requested for i in pending if i.action in (COMPACTION, LOG_COMPACTION)}
+    return requested in commits or (requested in plans and name.endswith(".requested"))
+
+
+def _timeline_files(table: Table) -> dict[str, FileEntry]:
+    folder = timeline_folder(table.base, table.properties)
+    listed = (f for f in table.storage.list(folder) if not f.is_dir and f.name[0].isdigit())
+    return {entry.path.rpartition("/")[2]: entry for entry in _entries(table, listed)}
+
+
+def _history(table: Table) -> tuple[FileEntry, ...]:
+    try:
+        listed = table.storage.list(archive_folder(table))
+    except MissingPath:
+        return ()
+    return _entries(table, (f for f in listed if not f.is_dir))
+
+
+def _marks(table: Table, files: Iterable[FileStatus]) -> tuple[FileEntry, ...]:
+    """The file in each partition that says that it is one."""
+    folders = sorted({f.path.rpartition("/")[0] for f in files})
+    listed = (f for folder in folders for f in table.storage.list(f"{folder}/{PARTITION_MARK}"))
+    return _entries(table, listed)
+
+
+def _entries(table: Table, files: Iterable[FileStatus]) -> tuple[FileEntry, ...]:
+    cut = len(table.base) + 1
+    return tuple(FileEntry(f.path[cut:], f.length, f.modified) for f in files)
+
+
+def _properties(table: Table) -> str:
+    text = table.storage.read(f"{table.base}/{_PROPERTIES}").decode()
+    lines = (line for line in text.splitlines() if not line.startswith(_NOT_CARRIED))
+    return "\n".join(lines) + "\n"

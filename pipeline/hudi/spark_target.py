@@ -1,0 +1,140 @@
+"""Pulls into tables that Spark writes: Hudi tables, and parquet tables of a metastore.
+
+A Hudi target keeps the bookmark in the metadata of the commit that brings the rows, so both
+are published by the one rename that completes that commit; a killed write is rolled back by
+Hudi's next one.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from pipeline.hudi import folder
+from pipeline.hudi.errors import StorageFault, TargetMismatch
+from pipeline.hudi.pull import Mode, Pulled, next_step, pull, report
+from pipeline.hudi.spark_reader import (
+    BUNDLE,
+    SESSION_CONF,
+    changed_rows,
+    storage_for,
+    table_location,
+)
+from pipeline.hudi.table.storage import local_path
+from pipeline.hudi.table.table import HOODIE, Table, find_base, open_table
+from pipeline.spark.session import open_session
+
+_OPERATION = {Mode.APPEND: "insert", Mode.MERGE: "upsert"}
+
+
+@contextmanager
+def session(conf: Mapping[str, str], metastore: bool = False) -> Iterator[SparkSession]:
+    """A session that knows Hudi, the jar fetched at need; `conf` comes on top.
+
+    `metastore` says whether tables are known by name.
+    """
+    # The executors have to be the Python that has hudi-rs.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    jar = fetch_bundle(Path(os.environ.get("CAUSEWAY_CACHE", ".causeway")) / "jars")
+    hudi = {**SESSION_CONF, "spark.driver.extraClassPath": str(jar)}
+    if metastore:
+        hudi["spark.sql.catalogImplementation"] = "hive"
+    spark = open_session(conf={**hudi, **conf})
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def fetch_bundle(into: Path) -> Path:
+    """Hudi's jar for Spark, from Maven Central the first time. Raises StorageFault."""
+    group, artifact, version = BUNDLE.split(":")
+    jar = into / f"{artifact}-{version}.jar"
+    if jar.exists():
+        return jar
+    into.mkdir(parents=True, exist_ok=True)
+    command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={BUNDLE}"]
+    try:
+        with TemporaryDirectory(dir=into.absolute()) as coming:  # so that half a jar is none
+            subprocess.run(
+                [*command, f"-DoutputDirectory={coming}"],
+                check=True, capture_output=True, text=True, timeout=600,
+            )  # fmt: skip
+            Path(coming, jar.name).replace(jar)
+    except (OSError, subprocess.SubprocessError) as fault:
+        raise StorageFault(f"cannot fetch {group}:{artifact}:{version}: {fault}.") from fault
+    return jar
+
+
+def pull_into(
+    spark: SparkSession,
+    source: str,
+    target: str,
+    mode: Mode,
+    key: tuple[str, ...],
+    since: str,
+    until: str | None = None,
+) -> Pulled:
+    """Pulls into a Hudi table, or into the folder of a metastore's parquet table.
+
+    A Hudi target merges by its own record key. Raises IncrementalError.
+    """
+    table = open_table(source, storage_for(spark, source))
+    location = table_location(spark, target)
+    if find_base(location, storage_for(spark, location)) != location:
+        return pull(table, Path(local_path(location)), mode, key, since, until)
+    with _locked(location):
+        return _into_hudi(spark, table, location, mode, since, until)
+
+
+def _into_hudi(
+    spark: SparkSession, table: Table, target: str, mode: Mode, since: str, until: str | None
+) -> Pulled:
+    before = last_mark(open_table(target, storage_for(spark, target)))
+    step = next_step(table, before, mode, since, until, target)
+    if step.nothing:
+        return report(step, 0)
+    rows = changed_rows(spark, step.reads)
+    rows = rows.drop(*(c for c in rows.columns if c.startswith("_hoodie_"))).persist()
+    try:
+        count = rows.count()
+        options = {
+            "hoodie.datasource.write.operation": (
+                "insert_overwrite_table" if step.reload else _OPERATION[mode]
+            ),
+            "hoodie.datasource.write.commitmeta.key.prefix": folder.PREFIX,
+            "hoodie.merge.allow.duplicate.on.inserts": "true",
+            **step.mark.texts(),
+        }
+        rows.write.format("hudi").options(**options).mode("append").save(target)
+    except (PySparkException, Py4JError) as fault:
+        raise StorageFault(f"cannot write {target}: {fault}") from fault
+    finally:
+        rows.unpersist()
+    if last_mark(open_table(target, storage_for(spark, target))) != step.mark:
+        raise StorageFault(f"{target}: the commit did not take place.")
+    return report(step, count)
+
+
+def last_mark(target: Table) -> folder.Mark | None:
+    """The mark in the newest commit of a Hudi target that has one."""
+    for commit in reversed(target.timeline.commits):
+        mark = folder.Mark.of_texts(target.commit(commit).extra)
+        if mark is not None:
+            return mark
+    if target.timeline.commits:
+        raise TargetMismatch(f"{target.base} has rows, but no commit by a pull.")
+    return None
+
+
+def _locked(location: str) -> AbstractContextManager[None]:
+    if "://" in location:
+        return nullcontext()
+    return folder.locked(Path(local_path(location)) / HOODIE)

@@ -1,0 +1,1 @@
+"""A Hudi table's files: timeline, commits, slices."""

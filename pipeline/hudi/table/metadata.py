@@ -1,0 +1,120 @@
+"""What one commit did: the files it wrote and the file groups it replaced (HU-4).
+
+Table version 6 writes JSON, versions 8 and 9 write Avro containers; the first bytes tell.
+"""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+
+from pipeline.hudi.errors import DamagedTimeline
+
+_AVRO = b"Obj\x01"
+
+FileGroup = tuple[str, str]
+"""A file group: (partition relative to the table, file id)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStat:
+    """One file that a commit wrote. `path` is relative to the table; counts are in rows."""
+
+    group: FileGroup
+    path: str
+    writes: int
+    deletes: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMetadata:
+    """The content of a completed commit. `operation` is upper case, empty when not recorded.
+
+    `partitions` keeps also those that the commit names without having written a file there.
+    """
+
+    operation: str
+    partitions: tuple[str, ...]
+    writes: tuple[WriteStat, ...]
+    replaced: frozenset[FileGroup]
+    compacted: bool
+    extra: Mapping[str, str]
+
+    @property
+    def is_service(self) -> bool:
+        """Compaction and clustering move rows about and keep their commit times."""
+        return self.compacted or self.operation in ("COMPACT", "CLUSTER", "LOG_COMPACT")
+
+    @property
+    def removes_rows(self) -> bool:
+        """Whether rows vanish by it: what a reader of changed rows cannot see."""
+        if self.is_service:
+            return False
+        return bool(self.replaced) or any(stat.deletes for stat in self.writes)
+
+
+def parse_commit(content: bytes, name: str) -> CommitMetadata:
+    """The metadata in a completed instant's file. Raises DamagedTimeline naming `name`."""
+    try:
+        return _from_record(_record(content))
+    except (ValueError, KeyError, TypeError, EOFError, StopIteration, IndexError) as fault:
+        raise DamagedTimeline(f"cannot read the commit {name}: {fault!r}.") from fault
+
+
+def earliest_retained(content: bytes, name: str) -> str:
+    """Request time of the oldest commit whose files a completed clean left alone; empty when the
+    clean goes by versions of files. Raises DamagedTimeline."""
+    try:
+        return str(_record(content).get("earliestCommitToRetain") or "")
+    except (ValueError, TypeError, EOFError, StopIteration, IndexError) as fault:
+        raise DamagedTimeline(f"cannot read the clean {name}: {fault!r}.") from fault
+
+
+def undone_by(content: bytes, name: str) -> frozenset[str]:
+    """Request times of the actions that a completed rollback or restore undid. Raises
+    DamagedTimeline."""
+    try:
+        record = _record(content)
+        names = record.get("commitsRollback") or record.get("instantsToRollback") or ()
+        return frozenset(str(name) for name in names)
+    except (ValueError, TypeError, EOFError, StopIteration, IndexError) as fault:
+        raise DamagedTimeline(f"cannot read what {name} undid: {fault!r}.") from fault
+
+
+def _record(content: bytes) -> dict[str, Any]:
+    if content[:4] == _AVRO:
+        record = next(fastavro.reader(io.BytesIO(content)))
+    elif content.strip():
+        record = json.loads(content)
+    else:
+        return {}
+    if not isinstance(record, dict):
+        raise ValueError("not a record")
+    return record
+
+
+def _from_record(record: dict[str, Any]) -> CommitMetadata:
+    by_partition = record.get("partitionToWriteStats") or {}
+    replaced = record.get("partitionToReplaceFileIds") or {}
+    return CommitMetadata(
+        operation=str(record.get("operationType") or "").upper(),
+        partitions=tuple(by_partition),
+        writes=tuple(
+            _stat(partition, stat) for partition, stats in by_partition.items() for stat in stats
+        ),
+        replaced=frozenset((p, file_id) for p, ids in replaced.items() for file_id in ids),
+        compacted=bool(record.get("compacted")),
+        extra={k: v for k, v in (record.get("extraMetadata") or {}).items() if v is not None},
+    )
+
+
+def _stat(partition: str, stat: Mapping[str, Any]) -> WriteStat:
+    return WriteStat(
+        group=(partition, str(stat["fileId"])),
+        path=str(stat.get("path") or ""),
+        writes=int(stat.get("numWrites") or 0),
+        deletes=int(stat.get("numDeletes") or 0),
+    )

@@ -1,0 +1,127 @@
+"""Names of data files, and the latest files of each file group.
+
+A file group is the life of a set of rows. Each commit that rewrites it makes a base file
+`<file id>_<write token>_<instant>.parquet`; on merge-on-read tables updates go to log files
+`.<file id>_<instant>.log.<version>_<write token>` beside it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from pipeline.hudi.table.metadata import FileGroup
+from pipeline.hudi.table.storage import FileStatus
+
+_BASE = re.compile(r"^([^._][^_]*)_([^_]*)_(\d+)(?:_hudiext)?\.(parquet|orc|hfile|lance)$")
+# Not those that end with `.cdc`: they hold what a commit changed, not rows of the table.
+_LOG = re.compile(r"^\.(.+?)_(\d+)\.log\.(\d+)(?:_([\d-]+))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFile:
+    """A base file: `instant` is the request time of the commit that wrote it."""
+
+    group: FileGroup
+    instant: str
+    status: FileStatus
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A log file. `instant` is its base file's (layout 1) or its own commit's (layout 2)."""
+
+    group: FileGroup
+    instant: str
+    version: int
+    status: FileStatus
+
+
+@dataclass(frozen=True, slots=True)
+class FileSlice:
+    """A file group as of some moment: a base file, if any, and the logs on top of it."""
+
+    group: FileGroup
+    base: FileStatus | None
+    logs: tuple[FileStatus, ...] = ()
+
+    @property
+    def files(self) -> tuple[FileStatus, ...]:
+        return ((self.base,) if self.base else ()) + self.logs
+
+
+def parse_base(partition: str, status: FileStatus) -> BaseFile | None:
+    match = _BASE.match(status.name)
+    return BaseFile((partition, match[1]), match[3], status) if match else None
+
+
+def parse_log(partition: str, status: FileStatus) -> LogFile | None:
+    match = _LOG.match(status.name)
+    return LogFile((partition, match[1]), match[2], int(match[3]), status) if match else None
+
+
+def latest_base_files(
+    partition: str, files: Iterable[FileStatus], counts: Callable[[str], bool]
+) -> dict[FileGroup, BaseFile]:
+    """Of each file group the newest base file whose instant `counts` (HU-4)."""
+    latest: dict[FileGroup, BaseFile] = {}
+    for status in files:
+        base = parse_base(partition, status)
+        if base is None or not counts(base.instant):
+            continue
+        known = latest.get(base.group)
+        if known is None or known.instant < base.instant:
+            latest[base.group] = base
+    return latest
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Which commits count: request time -> completion time (request time in layout 1)."""
+
+    completions: Mapping[str, str]
+    archived_before: str
+    by_completion: bool
+
+    def completion(self, instant: str) -> str | None:
+        """When an instant's files came to be visible; None when they are not, as of then.
+
+        Instants older than the active timeline are complete; their files were there before.
+        """
+        if instant in self.completions:
+            return self.completions[instant]
+        return instant if instant < self.archived_before else None
+
+
+def file_slices(
+    partition: str, files: Iterable[FileStatus], moment: Moment
+) -> dict[FileGroup, FileSlice]:
+    """The file groups of one partition as of a moment, base and log files together."""
+    bases: dict[FileGroup, list[tuple[str, FileStatus]]] = {}
+    logs: dict[FileGroup, list[LogFile]] = {}
+    for status in files:
+        if (base := parse_base(partition, status)) is not None:
+            if moment.completion(base.instant) is not None:
+                bases.setdefault(base.group, []).append((base.instant, status))
+        elif (log := parse_log(partition, status)) is not None:
+            logs.setdefault(log.group, []).append(log)
+    slices = {}
+    for group in bases.keys() | logs.keys():
+        instant, newest = max(bases.get(group, []), default=("", None), key=lambda b: b[0])
+        mine = [log for log in logs.get(group, []) if _belongs(log, instant, moment)]
+        mine.sort(key=lambda log: (log.instant, log.version, log.status.name))
+        if newest is not None or mine:
+            slices[group] = FileSlice(group, newest, tuple(log.status for log in mine))
+    return slices
+
+
+def _belongs(log: LogFile, base_instant: str, moment: Moment) -> bool:
+    """Whether a log holds changes on top of the base file of `base_instant`.
+
+    In layout 1 the log names its base; the blocks inside tell which commits are complete. In
+    layout 2 it names its own commit: complete, and finished after the base was requested, for
+    a compaction takes what was complete by then.
+    """
+    if not moment.by_completion:
+        return log.instant >= base_instant
+    completion = moment.completion(log.instant)
+    return completion is not None and completion > base_instant

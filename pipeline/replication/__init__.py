@@ -1,0 +1,1 @@
+"""Replication between two metastores, and of directories."""

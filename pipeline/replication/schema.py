@@ -1,0 +1,105 @@
+"""Whether a replica's table can follow its source's schema (FA-R3, FA-R9)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conf.names import TableRef
+from metastore.client.types import Columns, Table
+from pipeline.errors import UnsafeSchemaChange
+
+# Hive writes one name and reads back the other (HIVE-5550).
+_SAME_FORMATS = {
+    "org.apache.hadoop.hive.ql.io.IgnoreKeyTextOutputFormat": (
+        "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat"
+    ),
+    "org.apache.hadoop.mapred.SequenceFileOutputFormat": (
+        "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"
+    ),
+}
+# Only formats whose readers convert: Parquet files of the narrower type could not be read.
+_WIDENS_IN = ("text", "orc")
+_WIDER = {
+    "tinyint": ("smallint", "int", "bigint"),
+    "smallint": ("int", "bigint"),
+    "int": ("bigint",),
+    "float": ("double",),
+}
+_VARCHAR = re.compile(r"varchar\((\d+)\)")
+SPARK_SCHEMA = "spark.sql.sources.schema"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """The columns that the target gets, and Spark's own description of them where it has one."""
+
+    columns: tuple[tuple[str, str], ...]
+    parameters: Mapping[str, str]
+
+
+def follow(source: Table, target: Table, keys: Sequence[str]) -> SchemaChange | None:
+    """What has to change in the target; None when nothing. `keys` are the names that the
+    source's partition keys have in the target. Raises UnsafeSchemaChange.
+    """
+    ref = target.ref
+    _same_storage(source, target)
+    wanted_keys = [(new, kind) for new, (_, kind) in zip(keys, source.partition_keys, strict=True)]
+    if [(name.lower(), kind) for name, kind in target.partition_keys] != wanted_keys:
+        raise UnsafeSchemaChange(f"{ref} is partitioned by {_shown(target.partition_keys)}.")
+    old, new = target.storage.columns, source.storage.columns
+    _prefix(ref, old, new, target.storage.input_format)
+    spark = {k: v for k, v in source.parameters.items() if k.startswith(SPARK_SCHEMA)}
+    known = {k: v for k, v in target.parameters.items() if k.startswith(SPARK_SCHEMA)}
+    if _lower(old) == _lower(new) and (spark == known or renamed(source, keys)):
+        return None
+    return SchemaChange(new, spark)
+
+
+def renamed(source: Table, keys: Sequence[str]) -> bool:
+    """Whether the target's partition keys have names of their own."""
+    return [name.lower() for name, _ in source.partition_keys] != list(keys)
+
+
+def refuse_renaming(source: Table, keys: Sequence[str]) -> None:
+    """Spark's own tables keep their keys' names inside their schema: those cannot be renamed."""
+    if renamed(source, keys) and "spark.sql.sources.provider" in source.parameters:
+        raise UnsafeSchemaChange(f"{source.ref} is Spark's own: its keys keep their names.")
+
+
+def _same_storage(source: Table, target: Table) -> None:
+    pairs = (
+        ("input format", source.storage.input_format, target.storage.input_format),
+        ("output format", source.storage.output_format, target.storage.output_format),
+        ("serde", source.storage.serde.library, target.storage.serde.library),
+    )
+    for what, wanted, found in pairs:
+        if _SAME_FORMATS.get(wanted, wanted) != _SAME_FORMATS.get(found, found):
+            raise UnsafeSchemaChange(f"{target.ref} has the {what} {found}, its source {wanted}.")
+
+
+def _prefix(ref: TableRef, old: Columns, new: Columns, input_format: str) -> None:
+    """Columns may be added at the end and types widened; anything else misreads old files."""
+    if len(new) < len(old):
+        gone = ", ".join(name for name, _ in old[len(new) :])
+        raise UnsafeSchemaChange(f"{ref} has columns that its source has not: {gone}.")
+    for (name, kind), (wanted, wanted_kind) in zip(old, new, strict=False):
+        if name.lower() != wanted.lower():
+            raise UnsafeSchemaChange(f"{ref} has the column {name} where its source has {wanted}.")
+        if kind != wanted_kind and not _widens(kind, wanted_kind, input_format):
+            raise UnsafeSchemaChange(f"{ref}.{name} is {kind}, in its source {wanted_kind}.")
+
+
+def _widens(old: str, new: str, input_format: str) -> bool:
+    before, after = _VARCHAR.fullmatch(old), _VARCHAR.fullmatch(new)
+    if before and (after or new == "string"):
+        return new == "string" or (after is not None and int(after[1]) >= int(before[1]))
+    converts = any(each in input_format.lower() for each in _WIDENS_IN)
+    return converts and new in _WIDER.get(old, ())
+
+
+def _lower(columns: Columns) -> list[tuple[str, str]]:
+    return [(name.lower(), kind) for name, kind in columns]
+
+
+def _shown(columns: Columns) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in columns) or "nothing"

@@ -1,0 +1,360 @@
+"""`work.Actions` on real clusters: replication, eviction and processes.
+
+Two clusters that share the metastore and name the same table replicate by a secondary copy;
+all others by export and import between metastores. The registry, write and execute interfaces
+of the cluster entities say where everything is.
+"""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from conf.names import ClusterName, TableRef, partition_name
+from metastore.client import types as metastore
+from metastore.client.metastore_client import HmsClient
+from metastore.client.notifying_client import EVERYTHING, Tell
+from metastore.errors import NoSuchObject
+from metastore.placement.placement_store import nobody_else
+from pipeline.copy.copy_catalog import Objects
+from pipeline.copy.copy_job import Limits, Report, Tools
+from pipeline.copy.files import Effort, Files, Listing
+from pipeline.copy.plan import plan_copy
+from pipeline.copy.run import run_copy
+from pipeline.copy.staging import default_root, yard_of
+from pipeline.errors import AnotherCopyRuns, NotCopyable, UnsafeSchemaChange
+from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Role, Storage, Table
+from pipeline.hudi.errors import UnsupportedTable
+from pipeline.hudi.feeds import Replicator, Storages, is_hudi
+from pipeline.hudi.hudi_targets import SharedTable, TwoTables
+from pipeline.hudi.replicate import Replicated
+from pipeline.hudi.table.storage import LocalStorage
+from pipeline.processes.commands import Programs
+from pipeline.processes.run import run_process
+from pipeline.replication.directories import PathCopy, PathHome, evict_paths, replicate_path
+from pipeline.replication.plan import Replication, matches
+from pipeline.replication.run import read_replication, run_replication
+from pipeline.retention.partition_dates import read_dating
+from pipeline.retention.plan import Policy, RetentionPlan, plan_retention
+from pipeline.retention.run import candidates, run_retention
+from pipeline.scheduler import tables
+from pipeline.scheduler.errors import ActionFailed, WrongOwner
+from pipeline.scheduler.schedule import Need
+from pipeline.scheduler.work import Task, Ticket, World
+
+_COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
+_TURN = 600.0  # seconds to wait for another server's copy into the same table
+_TURN_POLL = 2.0
+
+
+@dataclass(slots=True)
+class ClusterActions:
+    """`files` opens Spark's file systems, when they are first needed, `storage` reads Hudi's
+    timelines by URI. `default` is hive.default.cluster.name of clusters that share a metastore.
+    `tell` returns when the views have heard that a table changed: whatever is changed here is told
+    before it is reported.
+    """
+
+    files: Callable[[], Files]
+    programs: Programs
+    effort: Effort = field(default_factory=Effort)
+    limits: Limits = field(default_factory=Limits)
+    default: ClusterName | None = None
+    storage: Storages = field(default=lambda uri: LocalStorage())
+    tell: Tell = nobody_else
+    _turns: defaultdict[str, threading.Lock] = field(
+        default_factory=lambda: defaultdict(threading.Lock)
+    )
+
+    def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
+        return tables.look(needs, world, owner, self._listings)
+
+    def _listings(self, locations: Sequence[str]) -> list[Listing | None]:
+        """Local directories are read as they are; others need Spark's file systems."""
+        remote = [each for each in locations if not tables.is_local(each)]
+        found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
+        return [found[each] if each in found else tables.local_listing(each) for each in locations]
+
+    def process(self, task: Task, ticket: Ticket) -> str:
+        """A program may change whatever it wants, and also when it fails."""
+        try:
+            return run_process(task, ticket, self.programs)
+        finally:
+            self.tell(EVERYTHING)
+
+    def replicate(self, task: Task, ticket: Ticket) -> str:
+        """One instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
+        copy = _copy_of(task)
+        if isinstance(copy, PathCopy):
+            return replicate_path(self.files(), copy, self.effort, ticket)
+        with self._metastore(copy.source, task.owner) as source:
+            table = _require_owner(source, copy.source_table, task.owner)
+        way = self._replicate_hudi if is_hudi(table) else self._replicate
+        with self._turns[f"{copy.target.endpoint('registry')} {copy.target_table}"]:
+            return _in_turn(lambda: way(copy, task.owner, ticket), ticket)
+
+    def _replicate(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+        if copy.shares_table:
+            return self._secondary(copy, owner, ticket)
+        with (
+            self._metastore(copy.source, owner) as source,
+            self._metastore(copy.target, owner) as target,
+        ):
+            request = copy.request(self.effort.checksum)
+            plan = read_replication(request, source, target, self.files())
+            if not plan.items and not plan.fresh:
+                raise ActionFailed(f"{copy.what} is not there any more")
+            report = run_replication(
+                plan, source, target, self._tools(ticket), self.effort, self.limits
+            )
+        return _told(report, copy)
+
+    def _secondary(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+        with self._metastore(copy.source, owner) as client:
+            objects = self._objects(client, copy)
+            state = objects.table(copy.source_table)
+            spec = copy.source_spec
+            names = [name for name in objects.names(state) if matches(spec, name)]
+            chosen = objects.objects(state, names)
+            if not chosen:
+                raise ActionFailed(f"{copy.what} is not there any more")
+            yard = yard_of(copy.root, state.ref)
+            checksum = self.effort.checksum
+            plan = plan_copy(state, chosen, copy.target.name, yard, checksum=checksum, again=False)
+            report = run_copy(plan, objects, self._tools(ticket), self.effort, self.limits)
+        return _told(report, copy)
+
+    def _replicate_hudi(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+        """The table's new commits, whichever partition the instance is about."""
+        tools = self._tools(ticket)
+        replicator = Replicator(self.storage, tools, self.effort, self.limits)
+        with (
+            self._metastore(copy.source, owner) as source,
+            self._metastore(copy.target, owner) as target,
+        ):
+            if copy.shares_table:
+                objects = self._objects(source, copy)
+                name, root = copy.target.name, copy.root
+                shared = SharedTable.of(objects, copy.source_table, name, root, tools.clock())
+                return _told_commits(replicator.run(shared), copy)
+            request = copy.request(self.effort.checksum)
+            two = TwoTables.of(source, target, request, tools.clock())
+            done = replicator.run(two)
+            two.settle(changed=done is not None)
+            return _told_commits(done, copy)
+
+    def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[HmsClient]:
+        return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.tell)
+
+    def _objects(self, client: HmsClient, copy: "_Copy") -> Objects:
+        return Objects(client, self.default or copy.source.name)
+
+    def evict(self, task: Task, ticket: Ticket) -> str:
+        """What is too old on one cluster, by partition date (FA-V1..V5)."""
+        home = _home_of(task)
+        if isinstance(home, PathHome):
+            return evict_paths(self.files(), home, task, ticket)
+        with self._turns[f"{home.cluster.endpoint('registry')} {home.policy.table}"]:
+            return self._evict(home, task, ticket)
+
+    def _evict(self, home: "_Home", task: Task, ticket: Ticket) -> str:
+        with self._metastore(home.cluster, task.owner) as client:
+            objects = Objects(client, self.default or home.primary)
+            plan = self._retention(home, client, objects, task)
+            if plan is None:
+                return f"there is no table {home.policy.table} yet"
+            for line in plan.lines():
+                ticket.log(line)
+            done = run_retention(
+                plan, client, objects, self.files(), self._tools(ticket).emit, ticket.check
+            )
+        return (
+            f"{len(done.partitions)} partitions and {len(done.copies)} copies of {plan.table}"
+            f" dropped, {plan.kept} kept, {len(plan.held)} held"
+        )
+
+    def eviction_plan(self, task: Task) -> RetentionPlan | None:
+        """What `evict` would drop now; None when there is no table, or none yet."""
+        home = _home_of(task)
+        if isinstance(home, PathHome):
+            return None
+        with self._metastore(home.cluster, task.owner) as client:
+            objects = Objects(client, self.default or home.primary)
+            return self._retention(home, client, objects, task)
+
+    def _retention(
+        self, home: "_Home", client: HmsClient, objects: Objects, task: Task
+    ) -> RetentionPlan | None:
+        try:
+            table = _require_owner(client, home.policy.table, task.owner)
+        except ActionFailed:
+            return None
+        if is_hudi(table):
+            reason = "a Hudi table is broken by deleting its partitions' directories"
+            raise ActionFailed(f"{table.ref}: {reason}: drop them by SQL", final=True)
+        return plan_retention(home.policy, candidates(objects, home.policy), task.now)
+
+    def _tools(self, ticket: Ticket) -> Tools:
+        """Every event and every sign of progress asks whether the work is still ours."""
+
+        def emit(event: Mapping[str, object]) -> None:
+            ticket.check()
+            ticket.log(" ".join(f"{key}={value}" for key, value in event.items()))
+
+        return Tools(self.files(), emit=emit, progress=lambda done, total: ticket.check())
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """What one replication of a table copies."""
+
+    source: Cluster
+    target: Cluster
+    source_table: TableRef
+    target_table: TableRef
+    source_spec: tuple[tuple[str, str], ...]
+    target_spec: tuple[tuple[str, str], ...]
+    location: str | None
+    propagate_deletes: bool
+
+    @property
+    def shares_table(self) -> bool:
+        """One metastore, one table: then the target gets a secondary copy of it."""
+        same_metastore = self.source.endpoint("registry") == self.target.endpoint("registry")
+        return same_metastore and self.source_table == self.target_table
+
+    @property
+    def root(self) -> str:
+        """Where secondary copies lie in the target cluster."""
+        return default_root(self.target.endpoint("write") or "file:///")
+
+    @property
+    def what(self) -> str:
+        return f"{self.source_table} {partition_name(self.source_spec)} on {self.source.name}"
+
+    def request(self, checksum: bool) -> Replication:
+        return Replication(
+            source=self.source_table,
+            target=self.target_table,
+            source_spec=self.source_spec,
+            target_spec=self.target_spec,
+            location=self.location,
+            propagate_deletes=self.propagate_deletes,
+            checksum=checksum,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where an eviction happens. Clusters that share a metastore and a table have one policy,
+    whichever of them asks: that of the `primary`, with the limits of the others' copies."""
+
+    cluster: Cluster
+    primary: ClusterName
+    policy: Policy
+
+
+def _home_of(task: Task) -> _Home | PathHome:
+    """Where an eviction happens. Raises ActionFailed when the feed has changed meanwhile."""
+    feed, name = task.entity, task.schedule.key.cluster
+    assert isinstance(feed, Feed)
+    place, cluster = feed.on(name), task.world.cluster(name)
+    if place is None or cluster is None:
+        raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
+    storage = feed.storage_on(place)
+    if isinstance(storage, Paths):
+        return PathHome(feed.name, storage, cluster, place.retention.length)
+
+    def home(each: FeedCluster) -> tuple[str | None, Storage]:
+        found = task.world.cluster(each.name)
+        return (found.endpoint("registry") if found else None), feed.storage_on(each)
+
+    same = [each for each in feed.clusters if _same_table(home(each), home(place))]
+    primary = next((each for each in same if each.role is Role.SOURCE), place)
+    policy = Policy(
+        table=storage.uri.table,
+        dating=read_dating(storage.uri.keys),
+        limit=primary.retention.length,
+        copies={e.name: e.retention.length for e in same if e.name != primary.name},
+        held=task.held,
+    )
+    return _Home(cluster, primary.name, policy)
+
+
+def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storage]) -> bool:
+    first, second = one[1], other[1]
+    if not isinstance(first, Table) or not isinstance(second, Table):
+        return False
+    return one[0] == other[0] and first.uri.table == second.uri.table
+
+
+def _copy_of(task: Task) -> _Copy | PathCopy:
+    """What the instance copies. Raises ActionFailed when the feed has changed meanwhile."""
+    feed, key = task.entity, task.schedule.key
+    assert isinstance(feed, Feed)
+    one, other = feed.on(key.source), feed.on(key.cluster)
+    source, target = task.world.cluster(key.source), task.world.cluster(key.cluster)
+    if one is None or other is None or source is None or target is None:
+        raise ActionFailed(f"{key} is not what the feed says any more", final=True)
+    here, there = feed.storage_on(one), feed.storage_on(other)
+    if isinstance(here, Paths) and isinstance(there, Paths):
+        return PathCopy.of(task, (here, there), (source, target))
+    if not isinstance(here, Table) or not isinstance(there, Table):
+        raise ActionFailed("a feed is of tables or of paths, not of both", final=True)
+    nominal = task.instance.nominal
+    return _Copy(
+        source=source,
+        target=target,
+        source_table=here.uri.table,
+        target_table=there.uri.table,
+        source_spec=here.uri.partition(nominal),
+        target_spec=there.uri.partition(nominal),
+        location=feed.property("targetLocation"),
+        propagate_deletes=feed.property("propagateDeletes") == "true",
+    )
+
+
+def _in_turn(work: Callable[[], str], ticket: Ticket) -> str:
+    """Copies into one table take turns, those of other servers too."""
+    end = time.monotonic() + _TURN
+    while True:
+        ticket.check()
+        try:
+            return work()
+        except AnotherCopyRuns:
+            if time.monotonic() > end:
+                raise
+            time.sleep(_TURN_POLL)
+        except (NotCopyable, UnsafeSchemaChange, UnsupportedTable) as error:
+            raise ActionFailed(str(error), final=True) from error
+
+
+def _told_commits(done: Replicated | None, copy: _Copy) -> str:
+    if done is None:
+        return f"{copy.target_table} was up to date"
+    return f"{copy.target_table}: {done.commits} commits, {done.files} files, {done.bytes} bytes"
+
+
+def _told(report: Report, copy: _Copy) -> str:
+    if report.failed:
+        name, error = next(iter(report.failed.items()))
+        raise ActionFailed(f"{name or copy.source_table}: {error}")
+    if not report.published:
+        return f"{copy.target_table} was up to date"
+    return (
+        f"{', '.join(report.published) or copy.target_table}: {report.files_sent} files,"
+        f" {report.bytes_sent} bytes in {report.seconds:.1f} s"
+    )
+
+
+def _require_owner(client: HmsClient, ref: TableRef, user: str) -> metastore.Table:
+    """The table. FA-S1, FA-S2: the submitter owns the data."""
+    try:
+        table = client.get_table(ref)
+    except NoSuchObject as error:
+        raise ActionFailed(f"table {ref} is not there any more") from error
+    if table.owner and table.owner != user:
+        raise WrongOwner(f"{ref} belongs to {table.owner}, the feed to {user}.")
+    return table

@@ -1,0 +1,260 @@
+"""What users do with entities and instances: submit, schedule, update, rerun and so on.
+
+Each function checks the rules, then makes one change of the store. `user` is who asks; only
+the submitter may change an entity (FA-S1).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from pipeline.falcon import document, rules
+from pipeline.falcon.errors import BadDocument, Problem
+from pipeline.falcon.model import (
+    Cluster,
+    Engine,
+    Entity,
+    EntityKey,
+    Feed,
+    Kind,
+    Process,
+)
+from pipeline.scheduler import plan
+from pipeline.scheduler.errors import (
+    CannotSchedule,
+    InUse,
+    NotYours,
+    UnknownEntity,
+    WrongState,
+)
+from pipeline.scheduler.instance import Instance
+from pipeline.scheduler.rows import StoredEntity
+from pipeline.scheduler.schedule import Schedule, of_feed, of_process
+from pipeline.scheduler.states import Event, NoTransition, State
+from pipeline.scheduler.store import Store
+from pipeline.scheduler.work import World
+
+SUBMITTED, RUNNING, SUSPENDED = "SUBMITTED", "RUNNING", "SUSPENDED"
+Engines = Callable[[Engine], str | None]
+Outside = Callable[[Entity, World, str], Iterable[Problem]]
+"""What the metastores say against an entity of a submitter: tables that are not there, owners."""
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """All entities at one moment, read and stored."""
+
+    stored: Mapping[EntityKey, StoredEntity]
+    entities: Mapping[EntityKey, Entity]
+    world: World = field(default_factory=World)
+
+    def owner(self, key: EntityKey) -> str:
+        return self.stored[key].owner
+
+    def running(self) -> Iterator[tuple[EntityKey, Entity]]:
+        return ((k, self.entities[k]) for k, s in self.stored.items() if s.status == RUNNING)
+
+    def all_schedules(self) -> Iterator[Schedule]:
+        for key in self.stored:
+            if key.kind is not Kind.CLUSTER and self.stored[key].scheduled is not None:
+                yield from schedules_of(self, key)
+
+
+def read_book(store: Store) -> Book:
+    stored = {each.key: each for each in store.entities()}
+    return _book(stored, {key: document.read(each.document) for key, each in stored.items()})
+
+
+def _book(stored: Mapping[EntityKey, StoredEntity], entities: Mapping[EntityKey, Entity]) -> Book:
+    world = World(
+        {each.name: each for each in entities.values() if isinstance(each, Cluster)},
+        {each.name: each for each in entities.values() if isinstance(each, Feed)},
+    )
+    return Book(stored, entities, world)
+
+
+def schedules_of(book: Book, key: EntityKey, now: datetime | None = None) -> tuple[Schedule, ...]:
+    """An entity's schedules; one that was never scheduled is taken as scheduled at `now`."""
+    entity = book.entities[key]
+    if isinstance(entity, Feed):
+        scheduled = book.stored[key].scheduled or now or book.stored[key].submitted
+        return of_feed(entity, scheduled)
+    if isinstance(entity, Process):
+        return of_process(entity, book.world.feed)
+    return ()
+
+
+def validate(entity: Entity, world: World) -> tuple[Problem, ...]:
+    """Every rule on one entity among others."""
+    return tuple(sorted((*rules.alone(entity), *rules.among(entity, world))))
+
+
+def submit(store: Store, data: bytes, user: str, now: datetime, outside: Outside) -> str:
+    """Keep a new entity. The same document once more changes nothing."""
+    entity = document.read(data)
+    book = read_book(store)
+    known = book.stored.get(entity.key)
+    if known is not None:
+        _owned(known, user)
+        if book.entities[entity.key] == entity:
+            return f"{entity.key} is submitted already"
+        raise WrongState(f"{entity.key} is there with another definition: update it")
+    _refuse(validate(entity, book.world), str(entity.key))
+    _refuse(tuple(outside(entity, book.world, user)), str(entity.key))
+    row = StoredEntity(entity.key, user, data, SUBMITTED, now, None, 1)
+    if not store.put(row):
+        raise WrongState(f"{entity.key} was submitted by someone else just now")
+    return f"{entity.key} submitted"
+
+
+def _refuse(problems: tuple[Problem, ...], source: str) -> None:
+    if problems:
+        raise BadDocument(problems, source)
+
+
+def update(
+    store: Store, key: EntityKey, data: bytes, user: str, now: datetime, outside: Outside
+) -> str:
+    """A new definition, which everything that depends on the entity must still agree with.
+
+    Open instances of schedules that it no longer has are killed.
+    """
+    entity = document.read(data)
+    book = read_book(store)
+    known = find(book, key)
+    _owned(known, user)
+    if entity.key != key:
+        raise WrongState(f"the document is {entity.key}, not {key}")
+    after = _book(book.stored, {**book.entities, key: entity})
+    _refuse(validate(entity, after.world), str(key))
+    for dependent in dependents(book, key):
+        _refuse(validate(after.entities[dependent], after.world), str(dependent))
+    _refuse(tuple(outside(entity, after.world, user)), str(key))
+    if not store.put(replace(known, document=data, version=known.version + 1)):
+        raise WrongState(f"{key} was changed by someone else just now")
+    kept = {each.key for each in schedules_of(after, key, now)}
+    gone = [
+        each
+        for each in store.instances(key, states=[s for s in State if s.open])
+        if each.key.schedule not in kept
+    ]
+    change_instances(store, gone, Event.KILL, now, user)
+    return f"{key} updated"
+
+
+def schedule(
+    store: Store, key: EntityKey, user: str, now: datetime, engines: Engines, outside: Outside
+) -> str:
+    """Let it run. Raises CannotSchedule with the reason why it cannot run here."""
+    book = read_book(store)
+    known = find(book, key)
+    _owned(known, user)
+    if key.kind is Kind.CLUSTER:
+        raise WrongState("clusters are not scheduled; feeds and processes are")
+    if known.status != SUBMITTED:
+        raise WrongState(f"{key} is {known.status} already")
+    entity = book.entities[key]
+    problems = [*rules.unsupported(entity, engines), *outside(entity, book.world, user)]
+    if problems:
+        raise CannotSchedule(f"{key}: " + "; ".join(map(str, problems)))
+    _put_status(store, known, RUNNING, scheduled=now)
+    counts = ", ".join(
+        f"{each.key}: {each.count()} instances"
+        for each in schedules_of(read_book(store), key)
+        if each.key.action.value in ("replicate", "process")
+    )
+    return f"{key} scheduled" + (f" ({counts})" if counts else "")
+
+
+def suspend(store: Store, key: EntityKey, user: str) -> str:
+    """Start nothing more of it; what runs ends."""
+    return _switch(store, key, user, RUNNING, SUSPENDED, "suspended")
+
+
+def resume(store: Store, key: EntityKey, user: str) -> str:
+    return _switch(store, key, user, SUSPENDED, RUNNING, "resumed")
+
+
+def _switch(store: Store, key: EntityKey, user: str, old: str, new: str, word: str) -> str:
+    known = find(read_book(store), key)
+    _owned(known, user)
+    if known.status != old:
+        raise WrongState(f"{key} is {known.status}, not {old}")
+    _put_status(store, known, new, scheduled=known.scheduled)
+    return f"{key} {word}"
+
+
+def _put_status(store: Store, known: StoredEntity, status: str, scheduled: datetime | None) -> None:
+    row = replace(known, status=status, scheduled=scheduled, version=known.version + 1)
+    if not store.put(row):
+        raise WrongState(f"{known.key} was changed by someone else just now")
+
+
+def delete(store: Store, key: EntityKey, user: str) -> str:
+    """Forget it and its instances; refused while others refer to it."""
+    book = read_book(store)
+    _owned(find(book, key), user)
+    if users := dependents(book, key):
+        raise InUse(f"{key} is used by " + ", ".join(map(str, users)))
+    store.delete(key)
+    return f"{key} deleted"
+
+
+def find(book: Book, key: EntityKey) -> StoredEntity:
+    try:
+        return book.stored[key]
+    except KeyError:
+        raise UnknownEntity(f"no {key} was submitted") from None
+
+
+def _owned(known: StoredEntity, user: str) -> None:
+    if known.owner != user:
+        raise NotYours(f"{known.key} belongs to {known.owner}, not to {user}.")
+
+
+def require_owner(book: Book, key: EntityKey, user: str) -> StoredEntity:
+    """The entity, which must be `user`'s."""
+    known = find(book, key)
+    _owned(known, user)
+    return known
+
+
+def dependencies(book: Book, key: EntityKey) -> tuple[EntityKey, ...]:
+    """What an entity refers to."""
+    entity = book.entities[key]
+    found: set[EntityKey] = set()
+    if isinstance(entity, Feed | Process):
+        found |= {EntityKey(Kind.CLUSTER, each.name) for each in entity.clusters}
+    if isinstance(entity, Process):
+        found |= {EntityKey(Kind.FEED, each.feed) for each in entity.inputs}
+        found |= {EntityKey(Kind.FEED, each.feed) for each in entity.outputs}
+    return tuple(sorted(found, key=lambda each: (each.kind.value, each.name)))
+
+
+def dependents(book: Book, key: EntityKey) -> tuple[EntityKey, ...]:
+    """What refers to an entity."""
+    return tuple(each for each in book.entities if key in dependencies(book, each))
+
+
+def change_instances(
+    store: Store, instances: Iterable[Instance], event: Event, now: datetime, user: str
+) -> tuple[list[Instance], list[str]]:
+    """Kill or rerun instances: (those changed, why others were not)."""
+    done: list[Instance] = []
+    refused: list[str] = []
+    for each in instances:
+        try:
+            change = plan.rerun(each, now) if event is Event.RERUN else plan.move(each, event, now)
+        except NoTransition as error:
+            refused.append(f"{each.key}: {error}")
+            continue
+        if store.change(replace(change, message=f"{event.value} by {user}"), now):
+            done.append(change.after)
+        else:
+            refused.append(f"{each.key}: changed just now, ask again")
+    return done, refused
+
+
+def rerunnable(instance: Instance, force: bool) -> bool:
+    """A SUCCEEDED instance runs again only when that is forced."""
+    return not instance.state.open and (force or instance.state is not State.SUCCEEDED)

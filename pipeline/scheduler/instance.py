@@ -1,0 +1,72 @@
+"""One instance of a schedule and what is known of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from pipeline.falcon.calendar import format_time
+from pipeline.falcon.model import EntityKey
+from pipeline.scheduler.states import State
+
+
+class Action(Enum):
+    """What is done at each instance's time."""
+
+    REPLICATE = "replicate"
+    EVICT = "evict"
+    WATCH = "watch"
+    PROCESS = "process"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ScheduleKey:
+    """A recurring piece of work: `action` of `entity` on `cluster`, from `source` if copied."""
+
+    entity: EntityKey
+    action: Action
+    cluster: str
+    source: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.source} to {self.cluster}" if self.source else self.cluster
+        return f"{self.action.value} {self.entity.name} {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceKey:
+    """An instance of a schedule by its nominal time."""
+
+    schedule: ScheduleKey
+    nominal: datetime
+
+    def __str__(self) -> str:
+        return f"{self.schedule} {format_time(self.nominal)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """`run` counts reruns from 0, `attempt` the tries of this run; `recoveries` the times that
+    its server died. `fingerprint` is what the inputs looked like when the run began; `checks`
+    counts looks for late data, -1 when there are no more, `alerts` those sent; `late` names the
+    inputs whose change began this run; `fence` rises with every change of state.
+    """
+
+    key: InstanceKey
+    state: State
+    created: datetime
+    run: int = 0
+    attempt: int = 0
+    recoveries: int = 0
+    not_before: datetime | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    fingerprint: str = ""
+    checks: int = 0
+    alerts: int = 0
+    fence: int = 0
+    late: str = ""
+    detail: str = ""
+
+    @property
+    def nominal(self) -> datetime:
+        return self.key.nominal

@@ -1,0 +1,66 @@
+"""The right to run one instance, for as long as its lease can be renewed."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from pipeline.scheduler.clock import Clock
+from pipeline.scheduler.errors import LeaseLost, StoreUnavailable
+from pipeline.scheduler.instance import Instance
+from pipeline.scheduler.store import Store
+
+
+class Claim:
+    """A claim while it lasts: what work.Ticket asks for, and its lease."""
+
+    def __init__(self, store: Store, clock: Clock, instance: Instance, seconds: float) -> None:
+        self.instance = instance
+        self.lost = False
+        self._store = store
+        self._clock = clock
+        self._seconds = seconds
+        self._renewed = time.monotonic()
+        self._why = ""
+        self._stops: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+
+    def check(self) -> None:
+        if not self.lost and time.monotonic() - self._renewed > self._seconds * 0.8:
+            self.lose("its lease could not be renewed in time")
+        if self.lost:
+            raise LeaseLost(f"{self.instance.key}: {self._why}")
+
+    def log(self, line: str) -> None:
+        with suppress(StoreUnavailable):
+            self._store.note(self.instance.key, self._clock.now(), "log", line)
+
+    def on_loss(self, stop: Callable[[], None]) -> None:
+        with self._lock:
+            if not self.lost:
+                self._stops.append(stop)
+                return
+        stop()
+
+    def renew(self, server: str) -> None:
+        """Called by the heart."""
+        asked = time.monotonic()
+        try:
+            kept = self._store.renew(self.instance, server, self._seconds)
+        except StoreUnavailable:
+            if asked - self._renewed > self._seconds * 0.8:
+                self.lose("the database is away for too long")
+            return
+        if kept:
+            self._renewed = asked
+        else:
+            self.lose("killed, deleted or taken over")
+
+    def lose(self, why: str) -> None:
+        with self._lock:
+            if self.lost:
+                return
+            self.lost, self._why = True, why
+            stops = list(self._stops)
+        for stop in stops:
+            stop()

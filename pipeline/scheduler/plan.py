@@ -1,0 +1,309 @@
+"""What to do next: `plan(schedule, situation, now)` answers with steps. Pure; `now` is aware UTC.
+
+The other functions decide what an effect's result means: `after_look`, `after_run`, `recover`.
+Each answers with the instance as it shall be, so that a step is a row to write and nothing else.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import islice
+
+from pipeline.falcon.model import Order
+from pipeline.scheduler.inputs import Seen, fingerprint
+from pipeline.scheduler.instance import Action, Instance
+from pipeline.scheduler.schedule import Need, Schedule
+from pipeline.scheduler.states import Event, State, after
+
+BATCH = 1000  # instances created in one go
+MAX_OPEN = 5000  # a FIFO schedule gets no more while so many are open
+MAX_LOOKS = 500  # instances whose inputs are looked for in one go
+MAX_RECOVERIES = 3  # an instance whose server dies so often has failed
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the store knows of a schedule. `open` are WAITING, READY and RUNNING, `ended` those
+    that may still have something to come: late data, another wait after a time-out."""
+
+    created_until: datetime | None = None
+    open: tuple[Instance, ...] = ()
+    ended: tuple[Instance, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """New WAITING instances at `nominals` and SKIPPED ones; all before `until` exist then."""
+
+    schedule: Schedule
+    nominals: tuple[datetime, ...]
+    skipped: tuple[datetime, ...]
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """See whether the data is there, and what it looks like."""
+
+    instance: Instance
+    needs: tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Write `after` in the place of `before`; `what` and `message` go to the log."""
+
+    before: Instance
+    after: Instance
+    what: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Claim the instance and do its work, unless `limit` others of its schedule run."""
+
+    before: Instance
+    after: Instance
+    limit: int
+
+
+Step = Create | Look | Change | Run
+
+
+def plan(schedule: Schedule, situation: Situation, now: datetime) -> tuple[Step, ...]:
+    """Everything that can be done now. Looks are to come first and runs last."""
+    steps: list[Step] = list(_creation(schedule, situation, now))
+    newest = max((each.nominal for each in situation.open), default=now)
+    waiting: list[Instance] = []
+    ready: list[Instance] = []
+    for instance in situation.open:
+        looked_at = instance  # a look that finds the data makes the alert void
+        for alert in _alerts(schedule, instance, now):
+            steps.append(alert)
+            instance = alert.after
+        if instance.state is State.RUNNING:
+            continue
+        if schedule.order is Order.LAST_ONLY and instance.nominal < newest:
+            steps.append(_move(instance, Event.SUPERSEDE, now))
+        elif instance.state is State.READY:
+            ready.append(instance)
+        elif _timed_out(schedule, instance, now):
+            steps.append(_time_out(schedule, instance, now))
+        else:
+            waiting.append(looked_at)
+    newest_first = schedule.order is not Order.FIFO
+    waiting.sort(key=lambda each: each.nominal, reverse=newest_first)
+    ready.sort(key=lambda each: each.nominal, reverse=newest_first)
+    steps.extend(_looks(schedule, waiting, now))
+    steps.extend(_runs(schedule, situation, ready, now))
+    for instance in situation.ended:
+        steps.extend(_ended(schedule, instance, now))
+    return tuple(steps)
+
+
+def _creation(schedule: Schedule, situation: Situation, now: datetime) -> Iterator[Create]:
+    """Instances whose time has come: the start is one, the end is none."""
+    if schedule.order is Order.FIFO and len(situation.open) >= MAX_OPEN:
+        return
+    until = min(schedule.end, now - schedule.opens + timedelta(minutes=1))
+    since = situation.created_until
+    start = schedule.calendar.at(0) if since is None else since
+    if start >= until:
+        return
+    due = tuple(islice(schedule.calendar.between(start, until), BATCH))
+    if not due:
+        return
+    horizon = min(until, due[-1] + timedelta(minutes=1))
+    if schedule.order is not Order.LAST_ONLY:
+        yield Create(schedule, due, (), horizon)
+    elif schedule.key.action is Action.EVICT:  # those left out would have done nothing more
+        yield Create(schedule, due[-1:], (), horizon)
+    else:
+        yield Create(schedule, due[-1:], due[:-1], horizon)
+
+
+def _timed_out(schedule: Schedule, instance: Instance, now: datetime) -> bool:
+    return schedule.timeout is not None and now - instance.created >= schedule.timeout
+
+
+def _time_out(schedule: Schedule, instance: Instance, now: datetime) -> Change:
+    again = schedule.retries.gap(instance.attempt + 1) if schedule.retries.on_timeout else None
+    change = _move(instance, Event.TIME_OUT, now, "the inputs did not appear")
+    if again is None:
+        return change
+    return replace(change, after=replace(change.after, not_before=now + again))
+
+
+def _looks(schedule: Schedule, waiting: list[Instance], now: datetime) -> Iterator[Step]:
+    for instance in waiting[:MAX_LOOKS]:
+        needs = schedule.needs(instance.nominal)
+        if needs:
+            yield Look(instance, needs)
+        else:
+            yield _move(instance, Event.FOUND, now, "there is nothing to wait for")
+
+
+def _runs(
+    schedule: Schedule, situation: Situation, ready: list[Instance], now: datetime
+) -> Iterator[Run]:
+    running = sum(each.state is State.RUNNING for each in situation.open)
+    due = [each for each in ready if each.not_before is None or each.not_before <= now]
+    for instance in due[: max(0, schedule.parallel - running)]:
+        claimed = replace(
+            _move(instance, Event.CLAIM, now).after,
+            attempt=instance.attempt + 1,
+            started=now,
+            not_before=None,
+        )
+        yield Run(instance, claimed, schedule.parallel)
+
+
+def _ended(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[Step]:
+    if instance.state is State.TIMEDOUT:
+        if instance.not_before is not None and instance.not_before <= now:
+            waiting = _move(instance, Event.RETRY, now, "waits for its inputs once more")
+            after_wait = replace(
+                waiting.after, attempt=instance.attempt + 1, created=now, not_before=None
+            )
+            yield replace(waiting, after=after_wait)
+        return
+    if schedule.late is None or instance.checks < 0:
+        return
+    time = schedule.late.time(instance.nominal, instance.checks)
+    if time is None:
+        yield Change(instance, replace(instance, checks=-1), "settled", "past its late cut-off")
+    elif time <= now:
+        yield Look(instance, schedule.needs(instance.nominal))
+
+
+def _alerts(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[Change]:
+    if instance.run > 0:
+        return
+    limits = (schedule.low, schedule.high)
+    starts = schedule.key.action is Action.PROCESS
+    if not starts and instance.state is not State.WAITING:
+        return  # the data is there
+    for level, limit in enumerate(limits, start=1):
+        if limit is None or instance.alerts >= level or now < instance.nominal + limit:
+            continue
+        if starts and level == 1 and instance.started is not None:
+            continue
+        if level == 1 and limits[1] is not None and now >= instance.nominal + limits[1]:
+            continue  # the second limit says it all
+        name = _LIMITS[starts][level - 1]
+        message = f"{instance.key} is {instance.state.value}, {name} was {limit} after its time"
+        yield Change(instance, replace(instance, alerts=level), "SLA", message)
+
+
+_LIMITS = {False: ("slaLow", "slaHigh"), True: ("shouldStartIn", "shouldEndIn")}
+
+
+def move(instance: Instance, event: Event, now: datetime, message: str = "") -> Change:
+    """The instance after `event`. Raises states.NoTransition."""
+    state = after(instance.state, event)
+    ended = None if state.open else now
+    changed = replace(instance, state=state, ended=ended, fence=instance.fence + 1)
+    if message:
+        changed = replace(changed, detail=message)
+    return Change(instance, changed, event.value, message)
+
+
+_move = move
+
+
+def rerun(instance: Instance, now: datetime) -> Change:
+    """The next run of an ended instance. Raises states.NoTransition."""
+    change = move(instance, Event.RERUN, now)
+    fresh = replace(
+        change.after,
+        run=instance.run + 1,
+        attempt=0,
+        recoveries=0,
+        created=now,
+        started=None,
+        not_before=None,
+        checks=0,
+        late="",
+        detail="",
+    )
+    return replace(change, after=fresh)
+
+
+def after_look(schedule: Schedule, look: Look, seen: Seen, now: datetime) -> Change | None:
+    """What the look leads to; None: nothing, the instance waits on."""
+    instance, print_now = look.instance, fingerprint(look.needs, seen)
+    if instance.state is State.WAITING:
+        if print_now is None:
+            return None
+        return move(instance, Event.FOUND, now)
+    changed = _changed(schedule, instance.fingerprint, print_now)
+    if not changed:
+        return Change(instance, replace(instance, checks=instance.checks + 1), "checked")
+    names = ",".join(changed)
+    late = move(instance, Event.LATE, now, f"late data: {names} changed after run {instance.run}")
+    fresh = replace(
+        late.after,
+        run=instance.run + 1,
+        attempt=0,
+        checks=instance.checks + 1,
+        late=names,
+    )
+    return replace(late, after=fresh)
+
+
+def _changed(schedule: Schedule, before: str, now: str | None) -> list[str]:
+    """The inputs that differ; data that was evicted since is not late data."""
+    if now is None or not before:
+        return []
+    old, new = json.loads(before), json.loads(now)
+    wanted = schedule.late.inputs if schedule.late else None
+    return [
+        name
+        for name, look in new.items()
+        if old.get(name) != look and (wanted is None or name in wanted)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """`final`: another attempt would fail just so."""
+
+    reason: str
+    final: bool = False
+
+
+Outcome = Succeeded | Failed
+
+
+def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: datetime) -> Change:
+    """What becomes of a RUNNING instance whose work has ended."""
+    if isinstance(outcome, Succeeded):
+        change = move(running, Event.SUCCEED, now, outcome.detail)
+        checks = running.checks if schedule.late else -1
+        return replace(change, after=replace(change.after, detail=outcome.detail, checks=checks))
+    gap = None if outcome.final else schedule.retries.gap(running.attempt)
+    if gap is None:
+        return move(running, Event.FAIL, now, outcome.reason)
+    change = move(running, Event.RETRY, now, outcome.reason)
+    return replace(change, after=replace(change.after, not_before=now + gap))
+
+
+def recover(running: Instance, now: datetime) -> Change:
+    """What becomes of a RUNNING instance whose server is gone: its attempt did not count."""
+    if running.recoveries >= MAX_RECOVERIES:
+        return move(running, Event.FAIL, now, "the server died each time that it ran this")
+    change = move(running, Event.RETRY, now, "the server that ran it is gone")
+    recovered = replace(
+        change.after,
+        attempt=max(0, running.attempt - 1),
+        recoveries=running.recoveries + 1,
+        not_before=None,
+    )
+    return replace(change, after=recovered)

@@ -1,0 +1,331 @@
+"""From entities to schedules: what is to be done where, when, and from which data. Pure."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import islice
+
+from conf.names import ClusterName
+from pipeline.falcon.calendar import Calendar, Frequency, Unit
+from pipeline.falcon.expression import At, Future, Latest
+from pipeline.falcon.model import (
+    Feed,
+    FeedCluster,
+    Input,
+    Order,
+    Output,
+    Paths,
+    Policy,
+    Process,
+    ProcessCluster,
+    Role,
+    Sla,
+    Storage,
+)
+from pipeline.scheduler.instance import Action, InstanceKey, ScheduleKey
+
+MAX_WINDOW = 10_000
+MAX_CANDIDATES = 1000  # instances among which `latest` and `future` count
+_MINUTE = timedelta(minutes=1)
+_LEAST_TIMEOUT = timedelta(minutes=30)
+_FEED_RETRIES = 3
+_FEED_DELAY = timedelta(minutes=10)
+_FEED_LATE_DELAY = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Of the instances that exist, in the order of their needs, those in `[start, stop)`."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Data of one feed instance: `storage` on `cluster` at `time`, for the input `name`. With a
+    `span` it is a candidate: inputs.py says which of them are read.
+    """
+
+    name: str
+    feed: str
+    cluster: ClusterName
+    storage: Storage
+    time: datetime
+    flag: str | None = None
+    optional: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """`attempts` more tries after the first, `delay` apart by `policy` (D6)."""
+
+    policy: Policy = Policy.FINAL
+    delay: timedelta = timedelta(0)
+    attempts: int = 0
+    on_timeout: bool = False
+
+    def gap(self, attempt: int) -> timedelta | None:
+        """The wait before the try that follows `attempt` (1 = the first); None: no more."""
+        if attempt > self.attempts or self.policy is Policy.FINAL:
+            return None
+        return self.delay * 2 ** (attempt - 1) if self.policy is Policy.EXP_BACKOFF else self.delay
+
+
+@dataclass(frozen=True, slots=True)
+class LateChecks:
+    """When the inputs of an ended instance are looked at again (D5), until `cutoff(nominal)`.
+
+    `inputs` are the names of those that matter; None: all.
+    """
+
+    policy: Policy
+    delay: timedelta
+    cutoff: Callable[[datetime], datetime]
+    inputs: frozenset[str] | None = None
+
+    def time(self, nominal: datetime, number: int) -> datetime | None:
+        """When check `number` (0 = the first) is due; None past the cut-off."""
+        end = self.cutoff(nominal)
+        if self.policy is Policy.FINAL:
+            return end if number == 0 else None
+        if self.policy is Policy.PERIODIC:
+            time = nominal + (number + 1) * self.delay
+        else:
+            time = nominal + (2 ** min(number, 40)) * self.delay
+        return time if time <= end else None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """`opens`: how long after its nominal time an instance is due (a replication's delay).
+
+    `low` and `high` are the agreement's two limits from the nominal time; of a process they
+    bound the start and the end, of a feed both bound the availability.
+    """
+
+    key: ScheduleKey
+    calendar: Calendar
+    end: datetime
+    order: Order = Order.FIFO
+    parallel: int = 1
+    opens: timedelta = timedelta(0)
+    timeout: timedelta | None = None
+    retries: Retries = field(default_factory=Retries)
+    late: LateChecks | None = None
+    low: timedelta | None = None
+    high: timedelta | None = None
+    needs: Callable[[datetime], tuple[Need, ...]] = field(default=lambda _: ())
+
+    def instance(self, nominal: datetime) -> InstanceKey:
+        return InstanceKey(self.key, nominal)
+
+    def count(self) -> int:
+        return self.calendar.count(self.end)
+
+
+def of_feed(feed: Feed, scheduled: datetime) -> tuple[Schedule, ...]:
+    """A feed's replications, evictions and watches; `scheduled` is when it was scheduled."""
+    found: list[Schedule] = []
+    for source in feed.with_role(Role.SOURCE):
+        found.extend(_replication(feed, source, each) for each in feed.with_role(Role.TARGET))
+        if (source.sla or feed.sla) is not None:
+            found.append(_watch(feed, source, scheduled))
+    found.extend(_eviction(feed, each, scheduled) for each in feed.clusters)
+    return tuple(found)
+
+
+def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedule:
+    """From the later start to the earlier end, in the source's rhythm (FA-R8)."""
+    start = max(source.validity.start, target.validity.start)
+    late = None
+    if feed.late_cutoff is not None:
+        cutoff = feed.late_cutoff.length
+        late = LateChecks(Policy.EXP_BACKOFF, _FEED_LATE_DELAY, lambda nominal: nominal + cutoff)
+    return Schedule(
+        key=ScheduleKey(feed.key, Action.REPLICATE, target.name, source.name),
+        calendar=feed.calendar_on(source).starting(start),
+        end=min(source.validity.end, target.validity.end),
+        order=Order(feed.property("order") or "FIFO"),
+        parallel=_count(feed.property("parallel"), 1, 100),
+        opens=target.delay.length if target.delay else timedelta(0),
+        timeout=_timeout(_feed_timeout(feed), feed.frequency),
+        retries=Retries(Policy.EXP_BACKOFF, _FEED_DELAY, _FEED_RETRIES),
+        late=late,
+        needs=lambda nominal: (_need(feed, source, feed.name, nominal),),
+    )
+
+
+def _feed_timeout(feed: Feed) -> Frequency | None:
+    text = feed.property("timeout")
+    return Frequency.parse(text) if text else None
+
+
+def _timeout(given: Frequency | None, frequency: Frequency) -> timedelta:
+    """Six periods, half an hour at least, unless the document says otherwise."""
+    return given.length if given else max(6 * frequency.length, _LEAST_TIMEOUT)
+
+
+def _count(text: str | None, least: int, most: int) -> int:
+    return min(max(int(text), least), most) if text and text.strip().isdigit() else least
+
+
+def _need(feed: Feed, cluster: FeedCluster, name: str, time: datetime) -> Need:
+    storage = feed.storage_on(cluster)
+    if isinstance(storage, Paths) and "data" not in storage.locations:
+        storage = feed.storage
+    return Need(name, feed.name, cluster.name, storage, time, feed.availability_flag)
+
+
+def _watch(feed: Feed, source: FeedCluster, scheduled: datetime) -> Schedule:
+    """Waits for the data of a feed that has an agreement, to tell when it is late.
+
+    From when it was scheduled on: what was late before that is no news.
+    """
+    sla = source.sla or feed.sla
+    low, high = _limits(sla)
+    return Schedule(
+        key=ScheduleKey(feed.key, Action.WATCH, source.name),
+        calendar=feed.calendar_on(source).starting(scheduled),
+        end=source.validity.end,
+        parallel=100,
+        timeout=_timeout(_feed_timeout(feed), feed.frequency) + (high or timedelta(0)),
+        low=low,
+        high=high,
+        needs=lambda nominal: (_need(feed, source, feed.name, nominal),),
+    )
+
+
+def _limits(sla: Sla | None) -> tuple[timedelta | None, timedelta | None]:
+    if sla is None:
+        return None, None
+    return sla.low.length if sla.low else None, sla.high.length if sla.high else None
+
+
+def _eviction(feed: Feed, cluster: FeedCluster, scheduled: datetime) -> Schedule:
+    """At once, then hourly for limits in hours or minutes, else daily (D7).
+
+    It goes on after the feed's end until the last instance is old enough (FALCON-1644).
+    """
+    hourly = cluster.retention.unit in (Unit.MINUTES, Unit.HOURS)
+    cadence = Frequency(Unit.HOURS, 1) if hourly else Frequency(Unit.DAYS, 1)
+    start = scheduled.replace(second=0, microsecond=0)
+    last = cluster.validity.end + cluster.retention.length + 2 * cadence.length
+    return Schedule(
+        key=ScheduleKey(feed.key, Action.EVICT, cluster.name),
+        calendar=Calendar(start, cadence),
+        end=max(last, start + timedelta(minutes=1)),
+        order=Order.LAST_ONLY,
+        retries=Retries(Policy.PERIODIC, _FEED_DELAY, _FEED_RETRIES),
+    )
+
+
+def of_process(process: Process, feeds: Callable[[str], Feed | None]) -> tuple[Schedule, ...]:
+    """A process on each of its clusters."""
+    return tuple(_process_on(process, each, feeds) for each in process.clusters)
+
+
+def _process_on(
+    process: Process, cluster: ProcessCluster, feeds: Callable[[str], Feed | None]
+) -> Schedule:
+    low, high = _limits(cluster.sla or process.sla)
+    retry = process.retry
+    return Schedule(
+        key=ScheduleKey(process.key, Action.PROCESS, cluster.name),
+        calendar=process.calendar_on(cluster),
+        end=cluster.validity.end,
+        order=process.order,
+        parallel=process.parallel,
+        timeout=_timeout(process.timeout, process.frequency),
+        retries=(
+            Retries(retry.policy, retry.delay.length, retry.attempts, retry.on_timeout)
+            if retry
+            else Retries()
+        ),
+        late=_late_checks(process, cluster, feeds),
+        low=low,
+        high=high,
+        needs=lambda nominal: tuple(inputs_of(process, cluster.name, feeds, nominal)),
+    )
+
+
+def _late_checks(
+    process: Process, cluster: ProcessCluster, feeds: Callable[[str], Feed | None]
+) -> LateChecks | None:
+    """Up to the latest cut-off among the inputs that have a late workflow."""
+    late = process.late
+    if late is None:
+        return None
+
+    def cutoff(nominal: datetime) -> datetime:
+        ends = [nominal]
+        for each in process.inputs:
+            feed = feeds(each.feed)
+            if each.name in late.workflows and feed and feed.late_cutoff:
+                ends.append(_time(each.end, nominal) + feed.late_cutoff.length)
+        return max(ends)
+
+    return LateChecks(late.policy, late.delay.length, cutoff, frozenset(late.workflows))
+
+
+def _time(expression: object, nominal: datetime) -> datetime:
+    return expression.of(nominal) if isinstance(expression, At) else nominal
+
+
+def inputs_of(
+    process: Process, cluster: str, feeds: Callable[[str], Feed | None], nominal: datetime
+) -> Iterator[Need]:
+    """Every feed instance that the process reads, or may read, at `nominal`; both ends are
+    inclusive.
+    """
+    for each in process.inputs:
+        feed, place = _placed(feeds, each, cluster)
+        times, span = _wanted(each, feed.calendar_on(place), place, nominal)
+        for time in times:
+            yield replace(_need(feed, place, each.name, time), optional=each.optional, span=span)
+
+
+def _wanted(
+    used: Input, calendar: Calendar, place: FeedCluster, nominal: datetime
+) -> tuple[Iterable[datetime], Span | None]:
+    """The times of the instances that an input means; candidates, best first, where it counts."""
+    start, end = used.start, used.end
+    here = calendar.floor(nominal) or calendar.start
+    if isinstance(start, Latest) and isinstance(end, Latest):
+        oldest = nominal - place.retention.length
+        found = deque(calendar.between(oldest, here + _MINUTE), maxlen=MAX_CANDIDATES)
+        return reversed(found), Span(-end.back, 1 - start.back)
+    if isinstance(start, Future) and isinstance(end, Future):
+        ahead = calendar.between(here, place.validity.end)
+        limit = min(max(start.limit, end.limit), MAX_CANDIDATES)
+        return islice(ahead, limit), Span(start.ahead, 1 + end.ahead)
+    first = calendar.floor(_time(start, nominal)) or calendar.start
+    last = _time(end, nominal)
+    return islice(calendar.between(first, last + _MINUTE), MAX_WINDOW), None
+
+
+def outputs_of(
+    process: Process, cluster: str, feeds: Callable[[str], Feed | None], nominal: datetime
+) -> Iterator[Need]:
+    """The feed instance that each output writes; between two instances, the one before."""
+    for each in process.outputs:
+        feed, place = _placed(feeds, each, cluster)
+        time = _time(each.instance, nominal)
+        yield _need(feed, place, each.name, feed.calendar_on(place).floor(time) or time)
+
+
+def _placed(
+    feeds: Callable[[str], Feed | None], used: Input | Output, cluster: str
+) -> tuple[Feed, FeedCluster]:
+    feed = feeds(used.feed)
+    place = feed.on(cluster) if feed else None
+    if feed is None or place is None:
+        raise LookupError(f"feed {used.feed} is not on cluster {cluster}")
+    return feed, place
+
+
+def total(schedules: Iterable[Schedule], action: Action) -> int:
+    """How many instances those schedules with `action` have in all."""
+    return sum(each.count() for each in schedules if each.key.action is action)

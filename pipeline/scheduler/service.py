@@ -1,0 +1,348 @@
+"""Carries out the steps of `plan`: looks, claims, works, renews, records.
+
+Several services may share one store. An instance is run by the one that claimed it, for as
+long as it renews its lease; the loss of a lease stops the work before it takes effect, and a
+late report is refused by the fence.
+"""
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+
+from conf.errors import CausewayError
+from pipeline.falcon.calendar import format_time
+from pipeline.falcon.model import Entity, EntityKey, Order
+from pipeline.scheduler.clock import Clock
+from pipeline.scheduler.entity_service import Book, read_book, schedules_of
+from pipeline.scheduler.errors import ActionFailed, LeaseLost, StoreUnavailable
+from pipeline.scheduler.inputs import Seen, fingerprint, missing
+from pipeline.scheduler.instance import Action, Instance, InstanceKey
+from pipeline.scheduler.instance_lease import Claim
+from pipeline.scheduler.plan import (
+    Change,
+    Create,
+    Failed,
+    Look,
+    Outcome,
+    Run,
+    Situation,
+    Succeeded,
+    after_look,
+    after_run,
+    plan,
+    recover,
+)
+from pipeline.scheduler.schedule import Schedule
+from pipeline.scheduler.store import Store
+from pipeline.scheduler.work import Actions, Task
+
+Emit = Callable[[Mapping[str, object]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`workers` instances at once; a lease of `lease` seconds, renewed three times in it; a
+    round at least every `poll` seconds. Only entities of `user` are run: a server acts as one
+    user (FA-S1). None: of everyone.
+    """
+
+    workers: int = 4
+    lease: float = 60.0
+    poll: float = 10.0
+    user: str | None = None
+
+
+class Service:
+    """One server. Use as a context manager: leaving it waits for running work."""
+
+    def __init__(
+        self,
+        store: Store,
+        actions: Actions,
+        clock: Clock,
+        name: str,
+        limits: Limits | None = None,
+        emit: Emit = lambda _: None,
+    ) -> None:
+        self._store = store
+        self._actions = actions
+        self._clock = clock
+        self._name = name
+        self._limits = limits or Limits()
+        self._emit = emit
+        self._workers = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
+        self._tickets: dict[InstanceKey, Claim] = {}
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._woken = threading.Event()
+        self._heart = threading.Thread(target=self._beat, name="heart", daemon=True)
+        self._heart.start()
+
+    def __enter__(self) -> "Service":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self, give_up: bool = False) -> None:
+        """Wait for running work; with `give_up` stop it and hand its instances back."""
+        if give_up:
+            for ticket in self._held():
+                ticket.lose("the server stops")
+        self._workers.shutdown(wait=True, cancel_futures=True)
+        self._closed.set()
+        self._heart.join()
+
+    def serve(self, stop: threading.Event) -> None:
+        """Until `stop` is set. A database that is away is waited for."""
+        while not stop.is_set():
+            self._woken.clear()
+            try:
+                busy = self.tick()
+            except StoreUnavailable as error:
+                self._emit({"event": "store unavailable", "message": str(error)})
+                busy = False
+            if not busy:
+                self._woken.wait(self._limits.poll)
+
+    def until_idle(self, patience: float = 86400.0, stop: threading.Event | None = None) -> None:
+        """Until nothing can be done any more at the clock's present time. What another server
+        runs is waited for: it may die, and its work is ours then.
+        """
+        end = time.monotonic() + patience
+        while time.monotonic() < end and not (stop and stop.is_set()):
+            self._woken.clear()
+            # Asked before the round: what ends during it may have made others due.
+            working = bool(self._held()) or self._claimed()
+            if not self.tick():
+                if not working:
+                    return
+                self._woken.wait(1.0)
+
+    def _claimed(self) -> bool:
+        """Some server runs an instance of the user's."""
+        owners = self._store.running_owners()
+        return bool(owners) if self._limits.user is None else self._limits.user in owners
+
+    def tick(self) -> bool:
+        """One round over everything; True if anything was done."""
+        now = self._clock.now()
+        done = [self._change(recover(each, now)) for each in self._store.orphans()]
+        book = read_book(self._store)
+        for key, entity in book.running():
+            if self._limits.user not in (None, book.owner(key)):
+                continue
+            done.append(self._tick_entity(book, key, entity, now))
+        return any(done)
+
+    def _tick_entity(self, book: Book, key: EntityKey, entity: Entity, now: datetime) -> bool:
+        """An entity that cannot be planned stops itself only."""
+        try:
+            schedules = schedules_of(book, key)
+            done = [self._tick_schedule(book, entity, each, now) for each in schedules]
+        except StoreUnavailable:
+            raise
+        except (CausewayError, LookupError, ValueError, OSError) as error:
+            self._emit({"event": "error", "entity": str(key), "message": str(error)})
+            return False
+        return any(done)
+
+    def _tick_schedule(self, book: Book, entity: Entity, schedule: Schedule, now: datetime) -> bool:
+        """Looks come first, as what they find makes other steps void by the fence."""
+        newest_first = schedule.order is not Order.FIFO
+        situation = self._store.situation(schedule.key, newest_first=newest_first)
+        steps = plan(schedule, situation, now)
+        looks = [step for step in steps if isinstance(step, Look)]
+        done = self._look(book, schedule, looks, now) if looks else False
+        for step in steps:
+            match step:
+                case Create():
+                    self._store.create(step, now)
+                    done = True
+                case Change():
+                    done |= self._change(step)
+                case Run():
+                    done |= self._start(book, entity, schedule, step)
+                case Look():
+                    pass
+        return done
+
+    def _look(self, book: Book, schedule: Schedule, looks: list[Look], now: datetime) -> bool:
+        needs = [need for look in looks for need in look.needs]
+        owner = book.owner(schedule.key.entity)
+        seen = self._actions.look(needs, book.world, owner)
+        changes = (after_look(schedule, look, seen, now) for look in looks)
+        written = [change for change in changes if change and self._change(change)]
+        return any(change.what != "checked" for change in written)
+
+    def _change(self, change: Change) -> bool:
+        written = self._store.change(change, self._clock.now())
+        if written and change.message:
+            self._tell(change.after, change.what, change.message)
+        return written
+
+    def _tell(self, instance: Instance, what: str, message: str) -> None:
+        self._emit(
+            {
+                "event": what,
+                "entity": str(instance.key.schedule.entity),
+                "action": instance.key.schedule.action.value,
+                "cluster": instance.key.schedule.cluster,
+                "instance": format_time(instance.nominal),
+                "state": instance.state.value,
+                "run": instance.run,
+                "attempt": instance.attempt,
+                "message": message,
+            }
+        )
+
+    def _start(self, book: Book, entity: Entity, schedule: Schedule, run: Run) -> bool:
+        if len(self._held()) >= self._limits.workers or self._closed.is_set():
+            return False
+        if not self._store.claim(run, self._name, self._limits.lease, self._clock.now()):
+            return False
+        ticket = Claim(self._store, self._clock, run.after, self._limits.lease)
+        with self._lock:
+            self._tickets[run.after.key] = ticket
+        task = Task(
+            entity=entity,
+            schedule=schedule,
+            instance=run.after,
+            owner=book.owner(schedule.key.entity),
+            world=book.world,
+            now=self._clock.now(),
+            held=holding(self._store, book, schedule),
+        )
+        future = self._workers.submit(self._work, task, ticket)
+        future.add_done_callback(lambda future: self._ended(run.after.key, future))
+        return True
+
+    def _ended(self, key: InstanceKey, future: "Future[None]") -> None:
+        with self._lock:
+            self._tickets.pop(key, None)
+        if not future.cancelled() and (error := future.exception()):
+            self._emit({"event": "error", "entity": str(key), "message": repr(error)})
+        self._woken.set()
+
+    def _held(self) -> list[Claim]:
+        with self._lock:
+            return list(self._tickets.values())
+
+    def _work(self, task: Task, ticket: Claim) -> None:
+        """Do one instance's work and record its end, on a worker's thread."""
+        self._tell(task.instance, "started", "")
+        try:
+            outcome, running = self._outcome(task, ticket)
+        except LeaseLost as lost:
+            self._hand_back(ticket, str(lost))
+            return
+        if ticket.lost and isinstance(outcome, Failed):
+            self._hand_back(ticket, outcome.reason)
+            return
+        change = after_run(task.schedule, running, outcome, self._clock.now())
+        self._record_end(ticket, change)
+
+    def _outcome(self, task: Task, ticket: Claim) -> tuple[Outcome, Instance]:
+        running = task.instance
+        try:
+            needs = task.schedule.needs(running.nominal)
+            if needs:
+                seen: Seen = self._actions.look(needs, task.world, task.owner)
+                look = fingerprint(needs, seen)
+                if look is None:
+                    return Failed(f"no longer there: {missing(needs, seen)}"), running
+                running = replace(running, fingerprint=look)
+                if not self._store.record(running):
+                    raise LeaseLost("taken over before it began")
+            ticket.check()
+            return Succeeded(self._act(replace(task, instance=running), ticket)), running
+        except LeaseLost:
+            raise
+        except ActionFailed as error:
+            return Failed(str(error), error.final), running
+        except CausewayError as error:
+            return Failed(str(error)), running
+        except Exception as error:  # whatever a library raises fails the attempt, not the server
+            ticket.log(traceback.format_exc())
+            return Failed(f"{type(error).__name__}: {error}"), running
+
+    def _act(self, task: Task, ticket: Claim) -> str:
+        match task.schedule.key.action:
+            case Action.REPLICATE:
+                return self._actions.replicate(task, ticket)
+            case Action.EVICT:
+                return self._actions.evict(task, ticket)
+            case Action.PROCESS:
+                return self._actions.process(task, ticket)
+            case Action.WATCH:
+                return "the data is there"
+
+    def _record_end(self, ticket: Claim, change: Change) -> None:
+        """Kept trying while the lease can be ours; then another server runs it again.
+
+        The fence refuses it where the claim is no longer ours, so one try is always right.
+        """
+        message = change.message or change.after.detail or change.what
+        change = replace(change, message=message)
+        while True:
+            with suppress(StoreUnavailable):
+                if not self._change(change):
+                    self._emit({"event": "too late", "entity": str(change.after.key)})
+                return
+            if ticket.lost:
+                return
+            time.sleep(min(1.0, self._limits.lease / 10))
+
+    def _hand_back(self, ticket: Claim, why: str) -> None:
+        """Free the claim at once where it is still ours (a stopping server)."""
+        self._tell(ticket.instance, "stopped", why)
+        with suppress(StoreUnavailable):
+            if self._store.renew(ticket.instance, self._name, self._limits.lease):
+                change = recover(ticket.instance, self._clock.now())
+                kept = replace(change.after, recoveries=ticket.instance.recoveries)
+                self._change(replace(change, after=kept, message=why))
+
+    def _beat(self) -> None:
+        while not self._closed.wait(self._limits.lease / 3):
+            for ticket in self._held():
+                ticket.renew(self._name)
+
+
+def holding(store: Store, book: Book, eviction: Schedule) -> Callable[[datetime], bool]:
+    """Which instances of the evicted feed open work still needs; asked when it runs."""
+
+    @cache
+    def holders() -> tuple[Callable[[datetime], bool], ...]:
+        return tuple(_holders(store, book, eviction))
+
+    return lambda time: any(holds(time) for holds in holders())
+
+
+def _holders(store: Store, book: Book, eviction: Schedule) -> Iterator[Callable[[datetime], bool]]:
+    feed, cluster = eviction.key.entity, eviction.key.cluster
+    for schedule in book.all_schedules():
+        key = schedule.key
+        if key.entity == feed and key.source == cluster:
+            yield _replicating(schedule, store.situation(key))
+        elif key.action is Action.PROCESS and key.cluster == cluster:
+            yield _reading(schedule, store.situation(key), feed.name)
+
+
+def _replicating(schedule: Schedule, situation: Situation) -> Callable[[datetime], bool]:
+    """Instances still to be copied: the open ones, and those that are not even planned."""
+    nominals = {each.nominal for each in situation.open}
+    first = situation.created_until or schedule.calendar.at(0)
+    return lambda time: time in nominals or first <= time < schedule.end
+
+
+def _reading(schedule: Schedule, situation: Situation, feed: str) -> Callable[[datetime], bool]:
+    """Instances that open work of a process reads."""
+    needs = (need for each in situation.open for need in schedule.needs(each.nominal))
+    times = {need.time for need in needs if need.feed == feed}
+    return times.__contains__

@@ -1,0 +1,225 @@
+"""What the metastores and local directories say: are tables and instances there, and whose.
+
+The registry interface of a cluster names its metastore. A connection lives for one question. A
+fingerprint changes with the location, the last write and every file of a partition or directory.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from urllib.parse import unquote, urlsplit
+
+from conf.names import TableRef, parse_partition_name, partition_name
+from conf.placement import NEVER_WRITTEN, WRITE
+from conf.topology import Endpoint
+from metastore.client.metastore_client import HmsClient
+from metastore.client.notifying_client import Tell, ToldClient
+from metastore.client.types import Partition, Table
+from metastore.errors import NoSuchObject
+from metastore.placement.placement_store import nobody_else
+from pipeline.copy.files import FileEntry, Listing
+from pipeline.falcon.errors import Problem
+from pipeline.falcon.model import (
+    Cluster,
+    Entity,
+    Feed,
+    FeedCluster,
+    Paths,
+    Role,
+)
+from pipeline.falcon.model import Table as TableStorage
+from pipeline.replication.plan import fingerprint
+from pipeline.scheduler.errors import ActionFailed
+from pipeline.scheduler.schedule import Need
+from pipeline.scheduler.work import World
+
+_TIMEOUT = 20.0
+MAX_FILES = 100_000
+
+
+@contextmanager
+def metastore(
+    cluster: Cluster, user: str, timeout: float = _TIMEOUT, tell: Tell = nobody_else
+) -> Iterator[HmsClient]:
+    """A client of the cluster's registry, asking as `user`; `tell` hears of what it changes."""
+    with ToldClient([registry_of(cluster)], timeout, tell, user) as client:
+        yield client
+
+
+def registry_of(cluster: Cluster) -> Endpoint:
+    """Raises ActionFailed when the cluster has none."""
+    endpoint = cluster.endpoint("registry")
+    if endpoint is None:
+        raise ActionFailed(f"cluster {cluster.name} has no registry interface", final=True)
+    parts = urlsplit(endpoint)
+    if not parts.hostname or not parts.port:
+        raise ActionFailed(f"registry {endpoint!r} is not thrift://host:port", final=True)
+    return Endpoint(parts.hostname, parts.port)
+
+
+Listings = Callable[[Sequence[str]], Sequence[Listing | None]]
+"""What directories (URIs) hold; None for one that is not there."""
+
+
+def look(
+    needs: Sequence[Need], world: World, owner: str, listings: Listings
+) -> Mapping[Need, str | None]:
+    """Every need's fingerprint, or None; one question per metastore and table."""
+    found: dict[Need, str | None] = dict.fromkeys(needs)
+    tables: dict[tuple[str, TableRef], list[Need]] = {}
+    for need in needs:
+        if isinstance(need.storage, TableStorage):
+            tables.setdefault((need.cluster, need.storage.uri.table), []).append(need)
+    for (name, ref), wanted in tables.items():
+        if cluster := world.clusters.get(name):
+            with metastore(cluster, owner) as client:
+                found |= _partitions(client, ref, wanted, listings)
+    paths = [need for need in needs if isinstance(need.storage, Paths)]
+    return found | _directories(paths, world, listings)
+
+
+def _partitions(
+    client: HmsClient, ref: TableRef, needs: list[Need], listings: Listings
+) -> dict[Need, str | None]:
+    """A URI that names some of the table's keys only stands for all that match."""
+    try:
+        table = client.get_table(ref)
+    except NoSuchObject:
+        return dict.fromkeys(needs)
+    names = _names(client, table, {need: _spec(need) for need in needs})
+    wanted = dict.fromkeys(name for group in names.values() for name in group)
+    parts = {each.name(table): each for each in client.get_partitions(ref, wanted)}
+    held = listings([each.location for each in parts.values()])
+    prints = {
+        name: _fingerprint(part, listing)
+        for (name, part), listing in zip(parts.items(), held, strict=True)
+    }
+    return {
+        need: _digest(f"{name} {prints[name]}" for name in group if name in prints) or None
+        for need, group in names.items()
+    }
+
+
+def _names(
+    client: HmsClient, table: Table, specs: Mapping[Need, Mapping[str, str]]
+) -> dict[Need, list[str]]:
+    """The names of the partitions that each need may mean."""
+    keys = [key for key, _ in table.partition_keys]
+    if all(set(spec) == set(keys) for spec in specs.values()):
+        return {
+            need: [partition_name((key, spec[key]) for key in keys)] for need, spec in specs.items()
+        }
+    every = [(n, dict(parse_partition_name(n))) for n in client.get_partition_names(table.ref)]
+    return {
+        need: sorted(name for name, values in every if spec.items() <= values.items())
+        for need, spec in specs.items()
+    }
+
+
+def _spec(need: Need) -> dict[str, str]:
+    assert isinstance(need.storage, TableStorage)
+    return dict(need.storage.uri.partition(need.time))
+
+
+def _fingerprint(partition: Partition, listing: Listing | None) -> str:
+    """Where the data is, its last write, and every file: statistics and copies do not count."""
+    files = "absent" if listing is None else fingerprint(listing)
+    return f"{partition.location} {partition.parameters.get(WRITE, NEVER_WRITTEN)} {files}"
+
+
+def _digest(lines: Iterable[str]) -> str:
+    """Empty for no lines."""
+    text = "\n".join(lines)
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
+
+
+def _directories(needs: Sequence[Need], world: World, listings: Listings) -> dict[Need, str | None]:
+    """Directories of path feeds; where the feed has a flag, it must be among the files."""
+    places = []
+    for need in needs:
+        assert isinstance(need.storage, Paths)
+        template = need.storage.locations["data"]
+        places.append(path_at(template, need.time, world.clusters.get(need.cluster)))
+    found: dict[Need, str | None] = {}
+    for need, listing in zip(needs, listings(places), strict=True):
+        names = {entry.path for entry in listing.files} if listing else set()
+        there = listing is not None and (need.flag is None or need.flag in names)
+        found[need] = fingerprint(listing) if listing is not None and there else None
+    return found
+
+
+def local_listing(uri: str) -> Listing | None:
+    """What a local directory holds. Raises ActionFailed for more than MAX_FILES files."""
+    root = unquote(urlsplit(uri).path)
+    if not os.path.isdir(root):
+        return None
+    entries: list[FileEntry] = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = os.path.join(folder, name)
+            info = os.stat(path)
+            entries.append(
+                FileEntry(os.path.relpath(path, root), info.st_size, info.st_mtime_ns // 10**6)
+            )
+        if len(entries) > MAX_FILES:
+            raise ActionFailed(f"{uri} has more than {MAX_FILES} files", final=True)
+    return Listing(tuple(sorted(entries)))
+
+
+def is_local(uri: str) -> bool:
+    return urlsplit(uri).scheme in ("", "file")
+
+
+def path_at(template: str, time: datetime, cluster: Cluster | None) -> str:
+    """A feed's directory at `time`: date variables filled in, on the cluster's file system."""
+    utc = time.astimezone(UTC)
+    for name, code in (
+        ("YEAR", "%Y"),
+        ("MONTH", "%m"),
+        ("DAY", "%d"),
+        ("HOUR", "%H"),
+        ("MINUTE", "%M"),
+    ):
+        template = template.replace(f"${{{name}}}", utc.strftime(code))
+    if "://" in template or template.startswith("file:"):
+        return template
+    write = urlsplit((cluster.endpoint("write") if cluster else None) or "file:///")
+    root = f"{write.scheme}://{write.netloc}{write.path.rstrip('/')}"
+    return f"{root}/{template.lstrip('/')}"
+
+
+def against(entity: Entity, world: World, user: str) -> Iterator[Problem]:
+    """What the metastores say against a feed: no such table, or another user's (FA-G3, FA-S2).
+
+    A target's table may be missing: replication makes it. Raises MetastoreError when a
+    metastore cannot be asked.
+    """
+    if isinstance(entity, Feed):
+        for each in entity.clusters:
+            yield from _table_problems(entity, each, world, user)
+
+
+def _table_problems(feed: Feed, place: FeedCluster, world: World, user: str) -> Iterator[Problem]:
+    storage = feed.storage_on(place)
+    cluster = world.clusters.get(place.name)
+    if not isinstance(storage, TableStorage) or cluster is None:
+        return
+    ref = storage.uri.table
+    try:
+        with metastore(cluster, user) as client:
+            table = client.get_table(ref)
+    except NoSuchObject:
+        if place.role is Role.SOURCE:
+            reason = f"table {ref} does not exist on cluster {place.name}: create it first"
+            yield Problem(storage.line, "table", reason)
+        return
+    if table.owner and table.owner != user:
+        reason = f"table {ref} on {place.name} is owned by {table.owner}, the submitter is {user}"
+        yield Problem(storage.line, "table", reason)
+    keys = {key for key, _ in table.partition_keys}
+    for key, _ in storage.uri.keys:
+        if key not in keys:
+            reason = f"{key} is not a partition key of {ref} on {place.name}"
+            yield Problem(storage.line, "table", reason)

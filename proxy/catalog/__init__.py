@@ -1,0 +1,1 @@
+"""Metadata calls: GetSchemas, GetTables, GetColumns and GetInfo."""

@@ -1,1 +1,0 @@
-"""The server: connections of clients, connections to clusters, and the statements between."""

@@ -1,0 +1,273 @@
+"""What operators may ask of this process and do to it while it serves."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from conf.settings.reload import reloaded
+from conf.settings.settings import Settings
+from conf.topology import Cluster, Endpoint
+from proxy.errors import NoSuchThing
+from proxy.limits import DEFAULT
+from proxy.operations import administration as asked
+from proxy.operations.metrics import Sample
+from proxy.protocol.types import OperationState
+from proxy.server.connection_limiter import Turnstile
+from proxy.server.listeners import Doors
+from proxy.server.server_state import Hub
+from proxy.session.open_session import Session, end
+from proxy.upstream.endpoint_health import Place
+from proxy.upstream.health_runner import check_all
+
+_log = logging.getLogger(__name__)
+_STEP = 0.05  # seconds between looks at whether all is quiet
+_FETCHING = 2.0  # seconds that a client takes at most from an answer to its next question
+
+
+class Admin:
+    """One process's. `read` reads the settings anew; it may raise a CausewayError. `leave` takes us
+    off the list where clients find us, which may take seconds."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        turnstile: Turnstile,
+        doors: Doors,
+        read: Callable[[], Settings] | None = None,
+        leave: Callable[[], None] | None = None,
+    ) -> None:
+        self._hub = hub
+        self._turnstile = turnstile
+        self._doors = doors
+        self._read = read
+        self._leave = leave
+
+    async def ask(self, action: str, argument: str = "") -> Any:
+        """`proxy.operations.administration.Ask`. Raises NoSuchThing, and what `reload` does."""
+        answers: dict[str, Callable[[], Any]] = {
+            asked.SESSIONS: self.sessions,
+            asked.STATEMENTS: self.statements,
+            asked.CLUSTERS: self.clusters,
+            asked.CACHE: self.cache,
+            asked.SAMPLES: self.samples,
+            asked.HEALTH: self.health,
+            asked.RELOAD: self.reload,
+        }
+        acts: dict[str, Callable[[str], Awaitable[Any]]] = {
+            asked.KILL_SESSION: self.kill_session,
+            asked.KILL_STATEMENT: self.kill_statement,
+            asked.DRAIN: self.drain,
+            asked.RESUME: self.resume,
+        }
+        if action in answers:
+            return answers[action]()
+        if action in acts:
+            return await acts[action](argument)
+        raise NoSuchThing(f"There is no action {action!r}.")
+
+    # What there is
+
+    def sessions(self) -> list[dict[str, Any]]:
+        now = asyncio.get_running_loop().time()
+        return [_session(each, now) for each in self._hub.sessions.items()]
+
+    def statements(self) -> list[dict[str, Any]]:
+        """Those that are not closed, with what was decided for them."""
+        records = [each.operation.record for each in self._hub.operations.items()]
+        told = []
+        for record in records:
+            if record.statement:  # no metadata call
+                line = record.line(brief=True)
+                if record.seconds is None:
+                    line["seconds"] = round(time.time() - record.began, 3)
+                told.append(line)
+        return told
+
+    def clusters(self) -> list[dict[str, Any]]:
+        """Their Thrift Servers with health and load."""
+        sessions: dict[Endpoint, int] = {}
+        for session in self._hub.sessions.items():
+            for endpoint in session.links().values():
+                sessions[endpoint] = sessions.get(endpoint, 0) + 1
+        return [self._cluster(each, sessions) for each in self._hub.clusters()]
+
+    def _cluster(self, cluster: Cluster, sessions: Mapping[Endpoint, int]) -> dict[str, Any]:
+        fleet, endpoints = self._hub.lines.fleet, []
+        for endpoint in cluster.hs2:
+            condition = fleet.condition(endpoint)
+            endpoints.append(
+                {
+                    "endpoint": str(endpoint),
+                    "up": condition.up,
+                    "since": round(condition.since, 3),
+                    "reason": condition.reason,
+                    "seconds": condition.seconds and round(condition.seconds, 6),
+                    "drained": fleet.is_drained(endpoint),
+                    "checked": condition.checked,
+                    "connections": self._hub.lines.held(endpoint),
+                    "sessions": sessions.get(endpoint, 0),
+                }
+            )
+        drained = fleet.is_drained(cluster.name)
+        return {
+            "name": cluster.name,
+            "filesystem": cluster.filesystem,
+            "drained": drained,
+            "endpoints": endpoints,
+        }
+
+    def cache(self) -> dict[str, int]:
+        return dict(self._hub.decider.snapshot.counts())
+
+    def health(self) -> dict[str, str]:
+        return {"status": "stopping" if self._hub.stopping else "ok"}
+
+    def samples(self) -> list[Sample]:
+        """The metrics, with what is counted only when somebody asks."""
+        hub, observer = self._hub, self._hub.observer
+        gauges: list[Sample] = [
+            ("causeway_connections", (), len(self._turnstile)),
+            ("causeway_sessions", (), len(hub.sessions)),
+            ("causeway_statements_running", (), hub.running),
+            ("causeway_operations", (), len(hub.operations)),
+            ("causeway_tables_cached", (), self.cache().get("tables", 0)),
+            ("causeway_catalog_total", ("memory",), hub.decider.from_memory),
+            ("causeway_catalog_total", ("loaded",), hub.decider.loaded),
+        ]
+        if observer.audit is not None:
+            gauges.append(("causeway_audit_dropped_total", (), observer.audit.dropped))
+        for cluster in hub.clusters():
+            for endpoint in cluster.hs2:
+                labels = (str(cluster.name), str(endpoint))
+                up = hub.lines.fleet.condition(endpoint).up
+                drained = hub.lines.fleet.is_drained
+                gauges += [
+                    ("causeway_endpoint_up", labels, float(up is not False)),
+                    (
+                        "causeway_endpoint_drained",
+                        labels,
+                        float(drained(endpoint) or drained(cluster.name)),
+                    ),
+                    ("causeway_endpoint_connections", labels, hub.lines.held(endpoint)),
+                ]
+        return [*observer.metrics.samples(), *gauges]
+
+    # What may be done
+
+    async def kill_session(self, session: str) -> dict[str, int]:
+        """Ends a session and all that runs in it, in every cluster."""
+        for each in self._hub.sessions.items():
+            if each.handle.guid.hex() == session:
+                _log.warning("an operator ends session %s of %s", session, each.state.user)
+                await self._hub.close(each)
+                return {"killed": 1}
+        return {"killed": 0}
+
+    async def kill_statement(self, statement: str) -> dict[str, int]:
+        """Cancels a statement; its client sees it cancelled, and the session goes on."""
+        for each in self._hub.operations.items():
+            if each.operation.record.statement == statement and not each.operation.ended:
+                user = each.operation.record.user
+                _log.warning("an operator ends statement %s of %s", statement, user)
+                await end(each.operation)
+                return {"killed": 1}
+        return {"killed": 0}
+
+    async def drain(self, what: str) -> dict[str, int]:
+        """No new sessions for a cluster or an endpoint. Raises NoSuchThing."""
+        place, _ = self._place(what)
+        _log.warning("an operator drains %s", what)
+        self._hub.lines.fleet.drain(place)
+        return {"drained": 1}
+
+    async def resume(self, what: str) -> dict[str, int]:
+        """New sessions again; whether it is well is asked at once. Raises NoSuchThing."""
+        place, clusters = self._place(what)
+        _log.warning("an operator resumes %s", what)
+        self._hub.lines.fleet.resume(place)
+        await check_all(self._hub.lines, clusters)
+        return {"resumed": 1}
+
+    def _place(self, what: str) -> tuple[Place, list[Cluster]]:
+        for cluster in self._hub.clusters():
+            if cluster.name == what:
+                return ClusterName(what), [cluster]
+            for endpoint in cluster.hs2:
+                if str(endpoint) == what:
+                    return endpoint, [cluster]
+        raise NoSuchThing(f"There is no cluster or endpoint {what!r}.")
+
+    def reload(self) -> dict[str, list[str]]:
+        """Takes over what of the settings can be, and names the rest.
+
+        Raises a CausewayError for settings that cannot be read; nothing changes then.
+        """
+        if self._read is None:
+            raise NoSuchThing("The settings were not read from a file.")
+        told = reloaded(self._hub.decider.settings, self._read())
+        limits = DEFAULT.of(told.settings.operating)
+        self._hub.reconfigure(told.settings, limits)
+        self._turnstile.bound(limits)
+        _log.warning("reloaded: %s", ", ".join(told.changed) or "nothing changed")
+        if told.restart:
+            _log.warning("needs a restart: %s", ", ".join(told.restart))
+        return {"changed": list(told.changed), "restart": list(told.restart)}
+
+    def reload_or_say(self) -> None:
+        """Reloads at a signal; the log has why that failed."""
+        if self._hub.peers.number == 0:  # else each worker would say the same
+            self._hub.observer.administered(asked.RELOAD, "", "SIGHUP")
+        try:
+            self.reload()
+        except CausewayError as error:
+            _log.error("not reloaded: %s", error)
+
+    async def finish(self) -> None:
+        """Takes nothing new, and returns when all is done or the time is up (`Limits.drain`)."""
+        hub, loop = self._hub, asyncio.get_running_loop()
+        deadline = loop.time() + hub.limits.drain
+        hub.stopping = True
+        if self._leave is not None:
+            await asyncio.to_thread(self._leave)
+        self._turnstile.closed = "Causeway is about to end."
+        self._doors.close()
+        while loop.time() < deadline and not self._is_quiet(loop.time()):  # noqa: ASYNC110
+            await asyncio.sleep(_STEP)
+
+    def _is_quiet(self, now: float) -> bool:
+        """Nothing runs, and no client is about to fetch what just ended."""
+        if self._hub.running:
+            return False
+        if any(session.asking for session in self._hub.sessions.items()):
+            return False
+        owned = (each.operation for each in self._hub.operations.items())
+        return not any(
+            each.state is OperationState.FINISHED and now - each.used < _FETCHING for each in owned
+        )
+
+
+def _session(session: Session, now: float) -> dict[str, Any]:
+    state = session.state
+    operations = session.operations.values()
+    return {
+        "session": session.handle.guid.hex(),
+        "user": state.user,
+        "address": session.address,
+        "opened": round(session.opened, 3),
+        "idle": round(now - session.used, 3),
+        "pinned": state.pinned,
+        "database": state.database,
+        "clusters": {name: str(endpoint) for name, endpoint in session.links().items()},
+        "operations": len(operations),
+        "running": sum(not each.ended for each in operations),
+        "last": _last(session),
+    }
+
+
+def _last(session: Session) -> str:
+    texts = [each.record.text for each in session.operations.values() if each.record.text.length]
+    return texts[-1].brief()[:200] if texts else ""

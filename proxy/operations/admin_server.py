@@ -1,0 +1,238 @@
+"""The administration's REST API and the metrics, on a port of this machine or a Unix socket.
+
+A port is anybody's on the machine, and a browser's: there, whoever wants to see or change more than
+`/health` and `/metrics` has to know the token, which no web page can make a browser send. A
+socket is protected by its permissions. Nothing is changed by GET.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import stat
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from hmac import compare_digest
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from conf.errors import CausewayError
+from conf.printable import json_text
+from conf.secrets import SecretFile
+from conf.settings.operating import Operating
+from conf.settings.transports import Doors
+from conf.topology import Endpoint
+from proxy.errors import NoSuchThing
+from proxy.operations import administration as asked
+from proxy.operations import metrics
+from proxy.protocol.framing import Frame
+from proxy.protocol.http import Head, HttpReader, scheme_of
+from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
+
+_log = logging.getLogger(__name__)
+_PATIENCE = 10.0  # seconds for a request
+_AT_ONCE = 32
+_BODY = 4 << 10
+_CREDENTIALS = struct.Struct("iII")  # of SO_PEERCRED: process, user, group
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+_GET = {
+    "/v1/sessions": asked.SESSIONS,
+    "/v1/statements": asked.STATEMENTS,
+    "/v1/clusters": asked.CLUSTERS,
+    "/v1/cache": asked.CACHE,
+}
+_POST = {
+    ("sessions", "kill"): asked.KILL_SESSION,
+    ("statements", "kill"): asked.KILL_STATEMENT,
+    ("clusters", "drain"): asked.DRAIN,
+    ("clusters", "resume"): asked.RESUME,
+    ("clusters", "activate"): asked.RESUME,
+    ("endpoints", "drain"): asked.DRAIN,
+    ("endpoints", "resume"): asked.RESUME,
+    ("endpoints", "activate"): asked.RESUME,
+}
+_OPEN = ("/health", "/metrics")
+_REFUSALS = {
+    HTTPStatus.MISDIRECTED_REQUEST: "The request is for another host (proxy.http.allowed.hosts).",
+    HTTPStatus.BAD_REQUEST: f"The header {XSRF_HEADER} is missing.",
+}
+_Answer = tuple[HTTPStatus, object]
+Observed = Callable[[str, str, str, bool], None]
+"""An action, its argument, the caller, and whether the caller was refused."""
+
+
+class AdminServer:
+    """Answers with what `ask` says, of this process or of many."""
+
+    def __init__(
+        self, ask: asked.Ask, observed: Observed | None = None, doors: Doors | None = None
+    ) -> None:
+        """`observed` is told of each request but those for health and metrics. `doors` has what a
+        request over the port needs."""
+        self._doors = doors or Doors()
+        self._ask = ask
+        self._observed = observed or (lambda action, argument, caller, refused: None)
+        self._servers: list[asyncio.Server] = []
+        self._socket: Path | None = None
+        self._connections = 0
+        self.listening: Endpoint | None = None
+
+    async def listen(self, operating: Operating) -> None:
+        """Where the settings say. Raises OSError."""
+        if operating.admin is not None:
+            assert operating.admin_token is not None, "validated with the settings"
+            where, doors = operating.admin, self._doors
+            own = socket.gethostname()
+            guard = guard_of(doors.allowed_hosts, doors.xsrf, where.host, own)
+            serve = self._serving(operating.admin_token, guard)
+            server = await asyncio.start_server(serve, where.host, where.port)
+            self._servers.append(server)
+            self.listening = Endpoint(where.host, server.sockets[0].getsockname()[1])
+        if operating.admin_socket is not None:
+            there = _bound(operating.admin_socket)
+            self._servers.append(
+                await asyncio.start_unix_server(self._serving(None, RequestGuard()), sock=there)
+            )
+            self._socket = operating.admin_socket
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.close()
+        if self._socket is not None:
+            self._socket.unlink(missing_ok=True)
+
+    def _serving(self, token: SecretFile | None, guard: RequestGuard) -> Callable[..., Any]:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._connections += 1
+            try:
+                if self._connections <= _AT_ONCE:
+                    async with asyncio.timeout(_PATIENCE):
+                        await self._serve(reader, writer, token, guard)
+            except (OSError, TimeoutError):
+                pass
+            finally:
+                self._connections -= 1
+                writer.close()
+
+        return serve
+
+    async def _serve(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        token: SecretFile | None,
+        guard: RequestGuard,
+    ) -> None:
+        http, head = HttpReader(_BODY), None
+        while data := await reader.read(16 << 10):
+            for event in http.feed(data):
+                if isinstance(event, Head):
+                    head = event
+                    continue
+                answer: _Answer = (HTTPStatus.BAD_REQUEST, _error("Not a request."))
+                refused = guard.refusal(head) if head is not None else None
+                if refused is not None:
+                    answer = refused, _error(_REFUSALS[refused])
+                elif isinstance(event, Frame) and head is not None:
+                    answer = await self._answer(head, token, _caller(writer))
+                writer.write(_reply(*answer))
+                await writer.drain()
+                return
+
+    async def _answer(self, head: Head, token: SecretFile | None, caller: str) -> _Answer:
+        path = head.target.partition("?")[0]
+        if path not in _OPEN:
+            allowed = _is_allowed(head, token)
+            self._observed(head.method, path, caller, not allowed)
+            if not allowed:
+                return HTTPStatus.UNAUTHORIZED, _error("The token is missing or wrong.")
+        if head.method not in ("GET", "POST"):
+            return HTTPStatus.METHOD_NOT_ALLOWED, _error("GET and POST are served.")
+        try:
+            return await (self._get(path) if head.method == "GET" else self._post(path))
+        except NoSuchThing as error:
+            return HTTPStatus.NOT_FOUND, _error(str(error))
+        except CausewayError as error:
+            return HTTPStatus.CONFLICT, _error(str(error))
+
+    async def _get(self, path: str) -> _Answer:
+        if path == "/metrics":
+            return HTTPStatus.OK, metrics.text(await self._ask(asked.SAMPLES, ""))
+        if path == "/health":
+            told = await self._ask(asked.HEALTH, "")
+            well = told["status"] == "ok"
+            return HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE, told
+        if path not in _GET:
+            raise NoSuchThing(f"There is nothing at {path}.")
+        return HTTPStatus.OK, await self._ask(_GET[path], "")
+
+    async def _post(self, path: str) -> _Answer:
+        if path == "/v1/reload":
+            return HTTPStatus.OK, await self._ask(asked.RELOAD, "")
+        parts = [unquote(part) for part in path.split("/")]
+        if len(parts) != 5 or parts[:2] != ["", "v1"] or (parts[2], parts[4]) not in _POST:
+            raise NoSuchThing(f"There is nothing at {path}.")
+        told = await self._ask(_POST[parts[2], parts[4]], parts[3])
+        if told.get("killed") == 0:
+            raise NoSuchThing(f"There is no such one: {parts[3]}.")
+        return HTTPStatus.OK, told
+
+
+def _bound(path: Path) -> socket.socket:
+    """A socket that is its owner's alone from the first moment on."""
+    with suppress(FileNotFoundError):
+        if stat.S_ISSOCK(path.stat().st_mode):
+            path.unlink()  # of a process that was killed
+    there = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        there.bind(str(path))
+    except OSError:
+        there.close()
+        raise
+    finally:
+        os.umask(before)
+    return there
+
+
+def _is_allowed(head: Head, token: SecretFile | None) -> bool:
+    """Whether the caller knows what the file holds; without a token the socket's mode says."""
+    if token is None:
+        return True
+    try:
+        word = token.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        _log.error("no request is allowed, since the token cannot be read: %s", error)
+        return False
+    scheme, said = scheme_of(head) or ("", "")
+    return bool(word) and scheme == "bearer" and compare_digest(said.encode(), word.encode())
+
+
+def _caller(writer: asyncio.StreamWriter) -> str:
+    """Who is at the other end: an address, or of a Unix socket the process and its user."""
+    peer = writer.get_extra_info("peername")
+    if isinstance(peer, tuple):
+        return str(peer[0])
+    end = writer.get_extra_info("socket")
+    credentials = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process, user, _ = _CREDENTIALS.unpack(credentials)
+    return f"uid {user}, process {process}"
+
+
+def _error(text: str) -> dict[str, str]:
+    return {"error": text}
+
+
+def _reply(status: HTTPStatus, body: object) -> bytes:
+    text = body if isinstance(body, str) else json_text(body) + "\n"
+    data = text.encode(errors="replace")
+    kind = _TEXT if isinstance(body, str) else "application/json"
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\n"
+        f"Content-Length: {len(data)}\r\nX-Content-Type-Options: nosniff\r\n"
+        "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + data

@@ -1,0 +1,65 @@
+"""What may be asked of a running proxy, and how several processes' answers become one.
+
+Every answer is JSON: lists of sessions and statements are joined, counts added up, clusters put
+together by name; `Ask` is the same for one process and for all of them.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from proxy.operations import metrics
+
+SESSIONS, STATEMENTS, CLUSTERS, CACHE = "sessions", "statements", "clusters", "cache"
+SAMPLES, HEALTH = "samples", "health"
+KILL_SESSION, KILL_STATEMENT = "kill-session", "kill-statement"
+DRAIN, RESUME, RELOAD = "drain", "resume", "reload"
+
+Ask = Callable[[str, str], Awaitable[Any]]
+"""An action and its argument: an id, a cluster's name or an endpoint; nothing for the others."""
+
+
+def merged(action: str, answers: Sequence[Any]) -> Any:
+    """The answers of several processes to the same question, as one."""
+    if len(answers) == 1:
+        return answers[0]
+    if action in (SESSIONS, STATEMENTS):
+        return [each for answer in answers for each in answer]
+    if action == SAMPLES:
+        return metrics.merged(answers)
+    if action == CLUSTERS:
+        return _clusters(answers)
+    if action == HEALTH:
+        return {"status": max(str(answer["status"]) for answer in answers)}  # ok < stopping
+    if action == RELOAD:
+        return answers[0]
+    return {key: sum(answer[key] for answer in answers) for key in answers[0]}
+
+
+def _clusters(answers: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    together: dict[str, dict[str, Any]] = {}
+    for cluster in (each for answer in answers for each in answer):
+        mine = together.setdefault(cluster["name"], {**cluster, "endpoints": []})
+        mine["drained"] = mine["drained"] or cluster["drained"]
+        mine["endpoints"] = _endpoints([*mine["endpoints"], *cluster["endpoints"]])
+    return list(together.values())
+
+
+def _endpoints(told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    together: dict[str, dict[str, Any]] = {}
+    for each in told:
+        mine = together.get(each["endpoint"])
+        if mine is None:
+            together[each["endpoint"]] = dict(each)
+            continue
+        mine["up"] = True if each["up"] or mine["up"] else mine["up"]
+        mine["drained"] = mine["drained"] or each["drained"]
+        mine["checked"] = _checked(mine.get("checked"), each.get("checked"))
+        mine["connections"] += each["connections"]
+        mine["sessions"] += each["sessions"]
+    return list(together.values())
+
+
+def _checked(one: bool | None, other: bool | None) -> bool | None:
+    """Whether claims are checked: a process that found that they are not outweighs the others."""
+    known = [each for each in (one, other) if each is not None]
+    return all(known) if known else None

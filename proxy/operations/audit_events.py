@@ -1,0 +1,56 @@
+"""What the audit log has beside statements: log-ins, sessions, metadata calls, administration."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar
+
+from proxy.statement.record import utc
+
+_MAX_TEXT = 1_000  # characters of one value
+
+
+class EventKind(Enum):
+    LOGIN = "login"
+    SESSION_OPENED = "session_opened"
+    SESSION_REFUSED = "session_refused"
+    SESSION_CLOSED = "session_closed"
+    METADATA = "metadata"
+    ADMINISTRATION = "administration"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`user` is whom it is done for, `by` who proved to be somebody, from `address`. `details` are
+    JSON's types."""
+
+    kind: EventKind
+    user: str = ""
+    by: str = ""
+    address: str = ""
+    session: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)
+    began: float = field(default_factory=time.time)
+    kept: ClassVar[int] = 500  # characters in memory, about
+
+    def line(self) -> dict[str, object]:
+        """As the audit log has it."""
+        details = {key: _short(value) for key, value in self.details.items()}
+        return {
+            "time": utc(self.began),
+            "event": self.kind.value,
+            "user": _short(self.user),
+            "by": _short(self.by),
+            "address": self.address,
+            **({"session": self.session} if self.session else {}),
+            **details,
+        }
+
+
+def _short(value: object) -> object:
+    if isinstance(value, str) and len(value) > _MAX_TEXT:
+        return f"{value[:_MAX_TEXT]}.. ({len(value):,} characters)"
+    if isinstance(value, list):
+        return [_short(each) for each in value]
+    return value

@@ -1,0 +1,59 @@
+"""A client's call on its way to the worker that keeps its session.
+
+`[length][length][user][length][address][message]`, and back `[length][message]`.
+"""
+
+from proxy.errors import WireError
+from proxy.protocol.framing import MAX_FRAME, Frame, FramingEvent, Introduced
+
+_LENGTH = 4
+_NAMES = 64 << 10
+
+
+def introduced(user: str, address: str, message: bytes) -> bytes:
+    """What goes, framed, to the other worker."""
+    return b"".join((*_named(user), *_named(address), message))
+
+
+class PeerInbound:
+    """Another worker's calls, whole."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    @property
+    def held(self) -> int:
+        return 0  # another worker's: its client is counted there
+
+    def feed(self, data: bytes) -> list[FramingEvent]:
+        """Raises WireError."""
+        self._buffer += data
+        events: list[FramingEvent] = []
+        while len(self._buffer) >= _LENGTH:
+            length = int.from_bytes(self._buffer[:_LENGTH], "big")
+            if length > MAX_FRAME + _NAMES:
+                raise WireError(f"A frame of {length} bytes.")
+            if len(self._buffer) < _LENGTH + length:
+                break
+            frame = bytes(memoryview(self._buffer)[_LENGTH : _LENGTH + length])
+            del self._buffer[: _LENGTH + length]
+            user, at = _name(frame, 0)
+            address, at = _name(frame, at)
+            events += (Introduced(user, address), Frame(frame[at:]))
+        return events
+
+    def wrap(self, length: int) -> bytes:
+        return length.to_bytes(_LENGTH, "big")
+
+
+def _named(text: str) -> tuple[bytes, bytes]:
+    raw = text.encode(errors="surrogateescape")
+    return len(raw).to_bytes(_LENGTH, "big"), raw
+
+
+def _name(frame: bytes, at: int) -> tuple[str, int]:
+    start = at + _LENGTH
+    end = start + int.from_bytes(frame[at:start], "big")
+    if end > len(frame):
+        raise WireError("A frame ends too early.")
+    return frame[start:end].decode(errors="surrogateescape"), end

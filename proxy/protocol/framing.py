@@ -1,0 +1,329 @@
+"""From a client's bytes to whole messages: SASL frames, or bare messages (NOSASL).
+
+Negotiation: `[status][length][payload]`, the mechanism's name first, then the credentials or
+tokens as OK (Python, Go and node clients) or COMPLETE (Java). After that `[length][message]`.
+Who the client is, is not decided here: `Credentials` and `Token` ask, and `accept`, `challenge`
+or `refuse` answers.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from proxy.errors import WireError
+from proxy.protocol.message_end import EndFinder
+
+START, OK, BAD, ERROR, COMPLETE = 1, 2, 3, 4, 5
+MAX_FRAME = 65 << 20  # 64 MiB of SQL and what is around it
+MAX_SKIPPED = 1 << 30
+HEAD_KEPT = 4096
+MAX_NEGOTIATION = 64 << 10
+MAX_EARLY = 256 << 10  # what a client says before it knows whether it was let in: one read of it
+PLAIN, GSSAPI = "PLAIN", "GSSAPI"
+REFUSED = "Error validating the login"  # the Thrift Server's words: nothing of why
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Bytes of the negotiation for the client; `last` says that it failed and is over."""
+
+    data: bytes
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The client says who it is, with a password. Nothing more is read until that is answered."""
+
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The client's next token of GSSAPI. Nothing more is read until that is answered."""
+
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One whole message."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Oversized:
+    """A message above the limit, skipped to its end; `head` is how it began."""
+
+    head: bytes
+    length: int
+
+
+Question = Credentials | Token
+
+
+@dataclass(frozen=True, slots=True)
+class Introduced:
+    """Whose the messages are from here on, and from which address, by another worker's word."""
+
+    user: str
+    address: str
+
+
+FramingEvent = Send | Question | Frame | Oversized | Introduced
+
+
+class Inbound(Protocol):
+    """One direction of one connection. `feed` raises WireError when it cannot go on."""
+
+    @property
+    def held(self) -> int:
+        """Bytes of a message that has not come to its end."""
+        ...
+
+    def feed(self, data: bytes) -> list[FramingEvent]: ...
+
+    def wrap(self, length: int) -> bytes:
+        """What goes before a message of that length on its way to the client."""
+        ...
+
+
+class SaslInbound:
+    """SASL with the `mechanisms` that are offered. Like the Thrift Server, PLAIN does not take an
+    empty password, and ignores the authorisation id."""
+
+    def __init__(
+        self, mechanisms: frozenset[str] = frozenset((PLAIN,)), limit: int = MAX_FRAME
+    ) -> None:
+        self._mechanisms = mechanisms
+        self._limit = limit
+        self._buffer = bytearray()
+        self._mechanism: str | None = None
+        self._asking = False
+        self._authenticated = False
+        self._failed = False
+        self._skipping: tuple[bytes, int, int] | None = None  # head, length, bytes still to come
+
+    @property
+    def held(self) -> int:
+        return len(self._buffer) + (self._skipping is not None)
+
+    def wrap(self, length: int) -> bytes:
+        return length.to_bytes(4, "big")
+
+    def feed(self, data: bytes) -> list[FramingEvent]:
+        if self._failed:
+            return []
+        if self._is_next_frame(data):
+            return [Frame(data[4:])]
+        self._buffer += data
+        if self._asking and len(self._buffer) > MAX_EARLY:
+            raise WireError("The client does not wait until it is let in.")
+        return self._events()
+
+    def accept(self, token: bytes = b"") -> list[FramingEvent]:
+        """The client is who it says; `token` is the mechanism's last word. What it said since."""
+        self._asking, self._authenticated = False, True
+        return [Send(_negotiation(COMPLETE, token)), *self._events()]
+
+    def early(self) -> bytes:
+        """What the client said since it was asked, taken out: it is to be unwrapped first."""
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        return data
+
+    def challenge(self, token: bytes) -> list[FramingEvent]:
+        """The mechanism's next word, to be answered by the client's."""
+        self._asking = False
+        return [Send(_negotiation(OK, token)), *self._events()]
+
+    def refuse(self) -> list[FramingEvent]:
+        """The client is not let in, and not told why."""
+        return self._fail(BAD, REFUSED)
+
+    def turn_away(self, reason: str) -> list[FramingEvent]:
+        """The client is not served at all, whoever it is."""
+        return self._fail(ERROR, reason)
+
+    def _events(self) -> list[FramingEvent]:
+        events: list[FramingEvent] = []
+        while not self._authenticated:
+            step = self._negotiate()
+            if step is None:
+                return events
+            events += step
+        while (event := self._next_frame()) is not None:
+            events.append(event)
+        return events
+
+    def _is_next_frame(self, data: bytes) -> bool:
+        """Whether that is the whole of it and no more, as nearly always."""
+        if self._buffer or self._skipping is not None or not self._authenticated:
+            return False
+        return 4 <= len(data) <= self._limit and int.from_bytes(data[:4], "big") == len(data) - 4
+
+    def _next_frame(self) -> FramingEvent | None:
+        if self._skipping is not None:
+            return self._skip()
+        if len(self._buffer) < 4:
+            return None
+        length = int.from_bytes(self._buffer[:4], "big")
+        if length > MAX_SKIPPED:
+            raise WireError(f"A frame of {length} bytes.")
+        if length > self._limit:
+            kept = min(HEAD_KEPT, length)
+            if len(self._buffer) < 4 + kept:
+                return None
+            self._skipping = (bytes(self._buffer[4 : 4 + kept]), length, length)
+            del self._buffer[:4]
+            return self._skip()
+        if len(self._buffer) < 4 + length:
+            return None
+        frame = Frame(bytes(memoryview(self._buffer)[4 : 4 + length]))
+        del self._buffer[: 4 + length]
+        return frame
+
+    def _skip(self) -> FramingEvent | None:
+        assert self._skipping is not None
+        head, length, remaining = self._skipping
+        here = min(remaining, len(self._buffer))
+        del self._buffer[:here]
+        if remaining > here:
+            self._skipping = (head, length, remaining - here)
+            return None
+        self._skipping = None
+        return Oversized(head, length)
+
+    def _negotiate(self) -> list[FramingEvent] | None:
+        """The events of one negotiation step; None when it is not all here, waits, or is over."""
+        if len(self._buffer) < 5 or self._failed or self._asking:
+            return None
+        status, length = self._buffer[0], int.from_bytes(self._buffer[1:5], "big")
+        if length > MAX_NEGOTIATION or status not in (START, OK, BAD, ERROR, COMPLETE):
+            raise WireError("Not a SASL negotiation.")
+        if len(self._buffer) < 5 + length:
+            return None
+        payload = bytes(self._buffer[5 : 5 + length])
+        del self._buffer[: 5 + length]
+        if self._mechanism is None:
+            return self._start(status, payload)
+        if status not in (OK, COMPLETE):
+            raise WireError("The client gave up the SASL negotiation.")
+        if self._mechanism == GSSAPI:
+            self._asking = True
+            return [Token(payload)]
+        return self._credentials(payload)
+
+    def _start(self, status: int, payload: bytes) -> list[FramingEvent]:
+        if status != START:
+            return self._fail(ERROR, f"Expecting START status, received {status}")
+        mechanism = payload.decode("ascii", "replace")
+        if mechanism not in self._mechanisms:
+            offered = ", ".join(sorted(self._mechanisms))
+            return self._fail(BAD, f"Unsupported mechanism type; offered: {offered}")
+        self._mechanism = mechanism
+        return []
+
+    def _credentials(self, payload: bytes) -> list[FramingEvent]:
+        parts = payload.split(b"\0")
+        if len(parts) != 3 or not parts[1] or not parts[2]:
+            return self._fail(BAD, "PLAIN auth failed: no user name or no password")
+        try:
+            credentials = Credentials(parts[1].decode(), parts[2].decode())
+        except UnicodeDecodeError:
+            return self._fail(BAD, "PLAIN auth failed: not UTF-8")
+        self._asking = True
+        return [credentials]
+
+    def _fail(self, status: int, reason: str) -> list[FramingEvent]:
+        self._failed = True
+        return [Send(_negotiation(status, reason.encode()), last=True)]
+
+
+class BareInbound:
+    """No negotiation, no frames: messages end where their own structure says (NOSASL)."""
+
+    def __init__(self, limit: int = MAX_FRAME) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self._length = 0
+        self._finder = EndFinder()
+
+    @property
+    def held(self) -> int:
+        return len(self._kept)
+
+    def wrap(self, length: int) -> bytes:
+        return b""
+
+    def feed(self, data: bytes) -> list[FramingEvent]:
+        events: list[FramingEvent] = []
+        while data:
+            end = self._finder.feed(data)
+            piece = data if end is None else data[:end]
+            data = data[len(piece) :]
+            self._keep(piece)
+            if end is not None:
+                events.append(self._finish())
+        return events
+
+    def _keep(self, piece: bytes) -> None:
+        self._length += len(piece)
+        if self._length > MAX_SKIPPED:
+            raise WireError("A message that does not end.")
+        if self._length <= self._limit:
+            self._kept += piece
+        else:
+            self._kept += piece[: max(0, HEAD_KEPT - len(self._kept))]
+            del self._kept[HEAD_KEPT:]
+
+    def _finish(self) -> FramingEvent:
+        kept, length = bytes(self._kept), self._length
+        self._kept.clear()
+        self._length = 0
+        self._finder = EndFinder()
+        return Frame(kept) if length <= self._limit else Oversized(kept, length)
+
+
+def client_negotiation(user: str, password: str) -> bytes:
+    """What a client of a Thrift Server says at first, in one go: the server reads it in turn."""
+    credentials = b"\0".join((b"", user.encode(), password.encode()))
+    return client_start(PLAIN) + client_word(credentials, last=True)
+
+
+def client_start(mechanism: str) -> bytes:
+    """How a client begins."""
+    return _negotiation(START, mechanism.encode())
+
+
+def client_word(token: bytes, last: bool) -> bytes:
+    """What it says next; `last`: it needs no more than a yes."""
+    return _negotiation(COMPLETE if last else OK, token)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A server's next word: the end of the negotiation when `last`; a reason unless `ok`."""
+
+    ok: bool
+    last: bool
+    payload: bytes
+    used: int
+
+
+def server_word(data: bytes) -> Word | None:
+    """A server's answer, `used` bytes long; None when it is not all here. Raises WireError."""
+    if len(data) < 5:
+        return None
+    length = int.from_bytes(data[1:5], "big")
+    if length > MAX_NEGOTIATION:
+        raise WireError("Not a SASL negotiation.")
+    if len(data) < 5 + length:
+        return None
+    ok, last = data[0] in (OK, COMPLETE), data[0] == COMPLETE
+    return Word(ok, last, bytes(data[5 : 5 + length]), 5 + length)
+
+
+def _negotiation(status: int, payload: bytes) -> bytes:
+    return bytes((status,)) + len(payload).to_bytes(4, "big") + payload

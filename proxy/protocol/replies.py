@@ -1,0 +1,209 @@
+"""Replies: ours to clients, written; a cluster's to us, read."""
+
+from dataclasses import dataclass
+
+from proxy.errors import Failure, WireError
+from proxy.protocol.binary import (
+    BOOL,
+    EXCEPTION,
+    I32,
+    I64,
+    MAP,
+    REPLY,
+    STRING,
+    STRUCT,
+    Encoded,
+    Message,
+    Pairs,
+    Struct,
+    decode_head,
+    decode_message,
+    encode_head,
+    encode_message,
+)
+from proxy.protocol.requests import Handle, RemoteOperation, RemoteSession, handle_type
+from proxy.protocol.status import SUCCESS, read_operation_failure, read_status, status_of
+from proxy.protocol.types import OperationState
+
+UNKNOWN_METHOD = 1
+PROTOCOL_ERROR = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a cluster said of an operation. `failure` is there in state ERROR."""
+
+    state: OperationState
+    failure: Failure | None = None
+
+
+def reply(name: str, seqid: int, result: Struct) -> bytes:
+    """A whole reply message."""
+    return encode_message(Message(name, REPLY, seqid, {0: (STRUCT, result)}))
+
+
+def application_exception(name: str, seqid: int, text: str, kind: int) -> bytes:
+    """A TApplicationException."""
+    body: Struct = {1: (STRING, text.encode()), 2: (I32, kind)}
+    return encode_message(Message(name, EXCEPTION, seqid, body))
+
+
+def failed(failure: Failure) -> Struct:
+    """The result of any call that failed and whose other fields are optional."""
+    return {1: (STRUCT, status_of(failure))}
+
+
+def succeeded() -> Struct:
+    """The result of any call that gives nothing but its status."""
+    return {1: (STRUCT, SUCCESS)}
+
+
+def session_opened(protocol: int, handle: Handle) -> Struct:
+    return {
+        1: (STRUCT, SUCCESS),
+        2: (I32, protocol),
+        3: (STRUCT, _session_handle(handle)),
+        4: (MAP, Pairs(STRING, STRING, [])),
+    }
+
+
+def session_refused(protocol: int, failure: Failure) -> Struct:
+    return {1: (STRUCT, status_of(failure)), 2: (I32, protocol)}
+
+
+def info(value: str | int) -> Struct:
+    """GetInfoResp; numbers are lengths or counts."""
+    union: Struct = {1: (STRING, value.encode())} if isinstance(value, str) else {6: (I64, value)}
+    return {1: (STRUCT, SUCCESS), 2: (STRUCT, union)}
+
+
+def operation_started(handle: Handle, kind: int, has_result_set: bool) -> Struct:
+    identifier: Struct = {1: (STRING, handle.guid), 2: (STRING, handle.secret)}
+    operation: Struct = {1: (STRUCT, identifier), 2: (I32, kind), 3: (BOOL, has_result_set)}
+    return {1: (STRUCT, SUCCESS), 2: (STRUCT, operation)}
+
+
+def operation_status(status: Status, has_result_set: bool) -> Struct:
+    """GetOperationStatusResp.
+
+    FINISHED says that there is a result set: hive-jdbc 4 asks again before every row until it
+    is told so, which the Thrift Server never does.
+    """
+    result: Struct = {1: (STRUCT, SUCCESS), 2: (I32, int(status.state))}
+    if status.failure is not None:
+        if status.failure.sqlstate is not None:
+            result[3] = (STRING, status.failure.sqlstate.encode())
+        result[4] = (I32, status.failure.vendor)
+        result[5] = (STRING, status.failure.message.encode(errors="replace"))
+    if status.state is OperationState.FINISHED:
+        result[9] = (BOOL, has_result_set)
+    return result
+
+
+def _session_handle(handle: Handle) -> Struct:
+    identifier: Struct = {1: (STRING, handle.guid), 2: (STRING, handle.secret)}
+    return {1: (STRUCT, identifier)}
+
+
+# A cluster's replies.
+
+
+def read_result(data: bytes, name: str) -> Struct:
+    """The result struct in a cluster's reply to the call `name`.
+
+    Raises WireError for anything else, a TApplicationException too.
+    """
+    message = decode_message(data)
+    if message.kind == EXCEPTION:
+        text = message.body.get(1, (STRING, b""))[1]
+        said = text.decode(errors="replace") if isinstance(text, bytes) else ""
+        raise WireError(f"{name}: {said}")
+    result = message.body.get(0, (0, None))[1]
+    if message.kind != REPLY or message.name != name or not isinstance(result, dict):
+        raise WireError(f"Not a reply to {name}.")
+    return result
+
+
+def result_failure(result: Struct) -> Failure | None:
+    """What the status of a result says went wrong."""
+    status = result.get(1, (0, None))[1]
+    if not isinstance(status, dict):
+        raise WireError("A reply without a status.")
+    return read_status(status)
+
+
+def opened_session(result: Struct) -> RemoteSession:
+    return RemoteSession(_handle_field(result, 3))
+
+
+def info_text(result: Struct) -> str:
+    """The text in a GetInfo reply; empty when it is a number."""
+    union = result.get(2, (0, None))[1]
+    text = union.get(1, (STRING, b""))[1] if isinstance(union, dict) else b""
+    return text.decode(errors="replace") if isinstance(text, bytes) else ""
+
+
+def started_operation(result: Struct) -> RemoteOperation:
+    return RemoteOperation(_handle_field(result, 2))
+
+
+def operation_kind(result: Struct) -> int:
+    """The TOperationType of a started operation."""
+    return handle_type(_handle_field(result, 2))
+
+
+def read_started(data: bytes) -> RemoteOperation | Failure:
+    """What a reply to ExecuteStatement started, or why it did not. Raises WireError.
+
+    All successes are alike but for what is in the handle, which nobody here has to know.
+    """
+    if len(data) == _STARTED_LENGTH and data.startswith(_STARTED) and data.endswith(_STOPS):
+        return RemoteOperation(Encoded(data[len(_STARTED) : 1 - len(_STOPS)]))
+    result = read_result(data, "ExecuteStatement")
+    return result_failure(result) or started_operation(result)
+
+
+def read_operation_status(result: Struct) -> Status:
+    """The state in a GetOperationStatus reply whose status is a success."""
+    value = result.get(2, (0, None))[1]
+    if not isinstance(value, int):
+        raise WireError("An operation status without a state.")
+    try:
+        state = OperationState(value)
+    except ValueError as error:
+        raise WireError(f"Unknown operation state {value}.") from error
+    failure = read_operation_failure(result) if state is OperationState.ERROR else None
+    return Status(state, failure)
+
+
+def with_handle(result: Struct, handle: Handle) -> Struct:
+    """A started operation's result with our handle in the place of the cluster's."""
+    identifier: Struct = {1: (STRING, handle.guid), 2: (STRING, handle.secret)}
+    operation: Struct = {**_handle_field(result, 2), 1: (STRUCT, identifier)}
+    return {**result, 2: (STRUCT, operation)}
+
+
+def with_head(data: bytes, name: str, seqid: int) -> bytes:
+    """A cluster's reply under the client's sequence number.
+
+    The head is all that differs: it has the same length, the rest is not looked at.
+    """
+    head = encode_head(name, REPLY, seqid)
+    if len(data) > len(head) and data.startswith(head[:-4]):
+        return head + data[len(head) :]
+    _, kind, _, body = decode_head(data)
+    return encode_head(name, kind, seqid) + data[body:]
+
+
+_STARTED = reply("ExecuteStatement", 0, {1: (STRUCT, SUCCESS), 2: (STRUCT, Encoded(b""))})[:-2]
+_STOPS = b"\0\0\0"  # of the handle, of the result, of the message
+_STARTED_LENGTH = len(
+    reply("ExecuteStatement", 0, operation_started(Handle(bytes(16), bytes(16)), 0, True))
+)
+
+
+def _handle_field(result: Struct, field: int) -> Struct:
+    value = result.get(field, (0, None))[1]
+    if not isinstance(value, dict):
+        raise WireError("A reply without a handle.")
+    return value

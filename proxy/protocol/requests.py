@@ -1,0 +1,380 @@
+"""A client's calls, read into requests; and our own calls to a cluster, written.
+
+Every call of TCLIService that the Thrift Server has is here; any other is `UnknownCall`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from proxy.errors import WireError
+from proxy.protocol.binary import (
+    BOOL,
+    CALL,
+    I16,
+    I32,
+    I64,
+    MAP,
+    STRING,
+    STRUCT,
+    Encoded,
+    Items,
+    Message,
+    Pairs,
+    Struct,
+    encode_message,
+)
+from proxy.protocol.types import Orientation
+
+MAX_KEPT = 4096  # bytes of a client's last call
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """The two 16-byte halves of a session's or operation's handle. Both must match."""
+
+    guid: bytes
+    secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    protocol: int
+    username: str | None
+    configuration: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSession:
+    session: Handle
+
+
+@dataclass(frozen=True, slots=True)
+class GetInfo:
+    session: Handle
+    info_type: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteStatement:
+    """`overlay` is the statement's own configuration; `timeout` is in seconds, 0 for none."""
+
+    session: Handle
+    statement: str
+    overlay: Mapping[str, str]
+    run_async: bool
+    timeout: int
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataCall:
+    """GetTables and its kin: relayed as it is, but for the session's handle."""
+
+    session: Handle
+    arguments: Struct
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationToken:
+    session: Handle
+
+
+@dataclass(frozen=True, slots=True)
+class GetOperationStatus:
+    operation: Handle
+
+
+@dataclass(frozen=True, slots=True)
+class CancelOperation:
+    operation: Handle
+
+
+@dataclass(frozen=True, slots=True)
+class CloseOperation:
+    operation: Handle
+
+
+@dataclass(frozen=True, slots=True)
+class GetResultSetMetadata:
+    operation: Handle
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResults:
+    """`orientation` is a number of `Orientation`, or one that the protocol does not have."""
+
+    operation: Handle
+    orientation: int
+    max_rows: int
+    fetch_type: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCall:
+    """A method that the Thrift Server does not have either."""
+
+
+OperationCall = (
+    GetOperationStatus | CancelOperation | CloseOperation | GetResultSetMetadata | FetchResults
+)
+Request = (
+    OpenSession
+    | CloseSession
+    | GetInfo
+    | ExecuteStatement
+    | MetadataCall
+    | DelegationToken
+    | OperationCall
+    | UnknownCall
+)
+
+
+def handle_of(request: Request) -> Handle | None:
+    """The session or operation that must be there for the request."""
+    match request:
+        case OpenSession() | GetInfo() | UnknownCall():
+            return None
+        case CloseSession() | ExecuteStatement() | MetadataCall() | DelegationToken():
+            return request.session
+    return request.operation
+
+
+def read_request(message: Message) -> Request:
+    """The request in a call. Raises WireError when a required field is absent or mistyped."""
+    reader = _READERS.get(message.name)
+    if reader is None:
+        return UnknownCall()
+    return reader(_struct(message.body, 1))
+
+
+class LastCall:
+    """A client's last call of some kind: who asks for the next rows, or whether a statement has
+    ended, says the same again but for its sequence number, and has it read once."""
+
+    def __init__(self) -> None:
+        self._length = 0
+        self._before = self._after = b""  # the sequence number
+        self._read: tuple[Message, Request] | None = None
+
+    def keep(self, data: bytes, call: Message, request: Request) -> None:
+        """What was read of `data`."""
+        if len(data) <= MAX_KEPT:
+            at = 8 + len(call.name.encode())
+            self._length, self._before, self._after = len(data), data[:at], data[at + 4 :]
+            self._read = call, request
+
+    def again(self, data: bytes) -> tuple[Message, Request] | None:
+        """What `data` says when that is the same, else None."""
+        if self._read is None or len(data) != self._length:
+            return None
+        if not (data.startswith(self._before) and data.endswith(self._after)):
+            return None
+        (call, request), at = self._read, len(self._before)
+        seqid = int.from_bytes(data[at : at + 4], "big", signed=True)
+        return Message(call.name, call.kind, seqid, call.body), request
+
+
+def operation_type(message: Message) -> int:
+    """The operation type that the client put in an operation's handle (for error texts)."""
+    return handle_type(_struct(_struct(message.body, 1), 1))
+
+
+def texts_of(call: MetadataCall) -> list[str]:
+    """The texts among a metadata call's arguments, in the order of their fields."""
+    texts: list[str] = []
+    for _, (_, value) in sorted(call.arguments.items()):
+        found = value.values if isinstance(value, Items) else [value]
+        texts += [each.decode(errors="replace") for each in found if isinstance(each, bytes)]
+    return texts
+
+
+def handle_type(handle: Struct) -> int:
+    """The TOperationType in an operation's handle."""
+    return _integer(handle, 2, 0)
+
+
+def _open_session(request: Struct) -> OpenSession:
+    return OpenSession(_integer(request, 1, -1), _text_or_none(request, 2), _text_map(request, 4))
+
+
+def _execute(request: Struct) -> ExecuteStatement:
+    return ExecuteStatement(
+        _handle(request),
+        _bytes(request, 2).decode(errors="replace"),  # as the Thrift Server does
+        _text_map(request, 3),
+        bool(_integer(request, 4, 0)),
+        _integer(request, 5, 0),
+    )
+
+
+def _fetch(request: Struct) -> FetchResults:
+    return FetchResults(
+        _handle(request),
+        _integer(request, 2, Orientation.NEXT),
+        _integer(request, 3, 0),
+        _integer(request, 4, 0),
+    )
+
+
+_METADATA = (
+    "GetTypeInfo",
+    "GetCatalogs",
+    "GetSchemas",
+    "GetTables",
+    "GetTableTypes",
+    "GetColumns",
+    "GetFunctions",
+    "GetPrimaryKeys",
+    "GetCrossReference",
+)
+_READERS: dict[str, Callable[[Struct], Request]] = {
+    "OpenSession": _open_session,
+    "CloseSession": lambda request: CloseSession(_handle(request)),
+    "GetInfo": lambda request: GetInfo(_handle(request), _integer(request, 2, -1)),
+    "ExecuteStatement": _execute,
+    **{name: lambda request: MetadataCall(_handle(request), request) for name in _METADATA},
+    **{
+        name: lambda request: DelegationToken(_handle(request))
+        for name in ("GetDelegationToken", "CancelDelegationToken", "RenewDelegationToken")
+    },
+    "GetOperationStatus": lambda request: GetOperationStatus(_handle(request)),
+    "CancelOperation": lambda request: CancelOperation(_handle(request)),
+    "CloseOperation": lambda request: CloseOperation(_handle(request)),
+    "GetResultSetMetadata": lambda request: GetResultSetMetadata(_handle(request)),
+    "FetchResults": _fetch,
+}
+
+
+# Our own calls to a cluster. All use seqid 0: one call is on a connection at a time.
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOperation:
+    """An operation's handle as its cluster gave it; sent back unchanged."""
+
+    fields: Struct | Encoded
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSession:
+    """A session's handle as its cluster gave it."""
+
+    fields: Struct
+
+
+# Enough for GetInfo, which the Thrift Server answers without looking at the session.
+NO_SESSION = RemoteSession({1: (STRUCT, {1: (STRING, bytes(16)), 2: (STRING, bytes(16))})})
+
+
+def open_session_call(protocol: int, user: str, configuration: Mapping[str, str]) -> bytes:
+    pairs = Pairs(
+        STRING, STRING, [(key.encode(), value.encode()) for key, value in configuration.items()]
+    )
+    return _call(
+        "OpenSession",
+        {1: (I32, protocol), 2: (STRING, user.encode()), 4: (MAP, pairs)},
+    )
+
+
+def close_session_call(session: RemoteSession) -> bytes:
+    return _call("CloseSession", {1: (STRUCT, session.fields)})
+
+
+def execute_call(
+    session: RemoteSession,
+    statement: str,
+    overlay: Mapping[str, str],
+    timeout: int,
+    run_async: bool = True,
+) -> bytes:
+    """Asynchronous but for what ends at once: a synchronous statement cannot be cancelled."""
+    pairs = Pairs(
+        STRING, STRING, [(key.encode(), value.encode()) for key, value in overlay.items()]
+    )
+    return _call(
+        "ExecuteStatement",
+        {
+            1: (STRUCT, session.fields),
+            2: (STRING, statement.encode()),
+            3: (MAP, pairs),
+            4: (BOOL, run_async),
+            5: (I64, timeout),
+        },
+    )
+
+
+def metadata_call(name: str, session: RemoteSession, arguments: Struct) -> bytes:
+    return _call(name, {**arguments, 1: (STRUCT, session.fields)})
+
+
+def operation_call(name: str, operation: RemoteOperation) -> bytes:
+    """GetOperationStatus, CancelOperation, CloseOperation, GetResultSetMetadata."""
+    return _call(name, {1: (STRUCT, operation.fields)})
+
+
+def fetch_call(operation: RemoteOperation, request: FetchResults) -> bytes:
+    return _call(
+        "FetchResults",
+        {
+            1: (STRUCT, operation.fields),
+            2: (I32, request.orientation),
+            3: (I64, request.max_rows),
+            4: (I16, request.fetch_type),
+        },
+    )
+
+
+def get_info_call(session: RemoteSession, info_type: int) -> bytes:
+    return _call("GetInfo", {1: (STRUCT, session.fields), 2: (I32, info_type)})
+
+
+def _call(name: str, request: Struct) -> bytes:
+    return encode_message(Message(name, CALL, 0, {1: (STRUCT, request)}))
+
+
+def _struct(fields: Struct, field: int) -> Struct:
+    kind, value = fields.get(field, (0, b""))
+    if kind != STRUCT or not isinstance(value, dict):
+        raise WireError(f"Required field {field} is unset.")
+    return value
+
+
+def _bytes(fields: Struct, field: int) -> bytes:
+    kind, value = fields.get(field, (0, 0))
+    if kind != STRING or not isinstance(value, bytes):
+        raise WireError(f"Required field {field} is unset.")
+    return value
+
+
+def _text(raw: bytes, what: str) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise WireError(f"The {what} is not UTF-8.") from error
+
+
+def _text_or_none(fields: Struct, field: int) -> str | None:
+    return _text(_bytes(fields, field), "user name") if field in fields else None
+
+
+def _integer(fields: Struct, field: int, default: int) -> int:
+    _, value = fields.get(field, (I32, default))
+    if not isinstance(value, int):
+        raise WireError(f"Field {field} is not a number.")
+    return value
+
+
+def _text_map(fields: Struct, field: int) -> dict[str, str]:
+    _, value = fields.get(field, (MAP, Pairs(STRING, STRING, [])))
+    if not isinstance(value, Pairs):
+        raise WireError(f"Field {field} is not a map.")
+    texts = {}
+    for key, mapped in value.pairs:
+        if not isinstance(key, bytes) or not isinstance(mapped, bytes):
+            raise WireError(f"Field {field} is not a map of texts.")
+        texts[_text(key, "configuration")] = _text(mapped, "configuration")
+    return texts
+
+
+def _handle(request: Struct) -> Handle:
+    identifier = _struct(_struct(request, 1), 1)
+    return Handle(_bytes(identifier, 1), _bytes(identifier, 2))

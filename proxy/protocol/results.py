@@ -1,0 +1,233 @@
+"""Result sets that the proxy makes itself, and small ones of clusters, read."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from proxy.errors import WireError
+from proxy.protocol.binary import (
+    BOOL,
+    BYTE,
+    I16,
+    I32,
+    I64,
+    LIST,
+    MAP,
+    STRING,
+    STRUCT,
+    Encoded,
+    Items,
+    Pairs,
+    Struct,
+    Value,
+)
+from proxy.protocol.status import SUCCESS
+from proxy.protocol.types import COLUMNS_SINCE, STRING_TYPE
+
+Cell = str | int | None
+TYPE_IDS = {BYTE: 1, I16: 2, I32: 3, STRING: STRING_TYPE}  # TTypeId by wire type
+_UNION = {BYTE: 2, I16: 3, I32: 4, STRING: 7}  # where TColumn and TColumnValue have a type
+_LETTERS = {BYTE: "b", I16: "h", I32: "i"}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows, None for NULL, under named columns: all are texts, unless `types` has the wire type
+    of each (STRING, I32, I16, BYTE).
+    """
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Cell, ...]] = ()
+    types: tuple[int, ...] = ()
+
+
+# What a statement without rows has; the Thrift Server calls its only column so.
+NO_ROWS = Table(("Result",))
+LOG = Table(("operation_log",))
+
+
+def metadata_reply(table: Table) -> Struct:
+    """GetResultSetMetadataResp."""
+    types = table.types or (STRING,) * len(table.columns)
+    columns: list[Value] = [
+        _column_description(name, position, TYPE_IDS[kind])
+        for position, (name, kind) in enumerate(zip(table.columns, types, strict=True))
+    ]
+    schema: Struct = {1: (LIST, Items(STRUCT, columns))}
+    return {1: (STRUCT, SUCCESS), 2: (STRUCT, schema)}
+
+
+def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
+    """FetchResultsResp with at most `limit` rows from row number `start` on."""
+    rows = table.rows[start : start + max(0, limit)]
+    types = table.types or (STRING,) * len(table.columns)
+    row_set: Struct = {1: (I64, start)}
+    if protocol >= COLUMNS_SINCE:
+        row_set[2] = (LIST, Items(STRUCT, []))
+        cells = zip(*rows, strict=True) if rows else ((),) * len(types)
+        columns: list[Value] = [
+            column(kind, values) for kind, values in zip(types, cells, strict=True)
+        ]
+        row_set[3] = (LIST, Items(STRUCT, columns))
+    else:
+        row_set[2] = (LIST, Items(STRUCT, [_row(types, row) for row in rows]))
+    return {1: (STRUCT, SUCCESS), 2: (BOOL, False), 3: (STRUCT, row_set)}
+
+
+def column(kind: int, values: Sequence[Cell]) -> Struct:
+    """A TColumn."""
+    head = bytes((kind,)) + len(values).to_bytes(4, "big")
+    items = Encoded(head + (_texts(values) if kind == STRING else _numbers(kind, values)))
+    typed: Struct = {1: (LIST, items), 2: (STRING, _nulls(values))}
+    return {_UNION[kind]: (STRUCT, typed)}
+
+
+def _nulls(values: Sequence[Cell]) -> bytes:
+    """A bitmap, lowest bit first, as long as Hive's: a byte, and one more for each eight values up
+    to the last null."""
+    missing = values.count(None)
+    if not missing:
+        bits = 0
+    elif missing == len(values):
+        bits = (1 << missing) - 1
+    else:
+        bits = int("".join(["1" if each is None else "0" for each in reversed(values)]), 2)
+    return bits.to_bytes(1 + bits.bit_length() // 8, "little")
+
+
+def _texts(values: Sequence[Cell]) -> bytes:
+    """Each different text is encoded once: lists of tables repeat themselves a lot."""
+    encoded = {value: _text(value) for value in set(values)}
+    return b"".join([encoded[value] for value in values])
+
+
+def _text(value: Cell) -> bytes:
+    raw = b"" if value is None else str(value).encode(errors="surrogateescape")
+    return len(raw).to_bytes(4, "big") + raw
+
+
+def _numbers(kind: int, values: Sequence[Cell]) -> bytes:
+    return struct.pack(f">{len(values)}{_LETTERS[kind]}", *[value or 0 for value in values])
+
+
+def header(reply: Struct) -> list[tuple[str, int]]:
+    """The columns' names and types (TTypeId) in a GetResultSetMetadata reply. Raises WireError."""
+    found = []
+    for each in _list(_struct(reply, 2), 1):
+        entries = _list(_struct(each, 2), 1)
+        primitive = _struct(entries[0], 1) if len(entries) == 1 else {}
+        kind = primitive.get(1, (I32, -1))[1]
+        found.append(
+            (_decoded(each.get(1, (STRING, b""))[1]), kind if isinstance(kind, int) else -1)
+        )
+    return found
+
+
+def rows_in(reply: Struct, types: Sequence[int], protocol: int) -> list[tuple[Cell, ...]]:
+    """All rows of a small FetchResults reply, whose columns have these wire types.
+
+    Raises WireError when they have others.
+    """
+    row_set = _struct(reply, 3)
+    try:
+        if protocol < COLUMNS_SINCE:
+            return [_row_in(each, types) for each in _list(row_set, 2)]
+        found = zip(_list(row_set, 3), types, strict=True)
+        return list(zip(*[_column_in(each, kind) for each, kind in found], strict=True))
+    except ValueError as error:
+        raise WireError("Rows of another length than their header.") from error
+
+
+def _column_in(found: Struct, kind: int) -> list[Cell]:
+    typed = _struct(found, _UNION[kind])
+    values = typed.get(1, (LIST, None))[1]
+    nulls = typed.get(2, (STRING, b""))[1]
+    if not isinstance(values, Items) or not isinstance(nulls, bytes):
+        raise WireError("A column without values.")
+    return [
+        None if at // 8 < len(nulls) and nulls[at // 8] >> at % 8 & 1 else _cell(kind, value)
+        for at, value in enumerate(values.values)
+    ]
+
+
+def _row_in(found: Struct, types: Sequence[int]) -> tuple[Cell, ...]:
+    cells = []
+    for each, kind in zip(_list(found, 1), types, strict=True):
+        value = _struct(each, _UNION[kind]).get(1)
+        cells.append(None if value is None else _cell(kind, value[1]))
+    return tuple(cells)
+
+
+def _cell(kind: int, value: Value) -> Cell:
+    if kind == STRING:
+        return _decoded(value)
+    if not isinstance(value, int):
+        raise WireError("A cell of another type.")
+    return value
+
+
+def _decoded(value: Value) -> str:
+    if not isinstance(value, bytes):
+        raise WireError("A text of another type.")
+    return value.decode(errors="surrogateescape")
+
+
+def _struct(fields: Struct, number: int) -> Struct:
+    value = fields.get(number, (0, None))[1]
+    if not isinstance(value, dict):
+        raise WireError(f"A reply lacks its field {number}.")
+    return value
+
+
+def _list(fields: Struct, number: int) -> list[Struct]:
+    value = fields.get(number, (0, None))[1]
+    if not isinstance(value, Items):
+        raise WireError(f"A reply lacks its list {number}.")
+    return [each for each in value.values if isinstance(each, dict)]
+
+
+def with_a_column(reply: Struct) -> Struct | None:
+    """A FetchResults reply without any column, given one empty one; None when it has some.
+
+    The Thrift Server announces a column for CREATE, INSERT and their kin and sends none, which
+    Python's clients cannot read.
+    """
+    results = reply.get(3, (STRUCT, None))[1]
+    if not isinstance(results, dict) or (results.get(3) is not None and not _is_empty(results[3])):
+        return None
+    rows = results.get(2, (LIST, None))[1]
+    if isinstance(rows, Items) and rows.values:
+        return None
+    results = {**results, 3: (LIST, Items(STRUCT, [column(STRING, [])]))}
+    return {**reply, 3: (STRUCT, dict(sorted(results.items())))}
+
+
+def _is_empty(field: tuple[int, Value]) -> bool:
+    return isinstance(field[1], Items) and not field[1].values
+
+
+def _column_description(name: str, position: int, kind: int) -> Struct:
+    qualifiers: Struct = {1: (MAP, Pairs(STRING, STRUCT, []))}
+    primitive: Struct = {1: (I32, kind), 2: (STRUCT, qualifiers)}
+    entry: Struct = {1: (STRUCT, primitive)}
+    types: Struct = {1: (LIST, Items(STRUCT, [entry]))}
+    return {
+        1: (STRING, name.encode()),
+        2: (STRUCT, types),
+        3: (I32, position),
+        4: (STRING, b""),
+    }
+
+
+def _row(types: Sequence[int], row: Sequence[Cell]) -> Struct:
+    values: list[Value] = []
+    for kind, value in zip(types, row, strict=True):
+        cell: Struct = {}
+        if value is not None:
+            cell[1] = (
+                kind,
+                value.encode(errors="surrogateescape") if isinstance(value, str) else value,
+            )
+        union: Struct = {_UNION[kind]: (STRUCT, cell)}
+        values.append(union)
+    return {1: (LIST, Items(STRUCT, values))}

@@ -1,0 +1,72 @@
+"""Statuses: the only place that turns an error into a TStatus, and back."""
+
+from conf.errors import CausewayError
+from proxy.errors import Failure
+from proxy.protocol.binary import I32, LIST, STRING, Items, Struct
+from proxy.protocol.types import StatusCode
+
+SUCCESS: Struct = {1: (I32, int(StatusCode.SUCCESS))}
+_EXCEPTION = "org.apache.hive.service.cli.HiveSQLException: "
+_STACK_START = "\n\tat org.apache.hive.service."
+_SPARK_STACK_START = "\n\tat org.apache.spark.sql.hive.thriftserver.HiveThriftServerErrors"
+
+
+def failure_of(error: CausewayError) -> Failure:
+    """Our own error; its number is the vendor code."""
+    return Failure(str(error), error.sqlstate, int(error.code.removeprefix("CW")))
+
+
+def status_of(failure: Failure) -> Struct:
+    """The TStatus that says it."""
+    status: Struct = {1: (I32, int(StatusCode.ERROR))}
+    if failure.sqlstate is not None:
+        status[3] = (STRING, failure.sqlstate.encode())
+    status[4] = (I32, failure.vendor)
+    status[5] = (STRING, failure.message.encode(errors="replace"))
+    return status
+
+
+def read_status(status: Struct) -> Failure | None:
+    """What a cluster's TStatus says went wrong; None when nothing did."""
+    code = status.get(1, (I32, 0))[1]
+    if code not in (StatusCode.ERROR, 4):
+        return None
+    return Failure(_text(status, 5) or _info(status), _text(status, 3), _number(status, 4))
+
+
+def read_operation_failure(reply: Struct) -> Failure:
+    """The failure in a GetOperationStatus reply, its text as the cluster wrote it."""
+    return Failure(_text(reply, 5) or "", _text(reply, 3), _number(reply, 4))
+
+
+def as_synchronous(failure: Failure) -> Failure:
+    """The same failure as a synchronous Execute says it.
+
+    The Thrift Server gives the asynchronous client the exception's class and its stack too.
+    """
+    text = failure.message.removeprefix(_EXCEPTION)
+    for start in (_SPARK_STACK_START, _STACK_START):
+        cut = text.find(start)
+        if cut >= 0:
+            text = text[:cut]
+            break
+    return Failure(text, failure.sqlstate, failure.vendor)
+
+
+def _text(fields: Struct, field: int) -> str | None:
+    value = fields.get(field, (STRING, None))[1]
+    return value.decode(errors="replace") if isinstance(value, bytes) else None
+
+
+def _number(fields: Struct, field: int) -> int:
+    value = fields.get(field, (I32, 0))[1]
+    return value if isinstance(value, int) else 0
+
+
+def _info(status: Struct) -> str:
+    value = status.get(2, (LIST, None))[1]
+    if not isinstance(value, Items):
+        return ""
+    return "\n".join(
+        each.decode(errors="replace") for each in value.values if isinstance(each, bytes)
+    )

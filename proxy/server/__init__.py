@@ -1,0 +1,1 @@
+"""The endpoint: listeners, clients' connections and the handler of their calls."""

@@ -1,0 +1,419 @@
+"""One call of one client: the request is read, answered or carried to a cluster.
+
+Answers are small and made here; results go from the cluster's connection to the client's
+without being looked at.
+"""
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from proxy.auth.impersonation_client import acted_as
+from proxy.catalog import server_info
+from proxy.catalog.metadata import METADATA_KINDS
+from proxy.errors import Failure, Rejected, SessionGone, TooLarge, WireError
+from proxy.protocol import replies, results
+from proxy.protocol.binary import MAX_VALUES, Message, Struct, decode_head, decode_message
+from proxy.protocol.framing import Frame, Oversized
+from proxy.protocol.requests import (
+    CancelOperation,
+    CloseOperation,
+    CloseSession,
+    DelegationToken,
+    ExecuteStatement,
+    FetchResults,
+    GetInfo,
+    GetOperationStatus,
+    GetResultSetMetadata,
+    LastCall,
+    MetadataCall,
+    OpenSession,
+    OperationCall,
+    UnknownCall,
+    handle_of,
+    metadata_call,
+    operation_type,
+    read_request,
+    texts_of,
+)
+from proxy.protocol.status import as_synchronous, failure_of
+from proxy.protocol.types import (
+    FETCH_LOG,
+    NEWEST_PROTOCOL,
+    OperationState,
+    OperationType,
+)
+from proxy.server.client_connection import ClientConnection
+from proxy.server.server_state import Hub, Owned
+from proxy.session.handles import new_handle, no_such_operation, no_such_session
+from proxy.session.open_session import Session, end
+from proxy.session.session import USE_DATABASE, SessionState
+from proxy.session.settings import cannot_open
+from proxy.statement.local_result import Local
+from proxy.statement.operation import Operation, Remote
+from proxy.statement.record import Record
+from proxy.statement.statement_limits import check_result
+from proxy.statement.statement_runner import Statement
+from proxy.upstream.early import EarlyPing
+from proxy.upstream.row_relay import relay_rows
+
+
+class Service:
+    """The calls of one client's connection, one after another."""
+
+    def __init__(self, hub: Hub, client: ClientConnection) -> None:
+        self._hub = hub
+        self._client = client
+        self._opened: dict[bytes, Session] = {}
+        self._last_call = LastCall()
+        self._last_statement = LastCall()  # pools say the same again, with other calls in between
+
+    @property
+    def _user(self) -> str:
+        """Whose handles are found."""
+        return self._client.owner
+
+    async def serve(self) -> None:
+        """Answers until the client goes; then closes what it opened."""
+        try:
+            while (message := await self._client.next_message()) is not None:
+                self._client.served_by = asyncio.current_task()
+                await self._answer(message)
+                self._client.served_by = None
+        except WireError:
+            await self._client.misunderstood()
+        except asyncio.CancelledError:
+            if not self._client.lost:
+                raise
+        finally:
+            self._client.served_by = None
+            self._client.abort()
+            await self._close_all()
+
+    async def _close_all(self) -> None:
+        sessions = list(self._opened.values())
+        self._opened.clear()
+        await asyncio.gather(*(self._hub.close(session) for session in sessions))
+
+    async def _answer(self, message: Frame | Oversized) -> None:
+        if isinstance(message, Oversized):
+            await self._too_large(message)
+            return
+        again = self._last_call.again(message.data) or self._last_statement.again(message.data)
+        if again is None:
+            call = decode_message(message.data, MAX_VALUES)
+            try:
+                request = read_request(call)
+            except WireError as error:
+                await self._refuse(call.name, call.seqid, str(error), replies.PROTOCOL_ERROR)
+                return
+            is_statement = isinstance(request, ExecuteStatement)
+            last = self._last_statement if is_statement else self._last_call
+            last.keep(message.data, call, request)
+        else:
+            call, request = again
+        try:
+            handle = handle_of(request)
+            if handle and await self._hub.peers.carry(handle, message.data, self._client):
+                return
+            result = await self._result(call, request)
+        except Rejected as error:
+            result = replies.failed(error.failure)
+        except CausewayError as error:
+            result = replies.failed(failure_of(error))
+        if isinstance(result, bytes):
+            await self._client.send(result)
+        elif result is not None:
+            await self._client.send(replies.reply(call.name, call.seqid, result))
+
+    async def _too_large(self, message: Oversized) -> None:
+        name, _, seqid, _ = decode_head(message.head)
+        error = TooLarge(f"A request of {message.length} bytes is more than Causeway takes.")
+        if name == "ExecuteStatement":
+            await self._client.send(replies.reply(name, seqid, replies.failed(failure_of(error))))
+        else:
+            await self._refuse(name, seqid, str(error), replies.PROTOCOL_ERROR)
+
+    async def _refuse(self, name: str, seqid: int, text: str, kind: int) -> None:
+        await self._client.send(replies.application_exception(name, seqid, text, kind))
+
+    async def _result(self, call: Message, request: object) -> Struct | bytes | None:
+        """A result to be sent under the call's name, a whole message, or None: already sent."""
+        match request:
+            case (
+                FetchResults()
+                | GetOperationStatus()
+                | GetResultSetMetadata()
+                | CloseOperation()
+                | CancelOperation()
+            ):
+                owned = self._hub.operations.find(request.operation, self._user)
+                if owned is None:
+                    raise no_such_operation(request.operation, operation_type(call))
+                with owned.session.asked:
+                    return await self._operation_call(call, request, owned)
+            case OpenSession():
+                return await self._open_session(request)
+            case CloseSession(handle):
+                session = self._hub.sessions.find(handle, self._user)
+                if session is None:
+                    raise Rejected(Failure("Session does not exist!"))
+                self._opened.pop(handle.guid, None)
+                await asyncio.shield(self._hub.group.create_task(self._hub.close(session)))
+                return replies.succeeded()
+            case GetInfo():
+                return await self._get_info(request.info_type)
+            case ExecuteStatement():
+                return await self._execute(call, request)
+            case MetadataCall():
+                return await self._metadata_call(call.name, request)
+            case DelegationToken():
+                text = "Delegation token is not supported"
+                return replies.failed(Failure(text))
+            case UnknownCall():
+                text = f"Invalid method name: '{call.name}'"
+                return replies.application_exception(
+                    call.name, call.seqid, text, replies.UNKNOWN_METHOD
+                )
+        raise AssertionError(f"unanswered request {request!r}")
+
+    async def _get_info(self, kind: int) -> Struct:
+        if kind in server_info.ASKED_OF_CLUSTER:
+            learned = await self._hub.learn_info(kind, self._client.user or "anonymous")
+            if learned is not None:
+                return learned
+        return replies.info(server_info.answer(kind, self._client.user or ""))
+
+    # Sessions
+
+    async def _open_session(self, request: OpenSession) -> Struct:
+        protocol = min(request.protocol, NEWEST_PROTOCOL)
+        if protocol < 0:
+            raise WireError("Required field 'client_protocol' is unset.")
+        client, configuration = self._client, request.configuration
+        user = client.user or request.username or "anonymous"
+        try:
+            acting = await acted_as(
+                self._hub.identity, user, configuration, client.acting_as, client.peer
+            )
+            state = SessionState.opened(
+                acting,
+                protocol,
+                configuration,
+                self._hub.topology,
+                self._hub.decider.settings.restrictions,
+            )
+            session = Session(
+                new_handle(self._hub.peers.number),
+                state,
+                self._hub.lines,
+                self._hub.through,
+                self._client.peer,
+                user,
+            )
+            self._hub.admit(session, self._user)
+            try:
+                await self._check_opening(session)
+            except BaseException:
+                await self._hub.close(session)
+                raise
+        except (Rejected, CausewayError) as error:
+            failure = error.failure if isinstance(error, Rejected) else failure_of(error)
+            self._hub.observer.refused(user, client.peer, failure)
+            return replies.session_refused(protocol, failure)
+        self._hub.observer.opened(session)
+        if not self._client.outlived:
+            self._opened[session.handle.guid] = session
+        return replies.session_opened(protocol, session.handle)
+
+    async def _check_opening(self, session: Session) -> None:
+        """Raises Rejected when the session cannot begin as its client wants it."""
+        if session.through is not None:
+            await session.link(session.through.name)  # its server has the word
+            return
+        database = session.state.configuration.get(USE_DATABASE)
+        if database and not await self._hub.decider.database_exists(database.lower()):
+            raise Rejected(cannot_open(database))
+
+    def _session(self, request: ExecuteStatement | MetadataCall) -> Session:
+        session = self._hub.sessions.find(request.session, self._user)
+        if session is None:
+            raise no_such_session(request.session)
+        session.touch()
+        return session
+
+    # Statements and metadata calls
+
+    def _new_operation(self, session: Session, kind: int) -> Operation:
+        operation = Operation(new_handle(self._hub.peers.number), kind)
+        self._hub.operations.add(operation.handle, self._user, Owned(session, operation))
+        session.operations[operation.handle.guid] = operation
+        return operation
+
+    async def _execute(self, call: Message, request: ExecuteStatement) -> bytes | None:
+        session = self._session(request)
+        if request.overlay:
+            request = replace(request, overlay=session.state.overlay(request.overlay))
+        early = self._hub.early(session, request)
+        operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
+        _note(operation.record, session, operation, request.statement)
+        hub = self._hub
+        statement = Statement(
+            session, operation, request, hub.decider, hub.copier, hub.limits.linger, early
+        )
+        try:
+            hub.begin(session, statement, operation)
+        except CausewayError as error:
+            operation.fail(failure_of(error))
+            hub.observer.ended(operation)
+            await hub.close_operation(Owned(session, operation))
+            raise
+        started = replies.operation_started(operation.handle, operation.kind, True)
+        answer = replies.reply(call.name, call.seqid, started)
+        if request.run_async:
+            return answer
+        return await self._when_ended(answer, Owned(session, operation), early)
+
+    async def _when_ended(
+        self, answer: bytes, owned: Owned, early: EarlyPing | None
+    ) -> bytes | None:
+        """The answer; None when the client has it. Raises Rejected when the statement failed."""
+        operation = owned.operation
+        if early is not None:
+            early.answer = partial(self._client.put, answer)
+        await operation.until_ended()
+        if self._client.lost:
+            await self._hub.close_operation(owned)  # nobody has its handle
+        if early is not None and early.waits_no_more():
+            return None
+        if operation.state is OperationState.ERROR:
+            failure = operation.status.failure or Failure("")
+            await self._hub.close_operation(owned)
+            raise Rejected(as_synchronous(failure))
+        return answer
+
+    async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
+        session, began = self._session(request), time.perf_counter()
+        try:
+            with session.asked:
+                try:
+                    return await self._metadata_result(session, name, request)
+                except SessionGone:
+                    return await self._metadata_result(session, name, request)
+        finally:
+            spent, observer = time.perf_counter() - began, self._hub.observer
+            observer.metadata(session, name, texts_of(request), spent)
+
+    async def _metadata_result(self, session: Session, name: str, request: MetadataCall) -> Struct:
+        link = await session.link(_metadata_cluster(session))
+        local = None
+        if session.through is None:
+            local = await self._hub.metadata.answer(name, request.arguments, session, link)
+        if local is not None:
+            operation = self._new_operation(session, METADATA_KINDS[name])
+            operation.result = local
+            operation.becomes(OperationState.FINISHED)
+            return replies.operation_started(operation.handle, operation.kind, True)
+        result = await link.call(name, metadata_call(name, link.session, request.arguments))
+        remote = replies.started_operation(result)
+        operation = self._new_operation(session, replies.operation_kind(result))
+        operation.result = Remote.of(link, remote, may_run_ahead=False)
+        operation.becomes(OperationState.FINISHED)
+        return replies.with_handle(result, operation.handle)
+
+    # Operations
+
+    async def _operation_call(
+        self, call: Message, request: OperationCall, owned: Owned
+    ) -> Struct | bytes | None:
+        operation = owned.operation
+        operation.used = owned.session.used
+        match request:
+            case FetchResults():
+                return await self._fetch(call, request, owned)
+            case GetOperationStatus():
+                await self._wait_a_little(operation)
+                return replies.operation_status(operation.status, True)
+            case CancelOperation():
+                await end(operation)
+                return replies.succeeded()
+            case CloseOperation():
+                await self._hub.close_operation(owned)
+                return replies.succeeded()
+            case GetResultSetMetadata():
+                return await self._result_metadata(call, operation)
+
+    async def _wait_a_little(self, operation: Operation) -> None:
+        """Most clients do not pause between polls: so we do, a little longer each second."""
+        limits = self._hub.limits
+        if operation.ended:
+            return
+        elapsed = asyncio.get_running_loop().time() - operation.began
+        pause = min(limits.last_poll, max(limits.first_poll, elapsed / 20))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await operation.until_ended()
+
+    async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
+        match operation.result:
+            case Local(schema=bytes(schema)):
+                return replies.with_head(schema, call.name, call.seqid)
+            case Local(table):
+                return results.metadata_reply(table)
+            case Remote() as remote if operation.state is OperationState.FINISHED:
+                schema = await operation.learn_schema(remote)
+                return replies.with_head(schema, call.name, call.seqid)
+            case _:
+                return results.metadata_reply(results.NO_ROWS)
+
+    async def _fetch(
+        self, call: Message, request: FetchResults, owned: Owned
+    ) -> Struct | bytes | None:
+        operation = owned.operation
+        protocol = owned.session.state.protocol
+        if request.fetch_type == FETCH_LOG and not isinstance(operation.result, Remote):
+            return results.fetch_reply(results.LOG, 0, 0, protocol)
+        if request.fetch_type != FETCH_LOG and operation.state is not OperationState.FINISHED:
+            text = f"Expected state FINISHED, but found {operation.state.name}"
+            raise Rejected(Failure(text))
+        if request.fetch_type != FETCH_LOG:
+            check_result(operation, self._hub.limits)
+        match operation.result:
+            case Local():
+                return operation.result.fetch(request, protocol)
+            case Remote():
+                return await self._relay(call, request, owned, operation.result)
+        raise Rejected(Failure("The operation has no result."))
+
+    async def _relay(
+        self, call: Message, request: FetchResults, owned: Owned, remote: Remote
+    ) -> bytes | None:
+        protocol, began = owned.session.state.protocol, time.perf_counter()
+        sent, rows = await relay_rows(self._client, call, request, remote, protocol)
+        if request.fetch_type != FETCH_LOG:
+            spent = time.perf_counter() - began
+            self._hub.observer.fetched(owned.operation, spent, sent, rows)
+        return None
+
+
+def _note(record: Record, session: Session, operation: Operation, statement: str) -> None:
+    record.user, record.by = session.state.user, session.by
+    record.address = session.address
+    record.session, record.statement = session.handle.guid.hex(), operation.handle.guid.hex()
+    record.of(statement)
+
+
+def _metadata_cluster(session: Session) -> ClusterName:
+    """DC-A1: metadata is the pinned cluster's, else the default cluster's; that of another one
+    where it alone has temporary objects of the session, which are listed too."""
+    if session.through is not None:
+        return session.through.name
+    homes = set(session.state.objects.homes().values())
+    only = homes.pop() if len(homes) == 1 else None
+    cluster = session.state.pinned or only or session.state.topology.default
+    assert cluster is not None, "settings are validated: with clusters there is a default one"
+    return cluster

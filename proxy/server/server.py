@@ -1,0 +1,172 @@
+"""The listening server."""
+
+import asyncio
+import logging
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from conf.settings.operating import Operating
+from conf.settings.settings import Settings
+from proxy.auth.authenticator import Authenticator, identified
+from proxy.auth.authenticators import made
+from proxy.auth.cookies import KEY_BYTES
+from proxy.auth.metered_authenticator import Counted
+from proxy.limits import DEFAULT, Limits
+from proxy.operations.admin import Admin
+from proxy.operations.admin_server import AdminServer
+from proxy.operations.audit_store import Audit
+from proxy.operations.discovery import nodes
+from proxy.operations.metrics import Metrics
+from proxy.operations.observer import Observer
+from proxy.operations.peers import ALONE, Crew
+from proxy.server.client_connection import ClientConnection
+from proxy.server.connection_limiter import Turnstile
+from proxy.server.handler import Service
+from proxy.server.listeners import Doors, Listening, Porter
+from proxy.server.server_state import Hub
+from proxy.statement.statement_router import Decider, Loader, Snapshot
+from proxy.statement.statement_runner import Copier
+from proxy.upstream.health_runner import watch
+
+if TYPE_CHECKING:
+    from proxy.operations.zookeeper_client import Registration
+
+_log = logging.getLogger(__name__)
+_SWEEP_EVERY = 10.0
+
+
+async def serve(
+    settings: Settings,
+    snapshot: Snapshot,
+    loader: Loader,
+    ready: Callable[[Listening], None] | None = None,
+    limits: Limits = DEFAULT,
+    copier: Copier | None = None,
+    authenticator: Authenticator | None = None,
+    cookie_key: bytes | None = None,
+    managed: Callable[[Admin], None] | None = None,
+    read: Callable[[], Settings] | None = None,
+    crew: Crew = ALONE,
+) -> None:
+    """Serves until cancelled. `ready` is told the addresses once connections are taken;
+    `cookie_key` is what several servers have in common that are one to their clients. Before
+    that `managed` is given what operators may do; `read` reads the settings for a reload. One of
+    a `crew` takes its clients from the same addresses as the others, which answers operators.
+
+    Raises OSError when an address cannot be had, BadCertificate, and BadSetting.
+    """
+    known = authenticator or made(settings.identity, crew.failures)
+    async with _audited(settings.operating) as audit, asyncio.TaskGroup() as group:
+        decider = Decider(settings, snapshot, loader)
+        hub = Hub(decider, limits, group, copier, Observer(Metrics(), audit), crew)
+        turnstile = Turnstile(limits, hub.observer.metrics, crew.tally)
+        who = Counted(known, hub.observer)
+
+        def connected(client: ClientConnection) -> None:
+            if turnstile.admit(client):
+                group.create_task(_serve_client(hub, client, turnstile, who))
+
+        def called(peer: ClientConnection) -> None:
+            group.create_task(_serve_peer(hub, peer))
+
+        key = cookie_key or secrets.token_bytes(KEY_BYTES)
+        doors = await Doors.opened(
+            Porter(settings, limits, who, key, connected, turnstile),
+            shared=bool(crew.sockets),
+        )
+        _look_after(hub, group)
+        registration = _registration(settings, doors.listening, crew)
+        leave = registration.stop if registration is not None else None
+        admin = Admin(hub, turnstile, doors, read, leave)
+        desk = AdminServer(admin.ask, hub.observer.administered, settings.doors)
+        try:
+            if crew.sockets:
+                await hub.peers.listen(called)
+            else:
+                await desk.listen(settings.operating)
+            if registration is not None:
+                registration.start()
+            if managed is not None:
+                managed(admin)
+            if ready is not None:
+                ready(doors.listening)
+            while True:
+                await asyncio.sleep(_SWEEP_EVERY)
+                hub.lines.sweep()
+                doors.refresh()
+        finally:
+            desk.close()
+            hub.peers.close()
+            doors.close()
+            await doors.wait_closed()
+            if registration is not None:
+                await asyncio.to_thread(registration.stop)
+            hub.lines.close()
+            await decider.close()
+
+
+def _look_after(hub: Hub, group: asyncio.TaskGroup) -> None:
+    """What is idle is closed, and the clusters are asked how they are, now and then."""
+    group.create_task(_now_and_then(hub.close_idle, lambda: hub.limits.check_interval))
+    if hub.limits.health_interval:
+        interval = lambda: hub.limits.health_interval  # noqa: E731
+        group.create_task(watch(hub.lines, hub.clusters, interval))
+
+
+def _registration(settings: Settings, listening: Listening, crew: Crew) -> "Registration | None":
+    """One for all of a server's processes, where it is to be found by ZooKeeper."""
+    zookeeper = settings.operating.zookeeper
+    if zookeeper is None or crew.number != 0:
+        return None
+    from proxy.operations.zookeeper_client import Registration  # its library is a large one
+
+    told = nodes(settings, listening.binary, listening.http, socket.getfqdn())
+    return Registration(zookeeper, told)
+
+
+@asynccontextmanager
+async def _audited(operating: Operating) -> AsyncIterator[Audit | None]:
+    """The audit log, which has all that was before when this ends."""
+    if operating.audit_file is None:
+        yield None
+        return
+    audit = Audit(operating.audit_file, operating.audit_size)
+    try:
+        yield audit
+    finally:
+        await asyncio.to_thread(audit.close)
+
+
+async def _now_and_then(act: Callable[[], None], interval: Callable[[], float]) -> None:
+    while True:
+        await asyncio.sleep(interval())
+        act()
+
+
+async def _serve_peer(hub: Hub, peer: ClientConnection) -> None:
+    """Another worker's connection to its end; it says of each call whose it is."""
+    try:
+        await Service(hub, peer).serve()
+    except Exception:
+        _log.exception("a call of another worker failed for a reason of ours")
+        peer.abort()
+
+
+async def _serve_client(
+    hub: Hub, client: ClientConnection, turnstile: Turnstile, who: Authenticator
+) -> None:
+    """One client to its end; whatever happens to it happens to nobody else."""
+    loop = asyncio.get_running_loop()
+    patience = loop.call_later(hub.limits.negotiation, client.let_go_if_nobody)
+    try:
+        if await identified(client, who):
+            await Service(hub, client).serve()
+    except Exception:
+        _log.exception("a connection failed for a reason of ours")
+    finally:
+        patience.cancel()
+        client.close()  # the last word of a negotiation may still be on its way
+        turnstile.leave(client)

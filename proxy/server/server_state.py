@@ -1,0 +1,215 @@
+"""What all connections of the server share."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from conf.settings.settings import Settings
+from conf.topology import Cluster
+from proxy.catalog.metadata_runner import Metadata
+from proxy.errors import Stopping, TooMany
+from proxy.limits import Limits
+from proxy.operations.metrics import Metrics
+from proxy.operations.observer import Observer
+from proxy.operations.peers import ALONE, Crew, Peers
+from proxy.protocol import replies
+from proxy.protocol.binary import Struct
+from proxy.protocol.requests import NO_SESSION, ExecuteStatement, get_info_call
+from proxy.session.handles import Registry
+from proxy.session.open_session import Session, close_remote, end
+from proxy.session.quota import Bounds, Quota
+from proxy.statement.operation import Operation
+from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
+from proxy.statement.statement_router import Decider
+from proxy.statement.statement_runner import Copier, Statement
+from proxy.upstream.credentials import Entries
+from proxy.upstream.early import EarlyPing
+from proxy.upstream.upstream_pool import Lines
+
+_INFO_WAIT = 1.0
+_UNBOUNDED = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """An operation with the session that it belongs to."""
+
+    session: Session
+    operation: Operation
+
+
+class Hub:
+    """The sessions and operations of all clients, the lines to all clusters.
+
+    `through` is where everything goes while no cluster is configured (DC-N1).
+    """
+
+    def __init__(
+        self,
+        decider: Decider,
+        limits: Limits,
+        group: asyncio.TaskGroup,
+        copier: Copier | None = None,
+        observer: Observer | None = None,
+        crew: Crew = ALONE,
+    ) -> None:
+        settings = decider.settings
+        self.topology = settings.topology
+        self.through = None if settings.topology.in_use else _upstream(settings)
+        self.decider = decider
+        self.copier = copier
+        self.group = group
+        self.stopping = False
+        self.observer = observer or Observer(Metrics())
+        self.metadata = Metadata(decider.loader)
+        self.identity = settings.identity
+        other = settings.upstream_login if self.through else None
+        entries = Entries(settings.logins, other)
+        self.lines = Lines(limits, decider.fleet, entries, crew.tally, crew.functions)
+        self.peers = Peers(crew)
+        self._session_quota = Quota("sessions", Bounds(), crew.tally)
+        self._statement_quota = Quota("statements running", Bounds(), crew.tally)
+        self._info: dict[int, Struct] = {}
+        self.sessions: Registry[Session] = Registry("sessions", 0)
+        self.operations: Registry[Owned] = Registry("operations", limits.operations_per_user)
+        self.bound(limits)
+
+    def bound(self, limits: Limits) -> None:
+        """From now on these hold; what is there stays."""
+        self.limits = self.lines.limits = limits
+        self._session_quota.bounds = Bounds(
+            limits.sessions_per_user,
+            limits.sessions_per_address,
+            limits.sessions_per_user_address,
+        )
+        self._statement_quota.bounds = Bounds(
+            limits.statements_per_user, limits.statements_per_address
+        )
+
+    def reconfigure(self, settings: Settings, limits: Limits) -> None:
+        """Other settings hold from now on, for the sessions that are there too."""
+        self.decider.settings = settings
+        self.topology = settings.topology
+        self.bound(limits)
+        self.lines.fleet.keep(each for cluster in self.clusters() for each in cluster.hs2)
+        for session in self.sessions.items():
+            session.state.reconfigured(settings.topology, settings.restrictions)
+
+    @property
+    def running(self) -> int:
+        """Statements that have not ended everywhere."""
+        return len(self._statement_quota)
+
+    def admit(self, session: Session, owner: str) -> None:
+        """A new session; `owner` may use its handle. Raises TooMany, Stopping."""
+        if self.stopping:
+            raise Stopping("Causeway is about to end.")
+        self._take(self._session_quota, session, "session")
+        self.sessions.add(session.handle, owner, session)
+
+    def begin(self, session: Session, statement: Statement, operation: Operation) -> None:
+        """Runs the statement. Raises TooMany, Stopping."""
+        if self.stopping:
+            raise Stopping("Causeway is about to end.")
+        self._take(self._statement_quota, session, "statement")
+        operation.working = True
+        operation.task = self.group.create_task(self._run(session, statement, operation))
+
+    def early(self, session: Session, request: ExecuteStatement) -> EarlyPing | None:
+        """The session's last ping on its way again, when it is that which is asked for and no bound
+        could refuse it."""
+        last, changes = session.last_ping, session.state.journal.changes
+        bounded = self.stopping or self._statement_quota.bounds != _UNBOUNDED
+        if last is None or bounded or not last.is_same(request, changes):
+            return None
+        return EarlyPing(last)
+
+    def _take(self, quota: Quota, session: Session, what: str) -> None:
+        try:
+            quota.take(session.state.user, session.address)
+        except TooMany:
+            self.observer.metrics.count("causeway_refused_total", what)
+            raise
+
+    async def _run(self, session: Session, statement: Statement, operation: Operation) -> None:
+        """Its client is answered first, and then what came of it is written down."""
+        try:
+            await statement.run(lambda: self.observer.ended(operation))
+        finally:
+            self._statement_quota.give_back(session.state.user, session.address)
+
+    def clusters(self) -> list[Cluster]:
+        """All that statements may be sent to."""
+        return [self.through] if self.through else list(self.topology.clusters.values())
+
+    async def learn_info(self, kind: int, user: str) -> Struct | None:
+        """What the default cluster says of itself, asked once; None while it does not answer."""
+        default = self.topology.default or ClusterName("")
+        cluster = self.through or self.topology.clusters.get(default)
+        if kind not in self._info and cluster is not None:
+            with suppress(CausewayError, TimeoutError):
+                endpoint = self.lines.fleet.choose(cluster, self.lines.load)[0]
+                async with (
+                    asyncio.timeout(_INFO_WAIT),
+                    self.lines.borrow(cluster.name, endpoint, user) as connection,
+                ):
+                    data = await connection.call(get_info_call(NO_SESSION, kind))
+                self._info[kind] = replies.read_result(data, "GetInfo")
+        return self._info.get(kind)
+
+    def forget(self, session: Session) -> None:
+        if self.sessions.remove(session.handle):
+            self._session_quota.give_back(session.state.user, session.address)
+            self.observer.gone(session)
+        for operation in session.operations.values():
+            self.operations.remove(operation.handle)
+            self.observer.closed(operation)
+
+    async def close(self, session: Session) -> None:
+        """Ends the session everywhere."""
+        self.forget(session)
+        await session.close(self.limits)
+
+    async def close_operation(self, owned: Owned) -> None:
+        """Ends the operation, and lets go of its result."""
+        operation = owned.operation
+        self.operations.remove(operation.handle)
+        owned.session.operations.pop(operation.handle.guid, None)
+        self.observer.closed(operation)
+        await end(operation)
+        operation.closed = True
+        if not operation.working:
+            close_remote(operation)
+
+    def close_idle(self) -> None:
+        """Closes the sessions and operations that nobody asked anything of for long, and ends
+        statements that run for too long."""
+        limits, now = self.limits, asyncio.get_running_loop().time()
+        count = self.observer.metrics.count
+        if limits.idle_session:
+            since = now - limits.idle_session
+            for session in self.sessions.items():
+                if session.is_idle(since, limits.idle_session_check):
+                    count("causeway_idle_closed_total", "session")
+                    self.group.create_task(self.close(session))
+        for owned in self.operations.items():
+            if is_too_long(owned.operation, now, limits):
+                count("causeway_stopped_total", "statement")
+                self.group.create_task(stop_too_long(owned.operation, limits))
+            elif is_unread(owned.operation, now, limits) and not owned.session.asking:
+                count("causeway_idle_closed_total", "result")
+                self.group.create_task(self.close_operation(owned))
+        if limits.idle_operation:
+            since = now - abs(limits.idle_operation)
+            for owned in self.operations.items():
+                if owned.session.asking:
+                    continue
+                if owned.operation.is_idle(since, limits.idle_operation < 0):
+                    count("causeway_idle_closed_total", "operation")
+                    self.group.create_task(self.close_operation(owned))
+
+
+def _upstream(settings: Settings) -> Cluster:
+    return Cluster(ClusterName("upstream"), "", settings.upstream)

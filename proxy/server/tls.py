@@ -1,0 +1,106 @@
+"""The certificate that clients see: from PEM or PKCS12, and again when its file changes."""
+
+import logging
+import secrets
+import ssl
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+)
+from cryptography.hazmat.primitives.serialization.pkcs12 import load_key_and_certificates
+
+from conf.secrets import SecretFile
+from conf.settings.transports import Tls, TlsVersion
+from proxy.errors import BadCertificate
+
+_log = logging.getLogger(__name__)
+_OLDEST = {TlsVersion.V1_2: ssl.TLSVersion.TLSv1_2, TlsVersion.V1_3: ssl.TLSVersion.TLSv1_3}
+_JAVAS_OWN = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
+
+
+class Certificate:
+    """`context` serves new connections with what the file held last; old ones go on."""
+
+    def __init__(self, tls: Tls) -> None:
+        """Raises BadCertificate."""
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.minimum_version = _OLDEST[tls.oldest]
+        self.context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
+        self._tls = tls
+        self._seen = _stamp(tls.keystore)
+        _load(self.context, tls)
+
+    def refresh(self) -> None:
+        """Reads the file again when it changed; one that cannot be used changes nothing."""
+        try:
+            stamp = _stamp(self._tls.keystore)
+            if stamp == self._seen:
+                return
+            self._seen = stamp
+            # Tried apart first: a context that took half of it would serve nobody.
+            _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self._tls)
+            _load(self.context, self._tls)
+        except BadCertificate as error:
+            _log.error("the certificate stays as it was: %s", error)
+        else:
+            _log.warning("%s: a new certificate is served", self._tls.keystore)
+
+
+def _stamp(file: SecretFile) -> tuple[int, int]:
+    try:
+        found = file.check()
+    except OSError as error:
+        raise BadCertificate(f"{file}: {error.strerror}.") from error
+    return found.st_mtime_ns, found.st_ino
+
+
+def _load(context: ssl.SSLContext, tls: Tls) -> None:
+    path = tls.keystore.path
+    try:
+        data, password = tls.keystore.read_bytes(), _password(tls)
+        if data[:4] in _JAVAS_OWN:
+            raise BadCertificate(
+                f"{path}: a {_JAVAS_OWN[data[:4]]} keystore. `keytool -importkeystore -srckeystore"
+                f" {path} -destkeystore {path.with_suffix('.p12')} -deststoretype PKCS12` makes one"
+                " of it that can be read."
+            )
+        if b"-----BEGIN" in data:
+            # A callable, as OpenSSL would ask the terminal for a password that is not there.
+            context.load_cert_chain(path, password=lambda: password)
+        else:
+            _load_pkcs12(context, data, path, password)
+    except OSError as error:  # SSLError is one
+        raise BadCertificate(f"{path}: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise BadCertificate(f"{path}: neither PEM nor PKCS12 under this password.") from error
+
+
+def _password(tls: Tls) -> str:
+    if tls.password_file is None:
+        return tls.password
+    try:
+        return tls.password_file.read_text().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise BadCertificate(f"{tls.password_file}: not a text in UTF-8.") from None
+    except OSError as error:
+        raise BadCertificate(f"{tls.password_file}: {error.strerror}.") from error
+
+
+def _load_pkcs12(context: ssl.SSLContext, data: bytes, path: Path, secret: str) -> None:
+    """Through a file of its own that is gone at once, its key encrypted: `ssl` reads only files."""
+    key, certificate, chain = load_key_and_certificates(data, secret.encode())
+    if key is None or certificate is None:
+        raise BadCertificate(f"{path}: without a certificate and its key.")
+    password = secrets.token_urlsafe().encode()
+    with NamedTemporaryFile() as file:
+        file.write(
+            key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password))
+        )
+        for each in (certificate, *chain):
+            file.write(each.public_bytes(Encoding.PEM))
+        file.flush()
+        context.load_cert_chain(file.name, password=password)

@@ -1,0 +1,198 @@
+"""A session as the server keeps it: its state, its links to clusters and its operations."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+
+from conf.errors import CausewayError
+from conf.names import ClusterName, TableRef
+from conf.topology import Cluster, Endpoint
+from proxy.errors import ClusterDown, ClusterLost, Rejected
+from proxy.limits import Limits
+from proxy.protocol.requests import Handle
+from proxy.session.session import SessionState
+from proxy.statement.operation import Operation, Remote
+from proxy.upstream.early import LastPing
+from proxy.upstream.session_replay import StaleSession
+from proxy.upstream.upstream_pool import Lines
+from proxy.upstream.upstream_session import Link
+
+_log = logging.getLogger(__name__)
+
+
+class Session:
+    """`close` ends everything that the session has anywhere.
+
+    `through` is where all of it goes, unlooked at, while no cluster is configured (DC-N1).
+    `address` is its client's, `by` who that proved to be; `opened` Unix time, `used` the loop's
+    time of its last call.
+    """
+
+    def __init__(
+        self,
+        handle: Handle,
+        state: SessionState,
+        lines: Lines,
+        through: Cluster | None = None,
+        address: str = "",
+        by: str = "",
+    ) -> None:
+        self.address = address
+        self.by = by or state.user
+        self.opened = time.time()
+        self.used = asyncio.get_running_loop().time()
+        self.asking = 0  # calls that are being answered
+        self.asked = _Asked(self)
+        self.handle = handle
+        self.state = state
+        self.through = through
+        self.operations: dict[bytes, Operation] = {}
+        self.last_ping: LastPing | None = None
+        self._lines = lines
+        self._links: dict[ClusterName, Link] = {}
+        self._opening: dict[ClusterName, asyncio.Lock] = {}
+        self._closed = False
+
+    async def link(self, cluster: ClusterName) -> Link:
+        """The session in that cluster, opened and caught up.
+
+        Raises ClusterDown, ClusterLost, TooMany, NotCarried, and Rejected.
+        """
+        async with self._opening.setdefault(cluster, asyncio.Lock()):
+            link = self._links.get(cluster)
+            if link is not None and self._chose_away(link):
+                await link.close()
+            if link is not None and link.alive and self._may_leave(link):
+                link.drop()
+            if link is not None and not link.alive and self.through is not None:
+                raise ClusterLost("The Thrift Server closed the session; open another one.")
+            if link is None or not link.alive:
+                if link is not None:
+                    self._lines.fleet.forget_checked(link.endpoint)
+                link = await self._open(cluster)
+        try:
+            await link.replay.catch_up()
+        except StaleSession:
+            link.drop()
+            return await self.link(cluster)
+        return link
+
+    def refreshed(self, tables: Iterable[TableRef], by: Link) -> None:
+        """A statement in the session `by` refreshed what Spark remembers of the tables."""
+        tables = tuple(tables)
+        for link in self._links.values():
+            if link is not by:
+                link.replay.forget_files(tables)
+
+    async def _open(self, cluster: ClusterName) -> Link:
+        link = await Link.open(
+            self._lines,
+            self._where(cluster),
+            self.state.user,
+            self.state.protocol,
+            self.state.configuration,
+            self.state.journal,
+            claims=self.through is None,
+        )
+        if self._closed:
+            await link.close()
+            raise ClusterDown("The session was closed.")
+        self._links[cluster] = link
+        return link
+
+    def _chose_away(self, link: Link) -> bool:
+        """Whether the session chose other endpoints since, with SET hive.cluster.properties.
+
+        An endpoint that the operator took away keeps the sessions that it has.
+        """
+        configured = self.state.configured.clusters.get(link.cluster)
+        return (
+            link.endpoint not in self._where(link.cluster).hs2
+            and configured is not None
+            and link.endpoint in configured.hs2
+        )
+
+    def _may_leave(self, link: Link) -> bool:
+        """Whether the link's endpoint is ill, another is well, and nothing would be lost."""
+        if self.through is not None or link.cluster in self.state.objects.homes().values():
+            return False
+        if not self._lines.fleet.is_better_elsewhere(self._where(link.cluster), link.endpoint):
+            return False
+        results = (each.result for each in self.operations.values())
+        return not any(isinstance(each, Remote) and each.link is link for each in results)
+
+    def _where(self, cluster: ClusterName) -> Cluster:
+        where = self.through or self.state.topology.clusters.get(cluster)
+        if where is None or self._closed:
+            raise ClusterDown(f"There is no cluster {cluster} in this session.")
+        return where
+
+    def touch(self) -> None:
+        """Its client asked for something."""
+        self.used = asyncio.get_running_loop().time()
+
+    def is_idle(self, since: float, running_counts: bool) -> bool:
+        """Whether nothing was asked since then and, if that counts, nothing runs."""
+        if self.used > since or self.asking:
+            return False
+        return not (running_counts and any(not each.ended for each in self.operations.values()))
+
+    def links(self) -> dict[ClusterName, Endpoint]:
+        """Where it has a session of the cluster's."""
+        return {name: link.endpoint for name, link in self._links.items() if link.alive}
+
+    async def close(self, limits: Limits) -> None:
+        """Cancels what runs, waits a little for it, and closes every cluster's session."""
+        self._closed = True
+        running = list(self.operations.values())
+        self.operations.clear()
+        for operation in running:
+            if isinstance(operation.result, Remote):
+                operation.result.reader.stop()
+        if running:  # most have closed theirs
+            await asyncio.gather(*(end(operation) for operation in running))
+        tasks = [each.task for each in running if each.task is not None and each.working]
+        if tasks:
+            await asyncio.wait(tasks, timeout=limits.close)
+        links, self._links = list(self._links.values()), {}
+        if links:  # none when nothing was asked of a cluster
+            await asyncio.gather(*(link.close() for link in links))
+
+
+class _Asked:
+    """While a call is answered, slowly by its cluster or to a slow client, it is not idle."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __enter__(self) -> None:
+        self._session.asking += 1
+        self._session.touch()
+
+    def __exit__(self, *exc: object) -> None:
+        self._session.asking -= 1
+        self._session.touch()
+
+
+async def end(operation: Operation) -> None:
+    """Cancels an operation where it runs, if it still does."""
+    remote = operation.cancel()
+    if remote is not None:
+        await cancel_remote(remote)
+
+
+async def cancel_remote(remote: Remote) -> None:
+    """Asks the cluster; a cluster that does not answer has ended it or will be found out."""
+    try:
+        await remote.link.cancel(remote.operation)
+    except (CausewayError, Rejected) as error:
+        _log.info("cancelling in %s: %s", remote.link.cluster, error)
+
+
+def close_remote(operation: Operation) -> None:
+    """Has it closed where it ran."""
+    remote = operation.result
+    if isinstance(remote, Remote):
+        remote.reader.stop()
+        remote.link.close_operation(remote.operation)

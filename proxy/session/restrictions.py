@@ -1,0 +1,69 @@
+"""What the operator's restrictions make of a client's settings and statements."""
+
+from collections.abc import Mapping
+
+from conf.settings.names import is_of_server
+from conf.settings.restrictions import Restrictions, Verdict
+from dialect.parsing.function_calls import COMPUTED
+from dialect.statement import Known, ResetVariables, SetVariable, Unknown
+from proxy.errors import CodeDenied, SettingDenied
+
+_DATABASE = "use:database"
+
+
+def taken(
+    configuration: Mapping[str, str], restrictions: Restrictions, in_use: bool
+) -> dict[str, str]:
+    """The settings of a client's map that are taken: what is to be ignored is left out.
+
+    Without clusters in use only properties of the server's process are refused. Raises
+    SettingDenied.
+    """
+    result = {}
+    for key, value in configuration.items():
+        if key != _DATABASE:
+            if is_of_server(key):
+                raise SettingDenied(f"{key} is a property of the server's process.")
+            if in_use and not check_setting(key, restrictions):
+                continue
+        result[key] = value
+    return result
+
+
+def check_setting(key: str, restrictions: Restrictions) -> bool:
+    """Whether the setting is taken; False: it is ignored. Raises SettingDenied."""
+    verdict = restrictions.of_setting(key)
+    if verdict is Verdict.REFUSED:
+        raise SettingDenied(f"{key} may not be changed by users.")
+    return verdict is Verdict.TAKEN
+
+
+def check_statement(statement: Known | Unknown, restrictions: Restrictions) -> None:
+    """Before a statement runs. Raises CodeDenied, SettingDenied; CodeDenied for one that is not
+    understood, once anything is denied: nobody knows what it calls."""
+    if isinstance(statement, Unknown):
+        if restrictions.deny_code:
+            raise CodeDenied(
+                f"The statement is not understood ({statement.why}), so that what it calls is not"
+                " known, and some functions or statements are denied."
+            )
+        return
+    match statement.changes:
+        case SetVariable(key) | ResetVariables(str(key)):
+            check_setting(key, restrictions)
+    for code in statement.code & restrictions.statements:
+        raise CodeDenied(f"Statements of the kind {code.value!r} are denied here.")
+    if not restrictions.functions:
+        return
+    for name in sorted(statement.functions & restrictions.functions):
+        raise CodeDenied(f"The function {name} is denied here.")
+    if COMPUTED in statement.functions:
+        raise CodeDenied("The name of a function is computed, and some functions are denied here.")
+
+
+def is_ignored(statement: Known, restrictions: Restrictions) -> bool:
+    """Whether a SET or RESET is answered and does nothing. Raises SettingDenied."""
+    match statement.changes:
+        case SetVariable(key) | ResetVariables(str(key)):
+            return not check_setting(key, restrictions)
+    return False

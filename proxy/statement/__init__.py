@@ -1,0 +1,1 @@
+"""One statement: analysed, routed, run in a cluster, followed to its end."""

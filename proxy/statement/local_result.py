@@ -1,0 +1,43 @@
+"""A result that Causeway made itself, and where its client is in it."""
+
+from dataclasses import dataclass
+
+from proxy.errors import Failure, Rejected
+from proxy.protocol.binary import Struct
+from proxy.protocol.requests import FetchResults
+from proxy.protocol.results import Table, fetch_reply
+from proxy.protocol.types import Orientation
+
+_REWINDS = (Orientation.PRIOR, Orientation.FIRST)
+
+
+@dataclass(slots=True)
+class Local:
+    """`position` is the row that the next fetch starts at. `schema` is a cluster's reply to
+    GetResultSetMetadata that describes the table, where there is one.
+    """
+
+    table: Table
+    position: int = 0
+    schema: bytes | None = None
+
+    def fetch(self, request: FetchResults, protocol: int) -> Struct:
+        """FetchResultsResp, as the Thrift Server answers: PRIOR rewinds, too.
+
+        Raises Rejected for the orientations that it does not have.
+        """
+        if request.orientation in _REWINDS:
+            self.position = 0
+        elif request.orientation != Orientation.NEXT:
+            raise Rejected(Failure(_unsupported(request.orientation), "HY106"))
+        start = self.position
+        self.position = min(len(self.table.rows), start + max(0, request.max_rows))
+        return fetch_reply(self.table, start, request.max_rows, protocol)
+
+
+def _unsupported(orientation: int) -> str:
+    try:
+        name = Orientation(orientation).name
+    except ValueError:
+        name = str(orientation)
+    return f"The fetch type FETCH_{name} is not supported for this resultset"

@@ -1,0 +1,126 @@
+"""A client's operation: a statement or metadata call, from the first word to its closing.
+
+What the client is told (`status`) and what the cluster still does are two things: a cancelled
+statement is cancelled for the client at once, while its task sees to it that the cluster's
+operation ends and that a write is marked as ended.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from proxy.errors import Failure
+from proxy.protocol.replies import Status
+from proxy.protocol.requests import Handle, RemoteOperation, operation_call
+from proxy.protocol.types import OperationState
+from proxy.statement.local_result import Local
+from proxy.statement.record import Record
+from proxy.statement.states import ENDS, advance
+from proxy.upstream.read_ahead import ReadAhead
+from proxy.upstream.upstream_connection import Aside, release, tell
+from proxy.upstream.upstream_session import Link
+
+
+@dataclass(slots=True)
+class Remote:
+    """A result that a cluster keeps. `schema` is its reply to GetResultSetMetadata, once known:
+    before the end of a statement it may be a false one.
+    """
+
+    link: Link
+    operation: RemoteOperation
+    reader: ReadAhead
+    schema: bytes | None = None
+    _asked: asyncio.Future[bytes | None] | None = None
+
+    @classmethod
+    def of(cls, link: Link, operation: RemoteOperation, may_run_ahead: bool) -> "Remote":
+        return cls(link, operation, ReadAhead(link, operation, may_run_ahead))
+
+    def ask_schema(self, learned: Callable[[bytes], None] | None = None) -> Aside:
+        """The call that asks for the schema; `learn_schema` is for when its time has come."""
+        self._asked = asyncio.get_running_loop().create_future()
+        request = operation_call("GetResultSetMetadata", self.operation)
+        return Aside(request, partial(tell, self._asked, learned))
+
+    async def learn_schema(self) -> bytes:
+        """What was asked last, or is asked now. Raises ClusterLost, TooMany."""
+        if self.schema is None and self._asked is not None:
+            self.schema = await self.link.heard(self._asked)
+        if self.schema is None:
+            name = "GetResultSetMetadata"
+            self.schema = await self.link.reply(name, operation_call(name, self.operation))
+        return self.schema
+
+
+class Operation:
+    """`kind` is TOperationType's number; `waiters` are released when the state is an end.
+    `used` is the loop's time when its client last asked for it."""
+
+    def __init__(self, handle: Handle, kind: int) -> None:
+        self.handle = handle
+        self.kind = kind
+        self.status = Status(OperationState.PENDING)
+        self.waiters: set[asyncio.Future[None]] = set()
+        self.began = self.used = asyncio.get_running_loop().time()
+        self.record = Record()
+        self.result: Local | Remote | None = None
+        self.cancelled = False
+        self.closed = False  # by its client; `working`: a statement's task still deals with it
+        self.working = False
+        self.learning = asyncio.Lock()
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.status.state in ENDS
+
+    @property
+    def state(self) -> OperationState:
+        return self.status.state
+
+    def is_idle(self, since: float, running_too: bool) -> bool:
+        """Whether its client asked nothing of it since then; of one that ended, or of any."""
+        return self.used <= since and (running_too or (self.ended and not self.working))
+
+    def becomes(self, state: OperationState, failure: Failure | None = None) -> None:
+        """Moves on; a client that cancelled keeps seeing that."""
+        if self.cancelled and self.state in ENDS:
+            return
+        self.status = Status(advance(self.state, state), failure)
+        self.record.state = state
+        if state in ENDS:
+            self.record.end(state, failure)
+            for waiter in self.waiters:
+                release(waiter)
+
+    async def until_ended(self) -> None:
+        if self.ended:
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            self.waiters.discard(waiter)
+
+    def fail(self, failure: Failure) -> None:
+        """Ends in ERROR, unless it has ended."""
+        if not self.ended:
+            self.becomes(OperationState.ERROR, failure)
+
+    async def learn_schema(self, remote: Remote) -> bytes:
+        """The schema of a finished operation. Raises ClusterLost, TooMany."""
+        if remote.schema is not None:
+            return remote.schema
+        async with self.learning:
+            return await remote.learn_schema()
+
+    def cancel(self) -> Remote | None:
+        """The client wants no more of it. Gives what has to be cancelled in a cluster now."""
+        if self.state in ENDS:
+            return None
+        self.becomes(OperationState.CANCELED)
+        self.cancelled = True
+        return self.result if isinstance(self.result, Remote) else None

@@ -1,0 +1,127 @@
+"""What operators are told of one statement: kept while it runs, cheap to write into."""
+
+import time
+from dataclasses import dataclass, field
+
+from dialect.statement import Known, Unknown
+from proxy.errors import Failure
+from proxy.protocol.types import OperationState
+from proxy.statement.masking import masked_message
+from proxy.statement.statement_text import StatementText
+
+PHASES = ("analyse", "decide", "connect", "execute", "fetch")
+MAX_ERROR = 16 << 10  # characters
+_CODE = "[CW"
+
+
+@dataclass(slots=True)
+class Record:
+    """`user` is whom the statement runs as, `by` who proved to be somebody and may act for them.
+    `phases` are seconds by name; `began` is Unix time. `rule` and `cluster` are the router's,
+    `code` that of a refusal or failure of ours. `rows` and `bytes` are those sent to the client;
+    rows are None where a reply did not say how many it has.
+
+    A record is `over` when the statement's task is, `closed` when its client can fetch no more.
+    """
+
+    user: str = ""
+    by: str = ""
+    address: str = ""
+    session: str = ""
+    statement: str = ""
+    text: StatementText = field(default_factory=StatementText)
+    began: float = field(default_factory=time.time)
+    phases: dict[str, float] = field(default_factory=dict)
+    what: Known | Unknown | None = None
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    rule: str = ""
+    cluster: str = ""
+    code: str = ""
+    state: OperationState = OperationState.PENDING
+    seconds: float | None = None
+    rows: int | None = 0
+    bytes: int = 0
+    error: str = ""
+    over: bool = False
+    closed: bool = False
+    written: bool = False
+    _first: float = field(default_factory=time.perf_counter)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def of(self, text: str) -> None:
+        """This is its text."""
+        self.text = StatementText.of(text)
+
+    @property
+    def kept(self) -> int:
+        """Characters in memory."""
+        return self.text.kept
+
+    def finish(self) -> None:
+        """The statement's task is over: what is kept from here on is small."""
+        self.over = True
+        self.reads, self.writes = self.tables()
+        self.what = None
+
+    def tables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What is read and what is written, by name."""
+        if not isinstance(self.what, Known):
+            return self.reads, self.writes
+        reads = tuple(sorted({str(read.table) for read in self.what.reads}))
+        return reads, tuple(sorted({str(write.table) for write in self.what.writes}))
+
+    def mark(self, phase: str) -> None:
+        """All since the last mark was this phase."""
+        now = time.perf_counter()
+        self.phases[phase] = self.phases.get(phase, 0.0) + now - self._last
+        self._last = now
+
+    def end(self, state: OperationState, failure: Failure | None) -> None:
+        """The client can know the outcome now. Said again, it changes no duration."""
+        self.state = state
+        if self.seconds is None:
+            self.seconds = time.perf_counter() - self._first
+        if failure is not None:
+            self.error = failure.message[:MAX_ERROR]
+            if self.error.startswith(_CODE):
+                self.code = self.error[1 : self.error.index("]")]
+
+    def sent(self, length: int, rows: int | None) -> None:
+        """A reply with rows went to the client."""
+        self.bytes += length
+        self.rows = None if rows is None or self.rows is None else self.rows + rows
+
+    def line(self, brief: bool = False) -> dict[str, object]:
+        """As the audit log has it: secrets masked, JSON's types. `brief`: with the beginning of the
+        text alone, which is quick for any text."""
+        reads, writes = self.tables()
+        return {
+            "time": utc(self.began),
+            "event": "statement",
+            "user": self.user,
+            "by": self.by,
+            "address": self.address,
+            "session": self.session,
+            "statement": self.statement,
+            "text": self.text.brief() if brief else self.text.shown(),
+            "length": self.text.length,
+            "sha256": self.text.hash,
+            "reads": reads,
+            "writes": writes,
+            "rule": self.rule,
+            "cluster": self.cluster,
+            "code": self.code,
+            "state": self.state.name,
+            "seconds": None if self.seconds is None else round(self.seconds, 6),
+            "phases": {name: round(spent, 6) for name, spent in self.phases.items()},
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "error": masked_message(self.error),
+        }
+
+
+def utc(when: float) -> str:
+    """Unix time as ISO 8601 with milliseconds."""
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(when))
+    return f"{whole}.{int(when % 1 * 1000):03d}Z"

@@ -1,0 +1,280 @@
+"""From a statement's text to a decision, loading from the metastore what it takes."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from conf.listing import ListedTable
+from conf.names import ClusterName, PartitionRef, TableRef
+from conf.partitions import TableFacts
+from conf.settings.settings import Coverage, Settings
+from conf.tables import Catalog, NotLoaded, TableKind
+from dialect.grammar.cluster_statements import ClusterCommand
+from dialect.statement import (
+    ALL,
+    NONE,
+    Action,
+    Known,
+    Needs,
+    PartitionPredicate,
+    Read,
+    Unknown,
+    Write,
+)
+from proxy.errors import Unsettled
+from proxy.session.session import SessionState
+from proxy.statement.analyzer_pool import AnalyzerPool, Client
+from proxy.upstream.endpoint_health import Fleet
+from router.decision import Decision
+from router.request import Facts, Request, tables_needed
+from router.route import route
+
+MAX_ROUNDS = 64
+
+
+class Snapshot(Catalog, Protocol):
+    """What the proxy asks of the metastore's copy in memory (`metastore.snapshot.snapshot`)."""
+
+    def facts(
+        self, ref: TableRef, selectors: Sequence[PartitionPredicate] | None = None
+    ) -> TableFacts | None:
+        """None when there is no such table. Raises NotLoaded."""
+        ...
+
+    def placement(self, ref: TableRef) -> object:
+        """Differs when anything of the table's placement does. Raises NotLoaded."""
+        ...
+
+    def database_exists(self, name: str) -> bool:
+        """Raises NotLoaded."""
+        ...
+
+    def invalidate(self, refs: Iterable[TableRef] | None) -> None:
+        """Forgets these tables; None: everything."""
+        ...
+
+    def counts(self) -> Mapping[str, int]:
+        """How much is kept: `tables`, and what else there is."""
+        ...
+
+
+class Loader(Protocol):
+    """What the proxy asks of the metastore itself (`metastore.snapshot.loader_client`).
+
+    All may raise a CausewayError.
+    """
+
+    async def load(self, tables: Iterable[TableRef]) -> None: ...
+
+    async def load_facts(
+        self,
+        tables: Iterable[TableRef],
+        selectors: Mapping[TableRef, Sequence[PartitionPredicate]] | None = None,
+    ) -> frozenset[TableRef]:
+        """The tables that turned out other than the snapshot had them: analyse again."""
+        ...
+
+    async def load_database(self, name: str) -> None: ...
+
+    async def tables_in(self, database: str) -> list[TableRef]:
+        """The tables and views that the database has now; none when there is no such."""
+        ...
+
+    async def listed(
+        self, wanted: Callable[[str], bool]
+    ) -> Sequence[tuple[str, Sequence[ListedTable]]] | None:
+        """The tables, by database, of those that are wanted; None when that is not certain."""
+        ...
+
+    async def schemas(self, wanted: Callable[[str], bool]) -> Sequence[str] | None:
+        """Those that are wanted, in the metastore's order; None when that is not certain."""
+        ...
+
+    async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> Any:
+        """Marks the write as running; the answer is for `close_write`."""
+        ...
+
+    async def close_write(self, token: Any) -> None: ...
+
+    async def claim(self, table: TableRef, cluster: ClusterName) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What a statement is, where it runs, and the facts that said so.
+
+    `versions` changes, for each table read, with anything that changes its files anywhere.
+    """
+
+    statement: Known | Unknown
+    decision: Decision
+    facts: Facts
+    versions: Mapping[TableRef, object]
+
+
+class Decider:
+    """Analyses and routes the statements of all sessions."""
+
+    def __init__(
+        self, settings: Settings, snapshot: Snapshot, loader: Loader, fleet: Fleet | None = None
+    ) -> None:
+        self.fleet = fleet or Fleet()
+        self.settings = settings
+        self.snapshot = snapshot
+        self.loader = loader
+        self.analyzers = AnalyzerPool()
+        self.from_memory = self.loaded = 0  # statements, by what it took to understand them
+
+    async def close(self) -> None:
+        await self.analyzers.close()
+
+    async def command(self, sql: str, session: SessionState) -> ClusterCommand | None:
+        """The command of Causeway's own that the statement is, if it is one. Raises TooMany."""
+        return await self.analyzers.command(sql, session.topology.in_use, _client(session))
+
+    async def analyse(self, sql: str, session: SessionState) -> Known | Unknown:
+        """What the statement is. Raises a CausewayError when the metastore cannot be asked."""
+        asked = False
+        namespace, client = session.namespace(), _client(session)
+        for _ in range(MAX_ROUNDS):
+            found = await self.analyzers.analyse(sql, namespace, self.snapshot, client)
+            if not isinstance(found, Needs):
+                self.loaded += asked
+                self.from_memory += not asked
+                return found
+            asked = True
+            await self.loader.load(found.tables)
+        raise Unsettled("The statement needs ever more tables to be understood.")
+
+    async def decide(
+        self, sql: str, session: SessionState, known: Known | Unknown | None = None
+    ) -> Routed:
+        """What the statement is and where it runs, by the facts of now.
+
+        `known` is what `analyse` said of it a moment ago.
+
+        Raises a CausewayError when the metastore cannot be asked.
+        """
+        for _ in range(MAX_ROUNDS):
+            statement = known or await self.analyse(sql, session)
+            known = None
+            with suppress(NotLoaded):  # forgotten again meanwhile
+                if isinstance(statement, Known) and statement.cascade:
+                    statement = await self._with_contents(statement)
+                named, wanted = _named(statement), _wanted(statement, self.settings.coverage)
+                if named and await self.loader.load_facts(named, wanted):
+                    continue
+                tables = tables_needed(statement)
+                facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
+                decision = route(self._request(statement, session), facts)
+                return Routed(statement, decision, facts, self._versions(statement))
+        raise Unsettled("The tables of the statement keep changing.")
+
+    def _versions(self, statement: Known | Unknown) -> dict[TableRef, object]:
+        reads = statement.reads if isinstance(statement, Known) else ()
+        return {read.table: self.snapshot.placement(read.table) for read in reads}
+
+    def _request(self, statement: Known | Unknown, session: SessionState) -> Request:
+        topology = session.topology
+        assert topology.default is not None
+        return Request(
+            statement,
+            topology.default,
+            session.pinned,
+            topology.use_default,
+            self.settings.coverage,
+            session.bounds(statement),
+            topology.filesystems(),
+            frozenset(self.settings.views),
+            frozenset(name for name, each in topology.clusters.items() if self.fleet.is_down(each)),
+        )
+
+    async def _with_contents(self, statement: Known) -> Known:
+        """The statement with a write of each table and view of its database (DC-M4).
+
+        DROP DATABASE .. CASCADE drops them; ANALYZE TABLES reads the tables and alters them.
+        """
+        names = await self.loader.tables_in(statement.database_written or "")
+        await self.loader.load(names)
+        infos = [info for name in names if (info := self.snapshot.table(name)) is not None]
+        tables = [info.ref for info in infos if info.kind is not TableKind.VIEW]
+        if statement.kind == "analyze":
+            reads = tuple(Read(table) for table in tables)
+            writes = tuple(Write(table, Action.ALTER, exists=True) for table in tables)
+            return replace(statement, reads=reads, writes=writes)
+        views = [Write(info.ref, Action.VIEW, True) for info in infos if info.ref not in tables]
+        drops = [Write(table, Action.DROP, exists=True) for table in tables]
+        return replace(statement, writes=(*views, *drops))
+
+    def write_targets(self, writes: Iterable[Write]) -> list[TableRef | PartitionRef]:
+        """What has to be marked before these writes: partitions where they can be named.
+
+        A value's text is the partition's only for text columns; elsewhere 01 may mean 1.
+        """
+        targets: list[TableRef | PartitionRef] = []
+        for write in writes:
+            if write.action is Action.VIEW:
+                continue
+            keys = self._text_keys(write.table)
+            specs = [_ordered(spec, keys) for spec in write.named] if keys else []
+            if write.dynamic or not specs or None in specs:
+                targets.append(write.table)
+            else:
+                targets += [PartitionRef(write.table, spec) for spec in specs if spec is not None]
+        return targets
+
+    def _text_keys(self, table: TableRef) -> tuple[str, ...]:
+        """The table's partition columns when all are texts."""
+        try:
+            info = self.snapshot.table(table)
+        except NotLoaded:
+            return ()
+        keys = () if info is None else info.partition_keys
+        return tuple(key.name for key in keys) if all(k.type == "string" for k in keys) else ()
+
+    async def database_exists(self, name: str) -> bool:
+        """Raises a CausewayError when the metastore cannot be asked."""
+        for _ in range(MAX_ROUNDS):
+            await self.loader.load_database(name)
+            with suppress(NotLoaded):  # forgotten again meanwhile
+                return self.snapshot.database_exists(name)
+        raise Unsettled(f"Database {name} keeps changing.")
+
+
+def _client(session: SessionState) -> Client:
+    return Client(session.user, id(session))
+
+
+def _named(statement: Known | Unknown) -> frozenset[TableRef]:
+    """All that has to be as it was analysed: tables read, views read through, tables written,
+    the missing ones too, since somebody may have made them meanwhile."""
+    if isinstance(statement, Unknown):
+        return frozenset()
+    written = frozenset(write.table for write in statement.writes)
+    return tables_needed(statement) | written | frozenset(statement.views)
+
+
+def _wanted(
+    statement: Known | Unknown, coverage: Coverage
+) -> dict[TableRef, list[PartitionPredicate]]:
+    """The partitions whose facts the router will look at (D1)."""
+    wanted: dict[TableRef, list[PartitionPredicate]] = {}
+    if isinstance(statement, Known):
+        for read in statement.reads:
+            every = coverage is Coverage.TABLE and read.partitions is not NONE
+            wanted.setdefault(read.table, []).append(ALL if every else read.partitions)
+        for write in statement.writes:
+            if write.exists and write.action is not Action.VIEW:
+                wanted.setdefault(write.table, []).append(write.partitions)
+    return wanted
+
+
+def _ordered(
+    spec: tuple[tuple[str, str], ...], keys: tuple[str, ...]
+) -> tuple[tuple[str, str], ...] | None:
+    """The same in the table's key order; None when a key is not named."""
+    values = {key.lower(): value for key, value in spec}
+    if set(values) != set(keys):
+        return None
+    return tuple((key, values[key]) for key in keys)

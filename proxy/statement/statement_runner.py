@@ -1,0 +1,437 @@
+"""One statement's way: our own command, or analysed, routed, run in a cluster and seen to its
+end.
+
+A write is marked open in the metastore before the cluster hears of it, and closed once it is
+certain that it ended; where that cannot be learnt the mark stays, and copies stay unread.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from conf.errors import CausewayError
+from conf.names import ClusterName, TableRef
+from dialect.grammar import cluster_statements
+from dialect.grammar.cluster_statements import (
+    CopyTable,
+    ExplainCluster,
+    ResetCluster,
+    ShowClusters,
+    ShowCurrentCluster,
+    UseCluster,
+)
+from dialect.ping import is_ping
+from dialect.statement import (
+    Action,
+    ChangeFunction,
+    Known,
+    SetVariable,
+    Unknown,
+    UseDatabase,
+    Write,
+)
+from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
+from proxy.limits import DEFAULT
+from proxy.protocol.replies import Status
+from proxy.protocol.requests import ExecuteStatement, RemoteOperation
+from proxy.protocol.results import NO_ROWS, Table
+from proxy.protocol.status import failure_of
+from proxy.protocol.types import OperationState
+from proxy.session import settings
+from proxy.session.objects import after_error
+from proxy.session.open_session import Session, cancel_remote, close_remote
+from proxy.session.restrictions import check_statement, is_ignored
+from proxy.statement import commands
+from proxy.statement.local_result import Local
+from proxy.statement.operation import Operation, Remote
+from proxy.statement.statement_router import Decider, Routed
+from proxy.upstream.claims import Outdated, is_outdated, overlay, syntax_error
+from proxy.upstream.early import EarlyPing, LastPing
+from proxy.upstream.lost_operation import settle
+from proxy.upstream.upstream_session import Link
+from router.decision import Answer, Refuse, RunIn
+from router.report import report
+
+_NOT_LOOKED_AT = Unknown("no cluster is configured")
+_log = logging.getLogger(__name__)
+_ATTEMPTS = 3
+_DECISIONS = 3  # for one statement, when tables change between decision and analysis
+
+
+class Copier(Protocol):
+    """Makes secondary copies (`cli.copier`)."""
+
+    async def __call__(
+        self, table: TableRef, partition: Sequence[tuple[str, str]], source: str, target: str
+    ) -> str:
+        """One line on what was done. Raises CausewayError; ends its work when cancelled."""
+        ...
+
+
+class _Abandoned(Exception):
+    """The client cancelled before a cluster heard of the statement."""
+
+
+class Statement:
+    """Runs one ExecuteStatement to its end; the operation tells the client."""
+
+    def __init__(
+        self,
+        session: Session,
+        operation: Operation,
+        request: ExecuteStatement,
+        decider: Decider,
+        copier: Copier | None = None,
+        linger: float = DEFAULT.linger,
+        early: EarlyPing | None = None,
+    ) -> None:
+        self._early = early
+        self._ping: LastPing | None = None  # once the statement, if it is one, has begun
+        self._linger = linger
+        self._asked = False  # whether a cluster may have heard of it
+        self._claim: Mapping[str, str] = {}  # what goes along in the statement's overlay
+        self._open: list[Any] = []  # tokens of writes that may not have ended quite yet
+        self._lost: tuple[Any, Remote | None] = (None, None)  # a write of which nobody knows
+        self._copier = copier
+        self._session = session
+        self._operation = operation
+        self._request = request
+        self._decider = decider
+
+    async def run(self, told: Callable[[], object]) -> None:
+        """Never raises but on cancellation. `told` is called when the operation is at an end; what
+        is left then is to see to its writes, which may take minutes where a cluster is lost."""
+        try:
+            try:
+                await self._run_or_fail()
+                await asyncio.sleep(0)  # who waits for its end goes first
+            finally:
+                told()
+            self._operation.working = False
+            if self._operation.closed:
+                close_remote(self._operation)
+            await self._find_out()
+            if self._open:
+                await asyncio.sleep(self._linger)
+        finally:
+            for token in self._open:
+                await self._close_write(token)
+
+    async def _find_out(self) -> None:
+        """How a write ended whose cluster was lost. Nobody waits: its client has been told."""
+        token, remote = self._lost
+        if remote is not None and await settle(remote):
+            _log.warning("a write whose end was not known has ended: %r", token)
+            self._open.append(token)
+
+    async def _run_or_fail(self) -> None:
+        try:
+            await self._run()
+        except _Abandoned:
+            pass
+        except Rejected as error:
+            self._operation.fail(error.failure)
+        except CausewayError as error:
+            self._operation.fail(failure_of(error))
+        except asyncio.CancelledError:
+            self._operation.cancel()
+            raise
+        except Exception:
+            _log.exception("a statement failed for a reason of ours")
+            self._operation.fail(Failure("Causeway failed; its log has the reason.", "HY000"))
+
+    async def _run(self) -> None:
+        if self._session.through is not None:
+            decision = RunIn(self._session.through.name, "DC-N1", "no cluster is configured")
+            await self._run_in(decision.cluster, Routed(_NOT_LOOKED_AT, decision, {}, {}))
+            return
+        state = self._session.state
+        sql = self._request.statement
+        command = await self._decider.command(sql, state)
+        if command is not None:
+            self._answer(await self._command(command))
+            return
+        record = self._operation.record
+        statement = await self._decider.analyse(sql, state)
+        record.what = statement
+        record.mark("analyse")
+        if isinstance(statement, Known):
+            check_statement(statement, state.restrictions)
+            if is_ignored(statement, state.restrictions):
+                self._answer(settings.answer(statement.changes))
+                return
+        if isinstance(statement, Known) and statement.changes is not None:
+            state.check(statement.changes, sql)
+            answer = await self._session_statement(statement)
+            if answer is not None:
+                self._answer(answer)
+                return
+        routed = await self._decide(statement)
+        for again in range(_DECISIONS - 1, -1, -1):
+            try:
+                await self._carry_out(routed, may_decide_again=again > 0)
+                break
+            except Outdated:
+                routed = await self._decide()
+
+    async def _decide(self, statement: Known | Unknown | None = None) -> Routed:
+        record = self._operation.record
+        routed = await self._decider.decide(self._request.statement, self._session.state, statement)
+        record.what, record.rule = routed.statement, routed.decision.rule
+        record.mark("decide")
+        return routed
+
+    async def _carry_out(self, routed: Routed, may_decide_again: bool) -> None:
+        """Raises Outdated when a table changed after the decision and nothing has run."""
+        state = self._session.state
+        match routed.decision:
+            case RunIn(cluster, _, _):
+                check_statement(routed.statement, state.restrictions)
+                await self._run_in(cluster, routed, may_decide_again)
+            case Refuse(code, sqlstate, _, because, hint):
+                if isinstance(routed.statement, Unknown):
+                    failure = await syntax_error(self._session, self._request.statement)
+                    if failure is not None:
+                        self._operation.fail(failure)
+                        return
+                number = int(code.removeprefix("CW"))
+                raise Rejected(Failure(f"[{code}] {because} {hint}".rstrip(), sqlstate, number))
+            case Answer():
+                self._answer(NO_ROWS)
+
+    def _answer(self, table: Table) -> None:
+        self._operation.result = Local(table)
+        self._operation.becomes(OperationState.FINISHED)
+
+    async def _command(self, command: cluster_statements.ClusterCommand) -> Table:
+        state = self._session.state
+        match command:
+            case UseCluster(name):
+                return commands.use_cluster(state, name)
+            case ResetCluster():
+                return commands.reset_cluster(state)
+            case ShowClusters():
+                return commands.show_clusters(state, self._decider.fleet.is_checked)
+            case ShowCurrentCluster():
+                return commands.show_current_cluster(state)
+            case ExplainCluster(statement):
+                if await self._decider.command(statement, state) is not None:
+                    own = Answer("DC-U1", "the statement is Causeway's own")
+                    return commands.explain(report(None, own, {}))
+                routed = await self._decider.decide(statement, state)
+                if isinstance(routed.decision, RunIn):
+                    check_statement(routed.statement, state.restrictions)
+                return commands.explain(report(routed.statement, routed.decision, routed.facts))
+            case CopyTable():
+                return await self._copy(command)
+
+    async def _copy(self, command: CopyTable) -> Table:
+        """DC-P1: a secondary copy, made while the client waits."""
+        if self._copier is None:
+            raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
+        ref = command.ref(self._session.state.namespace().database)
+        told = await self._copier(ref, command.partition, command.source, command.target)
+        self._decider.snapshot.invalidate([ref])
+        return Table(("result",), ((told,),))
+
+    async def _session_statement(self, statement: Known) -> Table | None:
+        """The answer to what changes the session and needs no cluster; None: ask one."""
+        state = self._session.state
+        match statement.changes:
+            case UseDatabase(database):
+                if not await self._decider.database_exists(database):
+                    raise Rejected(settings.no_such_database(database))
+                table = NO_ROWS
+            case SetVariable(key, value) if settings.is_ours(key):
+                return settings.change(state, key, value)
+            case _:
+                return None
+        sql = self._request.statement
+        state.apply(statement.changes, sql, None, state.journal.reserve())
+        return table
+
+    async def _run_in(
+        self, cluster: ClusterName, routed: Routed, may_decide_again: bool = False
+    ) -> None:
+        self._operation.record.cluster = cluster
+        for attempt in range(1, _ATTEMPTS + 1):
+            self._asked = False
+            try:
+                await self._attempt(cluster, routed, may_decide_again)
+                return
+            except ClusterLost as error:
+                if attempt == _ATTEMPTS or not self._may_repeat(error):
+                    raise
+
+    def _may_repeat(self, error: ClusterLost) -> bool:
+        """Whether the statement certainly did not start, so that another session may run it."""
+        if self._session.through is not None:
+            return False
+        refused = isinstance(error, SessionGone) and self._operation.result is None
+        return refused or not self._asked
+
+    async def _attempt(self, cluster: ClusterName, routed: Routed, may_decide_again: bool) -> None:
+        statement = routed.statement
+        self._go_on()
+        link = await self._session.link(cluster)
+        link.replay.check(statement)
+        number = self._session.state.journal.reserve()
+        if isinstance(statement, Known) and link.replay.lacks(statement.changes):
+            self._apply(link, statement, number)
+            self._answer(NO_ROWS)
+            return
+        await link.replay.refresh(routed.versions)
+        self._operation.record.mark("connect")
+        self._go_on()
+        writes: Sequence[Write] = ()
+        if isinstance(statement, Known) and not statement.explain:
+            writes = statement.writes
+        targets = self._decider.write_targets(writes)
+        token = await self._decider.loader.open_write(targets) if targets else None
+        self._claim = overlay(link, routed, self._decider.settings.coverage, targets, token)
+        end: Status | None = None
+        try:
+            end = status = await self._execute(link, token)
+            self._operation.record.mark("execute")
+        except Rejected as error:
+            if self._operation.result is None:
+                end = Status(OperationState.ERROR, error.failure)  # it never began
+            raise
+        finally:
+            self._decider.snapshot.invalidate(each.table for each in writes)
+            self._take_effect(link, statement, number, end)
+        if may_decide_again and self._claim and is_outdated(status):
+            self._decide_again(link, routed)
+        if status.state is OperationState.FINISHED:
+            for table in _created(writes):
+                await self._decider.loader.claim(table, link.cluster)
+        self._operation.becomes(status.state, status.failure)
+        result = self._operation.result
+        if status.state is OperationState.FINISHED and isinstance(result, Remote):
+            if self._early is not None and self._early.answered:
+                self._ask_ahead(result)
+            else:
+                asyncio.get_running_loop().call_soon(self._ask_ahead, result)
+
+    def _decide_again(self, link: Link, routed: Routed) -> None:
+        """Raises Outdated, with all forgotten that the decision and the cluster knew."""
+        self._decider.snapshot.invalidate(routed.versions)
+        link.replay.forget_files(routed.versions)
+        result, self._operation.result = self._operation.result, None
+        if isinstance(result, Remote):
+            result.reader.stop()
+            link.close_operation(result.operation)
+        raise Outdated
+
+    def _go_on(self) -> None:
+        if self._operation.cancelled:
+            raise _Abandoned
+
+    async def _execute(self, link: Link, token: Any) -> Status:
+        """Runs the statement; closes the write of `token` once it is certain that it ended.
+
+        A cluster says that a statement is cancelled while the thread that ran it may still be at
+        its last step: then the write stays open a little longer.
+        """
+        remote: Remote | None = None
+        ended = settled = False
+        try:
+            remote = Remote.of(link, await self._start(link), self._session.through is None)
+            if self._ping is not None:
+                self._ping.tell(remote)
+            self._operation.result = remote
+            if self._operation.cancelled:
+                await cancel_remote(remote)
+            elif self._operation.state is OperationState.PENDING:  # else it is decided again
+                self._operation.becomes(OperationState.RUNNING)
+            status = await self._end(remote)
+            settled = True
+            ended = status.state in (OperationState.FINISHED, OperationState.ERROR)
+            return status
+        except (Rejected, SessionGone):
+            ended = remote is None  # the cluster said no
+            raise
+        finally:
+            if token is not None:
+                if ended:
+                    await self._close_write(token)
+                elif settled:
+                    self._open.append(token)
+                else:
+                    _log.warning("the end of a write is not known; copies stay unread: %r", token)
+                    self._lost = (token, remote)
+
+    async def _start(self, link: Link) -> Any:
+        request = self._request
+        if not link.alive:
+            raise SessionGone(f"The connection to cluster {link.cluster} broke.")
+        self._asked = True
+        if is_ping(request.statement):
+            return await self._start_ping(link)
+        settings = {**request.overlay, **self._claim}
+        return await link.execute(request.statement, settings, request.timeout)
+
+    async def _start_ping(self, link: Link) -> RemoteOperation:
+        session, request = self._session, self._request
+        call = link.ping_call(request.statement, {**request.overlay, **self._claim})
+        changes = session.state.journal.changes
+        last = session.last_ping
+        if last is None or last.link is not link or not last.is_same(request, changes):
+            last = LastPing(request, changes, link, call)
+        if session.through is None:  # else nobody knows what changes it
+            session.last_ping = last
+        self._ping = last
+        begun = None if self._early is None else await self._early.started(link, call)
+        return begun or await link.ping(call)
+
+    async def _end(self, remote: Remote) -> Status:
+        """How it ends. A ping that has begun has ended: asking would take longer than it did."""
+        if self._ping is not None:
+            return Status(OperationState.FINISHED)
+        return await remote.link.end_of(remote.operation)
+
+    def _ask_ahead(self, remote: Remote) -> None:
+        """What its client will ask next is asked, but for what is known: the schema, a ping's row.
+
+        Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
+        remembers it. Nor before the client has heard of the end.
+        """
+        asides = [remote.ask_schema()] if self._ping is None else self._ping.unknown(remote)
+        if asides:
+            remote.link.ask(*asides)
+
+    async def _close_write(self, token: Any) -> None:
+        try:
+            await self._decider.loader.close_write(token)
+        except CausewayError as error:
+            _log.warning("a write ended, its mark stays and its copies unread: %s", error)
+
+    def _take_effect(
+        self, link: Link, statement: Known | Unknown, number: int, end: Status | None
+    ) -> None:
+        """What the statement did to the session when it ended so; None: how is not known."""
+        if isinstance(statement, Known) and statement.kind == "refresh":
+            self._session.refreshed((read.table for read in statement.reads), link)
+        if not isinstance(statement, Known) or statement.changes is None:
+            return
+        if isinstance(statement.changes, ChangeFunction):
+            link.replay.function_changed(statement.changes.database, statement.changes.name)
+        if end is not None and end.state is OperationState.FINISHED:
+            self._apply(link, statement, number)
+        elif end is None or end.state is not OperationState.ERROR:
+            link.drop()  # it may or may not have happened there
+        elif (failed := after_error(statement.changes, end.failure)) is not None:
+            self._apply(link, replace(statement, effect=failed), number)
+
+    def _apply(self, link: Link, statement: Known, number: int) -> None:
+        """The statement did what it does to the session."""
+        if statement.changes is not None:
+            sql = self._request.statement
+            link.replay.applied(number, statement.changes)
+            self._session.state.apply(statement.changes, sql, link.cluster, number, statement.temps)
+
+
+def _created(writes: Sequence[Write]) -> list[TableRef]:
+    return [write.table for write in writes if not write.exists and write.action is not Action.VIEW]

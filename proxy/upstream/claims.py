@@ -1,0 +1,78 @@
+"""Claims on their way to a cluster, and what its guard says of them.
+
+A cluster without a guard gets none. A claim that no longer holds (a write began after the decision)
+is no error of the user's: nothing has run, and the statement is decided again.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from conf.errors import CausewayError
+from conf.names import PartitionRef, TableRef
+from conf.settings.settings import Coverage
+from proxy.errors import Failure, Rejected
+from proxy.protocol.replies import Status
+from proxy.protocol.types import OperationState
+from proxy.session.open_session import Session
+from proxy.statement.statement_router import Routed
+from proxy.upstream.upstream_session import Link
+from router.claim import KEY, PARSE, claim_of, encoded
+from router.errors import CHANGED_AFTER_DECISION
+
+_CHANGED = f"[{CHANGED_AFTER_DECISION.code}]"
+_PARSED = "causeway: parsed"  # NotRunException.PARSED
+_PARSE_EXCEPTION = "org.apache.spark.sql.catalyst.parser.ParseException"
+
+
+class Outdated(Exception):
+    """The guard found that a table changed after the decision; nothing has run."""
+
+
+def overlay(
+    link: Link,
+    routed: Routed,
+    coverage: Coverage,
+    targets: Iterable[TableRef | PartitionRef],
+    token: Any,
+) -> Mapping[str, str]:
+    """What is added to a statement's overlay. `token` is that of its running write, or None."""
+    if not link.checked:
+        return {}
+    marks = () if token is None else (token.id,)
+    claim = claim_of(
+        routed.statement, link.cluster, routed.facts, coverage, targets=targets, marks=marks
+    )
+    return {KEY: encoded(claim)}
+
+
+def is_outdated(status: Status) -> bool:
+    """Whether the guard refused a statement because a table changed after the decision."""
+    failure = status.failure
+    return (
+        status.state is OperationState.ERROR and failure is not None and _CHANGED in failure.message
+    )
+
+
+async def syntax_error(session: Session, sql: str) -> Failure | None:
+    """What Spark's own parser says against a statement that was not understood.
+
+    None when it parses, and when no cluster that checks claims can be asked: without its guard the
+    cluster would run the statement.
+    """
+    state = session.state
+    cluster = state.pinned or state.topology.default
+    if cluster is None:
+        return None
+    try:
+        link = await session.link(cluster)
+        if not link.checked:
+            return None
+        operation = await link.execute(sql, {KEY: PARSE}, 0)
+        status = await link.end_of(operation)
+        link.close_operation(operation)
+    except (CausewayError, Rejected):
+        return None
+    failure = status.failure
+    if failure is None or _PARSED in failure.message or _PARSE_EXCEPTION not in failure.message:
+        return None
+    return failure

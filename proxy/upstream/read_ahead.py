@@ -1,0 +1,256 @@
+"""The next batch of a result is asked for while its client still reads the one before: the cluster
+encodes while the client decodes.
+
+A batch that is asked for moves the cluster's place in the result. So it is given to a client that
+wants what comes next, and the cluster is put back for one that wants something else.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from proxy.errors import ClusterLost
+from proxy.protocol.replies import read_result, result_failure
+from proxy.protocol.requests import FetchResults, Handle, RemoteOperation, fetch_call
+from proxy.protocol.types import FETCH_ROWS, Orientation
+from proxy.upstream.upstream_connection import Aside, Sink, UpstreamConnection, tell
+from proxy.upstream.upstream_session import Link
+
+_HELD = 256 << 10  # bytes of a batch that are kept; the rest waits in the cluster's connection
+_NOBODY = Handle(b"", b"")  # what our own calls leave out
+_FULL_BATCHES = 2  # in a row: who reads no further has nothing encoded in vain
+
+First = Callable[[int, bytes], bytes]
+
+
+class _Batch:
+    """A reply under way: kept until there is a `Sink` for it, and passed on from then."""
+
+    def __init__(self, connection: UpstreamConnection, request: bytes, limit: int) -> None:
+        self.connection = connection
+        self.limit = limit  # rows that were asked for
+        self._request = request
+        self._length: int | None = None  # of the reply, once that began
+        self._head = b""
+        self._held: list[bytes] = []
+        self._size = 0
+        self._first: First | None = None
+        self._sink: Sink | None = None
+        self._paused: UpstreamConnection | None = None
+        self._done = connection.ask(request, self._begin, self)
+        self._done.add_done_callback(_seen)
+
+    def another(self) -> "_Batch":
+        """As many more rows, asked for behind this one."""
+        return _Batch(self.connection, self._request, self.limit)
+
+    # as a sink
+
+    def _begin(self, length: int, head: bytes) -> bytes:
+        if self._first is not None:
+            return self._first(length, head)
+        self._length, self._head = length, head
+        return b""
+
+    def write(self, data: bytes) -> None:
+        if self._sink is not None:
+            self._sink.write(data)
+        else:
+            self._held.append(data)
+            self._size += len(data)
+
+    @property
+    def is_full(self) -> bool:
+        return self._size >= _HELD if self._sink is None else self._sink.is_full
+
+    def when_writable(self, source: UpstreamConnection | None) -> None:
+        if self._sink is None:
+            self._paused = source
+        else:
+            self._sink.when_writable(source)
+
+    # its reader
+
+    @property
+    def is_whole(self) -> bool:
+        return self._done.done()
+
+    async def give(self, first: First, sink: Sink) -> None:
+        """As a connection's `relay`, of what was asked before."""
+        if self._done.done():
+            self._done.result()  # what broke off in the middle is an error, and not half a reply
+        self._first, self._sink = first, sink
+        if self._length is not None:
+            sink.write(first(self._length, self._head))
+            for piece in self._held:
+                sink.write(piece)
+            self._held.clear()
+        if self._paused is not None:
+            if sink.is_full:
+                sink.when_writable(self._paused)
+            else:
+                self._paused.resume()
+        await self.connection.relayed(self._done, sink)
+
+
+class _Nowhere:
+    """A sink for what nobody wants any more."""
+
+    is_full = False
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    def when_writable(self, source: UpstreamConnection | None) -> None:
+        pass
+
+
+class ReadAhead:
+    """Reads one result of a cluster, in turn, on a connection of its own once it runs ahead:
+    nothing else of the session waits behind a batch for which the client may never come."""
+
+    def __init__(self, link: Link, operation: RemoteOperation, may_run_ahead: bool) -> None:
+        self._over = not may_run_ahead
+        self._link = link
+        self._operation = operation
+        self._turn = asyncio.Lock()
+        self._batch: _Batch | None = None
+        self._only: asyncio.Future[bytes | None] | None = None
+        self._behind = False  # the cluster has not been asked for the only row
+        self._limit = 0  # rows of each of the last `_full` batches
+        self._full = 0
+
+    async def relay(
+        self, request: FetchResults, first: First, sink: Sink, rows: Callable[[], int | None]
+    ) -> None:
+        """Passes on what is asked for; `rows` says afterwards how many there were.
+
+        Raises ClusterLost, TooMany, WireError.
+        """
+        if request.fetch_type != FETCH_ROWS:
+            await self._ask(request, first, sink)
+            return
+        async with self._turn:
+            if await self._give_only_row(request, first, sink):
+                return
+            batch, self._batch = self._batch, None
+            if batch is not None and not _serves(batch, request):
+                await self._put_back(batch, request)
+                batch = None
+            try:
+                if batch is None:
+                    await self._ask(request, first, sink)
+                    self._learn(request, rows())
+                    await self._begin_ahead()
+                else:
+                    await self._give(batch, request, first, sink)
+                    self._learn(request, rows())
+            finally:
+                if self._over:
+                    self._drop()
+
+    def ask_only_row(self, learned: Callable[[bytes], None]) -> Aside:
+        """The call for the whole of a result that has one row."""
+        self._only = asyncio.get_running_loop().create_future()
+        return Aside(self._call(Orientation.NEXT, 1), partial(tell, self._only, learned))
+
+    def know_only_row(self, reply: bytes) -> None:
+        """The cluster's reply to that call, without asking."""
+        self._only = asyncio.get_running_loop().create_future()
+        self._only.set_result(reply)
+        self._behind = True
+
+    def stop(self) -> None:
+        """Nothing more is wanted of it."""
+        self._over = True
+        if not self._turn.locked():
+            self._drop()
+
+    def _drop(self) -> None:
+        batch, self._batch = self._batch, None
+        if batch is None:
+            return
+        if batch.is_whole:
+            self._link.give_back(batch.connection)
+        else:
+            batch.connection.abort()
+
+    async def _give_only_row(self, request: FetchResults, first: First, sink: Sink) -> bool:
+        """Whether that is what was wanted, and there."""
+        if request.orientation == Orientation.NEXT and request.max_rows < 1:
+            return False
+        only, self._only = self._only, None
+        if only is None or request.orientation != Orientation.NEXT:
+            return False
+        reply = await self._link.heard(only)
+        if reply is not None:
+            sink.write(first(len(reply), reply))
+        return reply is not None
+
+    async def _ask(self, request: FetchResults, first: First, sink: Sink) -> None:
+        async with self._link.line() as connection:
+            if self._behind and request.fetch_type == FETCH_ROWS:
+                connection.tell((Aside(self._call(Orientation.NEXT, 1)),))
+                self._behind = False
+            await connection.relay(fetch_call(self._operation, request), first, sink)
+
+    def _learn(self, request: FetchResults, rows: int | None) -> None:
+        """How its client reads, and whether there is likely to be more."""
+        as_before = request.orientation == Orientation.NEXT and request.max_rows == self._limit
+        self._limit = request.max_rows
+        if rows is None or not 0 < request.max_rows <= rows:
+            self._full = 0
+        else:
+            self._full = self._full + 1 if as_before else 1
+
+    @property
+    def _may_go_on(self) -> bool:
+        return self._full >= _FULL_BATCHES and not self._over
+
+    async def _begin_ahead(self) -> None:
+        if self._may_go_on and (connection := await self._link.spare()) is not None:
+            call = self._call(Orientation.NEXT, self._limit)
+            self._batch = _Batch(connection, call, self._limit)
+
+    async def _give(self, batch: _Batch, request: FetchResults, first: First, sink: Sink) -> None:
+        """The one after it is asked for before this one is here: between two of them the cluster
+        waits for nobody."""
+        connection = batch.connection
+        if self._may_go_on and request.max_rows == batch.limit and not connection.broken:
+            self._batch = batch.another()
+        try:
+            await batch.give(first, sink)
+        except BaseException:
+            self._batch = None
+            connection.abort()
+            raise
+        if self._batch is None:
+            self._link.give_back(connection)
+
+    async def _put_back(self, batch: _Batch, request: FetchResults) -> None:
+        """Has the cluster where it was before the batch was asked for; a request that begins anew
+        does not mind where that is."""
+        try:
+            await batch.give(lambda length, head: b"", _Nowhere())
+            if request.orientation != Orientation.FIRST:
+                read = await batch.connection.call(self._call(Orientation.PRIOR, batch.limit))
+                failure = result_failure(read_result(read, "FetchResults"))
+                if failure is not None:
+                    raise ClusterLost(f"Its cluster does not go back: {failure.message}")
+        except BaseException:
+            batch.connection.abort()
+            raise
+        self._link.give_back(batch.connection)
+
+    def _call(self, orientation: Orientation, limit: int) -> bytes:
+        return fetch_call(self._operation, FetchResults(_NOBODY, orientation, limit, FETCH_ROWS))
+
+
+def _serves(batch: _Batch, request: FetchResults) -> bool:
+    return request.orientation == Orientation.NEXT and request.max_rows >= batch.limit
+
+
+def _seen(done: asyncio.Future[None]) -> None:
+    """Nobody may ever wait for it: that it failed is no news then."""
+    if not done.cancelled():
+        done.exception()

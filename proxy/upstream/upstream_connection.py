@@ -1,0 +1,367 @@
+"""One connection to a Thrift Server, which answers calls in their order; replies are streamed.
+
+Receiving uses one slab for all connections: a buffer is filled and emptied within one turn of
+the loop. A reply is looked at by its beginning; what follows goes straight to the client's
+transport, and reading stops while that transport is full.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar, cast
+
+from conf.names import ClusterName
+from conf.topology import Endpoint
+from proxy.errors import ClusterLost, WireError
+from proxy.protocol.framing import Word, client_start, client_word, server_word
+from proxy.server.sasl_transport import Shield
+from proxy.server.sockets import HIGH_WATER, tune
+from proxy.upstream.credentials import Conversation, Entry
+
+_SLAB = memoryview(bytearray(128 << 10))  # what comes in goes out within the same turn
+HEAD = 512
+MAX_WHOLE = 128 << 20
+_LENGTH = 4  # bytes that say how long a message is
+
+_T = TypeVar("_T")
+
+
+class Sink(Protocol):
+    """Where a reply's bytes go."""
+
+    def write(self, data: bytes) -> None: ...
+
+    @property
+    def is_full(self) -> bool: ...
+
+    def when_writable(self, source: "UpstreamConnection | None") -> None:
+        """Who has to be told (`resume`) once there is room; None: nobody."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A call that goes behind another one; nobody waits for it. `heard` is given its reply, or
+    None when there will be none."""
+
+    request: bytes
+    heard: Callable[[bytes | None], None] = lambda reply: None
+
+
+@dataclass(frozen=True, slots=True)
+class _Relay:
+    first: Callable[[int, bytes], bytes]
+    sink: Sink
+    done: asyncio.Future[None]
+
+
+_Expected = asyncio.Future[bytes] | Aside | _Relay
+
+
+class UpstreamConnection(asyncio.BufferedProtocol):
+    """Use `connect`. After any exception but a time-out of `connect` itself, `abort` it."""
+
+    def __init__(self, cluster: ClusterName, lost: Callable[[], None]) -> None:
+        self.cluster = cluster
+        self.broken = False
+        self._lost = lost
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._needed = 1  # bytes in the buffer before anything can be done with them
+        self._negotiation: asyncio.Future[None] | None = None
+        self._expected: deque[_Expected] = deque()  # whose replies are due, in their order
+        self._relaying: _Relay | None = None
+        self._streaming = 0  # bytes still to come of the reply being relayed
+        self._heard = time.monotonic()  # when it last said something, or was asked first
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no such class
+        self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        tune((transport.get_extra_info("socket"),))
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return _SLAB
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._receive(_SLAB[:nbytes])
+
+    def _receive(self, data: memoryview) -> None:
+        self._heard = time.monotonic()
+        if self._streaming:
+            data = self._stream(data)
+        if self._buffer:
+            self._buffer += data
+            if len(self._buffer) < self._needed:
+                return
+            data, self._buffer = memoryview(self._buffer), bytearray()
+        while len(data) >= self._needed and (rest := self._take_reply(data)) is not None:
+            data = rest
+        self._buffer += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost()
+        self._fail(ClusterLost(f"The connection to cluster {self.cluster} broke."))
+
+    def resume(self) -> None:
+        """The sink has room again."""
+        if self._transport is not None and not self.broken:
+            self._heard = time.monotonic()
+            self._transport.resume_reading()
+
+    # our side
+
+    @classmethod
+    async def connect(
+        cls,
+        cluster: ClusterName,
+        endpoint: Endpoint,
+        user: str,
+        lost: Callable[[], None],
+        entry: Entry,
+    ) -> "UpstreamConnection":
+        """A connection authenticated as `user`; `lost` is called once when it is over.
+
+        Raises OSError (then `lost` is never called), WireError, ClusterLost.
+        """
+        loop = asyncio.get_running_loop()
+        connection = cls(cluster, lost)
+        conversation = entry.conversation(endpoint, user)
+        await loop.create_connection(
+            lambda: connection,
+            endpoint.host,
+            endpoint.port,
+            ssl=entry.tls,
+            server_hostname=endpoint.host if entry.tls else None,
+        )
+        try:
+            await connection._negotiate(conversation)
+        except BaseException:
+            connection.abort()
+            raise
+        return connection
+
+    @classmethod
+    async def to_peer(cls, name: ClusterName, path: Path) -> "UpstreamConnection":
+        """A connection to another worker of ours; there is nothing to negotiate. Raises OSError."""
+        connection = cls(name, lambda: None)
+        connection._needed = _LENGTH
+        loop = asyncio.get_running_loop()
+        await loop.create_unix_connection(lambda: connection, str(path))
+        return connection
+
+    async def _negotiate(self, conversation: Conversation) -> None:
+        """Proves who we are, and has the server prove it where the mechanism does."""
+        assert self._transport is not None
+        begin, challenge = client_start(conversation.mechanism), None
+        while True:
+            said = await conversation.answer(challenge)
+            if self.broken:
+                raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
+            self._transport.write(begin + client_word(said, conversation.complete))
+            begin = b""
+            word = await self._word()
+            if not word.ok:
+                reason = word.payload.decode(errors="replace")
+                raise WireError(f"Cluster {self.cluster} refused us: {reason}")
+            if word.last and conversation.complete:
+                self._protect(conversation)
+                return
+            if word.last:
+                raise WireError(f"Cluster {self.cluster} did not prove who it is.")
+            if conversation.complete:
+                raise WireError(f"Cluster {self.cluster} goes on negotiating.")
+            challenge = word.payload
+
+    def _protect(self, conversation: Conversation) -> None:
+        """Has what is said from now on wrapped, where the server wants that."""
+        if (layer := conversation.layer) is not None:
+            assert self._transport is not None
+            take = lambda data: self._receive(memoryview(data))  # noqa: E731
+            self._transport = Shield(self._transport, self, take, layer, MAX_WHOLE)
+
+    async def _word(self) -> Word:
+        """The server's next one."""
+        while (word := server_word(bytes(self._buffer))) is None:
+            self._needed = len(self._buffer) + 1
+            await self._more()
+        del self._buffer[: word.used]
+        self._needed = _LENGTH
+        return word
+
+    async def _more(self) -> None:
+        """Until there is more of the negotiation."""
+        if self.broken:
+            raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
+        self._negotiation = asyncio.get_running_loop().create_future()
+        try:
+            await self._negotiation
+        finally:
+            self._negotiation = None
+
+    async def call(self, request: bytes, asides: Sequence[Aside] = ()) -> bytes:
+        """The whole reply to a call. Whatever else is to be asked goes in the same breath: the
+        server answers in turn, and no reply has to travel before it begins with the next."""
+        done: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._write(request, *(each.request for each in asides))
+        self._expected += (done, *asides)
+        return await self._until(done)
+
+    def tell(self, asides: Sequence[Aside]) -> None:
+        """Sends calls that nobody waits for. Raises ClusterLost."""
+        self._write(*(each.request for each in asides))
+        self._expected += asides
+
+    async def relay(self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink) -> None:
+        """Passes the reply to a call to the sink, as fast as that takes it.
+
+        `first` is given the reply's length and its beginning, `HEAD` bytes or all there is, and
+        says what is passed in its place.
+        """
+        await self.relayed(self.ask(request, first, sink), sink)
+
+    def ask(
+        self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink
+    ) -> asyncio.Future[None]:
+        """Begins a `relay`; `relayed` awaits its end. Raises ClusterLost."""
+        relay = _Relay(first, sink, asyncio.get_running_loop().create_future())
+        self._write(request)
+        self._expected.append(relay)
+        return relay.done
+
+    async def relayed(self, done: asyncio.Future[None], sink: Sink) -> None:
+        try:
+            await self._until(done)
+        finally:
+            sink.when_writable(None)
+
+    @property
+    def owes(self) -> bool:
+        """Whether a reply is due."""
+        return bool(self._expected or self._relaying)
+
+    def silent_for(self) -> float:
+        """Seconds in which nothing came of what is due; 0 while nothing is, or nobody reads."""
+        relay = self._relaying
+        if not self.owes or (relay is not None and relay.sink.is_full):
+            return 0.0
+        return time.monotonic() - self._heard
+
+    def give_up(self, why: str) -> None:
+        """Closes at once; who waits for a reply is told why."""
+        self._fail(ClusterLost(why))
+
+    def abort(self) -> None:
+        """Closes at once."""
+        self.broken = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _write(self, *requests: bytes) -> None:
+        if self.broken or self._transport is None:
+            raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
+        if not self.owes:
+            self._heard = time.monotonic()
+        self._transport.write(b"".join([len(each).to_bytes(4, "big") + each for each in requests]))
+
+    async def _until(self, done: asyncio.Future[_T]) -> _T:
+        try:
+            return await done
+        except asyncio.CancelledError:
+            self.abort()  # a reply may be under way; nobody can tell where it would end
+            raise
+
+    # replies
+
+    def _take_reply(self, data: memoryview) -> memoryview | None:
+        """Takes what comes first, and gives what comes after it; None when it is not all here."""
+        if self._negotiation is not None:
+            release(self._negotiation)
+            return None
+        if not self._expected:
+            self._fail(WireError(f"Cluster {self.cluster} said what it was not asked."))
+            return None
+        length = int.from_bytes(data[:_LENGTH], "big")
+        expected = self._expected[0]
+        relayed = isinstance(expected, _Relay)
+        if length > MAX_WHOLE and not relayed:
+            self._fail(WireError(f"A reply of {length} bytes where a short one was due."))
+            return None
+        self._needed = _LENGTH + (min(length, HEAD) if relayed else length)
+        if len(data) < self._needed:
+            return None
+        taken, data = bytes(data[_LENGTH : self._needed]), data[self._needed :]
+        self._needed = _LENGTH
+        self._expected.popleft()
+        match expected:
+            case _Relay():
+                return self._begin(expected, length, taken, data)
+            case Aside():
+                expected.heard(taken)
+            case _:
+                if not expected.done():
+                    expected.set_result(taken)
+        return data
+
+    def _begin(
+        self, relay: _Relay, length: int, head: bytes, data: memoryview
+    ) -> memoryview | None:
+        """Passes on how a reply begins, with what else of it is here."""
+        self._relaying = relay
+        self._streaming = length - len(head)
+        try:
+            head = relay.first(length, head)
+        except WireError as error:
+            self._fail(error)
+            return None
+        return self._stream(data, head)
+
+    def _stream(self, data: memoryview, before: bytes = b"") -> memoryview:
+        """Passes on what belongs to the reply being relayed; gives what comes after it."""
+        relay = self._relaying
+        assert relay is not None
+        piece = data[: self._streaming]
+        self._streaming -= len(piece)
+        relay.sink.write(before + piece)
+        if not self._streaming:
+            self._relaying = None
+            release(relay.done)
+        elif relay.sink.is_full and self._transport is not None:
+            self._transport.pause_reading()
+            relay.sink.when_writable(self)
+        return data[len(piece) :]
+
+    def _fail(self, error: Exception) -> None:
+        """Nothing more will come that anybody could make sense of."""
+        self.abort()
+        waiting = [self._negotiation, *self._expected, self._relaying]
+        self._expected.clear()
+        self._relaying = None
+        for each in waiting:
+            if isinstance(each, Aside):
+                each.heard(None)
+            elif each is not None:
+                future = each.done if isinstance(each, _Relay) else each
+                if not future.done():
+                    future.set_exception(error)
+
+
+def release(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+def tell(
+    asked: asyncio.Future[bytes | None],
+    learned: Callable[[bytes], None] | None,
+    reply: bytes | None,
+) -> None:
+    """What an `Aside` hears is what somebody may wait for, and may be kept (`learned`)."""
+    if not asked.done():
+        asked.set_result(reply)
+    if reply is not None and learned is not None:
+        learned(reply)

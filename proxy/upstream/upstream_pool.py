@@ -1,0 +1,244 @@
+"""Connections to the clusters' Thrift Servers: counted, authenticated as a user, reused by none
+but that user.
+
+A Thrift Server's handles work on any connection, so a call that finds its session's own
+connection busy borrows another of the same user.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from functools import partial
+from weakref import WeakSet
+
+from conf.names import ClusterName
+from conf.topology import Cluster, Endpoint
+from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
+from proxy.limits import Limits
+from proxy.operations.counters import OwnTally, Tally
+from proxy.protocol.requests import NO_SESSION, get_info_call
+from proxy.session.function_changes import FunctionChanges
+from proxy.session.impersonation import PROXY_USER
+from proxy.upstream.credentials import Entries
+from proxy.upstream.endpoint_health import Fleet
+from proxy.upstream.upstream_connection import UpstreamConnection
+
+_log = logging.getLogger(__name__)
+_Key = tuple[Endpoint, str]
+_CHECKER = "causeway"  # asks as a user of its own, so that nobody's connections are in its way
+_SERVER_NAME = 17  # of GetInfo
+
+
+class _Slot:
+    """One connection's place in the count of its endpoint."""
+
+    def __init__(self, add: Callable[[int], None]) -> None:
+        self._add: Callable[[int], None] | None = add
+        add(1)
+
+    def release(self) -> None:
+        """Once; later calls do nothing."""
+        if self._add is not None:
+            self._add(-1)
+            self._add = None
+
+
+class Lines:
+    """All connections to clusters. One per server."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        fleet: Fleet | None = None,
+        entries: Entries | None = None,
+        tally: Tally | None = None,
+        functions: FunctionChanges | None = None,
+    ) -> None:
+        self.limits = limits
+        self.functions = functions or FunctionChanges()
+        self.fleet = fleet or Fleet()
+        self.entries = entries or Entries({})
+        self._tally = OwnTally() if tally is None else tally
+        self._counts: Counter[Endpoint] = Counter()
+        self._made: defaultdict[Endpoint, WeakSet[UpstreamConnection]] = defaultdict(WeakSet)
+        self._idle: defaultdict[_Key, list[tuple[float, UpstreamConnection]]] = defaultdict(list)
+
+    def __len__(self) -> int:
+        return self._counts.total()
+
+    def named(self, cluster: Cluster, user: str) -> dict[str, str]:
+        """What of a session's configuration says whose it is, on a connection that is ours."""
+        return {PROXY_USER: user} if self.entries.of(cluster.name).login.is_service else {}
+
+    def _add(self, endpoint: Endpoint, by: int) -> None:
+        self._counts[endpoint] += by
+        self._tally.add(_key(endpoint), by)
+
+    def _of_all(self, endpoint: Endpoint) -> int:
+        """Connections that it has from all our processes."""
+        return self._tally.count(_key(endpoint))
+
+    def load(self, endpoint: Endpoint) -> int:
+        """Connections that it has from all our processes, without those that only wait here."""
+        idle = sum(len(each) for (where, _), each in self._idle.items() if where == endpoint)
+        return self._of_all(endpoint) - idle
+
+    def held(self, endpoint: Endpoint) -> int:
+        """Connections that it has from this process."""
+        return self._counts[endpoint]
+
+    def owing(self) -> set[tuple[ClusterName, Endpoint]]:
+        """Endpoints that owe a reply, whatever the settings say of them by now."""
+        return {
+            (connection.cluster, endpoint)
+            for endpoint, made in self._made.items()
+            for connection in made
+            if connection.owes and not connection.broken
+        }
+
+    async def connect(
+        self, cluster: Cluster, user: str, but: Collection[Endpoint] = ()
+    ) -> tuple[Endpoint, UpstreamConnection]:
+        """A new connection to the least loaded endpoint that takes it, none of `but`.
+
+        Raises ClusterDown, and TooMany when those that are up are full.
+        """
+        reasons, full = [], None
+        for endpoint in self.fleet.choose(cluster, self.load, but):
+            try:
+                return endpoint, await self._open(cluster.name, endpoint, user)
+            except (OSError, WireError, ClusterLost) as error:
+                reasons.append(f"{endpoint}: {_reason(error)}")
+            except TooMany as error:
+                full = error
+        if full is not None:
+            raise full
+        raise ClusterDown(f"Cluster {cluster.name} is down ({'; '.join(reasons)}).")
+
+    @asynccontextmanager
+    async def borrow(
+        self, cluster: ClusterName, endpoint: Endpoint, user: str
+    ) -> AsyncIterator[UpstreamConnection]:
+        """A connection for some calls. Raises ClusterLost, TooMany."""
+        connection = await self.take(cluster, endpoint, user)
+        try:
+            yield connection
+        except BaseException:
+            connection.abort()
+            raise
+        self.give_back(endpoint, user, connection)
+
+    def has_room(self, endpoint: Endpoint) -> bool:
+        """Whether it may have connections that only make things faster."""
+        return self._of_all(endpoint) < self.limits.endpoint_connections // 2
+
+    async def take(self, cluster: ClusterName, endpoint: Endpoint, user: str) -> UpstreamConnection:
+        """A connection to be given back, or aborted. Raises ClusterLost, TooMany."""
+        idle = self._idle[endpoint, user]
+        while idle:
+            _, connection = idle.pop()
+            if not connection.broken:
+                return connection
+        try:
+            return await self._open(cluster, endpoint, user)
+        except (OSError, WireError) as error:
+            raise ClusterLost(f"Cluster {cluster} is not reachable: {_reason(error)}.") from error
+
+    def give_back(self, endpoint: Endpoint, user: str, connection: UpstreamConnection) -> None:
+        """One on which no reply is due."""
+        idle = self._idle[endpoint, user]
+        if connection.broken or len(idle) >= self.limits.idle_connections:
+            connection.abort()
+        else:
+            idle.append((time.monotonic(), connection))
+
+    async def _open(
+        self, cluster: ClusterName, endpoint: Endpoint, user: str
+    ) -> UpstreamConnection:
+        if self._of_all(endpoint) >= self.limits.endpoint_connections:
+            self._close_idle(endpoint)
+        if self._of_all(endpoint) >= self.limits.endpoint_connections:
+            raise TooMany(f"Cluster {cluster} has all the connections that it can serve.")
+        slot = _Slot(partial(self._add, endpoint))
+        try:
+            async with asyncio.timeout(self.limits.connect):
+                made = await UpstreamConnection.connect(
+                    cluster, endpoint, user, slot.release, self.entries.of(cluster)
+                )
+        except BaseException as error:
+            slot.release()
+            if isinstance(error, OSError | ClusterLost):
+                self.fleet.ill(endpoint, _reason(error))
+            raise
+        self.fleet.well(endpoint)
+        self._made[endpoint].add(made)
+        return made
+
+    async def check(self, cluster: ClusterName, endpoint: Endpoint) -> None:
+        """Learns whether the endpoint is well: it let us in and answered a call.
+
+        One that refuses us, or has no room for us, is there. Of one that is not, nobody waits for
+        ever: neither for rows that may take long to make, nor for the rest of a reply.
+        """
+        began = time.monotonic()
+        try:
+            async with (
+                asyncio.timeout(self.limits.connect),
+                self.borrow(cluster, endpoint, _CHECKER) as connection,
+            ):
+                await connection.call(get_info_call(NO_SESSION, _SERVER_NAME))
+        except TimeoutError:
+            self.fleet.ill(endpoint, "no answer in time")
+        except (ClusterLost, WireError, TooMany):
+            pass  # whoever opens a connection says what comes of it
+        else:
+            self.fleet.well(endpoint, time.monotonic() - began)
+        if self.fleet.condition(endpoint).up is False:
+            self._give_up(cluster, endpoint)
+
+    def _give_up(self, cluster: ClusterName, endpoint: Endpoint) -> None:
+        limit = self.limits.silence
+        for connection in tuple(self._made[endpoint]):
+            if connection.silent_for() >= limit:
+                connection.give_up(f"Cluster {cluster} has not answered for {limit:g} s.")
+
+    def sweep(self) -> None:
+        """Closes what has been idle for long."""
+        oldest = time.monotonic() - self.limits.idle_seconds
+        for key, idle in list(self._idle.items()):
+            kept = [(since, each) for since, each in idle if since > oldest and not each.broken]
+            for since, each in idle:
+                if since <= oldest:
+                    each.abort()
+            if kept:
+                self._idle[key] = kept
+            else:
+                del self._idle[key]
+
+    def close(self) -> None:
+        for idle in self._idle.values():
+            for _, connection in idle:
+                connection.abort()
+        self._idle.clear()
+
+    def _close_idle(self, endpoint: Endpoint) -> None:
+        for (where, user), idle in list(self._idle.items()):
+            if where == endpoint:
+                for _, connection in idle:
+                    connection.abort()
+                del self._idle[where, user]
+
+
+def _key(endpoint: Endpoint) -> str:
+    return f"endpoint\0{endpoint}"
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error)

@@ -1,0 +1,346 @@
+"""A user's session inside one cluster: its handle, its connection, what can be asked of it.
+
+Where the server has a guard that checks claims, each statement carries one; `checked` says so.
+
+The session was opened on the link's own connection, so the server closes it when that goes
+away, whatever becomes of us.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from conf.topology import Cluster, Endpoint
+from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooMany, WireError
+from proxy.protocol.binary import Struct
+from proxy.protocol.replies import (
+    Status,
+    opened_session,
+    read_operation_status,
+    read_result,
+    read_started,
+    result_failure,
+)
+from proxy.protocol.requests import (
+    RemoteOperation,
+    RemoteSession,
+    close_session_call,
+    execute_call,
+    open_session_call,
+    operation_call,
+)
+from proxy.protocol.types import OperationState
+from proxy.session.journal import Journal
+from proxy.statement.states import ENDS
+from proxy.upstream.session_replay import SessionReplay
+from proxy.upstream.upstream_connection import Aside, UpstreamConnection
+from proxy.upstream.upstream_pool import Lines
+from router import claim
+
+_log = logging.getLogger(__name__)
+_EXECUTE = "ExecuteStatement"
+_CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
+_CLOSE_AFTER = 0.05  # seconds
+_GONE = "Invalid SessionHandle"
+_REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
+
+
+class Link:
+    """Use `Link.open`. Not `alive` any more once its own connection broke."""
+
+    def __init__(
+        self,
+        lines: Lines,
+        cluster: ClusterName,
+        endpoint: Endpoint,
+        user: str,
+        main: UpstreamConnection,
+        session: RemoteSession,
+        journal: Journal,
+        checked: bool = False,
+    ) -> None:
+        self.checked = checked
+        self.cluster = cluster
+        self.session = session
+        self.replay = SessionReplay(cluster, endpoint, journal, lines.functions, self.run)
+        self._lines = lines
+        self.endpoint = endpoint
+        self._user = user
+        self._main = main
+        self._own = asyncio.Lock()
+        self._long_call = False
+        self._closings: list[Aside] = []  # of operations, not yet sent
+
+    @classmethod
+    async def open(
+        cls,
+        lines: Lines,
+        cluster: Cluster,
+        user: str,
+        protocol: int,
+        configuration: Mapping[str, str],
+        journal: Journal,
+        claims: bool = False,
+    ) -> "Link":
+        """Opens the user's session in the cluster, at another endpoint where one fails: nothing is
+        lost by asking twice. With `claims` it learns whether claims are checked there. Raises
+        ClusterDown, TooMany, ClusterLost, and Rejected with the cluster's words when it does not
+        want the session."""
+        tried: list[Endpoint] = []
+        while True:
+            endpoint, main = await lines.connect(cluster, user, tried)
+            tried.append(endpoint)
+            request = open_session_call(
+                protocol, user, {**configuration, **lines.named(cluster, user)}
+            )
+            try:
+                session = await _opened(main, request, cluster.name, lines.limits.call)
+            except ClusterLost:
+                if len(tried) == len(cluster.hs2):
+                    raise
+            else:
+                link = cls(lines, cluster.name, endpoint, user, main, session, journal)
+                if claims:
+                    await link._learn_checked()
+                return link
+
+    async def _learn_checked(self) -> None:
+        """Asks the guard whether it checks claims, once an endpoint while that is up."""
+        fleet = self._lines.fleet
+        known = fleet.condition(self.endpoint).checked
+        if known is None:
+            known = await self._probe()
+            fleet.learn_checked(self.endpoint, known)
+            if not known:
+                _log.warning("cluster %s, %s: claims are not checked", self.cluster, self.endpoint)
+        self.checked = known
+
+    async def _probe(self) -> bool:
+        """A guard refuses the claim with its version; any other server runs the statement."""
+        try:
+            operation = await self.ping(self.ping_call("SELECT 1", {claim.KEY: claim.PROBE}))
+        except Rejected as error:
+            return error.failure.message.partition(_CHECKED)[2].startswith(str(claim.VERSION))
+        self.close_operation(operation)
+        return False
+
+    @property
+    def alive(self) -> bool:
+        return not self._main.broken
+
+    @asynccontextmanager
+    async def line(self, long: bool = False) -> AsyncIterator[UpstreamConnection]:
+        """A connection for one call of this session: its own, in turn.
+
+        Another one while a `long` call, which may take seconds, is on its own.
+        """
+        if self._long_call or self._main.broken or (long and self._own.locked()):
+            async with self._lines.borrow(self.cluster, self.endpoint, self._user) as connection:
+                yield connection
+            return
+        async with self._own:
+            self._long_call = long
+            try:
+                yield self._main
+            except BaseException:
+                self._main.abort()
+                raise
+            finally:
+                self._long_call = False
+
+    async def spare(self) -> UpstreamConnection | None:
+        """A connection beside the session's own, to be given back or aborted; None where there is
+        none to spare."""
+        if self._lines.has_room(self.endpoint):
+            with suppress(ClusterLost, TooMany):
+                return await self._lines.take(self.cluster, self.endpoint, self._user)
+        return None
+
+    def give_back(self, connection: UpstreamConnection) -> None:
+        self._lines.give_back(self.endpoint, self._user, connection)
+
+    async def call(
+        self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
+    ) -> Struct:
+        """The result of a call. Raises ClusterLost, TooMany, Rejected with the cluster's words."""
+        result = read_result(await self.reply(name, request, long, asides), name)
+        failure = result_failure(result)
+        if failure is not None:
+            raise self._refusal(failure)
+        return result
+
+    def _refusal(self, failure: Failure) -> Exception:
+        if failure.message.startswith(_GONE):
+            self.drop()
+            return SessionGone(f"Cluster {self.cluster} closed the session.")
+        return Rejected(failure)
+
+    async def reply(
+        self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
+    ) -> bytes:
+        """The whole reply to a call, not looked at. Raises ClusterLost, TooMany."""
+        try:
+            async with asyncio.timeout(self._lines.limits.call), self.line(long) as connection:
+                return await connection.call(request, asides)
+        except (WireError, TimeoutError) as error:
+            raise self._no_answer(name, error) from error
+
+    def _no_answer(self, name: str, error: Exception) -> ClusterLost:
+        why = str(error) or "no answer in time"
+        return ClusterLost(f"Cluster {self.cluster}: no answer to {name} ({why}).")
+
+    async def heard(self, reply: asyncio.Future[bytes | None]) -> bytes | None:
+        """The reply to something asked aside; None when there is none in time."""
+        if reply.done():
+            return reply.result()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._lines.limits.call):
+                return await asyncio.shield(reply)
+        return None
+
+    async def execute(
+        self, statement: str, overlay: Mapping[str, str], limit: int
+    ) -> RemoteOperation:
+        """Starts a statement that the cluster ends after `limit` seconds; 0: never.
+
+        Raises as `call`.
+        """
+        request = execute_call(self.session, statement, overlay, limit)
+        return await self._start(request)
+
+    def ping_call(self, statement: str, overlay: Mapping[str, str]) -> bytes:
+        """What runs, to its end, a statement that takes no time."""
+        return execute_call(self.session, statement, overlay, 0, run_async=False)
+
+    async def ping(self, request: bytes) -> RemoteOperation:
+        """Runs a `ping_call`. Raises as `call`."""
+        return await self._start(request, long=True)
+
+    async def _start(self, request: bytes, long: bool = False) -> RemoteOperation:
+        return self._started(await self.reply(_EXECUTE, request, long, self._take_closings()))
+
+    def _started(self, reply: bytes) -> RemoteOperation:
+        told = read_started(reply)
+        if isinstance(told, Failure):
+            raise self._refusal(told)
+        return told
+
+    def begin(self, request: bytes, heard: Callable[[bytes | None], None]) -> bool:
+        """Sends a `ping_call` at once, if nothing is under way on the session's own connection;
+        whether it did. `heard` is given the reply, or None when there will be none."""
+        if self._long_call or self._own.locked() or not self.alive:
+            return False
+
+        def over(reply: bytes | None) -> None:
+            self._long_call = False
+            heard(reply)
+
+        self._long_call = True
+        self._main.tell((Aside(request, over),))
+        return True
+
+    async def started(self, reply: asyncio.Future[bytes | None]) -> RemoteOperation:
+        """What was begun, by what is heard of it. Raises as `call`."""
+        try:
+            async with asyncio.timeout(self._lines.limits.call):
+                data = await reply
+            if data is None:
+                raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
+            return self._started(data)
+        except (WireError, TimeoutError) as error:
+            self.drop()
+            raise self._no_answer(_EXECUTE, error) from error
+
+    async def poll(self, operation: RemoteOperation) -> Status:
+        """The operation's state, when it ends or after five seconds. Raises as `call`."""
+        name = "GetOperationStatus"
+        request = operation_call(name, operation)
+        return read_operation_status(await self.call(name, request, long=True))
+
+    async def end_of(self, operation: RemoteOperation) -> Status:
+        """How the operation ends. Raises as `call`.
+
+        A Thrift Server says ERROR some 40 ms before it can say why: it is asked again.
+        """
+        while (status := await self.poll(operation)).state not in ENDS:
+            pass  # a poll takes up to five seconds by itself
+        for pause in _REASON:
+            failure = status.failure
+            if status.state is not OperationState.ERROR or (failure and failure.message):
+                break
+            await asyncio.sleep(pause)
+            status = await self.poll(operation)
+        return status
+
+    def ask(self, *asides: Aside) -> None:
+        """Asks what nobody waits for yet; not behind a call that may take seconds. What is to be
+        closed goes behind it."""
+        if self.alive and not self._long_call:
+            self._main.tell((*asides, *self._take_closings()))
+            return
+        for aside in asides:
+            aside.heard(None)
+
+    async def cancel(self, operation: RemoteOperation) -> None:
+        await self.call("CancelOperation", operation_call("CancelOperation", operation))
+
+    def close_operation(self, operation: RemoteOperation) -> None:
+        """Has it closed, behind the next statement or in a moment: nobody waits for that."""
+        if not self._closings:
+            asyncio.get_running_loop().call_later(_CLOSE_AFTER, self._close_operations)
+        self._closings.append(Aside(operation_call("CloseOperation", operation)))
+
+    def _close_operations(self) -> None:
+        closings = self._take_closings()
+        if closings and self.alive:
+            self._main.tell(closings)
+
+    def _take_closings(self) -> list[Aside]:
+        closings, self._closings = self._closings, []
+        return closings
+
+    async def run(self, sql: str) -> Failure | None:
+        """Runs a statement of ours to its end; why it failed. Raises as `call`."""
+        overlay = {claim.KEY: claim.SESSION} if self.checked else {}
+        operation = await self.execute(sql, overlay, 0)
+        status = await self.end_of(operation)
+        self.close_operation(operation)
+        if status.state is OperationState.FINISHED:
+            return None
+        return status.failure or Failure(f"it ended {status.state.name}")
+
+    def drop(self) -> None:
+        """Lets go of a session whose state is not known any more."""
+        self._main.abort()
+
+    async def close(self) -> None:
+        """Closes the cluster's session, which ends all that runs in it, and the connection."""
+        try:
+            async with asyncio.timeout(self._lines.limits.close):
+                if self.alive:
+                    await self.call("CloseSession", close_session_call(self.session))
+        except (CausewayError, Rejected, TimeoutError):
+            pass  # closing the connection closes the session as well
+        finally:
+            self._main.abort()
+
+
+async def _opened(
+    main: UpstreamConnection, request: bytes, cluster: ClusterName, patience: float
+) -> RemoteSession:
+    try:
+        async with asyncio.timeout(patience):
+            data = await main.call(request)
+        result = read_result(data, "OpenSession")
+        failure = result_failure(result)
+        if failure is not None:
+            raise Rejected(failure)
+        return opened_session(result)
+    except BaseException as error:
+        main.abort()
+        if isinstance(error, WireError | TimeoutError):
+            raise ClusterLost(f"Cluster {cluster} opened no session: {error}.") from error
+        raise

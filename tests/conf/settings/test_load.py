@@ -1,0 +1,205 @@
+"""Settings from the three kinds of file, and errors that name file, key and reason (DC-C*)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conf.errors import BadSetting, UnreadableSettings
+from conf.settings.authentication import Auth
+from conf.settings.load import NAMES, load, parse_clusters, settings_from
+from conf.settings.settings import Coverage
+from conf.topology import Cluster, Endpoint
+
+CLUSTERS = json.dumps(
+    {
+        "C1": {"FileSystem": "hdfs://c1:8020", "JobTracker": "jt1:10001,jt1b:10001"},
+        "C2": {
+            "FileSystem": "hdfs://c2:8020",
+            "JobTracker": "jt2:10001",
+            "MetastoreView": "causeway:9084",
+        },
+    }
+)
+HIVE_SITE = f"""<?xml version="1.0"?>
+<configuration>
+  <property><name>meta.host</name><value>ms1</value></property>
+  <property>
+    <name>hive.metastore.uris</name><value>thrift://${{meta.host}}:9083,thrift://ms2:9083</value>
+  </property>
+  <property><name>hive.default.cluster.name</name><value>C1</value></property>
+  <property><name>hive.use.default.cluster</name><value>TRUE</value></property>
+  <property><name>hive.cluster.properties</name><value>{CLUSTERS}</value></property>
+  <property><name>hive.server2.thrift.port</name><value>10009</value></property>
+  <property><name>hive.server2.thrift.bind.host</name><value>::1</value></property>
+  <property><name>hive.server2.authentication</name><value>nosasl</value></property>
+  <property><name>hive.exec.parallel</name><value>true</value></property>
+</configuration>
+"""
+TOML = """
+hive.default.cluster.name = "C1"
+hive.use.default.cluster = true
+hive.server2.thrift.port = 10009
+hive.server2.thrift.bind.host = "::1"
+hive.server2.authentication = "NOSASL"
+
+[hive.metastore]
+uris = ["thrift://ms1:9083", "thrift://ms2:9083"]
+
+[hive.cluster.properties.C1]
+FileSystem = "hdfs://c1:8020"
+JobTracker = "jt1:10001,jt1b:10001"
+
+[hive.cluster.properties.C2]
+FileSystem = "hdfs://c2:8020"
+JobTracker = "jt2:10001"
+MetastoreView = "causeway:9084"
+"""
+
+
+def _written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(("name", "text"), [("hive-site.xml", HIVE_SITE), ("causeway.toml", TOML)])
+def test_both_files_say_the_same(tmp_path: Path, name: str, text: str) -> None:
+    settings = load(_written(tmp_path, name, text))
+    assert settings.topology.clusters == {
+        "C1": Cluster("C1", "hdfs://c1:8020", (Endpoint("jt1", 10001), Endpoint("jt1b", 10001))),
+        "C2": Cluster("C2", "hdfs://c2:8020", (Endpoint("jt2", 10001),)),
+    }
+    assert settings.topology.default == "C1"
+    assert settings.topology.use_default
+    assert settings.metastores == (Endpoint("ms1", 9083), Endpoint("ms2", 9083))
+    assert settings.views == {"C2": Endpoint("causeway", 9084)}
+    assert settings.listen == Endpoint("::1", 10009)
+    assert settings.identity.methods == {Auth.NOSASL}
+    assert settings.coverage is Coverage.READ
+
+
+def test_endpoints_of_the_embedded_stack(tmp_path: Path) -> None:
+    told = {
+        "proxy": {"host": "127.0.0.1", "port": 10000},
+        "metastore": {"uri": "thrift://127.0.0.1:9083"},
+        "clusters": {
+            "west": {
+                "hs2": "127.0.0.1:1",
+                "filesystem": "file:///w",
+                "metastore": "thrift://127.0.0.1:2",
+            },
+            "east": {"hs2": "127.0.0.1:3", "filesystem": "file:///e"},
+        },
+    }
+    settings = load(_written(tmp_path, "endpoints.json", json.dumps(told)))
+    assert settings.topology.default == "west"
+    assert settings.topology.clusters["east"].hs2 == (Endpoint("127.0.0.1", 3),)
+    assert settings.views == {"west": Endpoint("127.0.0.1", 2)}
+    assert settings.listen == Endpoint("127.0.0.1", 10000)
+    assert settings.metastores == (Endpoint("127.0.0.1", 9083),)
+
+
+def test_an_unused_feature_needs_nothing(tmp_path: Path) -> None:
+    settings = load(_written(tmp_path, "hive-site.xml", "<configuration/>"))
+    assert not settings.topology.in_use
+    assert settings.metastores == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("hive.cluster.properties", "{", "not JSON"),
+        ("hive.cluster.properties", "[" * 100_000, "not JSON"),
+        ("hive.cluster.properties", "[]", "not a JSON object"),
+        ("hive.cluster.properties", '{"C1": 7}', "cluster C1: not an object"),
+        ("hive.cluster.properties", '{"C1": {"FileSystem": "x://y"}}', "C1: JobTracker is missing"),
+        ("hive.cluster.properties", '{"C1": {"JobTracker": "a:1"}}', "C1: FileSystem is missing"),
+        (
+            "hive.cluster.properties",
+            '{"C1": {"Filesystem": "x://y", "JobTracker": "a:1"}}',
+            "unknown key 'Filesystem'; FileSystem was meant",
+        ),
+        (
+            "hive.cluster.properties",
+            '{"C1": {"FileSystem": "/data", "JobTracker": "a:1"}}',
+            "C1: FileSystem: not a URI",
+        ),
+        (
+            "hive.cluster.properties",
+            '{"C1": {"FileSystem": "x://y", "JobTracker": "a"}}',
+            "C1: not host:port: 'a'",
+        ),
+        ("hive.cluster.properties", '{"C 1": {}}', "'C 1' is not a cluster name"),
+        ("hive.cluster.properties", '{"C1": {}, "C1": {}}', "'C1' is named twice"),
+        ("hive.default.cluster.name", "C9", "'C9' is not one of C1, C2"),
+        ("hive.default.cluster.name", "", "missing; it has to be one of C1, C2"),
+        ("hive.use.default.cluster", "yes", "neither true nor false: 'yes'"),
+        ("hive.metastore.uris", "ms1:9083", "not thrift://host:port"),
+        ("hive.metastore.uris", "thrift://ms1", "not host:port: 'ms1'"),
+        ("hive.server2.thrift.port", "70000", "not a port: '70000'"),
+        ("hive.server2.authentication", "PAM", "PAM is not offered"),
+        ("router.coverage", "all", "not one of read, table"),
+        ("snapshot.writers", "all", "not one of any, views"),
+        ("snapshot.writers", "views", "what changes through C1 is not told"),
+        ("snapshot.ttl", "soon", "not a time"),
+        ("snapshot.ttl", "0s", "not a time"),
+        ("snapshot.limit", "0", "not a number above 0"),
+        ("metastore.timeout", "-1", "not a time"),
+    ],
+)
+def test_an_error_names_file_key_and_reason(name: str, value: str, reason: str) -> None:
+    good = {"hive.cluster.properties": CLUSTERS, "hive.default.cluster.name": "C1"}
+    with pytest.raises(BadSetting) as caught:
+        settings_from({**good, name: value}, "etc/hive-site.xml")
+    assert f"etc/hive-site.xml: {name}: " in str(caught.value)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("hive-site.xml", "<configuration>", "not XML"),
+        ("hive-site.xml", "<html/>", "<html> where <configuration>"),
+        ("causeway.toml", "a = ", "not TOML"),
+        ("endpoints.json", "{}", "not what `causeway up` writes"),
+        ("endpoints.json", "{", "not JSON"),
+        ("endpoints.json", '{"clusters": []}', "not what `causeway up` writes"),
+        ("causeway.ini", "", "neither .xml nor .toml nor .json"),
+    ],
+)
+def test_an_unreadable_file_is_named(tmp_path: Path, name: str, text: str, reason: str) -> None:
+    path = _written(tmp_path, name, text)
+    with pytest.raises(UnreadableSettings, match=reason) as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableSettings, match=r"nowhere\.toml: No such file"):
+        load(tmp_path / "nowhere.toml")
+
+
+def test_a_misspelt_name_in_our_own_file(tmp_path: Path) -> None:
+    path = _written(tmp_path, "causeway.toml", 'hive.defualt.cluster.name = "C1"')
+    with pytest.raises(BadSetting, match=r"hive\.default\.cluster\.name was meant"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("20", 20.0), ("1.5s", 1.5), ("500ms", 0.5), ("5 min", 300.0)]
+)
+def test_times(text: str, seconds: float) -> None:
+    assert settings_from({"metastore.timeout": text}, "here").metastore_timeout == seconds
+
+
+def test_clusters_of_a_session_are_parsed_alone() -> None:
+    clusters, views = parse_clusters(CLUSTERS)
+    assert list(clusters) == ["C1", "C2"]
+    assert list(views) == ["C2"]
+
+
+def test_every_setting_is_documented() -> None:
+    page = Path(__file__).parents[3] / "docs" / "settings.md"
+    text = page.read_text()
+    assert [name for name in NAMES if f"`{name}`" not in text] == []

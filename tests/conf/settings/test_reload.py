@@ -1,0 +1,83 @@
+"""What a running proxy takes over, and what it names as needing a restart."""
+
+import json
+from dataclasses import replace
+
+from conf.settings.load import settings_from
+from conf.settings.reload import Reloaded, reloaded
+from conf.settings.settings import Settings
+from conf.topology import Endpoint
+
+EAST = {"FileSystem": "hdfs://e", "JobTracker": "e1:1,e2:1"}
+WEST = {"FileSystem": "hdfs://w", "JobTracker": "w1:1"}
+
+
+def settings(clusters: dict[str, dict[str, str]], **more: str) -> Settings:
+    values = {key.replace("_", "."): value for key, value in more.items()}
+    default = {"hive.default.cluster.name": "east"} if clusters else {}
+    return settings_from(
+        {**default, "hive.cluster.properties": json.dumps(clusters) if clusters else "", **values},
+        "here",
+    )
+
+
+def reload(clusters: dict[str, dict[str, str]], **more: str) -> Reloaded:
+    return reloaded(settings({"east": EAST, "west": WEST}), settings(clusters, **more))
+
+
+def test_nothing() -> None:
+    same = settings({"east": EAST, "west": WEST})
+    assert reload({"east": EAST, "west": WEST}) == Reloaded(same, (), ())
+
+
+def test_clusters_and_their_endpoints() -> None:
+    told = reload({"east": {**EAST, "JobTracker": "e2:1,e3:1"}, "north": WEST})
+    assert set(told.changed) == {"west removed", "north added", "JobTracker of east"}
+    assert told.restart == ()
+    assert told.settings.topology.clusters["east"].hs2 == (Endpoint("e2", 1), Endpoint("e3", 1))
+    assert set(told.settings.topology.clusters) == {"east", "north"}
+
+
+def test_a_file_system_stays_until_a_restart() -> None:
+    told = reload({"east": {**EAST, "FileSystem": "hdfs://other"}, "west": WEST})
+    assert told.restart == ("FileSystem of east in hive.cluster.properties",)
+    assert told.settings.topology.clusters["east"].filesystem == "hdfs://e"
+
+
+def test_the_default_cluster_stays() -> None:
+    told = reload({"west": WEST}, hive_default_cluster_name="west")
+    assert told.restart == ("hive.default.cluster.name", "hive.cluster.properties")
+    assert set(told.settings.topology.clusters) == {"east", "west"}
+    assert reload({}).restart[-1] == "hive.cluster.properties"
+
+
+def test_clusters_whose_changes_would_not_be_heard_of() -> None:
+    views = {name: {**each, "MetastoreView": "v:1"} for name, each in (("east", EAST),)}
+    old = settings(views, snapshot_writers="views")
+    told = reloaded(old, settings({**views, "west": {**WEST, "MetastoreView": "v:2"}}))
+    assert any("snapshot.writers = views" in each for each in told.restart)
+    assert told.settings.topology == old.topology
+
+
+def test_limits_and_what_needs_a_restart() -> None:
+    both = {"east": EAST, "west": WEST}
+    told = reload(
+        both,
+        hive_server2_limit_connections_per_user="5",
+        hive_server2_thrift_port="10009",
+        proxy_audit_file="/var/log/audit",
+    )
+    assert told.changed == ("hive.server2.limit.connections.per.user",)
+    assert told.settings.operating.sessions_per_user == 5
+    assert told.settings.operating.audit_file is None
+    assert told.settings.listen.port == 10000
+    assert told.restart == (
+        "hive.server2.thrift.bind.host and hive.server2.thrift.port",
+        "proxy.audit.file",
+    )
+
+
+def test_what_is_taken_over_is_the_same_settings_otherwise() -> None:
+    old = settings({"east": EAST, "west": WEST}, router_coverage="table")
+    told = reloaded(old, replace(old, operating=replace(old.operating, connections=1)))
+    assert told.settings == replace(old, operating=replace(old.operating, connections=1))

@@ -1,0 +1,62 @@
+"""DC-U1, DC-U2, DC-P1, D8: what is ours and what is the engine's."""
+
+import pytest
+
+from dialect.grammar.cluster_statements import (
+    CopyTable,
+    ExplainCluster,
+    ResetCluster,
+    ShowClusters,
+    ShowCurrentCluster,
+    UseCluster,
+    parse,
+)
+
+OURS = [
+    ("USE CLUSTER", ResetCluster()),
+    ("  use /* c */ cluster -- x\n;", ResetCluster()),
+    ("use cluster dc-1;", UseCluster("dc-1")),
+    ("USE CLUSTER `Dc 1`", UseCluster("Dc 1")),
+    ("use cluster 'x'", UseCluster("x")),
+    ("use cluster east.eu", UseCluster("east.eu")),
+    ("use cluster 1st", UseCluster("1st")),
+    ("SHOW CLUSTERS", ShowClusters()),
+    ("show current\tcluster ;", ShowCurrentCluster()),
+    ("explain cluster select 1 from `x` ; ", ExplainCluster("select 1 from `x`")),
+    (
+        "alter table A.b partition (ds='x', hr=11) copy C1 to c2",
+        CopyTable("a", "b", (("ds", "x"), ("hr", "11")), "C1", "c2"),
+    ),
+    ("ALTER TABLE t COPY C1 TO `C2`;", CopyTable(None, "t", (), "C1", "C2")),
+]
+THEIRS = [
+    "",
+    "use `cluster`",
+    "use cluster a b",
+    "use clusterx",
+    "use x",
+    "SHOW CLUSTERS LIKE 'x'",
+    "show current database",
+    "EXPLAIN CLUSTER",
+    "select 'use cluster'",
+    "-- use cluster\nselect 1",
+    "alter table t partition (ds) copy c1 to c2",
+    "alter table t copy c1",
+    "alter table t rename to copy",
+    "use cluster 'unclosed",
+]
+
+
+@pytest.mark.parametrize(("sql", "command"), OURS, ids=[sql for sql, _ in OURS])
+def test_a_command_of_ours(sql: str, command: object) -> None:
+    assert parse(sql, in_use=True) == command
+
+
+@pytest.mark.parametrize(("sql", "_command"), OURS, ids=[sql for sql, _ in OURS])
+def test_nothing_is_ours_without_clusters(sql: str, _command: object) -> None:
+    assert parse(sql, in_use=False) is None
+
+
+@pytest.mark.parametrize("sql", THEIRS)
+def test_the_rest_is_the_engines(sql: str) -> None:
+    assert parse(sql, in_use=True) is None

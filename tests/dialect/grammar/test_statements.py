@@ -1,0 +1,142 @@
+"""Drift guards: every verb has a handler, every class of the parser's statements is classified."""
+
+import pytest
+from sqlglot import exp
+
+from conf.names import TableRef
+from dialect.analyze import FAILED, analyze
+from dialect.grammar.statements import VERBS
+from dialect.statement import Known, Namespace, Unknown
+from tests.dialect.catalogs import TestCatalog
+
+# Classes of query that `Builder.query` opens; of statement that their verb's grammar reads.
+QUERIES = {
+    "Select",
+    "Subquery",
+    "Union",
+    "Intersect",
+    "Except",
+    "Values",
+    "Table",
+    "SetOperation",
+}
+BY_PARSER = {"Update", "Delete", "Merge"}
+BY_WORDS = {"Insert", "Create", "Drop", "Alter", "Use", "Set", "Describe", "Show", "LoadData"} | {
+    "Analyze",
+    "TruncateTable",
+    "Comment",
+    "Grant",
+    "Revoke",
+    "Cache",
+    "Uncache",
+    "Refresh",
+    "Command",
+    "MultitableInserts",
+    "AlterSession",
+}
+# Never reached from the grammar of Spark or Hive: refused as no query, or as an unknown verb.
+FOREIGN = {"Copy", "Pragma", "Kill", "Attach", "Detach", "Transaction", "Commit", "Rollback"} | {
+    "Export",
+    "Summarize",
+    "Declare",
+    "Block",
+    "UncacheTable",
+    "Semicolon",
+    "Query",
+    "DML",
+    "DDL",
+    "UDTF",
+    "Unnest",
+    "Lateral",
+    "TableFromRows",
+    "DDLStatement",
+    "ConditionalInsert",
+    "Execute",
+    "Return",
+    "Fetch",
+    "Directory",
+    "DirectoryStage",
+    "Put",
+    "Get",
+}
+
+
+def test_every_statement_class_of_the_parser_is_classified() -> None:
+    bases = (exp.Query, exp.DML, exp.DDL, exp.Command)
+    found = {
+        name
+        for name, each in vars(exp).items()
+        if isinstance(each, type) and issubclass(each, bases)
+    }
+    assert len(found) > 10
+    assert found - QUERIES - BY_PARSER - BY_WORDS - FOREIGN == set()
+
+
+def test_every_verb_of_the_engine_has_an_answer() -> None:
+    verbs = [
+        "SELECT",
+        "WITH",
+        "FROM",
+        "VALUES",
+        "TABLE",
+        "MAP",
+        "REDUCE",
+        "INSERT",
+        "UPDATE",
+        "DELETE",
+        "MERGE",
+        "CREATE",
+        "REPLACE",
+        "DROP",
+        "ALTER",
+        "TRUNCATE",
+        "LOAD",
+        "EXPORT",
+        "IMPORT",
+        "MSCK",
+        "REPAIR",
+        "ANALYZE",
+        "SHOW",
+        "DESCRIBE",
+        "DESC",
+        "COMMENT",
+        "GRANT",
+        "REVOKE",
+        "LOCK",
+        "UNLOCK",
+        "USE",
+        "SET",
+        "RESET",
+        "ADD",
+        "LIST",
+        "CACHE",
+        "UNCACHE",
+        "CLEAR",
+        "REFRESH",
+    ]
+    assert set(verbs) <= set(VERBS)
+
+
+def test_a_verb_alone_is_an_answer() -> None:
+    for verb in VERBS:
+        answer = analyze(verb, Namespace("d"), TestCatalog())
+        assert isinstance(answer, Known | Unknown), verb
+
+
+def test_a_query_class_that_is_no_query_of_ours_is_unknown() -> None:
+    for sql in ("SUMMARIZE a", "COPY INTO a FROM 'x'", "PRAGMA x", "KILL 1", "BEGIN", "FETCH a"):
+        assert isinstance(analyze(sql, Namespace("d"), TestCatalog()), Unknown), sql
+
+
+@pytest.mark.parametrize("sql", ["MERGE INTO a", "MERGE INTO a b WHEN MATCHED THEN DELETE"])
+def test_a_merge_without_its_parts_is_not_understood(sql: str) -> None:
+    answer = analyze(sql, Namespace("d"), TestCatalog())
+    assert isinstance(answer, Unknown)
+    assert answer.writing
+    assert answer.why != FAILED
+
+
+def test_names_are_lower_case() -> None:
+    answer = analyze("SELECT * FROM D.A", Namespace("X"), TestCatalog())
+    assert isinstance(answer, Known)
+    assert [read.table for read in answer.reads] == [TableRef("d", "a")]

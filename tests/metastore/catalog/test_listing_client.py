@@ -1,0 +1,238 @@
+"""Lists of tables: kept while the views tell that nothing changed, read again where it did."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from conf.names import TableRef
+from conf.settings.settings import Metadata, Settings
+from metastore.catalog import listing_client
+from metastore.catalog.listing_client import Listing
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Database, Table
+from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.snapshot import Snapshot
+from tests.metastore.snapshot.test_change_tracker import settings_of
+from tests.metastore.writable import C1, TOPOLOGY, WritableMetastore, views
+
+Scenario = Callable[[Listing], Awaitable[None]]
+Found = dict[str, dict[str, int]]
+
+
+def run(settings: Settings, scenario: Scenario) -> None:
+    async def main() -> None:
+        loader = Loader(settings, Snapshot())
+        try:
+            assert loader._listing is not None
+            await scenario(loader._listing)
+        finally:
+            loader.close()
+
+    asyncio.run(main())
+
+
+async def found(listed: Listing, database: str = "") -> Found | None:
+    """Numbers of columns by table by database; of all databases without a name."""
+    answer = await listed.tables_of(lambda name: database in ("", name))
+    if answer is None:
+        return None
+    return {
+        name: {table.name: len(table.columns or ()) for table in tables} for name, tables in answer
+    }
+
+
+def a_table(name: str, columns: int = 1, db: str = "default") -> Table:
+    pairs = [(f"c{number}", "int") for number in range(columns)]
+    return Table.make(TableRef(db, name), pairs, location=f"hdfs://c1:8020/warehouse/{name}")
+
+
+def reads(hms: WritableMetastore) -> int:
+    return hms.calls["get_table_objects_by_name"] + hms.calls["get_databases"]
+
+
+def test_what_did_not_change_costs_the_metastore_nothing(hms, view) -> None:
+    hms.add(a_table("t"))
+
+    async def scenario(listed: Listing) -> None:
+        assert await found(listed) == {"default": {"t": 1}}
+        before = sum(hms.calls.values())
+        for _ in range(3):
+            assert await found(listed) == {"default": {"t": 1}}
+        assert sum(hms.calls.values()) == before
+
+    run(settings_of(hms, view), scenario)
+
+
+def _create(client: HmsClient) -> None:
+    client.create_table(a_table("u", 2))
+
+
+def _alter(client: HmsClient) -> None:
+    client.alter_table(TableRef("default", "t"), a_table("t", 3))
+
+
+def _drop(client: HmsClient) -> None:
+    client.drop_table(TableRef("default", "t"))
+
+
+def _create_database(client: HmsClient) -> None:
+    client.create_database(Database.make("more", "hdfs://c1:8020/more"))
+
+
+def _drop_database(client: HmsClient) -> None:
+    client.drop_database("default", cascade=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        (_create, {"default": {"t": 1, "u": 2}}),
+        (_alter, {"default": {"t": 3}}),
+        (_drop, {"default": {}}),
+        (_create_database, {"default": {"t": 1}, "more": {}}),
+        (_drop_database, {}),
+    ],
+)
+def test_the_next_question_sees_a_change(hms, view, change, after: Found) -> None:
+    hms.add(a_table("t"))
+
+    async def scenario(listed: Listing) -> None:
+        for _ in range(2):
+            assert await found(listed) == {"default": {"t": 1}}
+        with HmsClient((view[C1],), 5.0) as client:
+            await asyncio.to_thread(change, client)
+        assert await found(listed) == after
+        before = reads(hms)
+        assert await found(listed) == after
+        assert await listed.databases_of(lambda name: True) == list(after)
+        assert reads(hms) == before
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_names_of_databases_need_no_tables(hms, view) -> None:
+    hms.add(a_table("t"))
+
+    async def scenario(listed: Listing) -> None:
+        assert await listed.databases_of(lambda name: True) == ["default"]
+        assert await listed.databases_of(lambda name: name == "x") == []
+        with HmsClient((view[C1],), 5.0) as client:
+            await asyncio.to_thread(_create_database, client)
+        assert await listed.databases_of(lambda name: True) == ["default", "more"]
+        assert not hms.calls["get_table_objects_by_name"]
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_only_the_changed_table_is_read_again(hms, view) -> None:
+    for number in range(5):
+        hms.add(a_table(f"t{number}"))
+
+    async def scenario(listed: Listing) -> None:
+        await found(listed)
+        asked: list[str] = []
+        answer = hms._get_table_objects_by_name
+        hms._get_table_objects_by_name = lambda each: (asked.extend(each.get(2)), answer(each))[1]
+        with HmsClient((view[C1],), 5.0) as client:
+            await asyncio.to_thread(client.alter_table, TableRef("default", "t3"), a_table("t3", 2))
+        now = await found(listed)
+        assert now is not None
+        assert now["default"]["t3"] == 2
+        assert asked == ["t3"]
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_a_change_while_tables_are_read_is_read_again(hms, view) -> None:
+    """It is done, and heard of, between the metastore's answer and our keeping of it."""
+    hms.add(a_table("t"))
+
+    async def scenario(listed: Listing) -> None:
+        await found(listed)
+        with HmsClient((view[C1],), 5.0) as client:
+            client.alter_table(TableRef("default", "t"), a_table("t", 2))
+        answer = hms._get_table_objects_by_name
+
+        def late(arguments: object) -> object:
+            old = answer(arguments)
+            hms._get_table_objects_by_name = answer
+            with HmsClient((view[C1],), 5.0) as client:
+                client.alter_table(TableRef("default", "t"), a_table("t", 3))
+            look = listed._watch.look()
+            asyncio.run_coroutine_threadsafe(look, loop).result(5.0)
+            return old
+
+        loop = asyncio.get_running_loop()
+        hms._get_table_objects_by_name = late
+        assert await found(listed) == {"default": {"t": 2}}
+        assert await found(listed) == {"default": {"t": 3}}
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_a_failed_reading_is_done_again(hms, view) -> None:
+    hms.add(a_table("t"))
+
+    async def scenario(listed: Listing) -> None:
+        answer = hms._get_table_objects_by_name
+        hms._get_table_objects_by_name = None
+        assert await found(listed) is None
+        hms._get_table_objects_by_name = answer
+        listed._pool._down_until = 0.0
+        assert await found(listed) == {"default": {"t": 1}}
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_nothing_is_certain_without_the_views(hms: WritableMetastore) -> None:
+    hms.add(a_table("t"))
+    with views(hms) as view:
+        settings = settings_of(hms, view)
+
+    async def scenario(listed: Listing) -> None:
+        assert await found(listed) is None
+
+    run(settings, scenario)
+
+
+def test_nor_where_others_may_write_past_them(hms, view) -> None:
+    hms.add(a_table("t"))
+
+    async def scenario(listed: Listing) -> None:
+        assert await found(listed) is None
+        assert reads(hms) == 0
+
+    run(Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1]}), scenario)
+
+
+def test_what_is_too_much_is_not_kept(hms, view, monkeypatch) -> None:
+    hms.add(a_table("t", 20))
+
+    async def scenario(listed: Listing) -> None:
+        listed._limit = 20
+        assert await found(listed) is None
+        assert listed._known == {}
+        before = reads(hms)
+        assert await found(listed) is None
+        assert reads(hms) == before
+        listed._limit = 21
+        listed._rest_until = 0.0
+        assert await found(listed) == {"default": {"t": 20}}
+
+    monkeypatch.setattr(listing_client, "REST", 60.0)
+    run(settings_of(hms, view), scenario)
+
+
+def test_nor_is_anything_kept_where_the_cluster_is_to_answer(hms, view) -> None:
+    settings = replace(settings_of(hms, view), metadata=Metadata.CLUSTER)
+
+    async def main() -> None:
+        loader = Loader(settings, Snapshot())
+        assert await loader.listed(lambda name: True) is None
+        assert await loader.schemas(lambda name: True) is None
+        loader.close()
+
+    asyncio.run(main())
+    assert sum(hms.calls.values()) == 0

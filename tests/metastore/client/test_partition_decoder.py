@@ -1,0 +1,60 @@
+"""The quick partition decoder against the tree decoder."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conf.names import TableRef
+from metastore.client import binary
+from metastore.client.binary import Incomplete, Struct
+from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
+from metastore.client.types import Partition, Table
+
+_TEXT = st.text(max_size=12)
+
+
+@st.composite
+def _partitions(draw: st.DrawFn) -> list[Partition]:
+    table = Table.make(TableRef("db", "t"), draw(st.lists(st.tuples(_TEXT, _TEXT), max_size=3)))
+    made = []
+    for _ in range(draw(st.integers(1, 5))):
+        keys = st.one_of(_TEXT, _TEXT.map(lambda text: f"causeway.{text}"))
+        each = Partition.make(
+            table,
+            draw(st.lists(_TEXT, min_size=1, max_size=2)),
+            draw(_TEXT),
+            draw(st.dictionaries(keys, _TEXT, max_size=4)),
+        )
+        if draw(st.booleans()):  # an odd one, as a newer metastore may send it
+            each.struct.set(99, binary.STRUCT, Struct({1: (binary.I32, 5)}))
+            each.storage.struct.set(98, binary.STRING, draw(_TEXT))
+        if draw(st.integers(0, 5)) == 0:
+            del each.storage.struct.fields[2]
+        made.append(each)
+    return made
+
+
+def _bytes(partitions: list[Partition]) -> bytes:
+    out = bytearray()
+    for each in partitions:
+        binary.write_struct(out, each.struct)
+    return bytes(out)
+
+
+@given(_partitions())
+def test_same_as_the_tree(partitions: list[Partition]) -> None:
+    data, at, decode = _bytes(partitions), 0, PartitionDecoder()
+    for each in partitions:
+        facts, at = decode(data, at)
+        own = {k: v for k, v in each.parameters.items() if k.startswith("causeway.")}
+        assert facts == PartitionFacts(each.values, each.location, own)
+    assert at == len(data)
+
+
+@given(_partitions(), st.data())
+def test_cut_bytes_ask_for_more(partitions: list[Partition], data: st.DataObject) -> None:
+    decode = PartitionDecoder()
+    decode(_bytes(partitions[:1]), 0)  # remembers a storage descriptor
+    whole = _bytes(partitions[:1])
+    with pytest.raises(Incomplete):
+        decode(whole[: data.draw(st.integers(0, len(whole) - 1))], 0)

@@ -1,0 +1,178 @@
+"""`snapshot.writers = views`: the views are asked what changed, the metastore only for that."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+import pytest
+
+from conf.placement import Copy
+from conf.settings.settings import Settings, Writers
+from conf.topology import Endpoint
+from metastore.client.binary import STRING, STRUCT, Struct
+from metastore.client.connection import Connection
+from metastore.client.metastore_client import HmsClient
+from metastore.client.notifying_client import EVERYTHING
+from metastore.client.types import Partition
+from metastore.client.view_sync import ViewBarrier
+from metastore.placement.placement_store import Facts
+from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.snapshot import Snapshot
+from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
+from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore, views
+
+Scenario = Callable[[Loader, Snapshot], Awaitable[None]]
+
+
+def settings_of(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> Settings:
+    own = {C1: view[C1], C2: view[C2]}
+    return Settings(TOPOLOGY, (hms.endpoint,), views=own, writers=Writers.VIEWS)
+
+
+def run(settings: Settings, scenario: Scenario) -> None:
+    async def main() -> None:
+        snapshot = Snapshot()
+        loader = Loader(settings, snapshot)
+        try:
+            await scenario(loader, snapshot)
+        finally:
+            loader.close()
+
+    asyncio.run(main())
+
+
+async def asked(hms: WritableMetastore, loader: Loader) -> int:
+    """How often the metastore is asked for the table by one statement."""
+    before = hms.calls["get_table"]
+    await loader.load_facts([REF])
+    return hms.calls["get_table"] - before
+
+
+def test_an_unchanged_table_costs_the_metastore_nothing(hms, view) -> None:
+    hms.add(table(placed(Copy(C2, AWAY, "0"))))
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        assert await asked(hms, loader) == 1
+        assert await asked(hms, loader) == 1  # the first look says that anything may have changed
+        for _ in range(3):
+            assert await asked(hms, loader) == 0
+        assert snapshot.facts(REF).holders.fresh == {C2}
+
+    run(settings_of(hms, view), scenario)
+
+
+def _alter(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
+    with HmsClient((view[C1],), 5.0) as client:
+        client.alter_table(REF, table({}))
+
+
+def _mark(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
+    """As another proxy does."""
+    barrier = ViewBarrier([view[C2]], 5.0)
+    with HmsClient((hms.endpoint,), 5.0) as client:
+        Facts(client, C1, barrier).open_write(REF, "w", None, 0, "other")
+    barrier.close()
+
+
+def _rewrite(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
+    connection = Connection(view["default"], 5.0)
+    event = Struct({3: (STRING, "default"), 4: (STRING, "t")})
+    connection.call("fire_listener_event", Struct({1: (STRUCT, event)}), {}, 5.0)
+    connection.close()
+
+
+def _anything(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
+    """As after a program that may have changed whatever it wanted."""
+    with HmsClient((hms.endpoint,), 5.0) as client, ViewBarrier([view[C2]], 5.0) as tell:
+        client.alter_table(REF, table({}))
+        tell(EVERYTHING)
+
+
+@pytest.mark.parametrize("change", [_alter, _mark, _rewrite, _anything])
+def test_the_next_statement_sees_a_change(hms, view, change: Callable[..., None]) -> None:
+    hms.add(table(placed(Copy(C2, AWAY, "0"))))
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        for _ in range(3):
+            await loader.load_facts([REF])
+        assert snapshot.facts(REF).holders.fresh == {C2}
+        await asyncio.to_thread(change, hms, view)
+        assert await asked(hms, loader) == 1
+        assert snapshot.facts(REF).holders.fresh == frozenset()
+        assert await asked(hms, loader) == 0
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_so_it_does_a_partition_that_came(hms, view) -> None:
+    hms.add(table(placed(), KEYS), ("ds=1", {}))
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        for _ in range(3):
+            await loader.load_facts([REF])
+        new = Partition.make(table({}, KEYS), ["2"], HOME + "/ds=2", {})
+        with HmsClient((view[C1],), 5.0) as client:
+            await asyncio.to_thread(client.add_partitions, REF, [new])
+        await loader.load_facts([REF])
+        facts = snapshot.facts(REF)
+        assert len(facts.partitions.partitions) == 2
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_a_change_while_the_table_is_read_is_not_missed(hms, view) -> None:
+    """It is done between the metastore's answer and our keeping of it."""
+    hms.add(table(placed(Copy(C2, AWAY, "0"))))
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        for _ in range(2):
+            await loader.load_facts([REF])
+        snapshot.invalidate([REF])
+        began = loader._watch.reading()
+        await asyncio.to_thread(_alter, hms, view)
+        assert not await loader._watch.unchanged(REF)
+        loader._watch.was_read(REF, began)
+        assert not await loader._watch.unchanged(REF)
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_without_a_view_the_metastore_is_asked(hms: WritableMetastore) -> None:
+    hms.add(table(placed(Copy(C2, AWAY, "0"))))
+    with views(hms) as view:
+        settings = settings_of(hms, view)
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        for _ in range(4):
+            assert await asked(hms, loader) == 1
+
+    run(settings, scenario)
+
+
+def test_a_view_that_began_anew_may_have_missed_anything(hms: WritableMetastore) -> None:
+    hms.add(table(placed(Copy(C2, AWAY, "0"))))
+    with views(hms) as one, views(hms) as other:
+        settings = settings_of(hms, one)
+
+        async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+            for _ in range(3):
+                await loader.load_facts([REF])
+            pools = loader._watch._pools
+            pools[one[C1]]._endpoints = (other[C1],)
+            for _, client in pools[one[C1]]._idle:
+                client.close()
+                client._endpoints = (other[C1],)
+            assert await asked(hms, loader) == 1
+            assert await asked(hms, loader) == 0
+
+        run(settings, scenario)
+
+
+def test_by_default_nobody_is_trusted(hms, view) -> None:
+    hms.add(table(placed(Copy(C2, AWAY, "0"))))
+    settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1]})
+
+    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        for _ in range(4):
+            assert await asked(hms, loader) == 1
+
+    run(settings, scenario)

@@ -1,0 +1,151 @@
+"""What the snapshot remembers, for how long, and how much of it."""
+
+import pytest
+
+from conf.names import ClusterName, TableRef
+from conf.partitions import PartitionKey
+from conf.placement import Copy, Placement
+from conf.tables import NotLoaded, TableInfo, TableKind
+from metastore.snapshot.partitions import PartitionSheet
+from metastore.snapshot.snapshot import Snapshot, TableRecord
+
+REF = TableRef("db", "t")
+C1, C2 = ClusterName("C1"), ClusterName("C2")
+KEYS = (PartitionKey("ds", "string"),)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _record(placement: Placement | None = None, keys: tuple[PartitionKey, ...] = ()) -> TableRecord:
+    info = TableInfo(REF, TableKind.TABLE, partition_keys=keys)
+    return TableRecord(info, placement or Placement(C1))
+
+
+def _put(snapshot: Snapshot, record: TableRecord | None, ref: TableRef = REF) -> bool:
+    ticket = snapshot.begin(ref)
+    snapshot.end(ref, ticket)
+    return snapshot.put_table(ref, record, ticket)
+
+
+def test_what_was_never_loaded_is_not_known() -> None:
+    snapshot = Snapshot()
+    for ask in (snapshot.table, snapshot.facts, snapshot.placement):
+        with pytest.raises(NotLoaded):
+            ask(REF)
+    with pytest.raises(NotLoaded):
+        snapshot.database_exists("db")
+
+
+def test_a_table_that_is_certainly_not_there() -> None:
+    snapshot = Snapshot()
+    _put(snapshot, None)
+    assert (snapshot.table(REF), snapshot.facts(REF), snapshot.placement(REF)) == (None,) * 3
+
+
+def test_facts_grow_too_old() -> None:
+    clock = Clock()
+    snapshot = Snapshot(ttl=60, clock=clock)
+    _put(snapshot, _record())
+    clock.now += 60
+    assert snapshot.table(REF) is not None
+    clock.now += 0.1
+    with pytest.raises(NotLoaded):
+        snapshot.table(REF)
+
+
+def test_placing_a_table_makes_it_no_younger() -> None:
+    clock = Clock()
+    snapshot = Snapshot(ttl=60, clock=clock)
+    _put(snapshot, _record())
+    clock.now += 40
+    snapshot.place(REF, Placement(C2))
+    assert snapshot.placement(REF) == Placement(C2)
+    clock.now += 40
+    with pytest.raises(NotLoaded):
+        snapshot.placement(REF)
+
+
+@pytest.mark.parametrize("refs", [[REF], None])
+def test_a_load_that_an_invalidation_overtook_is_not_kept(refs: list[TableRef] | None) -> None:
+    snapshot = Snapshot()
+    ticket = snapshot.begin(REF)
+    snapshot.invalidate(refs)
+    snapshot.end(REF, ticket)
+    assert not snapshot.put_table(REF, _record(), ticket)
+    with pytest.raises(NotLoaded):
+        snapshot.table(REF)
+
+
+def test_a_load_of_another_table_is_kept() -> None:
+    snapshot = Snapshot()
+    ticket = snapshot.begin(REF)
+    snapshot.invalidate([TableRef("db", "other")])
+    assert snapshot.put_table(REF, _record(), ticket)
+
+
+def test_invalidating_a_table_forgets_whether_its_database_exists() -> None:
+    snapshot = Snapshot()
+    ticket = snapshot.begin("db")
+    assert snapshot.put_database("db", True, ticket)
+    assert snapshot.database_exists("db")
+    snapshot.invalidate([REF])
+    with pytest.raises(NotLoaded):
+        snapshot.database_exists("db")
+
+
+def test_the_number_of_tables_is_bounded() -> None:
+    snapshot = Snapshot(limit=10)
+    for number in range(100):
+        _put(snapshot, _record(), TableRef("db", f"t{number}"))
+    assert sum(_known(snapshot, TableRef("db", f"t{number}")) for number in range(100)) == 10
+
+
+def test_partitions_weigh_and_one_giant_is_kept() -> None:
+    snapshot = Snapshot(limit=10)
+    for number in range(10):
+        _put(snapshot, _record(), TableRef("db", f"t{number}"))
+    _put(snapshot, _record(keys=KEYS))
+    snapshot.put_sheet(
+        REF, PartitionSheet(KEYS, (f"ds={n}" for n in range(20_000)), frozenset()), 100.0
+    )
+    assert _known(snapshot, REF)
+    assert not _known(snapshot, TableRef("db", "t9"))
+
+
+def test_partitions_stay_known_while_their_table_says_so() -> None:
+    snapshot = Snapshot()
+    _put(snapshot, _record(keys=KEYS))
+    sheet = PartitionSheet(KEYS, ["ds=1"], False)
+    sheet.learn([0], {("1",): {}})
+    snapshot.put_sheet(REF, sheet, 100.0)
+    _put(snapshot, _record(Placement(C1).opened("a", ["ds=2"]), KEYS))
+    assert snapshot.facts(REF) is not None
+    for changed in (Placement(C1, write="w"), Placement(C1, facts="f")):
+        snapshot.put_sheet(REF, sheet, 100.0)
+        _put(snapshot, _record(changed, KEYS))
+        with pytest.raises(NotLoaded):
+            snapshot.facts(REF)
+        _put(snapshot, _record(keys=KEYS))
+
+
+def test_an_unpartitioned_tables_holders() -> None:
+    snapshot = Snapshot()
+    _put(snapshot, _record(Placement(C1).with_copy(Copy(C2, "file:/c2", "0"))))
+    facts = snapshot.facts(REF)
+    assert facts is not None
+    assert facts.holders.fresh == {C2}
+    assert facts.partitions is None
+
+
+def _known(snapshot: Snapshot, ref: TableRef) -> bool:
+    try:
+        snapshot.table(ref)
+    except NotLoaded:
+        return False
+    return True

@@ -1,0 +1,199 @@
+"""Replies in pieces: whatever the pieces, the bytes sent on are the same."""
+
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conf.errors import CausewayError
+from conf.names import ClusterName, TableRef
+from conf.placement import Copy, Placement, write_placement
+from conf.topology import Cluster, Topology
+from metastore.client.binary import (
+    BOOL,
+    I64,
+    LIST,
+    REPLY,
+    STRING,
+    STRUCT,
+    VERSION_1,
+    Items,
+    Malformed,
+    Struct,
+    call_bytes,
+    read_message_header,
+    read_struct,
+    strings,
+)
+from metastore.client.types import Partition, Table
+from metastore.view.call import Call
+from metastore.view.inbound.lookups import TableNow
+from metastore.view.locations import ClusterView
+from metastore.view.methods import Shape, methods
+from metastore.view.objects import scan
+from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
+from metastore.view.outbound.partition_specs import SpecStream
+
+C1, C2 = ClusterName("c1"), ClusterName("c2")
+TOPOLOGY = Topology({name: Cluster(name, f"hdfs://{name}", ()) for name in (C1, C2)}, default=C1)
+REF = TableRef("d", "t")
+KEYS = [("ds", "string")]
+
+
+def reply(method: str, result: Struct) -> bytes:
+    message = bytearray(call_bytes(method, 7, result))
+    message[:4] = (VERSION_1 | REPLY).to_bytes(4, "big")
+    return bytes(message)
+
+
+def partitions(count: int) -> Items:
+    table = Table.make(REF, [("a", "int"), ("b", "string")], partition_keys=KEYS)
+    made = []
+    for number in range(count):
+        copies = (Copy(C2, f"hdfs://c2/copy/{number}", "0/0"),) if number % 3 == 0 else ()
+        parameters = {"rows": str(number), **write_placement(Placement(C1, copies=copies))}
+        one = Partition.make(table, [f"é{number}"], f"hdfs://c1/t/{number}", parameters)
+        if number % 4 == 0:
+            one.storage.struct.set(55, STRING, "unknown")
+        made.append(one.struct)
+    return Items(STRUCT, made)
+
+
+def stream(method: str, aware: bool = False) -> ReplyStream:
+    view = ClusterView(C2, TOPOLOGY, aware)
+    return ReplyStream(methods()[method].outbound, view, PartitionsOf(Placement(C1), ("ds",)))
+
+
+MESSAGES = {
+    "get_partitions": reply("get_partitions", Struct({0: (LIST, partitions(7))})),
+    "get_partitions_by_expr": reply(
+        "get_partitions_by_expr",
+        Struct({0: (STRUCT, Struct({1: (LIST, partitions(3)), 2: (BOOL, 0)}))}),
+    ),
+    "get_partitions_pspec": reply(
+        "get_partitions_pspec",
+        Struct(
+            {
+                0: (
+                    LIST,
+                    Items(
+                        STRUCT,
+                        [
+                            Struct(
+                                {1: (STRING, "d"), 5: (STRUCT, Struct({1: (LIST, partitions(4))}))}
+                            ),
+                            Struct({1: (STRING, "d"), 4: (STRUCT, Struct())}),
+                        ],
+                    ),
+                )
+            }
+        ),
+    ),
+    "get_partition_names": reply(
+        "get_partition_names", Struct({0: (LIST, strings(f"ds={n}" for n in range(50)))})
+    ),
+    "get_table": reply("get_table", Struct({2: (STRUCT, Struct({1: (STRING, "no such table")}))})),
+    "heartbeat": reply("heartbeat", Struct()),
+    "get_current_notificationEventId": reply(
+        "get_current_notificationEventId", Struct({0: (STRUCT, Struct({1: (I64, 5)}))})
+    ),
+}
+
+
+@pytest.mark.parametrize("aware", [False, True])
+@pytest.mark.parametrize("method", MESSAGES)
+@settings(max_examples=30, deadline=None)
+@given(cuts=st.lists(st.integers(0, 10_000), max_size=12))
+def test_pieces_make_no_difference(method: str, aware: bool, cuts: list[int]) -> None:
+    message = MESSAGES[method]
+    whole = stream(method, aware).feed(message)
+    pieces = stream(method, aware)
+    sent = b""
+    marks = sorted({min(cut, len(message)) for cut in cuts} | {0, len(message)})
+    for start, end in pairwise(marks):
+        assert not pieces.done
+        sent += pieces.feed(message[start:end])
+    assert pieces.done
+    assert sent == whole
+
+
+def test_byte_by_byte() -> None:
+    message = MESSAGES["get_partitions"]
+    pieces = stream("get_partitions")
+    sent = b"".join(pieces.feed(message[at : at + 1]) for at in range(len(message)))
+    assert sent == stream("get_partitions").feed(message)
+
+
+@pytest.mark.parametrize("count", [0, 4])
+def test_a_list_of_partitions_becomes_one_spec_byte_by_byte(count: int) -> None:
+    sent = call_bytes("get_partitions_pspec", 7, Struct({1: (STRING, "D"), 2: (STRING, "T")}))
+    asked = Call(methods()["get_partitions_pspec"], 7, sent, read_message_header(sent)[3])
+    made = Table.make(REF, [("a", "int")], location="hdfs://c1/t", partition_keys=KEYS)
+    data = reply("get_table", Struct({0: (STRUCT, made.struct)}))
+    at = read_message_header(data)[3] + 3
+    found = scan(data, at, Shape.TABLE)
+    now = TableNow(REF, Placement(C1), "", ("ds",), ("string",), "hdfs://c1/t", data, found)
+    message = reply("get_partitions", Struct({0: (LIST, partitions(count))}))
+    pieces = SpecStream(asked, ClusterView(C2, TOPOLOGY), now)
+    got = b"".join(pieces.feed(message[at : at + 1]) for at in range(len(message)))
+    result, end = read_struct(got, read_message_header(got)[3])
+    assert end == len(got)
+    (spec,) = result.get(0)
+    assert [spec.get(number) for number in (1, 2, 3)] == ["D", "T", "hdfs://c1/t"]
+    listed = read_struct(stream("get_partitions").feed(message), read_message_header(message)[3])[0]
+    assert spec.get(5).get(1) == listed.get(0)
+
+
+def test_every_third_has_its_copy_and_nothing_else_changed() -> None:
+    message = MESSAGES["get_partitions"]
+    sent = stream("get_partitions").feed(message)
+    for number in range(0, 7, 3):
+        was, now = f"hdfs://c1/t/{number}".encode(), f"hdfs://c2/copy/{number}".encode()
+        before = len(was).to_bytes(4, "big") + was
+        message = message.replace(before, len(now).to_bytes(4, "big") + now)
+    assert sent == message
+
+
+def test_what_needs_no_change_is_the_same_bytes() -> None:
+    for method in ("get_partition_names", "get_table", "heartbeat"):
+        assert stream(method).feed(MESSAGES[method]) == MESSAGES[method]
+
+
+def test_failures_are_told_from_successes() -> None:
+    for method in MESSAGES:
+        whole = stream(method)
+        whole.feed(MESSAGES[method])
+        assert whole.failed == (method == "get_table")
+
+
+def test_without_the_table_partitions_keep_their_primary_s_place() -> None:
+    view = ClusterView(C2, TOPOLOGY)
+    message = MESSAGES["get_partitions"]
+    assert ReplyStream(methods()["get_partitions"].outbound, view).feed(message) == message
+
+
+def test_more_than_a_reply_is_noticed() -> None:
+    one = stream("heartbeat")
+    one.feed(MESSAGES["heartbeat"] + b"x")
+    assert one.surplus
+
+
+@settings(deadline=None)
+@given(noise=st.binary(max_size=200), at=st.integers(0, 400))
+def test_noise_gives_bytes_or_a_named_error(noise: bytes, at: int) -> None:
+    message = MESSAGES["get_partitions"]
+    broken = message[:at] + noise + message[at + len(noise) :]
+    with suppress(CausewayError, Malformed):
+        stream("get_partitions", aware=True).feed(broken)
+
+
+def test_the_structures_can_be_read_by_a_generated_client() -> None:
+    sent = stream("get_partitions", aware=True).feed(MESSAGES["get_partitions"])
+    _, _, _, body = read_message_header(sent)
+    result, _ = read_struct(sent, body)
+    first = Partition(result.get(0)[0])
+    assert first.location == "hdfs://c2/copy/0"
+    assert first.storage.struct.get(101).get(2) == "hdfs://c1/t/0"
+    assert [each.get(1) for each in first.storage.struct.get(102)] == [C2]

@@ -1,0 +1,133 @@
+"""A recorded conversation of Spark 3.5.9 with a metastore 2.3.9, through the view (DC-N1).
+
+spark_conversation.json.gz: connections, each a list of ["c" or "s", base64 of what it said]. It
+creates, fills, reads, alters and drops tables, partitions, a view and a database named `cluster`.
+"""
+
+import base64
+import gzip
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from conf.names import ClusterName
+from conf.topology import Cluster, Endpoint, Topology
+from metastore.client.binary import STRUCT, read_message_header, skip_value
+from metastore.view.locations import ClusterView
+from metastore.view.methods import Shape, methods
+from metastore.view.outbound.locations_out import ReplyStream
+from tests.metastore.writable import views
+
+Talk = list[tuple[str, bytes]]
+C1 = ClusterName("c1")
+HERE = Topology({C1: Cluster(C1, "file:/srv/causeway/warehouse/c1", ())}, default=C1)
+
+
+@pytest.fixture(scope="module")
+def talks() -> list[Talk]:
+    packed = (Path(__file__).parent / "spark_conversation.json.gz").read_bytes()
+    recorded = json.loads(gzip.decompress(packed))
+    return [[(who, base64.b64decode(said)) for who, said in talk] for talk in recorded]
+
+
+class Script:
+    """A metastore that knows one talk: it expects the client's words and says its own."""
+
+    def __init__(self, talk: Talk) -> None:
+        self.heard = b""
+        self._talk = talk
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        host, port = self._listener.getsockname()
+        self.endpoint = Endpoint(host, port)
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._listener.close()
+        self._thread.join(10)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(10)
+                if self._play(connection):
+                    return
+
+    def _play(self, connection: socket.socket) -> bool:
+        """False for a connection that said nothing: the view sees whether one listens."""
+        for who, said in self._talk:
+            if who == "s":
+                connection.sendall(said)
+                continue
+            got = read(connection, len(said))
+            self.heard += got
+            if not got:
+                return False
+        return True
+
+
+def read(connection: socket.socket, size: int) -> bytes:
+    """That many bytes, fewer at the end."""
+    got = b""
+    while len(got) < size and (chunk := connection.recv(size - len(got))):
+        got += chunk
+    return got
+
+
+@contextmanager
+def playing(talk: Talk) -> Iterator[Script]:
+    script = Script(talk)
+    try:
+        yield script
+    finally:
+        script.stop()
+
+
+def test_without_clusters_every_byte_is_the_same(talks: list[Talk]) -> None:
+    assert sum(map(len, talks)) > 500
+    for talk in talks:
+        with playing(talk) as script, views(script, topology=Topology()) as view:
+            endpoint = view["default"]
+            with socket.create_connection((endpoint.host, endpoint.port)) as client:
+                client.settimeout(10)
+                for who, said in talk:
+                    if who == "c":
+                        client.sendall(said)
+                    else:
+                        assert read(client, len(said)) == said
+                client.shutdown(socket.SHUT_WR)
+                assert client.recv(1) == b""
+        assert script.heard == b"".join(said for who, said in talk if who == "c")
+
+
+def test_every_call_of_spark_s_has_a_row_and_an_end(talks: list[Talk]) -> None:
+    names = set()
+    for talk in talks:
+        for who, said in talk:
+            _, name, _, body = read_message_header(said)
+            if who == "c":
+                names.add(name)
+            assert skip_value(said, body, STRUCT) == len(said)
+    assert len(names) > 15
+    assert names <= set(methods())
+
+
+def test_its_default_cluster_reads_what_the_metastore_says(talks: list[Talk]) -> None:
+    """With clusters configured but no copies, replies are the same bytes too."""
+    replies = [said for talk in talks for who, said in talk if who == "s"]
+    assert len(replies) > 250
+    for said in replies:
+        _, name, _, _ = read_message_header(said)
+        place = methods()[name].outbound
+        stream = ReplyStream(place, ClusterView(C1, HERE))
+        assert stream.feed(said) == said, (name, place and place.shape is Shape.DATABASE)
+        assert stream.done

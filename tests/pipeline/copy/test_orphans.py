@@ -1,0 +1,221 @@
+"""What drops left is deleted, and never anything that some object uses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conf.names import ClusterName, TableRef
+from conf.topology import Cluster, Topology
+from metastore.client.types import Table
+from metastore.errors import UnreadableFacts
+from metastore.view.inbound.ownership import Leftover
+from metastore.view.server.orphans_store import LeftoverLog
+from pipeline.copy.orphans import Cleaned, clean_leftovers, read_leftovers
+from tests.pipeline.copy.world import C1, C2, T, World
+
+TOPOLOGY = Topology(
+    {
+        C1: Cluster(C1, "hdfs://c1", ()),
+        C2: Cluster(C2, "hdfs://c2", ()),
+    },
+    default=C1,
+)
+
+
+class Cleaning:
+    """A world with copies of three partitions in C2, a record, and a clock far after it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.world = World()
+        for day in ("1", "2", "3"):
+            self.world.add(day, a=f"a{day}")
+        self.world.copy()
+        self.path = folder / "leftovers.jsonl"
+        self.log = LeftoverLog(self.path)
+        self.before = 2e9
+
+    def drop(self, name: str) -> str:
+        """As a client does through the view; where its copy was."""
+        location = self.world.fresh()[name]
+        ticket = self.record(f"{T}@{name}", location, settle=False)
+        self.world.metastore.drop_partition(T, name)
+        self.log.settle(ticket, dropped=True)
+        return location
+
+    def record(self, what: str, location: str, *, settle: bool = True) -> str:
+        ticket = self.log.intend((Leftover(what, C2, location),))
+        assert ticket is not None
+        if settle:
+            self.log.settle(ticket, dropped=True)
+        return ticket
+
+    def put(self, location: str, modified: int = 0) -> None:
+        self.world.files.write(f"{location}/f", b"data")
+        self.world.files.content[f"{location}/f"] = (b"data", modified)
+
+    def table(self, name: str, location: str, *keys: str) -> TableRef:
+        ref = TableRef("db", name)
+        kinds = tuple((key, "string") for key in keys)
+        table = Table.make(ref, (("a", "int"),), location=location, partition_keys=kinds)
+        self.world.metastore.add_table(table)
+        return ref
+
+    def clean(self) -> Cleaned:
+        left = read_leftovers(self.path.read_text())
+        world = self.world
+        return clean_leftovers(world.files, world.objects, TOPOLOGY, left, self.log, self.before)
+
+
+@pytest.fixture
+def cleaning(tmp_path: Path) -> Cleaning:
+    return Cleaning(tmp_path)
+
+
+def test_the_copy_of_a_dropped_partition_goes_and_the_others_stay(cleaning: Cleaning) -> None:
+    location = cleaning.drop("ds=2")
+    assert cleaning.clean() == Cleaned(deleted=[location])
+    assert not cleaning.world.files.exists(location)
+    assert sorted(cleaning.world.fresh()) == ["ds=1", "ds=3"]
+    cleaning.world.check()
+    assert read_leftovers(cleaning.path.read_text()) == []
+    assert cleaning.clean() == Cleaned()
+
+
+def test_it_stays_for_its_last_readers(cleaning: Cleaning) -> None:
+    location = cleaning.drop("ds=2")
+    cleaning.before = 1e9  # the record is younger
+    assert cleaning.clean() == Cleaned()
+    assert cleaning.world.files.exists(location)
+
+
+def test_a_location_that_another_copy_has_stays(cleaning: Cleaning) -> None:
+    location = cleaning.world.fresh()["ds=1"]
+    cleaning.record("db.old", location)
+    assert cleaning.clean().kept == {location: f"{T}@ds=1 uses it"}
+    cleaning.world.check()
+
+
+@pytest.mark.parametrize(
+    ("left", "used", "keys"),
+    [
+        ("hdfs://c2/w/t", "hdfs://c2/w/t", ()),
+        ("hdfs://c2/w/t/", "hdfs://C2:8020/w//t", ()),
+        ("hdfs://c2/w", "hdfs://c2/w/t", ("ds",)),
+        ("hdfs://c2/w/t/old", "hdfs://c2/w/t", ()),
+        ("s3a://bucket/t", "s3://bucket/t/x", ()),
+        ("file:/data/t", "file:///data/t", ()),
+        ("hdfs://c2/w/t", "/w/t", ()),
+    ],
+)
+def test_a_location_in_use_stays(
+    cleaning: Cleaning, left: str, used: str, keys: tuple[str, ...]
+) -> None:
+    cleaning.table("other", used, *keys)
+    cleaning.put(left.rstrip("/"))
+    cleaning.record("db.gone", left)
+    assert cleaning.clean() == Cleaned(kept={left: "db.other uses it"})
+    assert cleaning.world.files.exists(left.rstrip("/"))
+
+
+@pytest.mark.parametrize(
+    ("left", "used", "keys"),
+    [
+        ("hdfs://c2/w/t", "hdfs://c1/w/t", ()),
+        ("hdfs://c2/w/t", "hdfs://c2/w/t2", ()),
+        ("hdfs://c2/w/t/ds=1", "hdfs://c2/w/t", ("ds",)),  # partitions say where their data is
+        ("/w/t", "hdfs://c1/w/t", ()),  # a bare path is one of the cluster's
+    ],
+)
+def test_a_location_beside_those_in_use_goes(
+    cleaning: Cleaning, left: str, used: str, keys: tuple[str, ...]
+) -> None:
+    full = left if "://" in left else f"hdfs://c2{left}"
+    cleaning.table("other", used, *keys)
+    cleaning.put(full)
+    cleaning.put(used)
+    cleaning.record("db.gone", left)
+    assert cleaning.clean() == Cleaned(deleted=[full])
+    assert cleaning.world.files.exists(used)
+
+
+@pytest.mark.parametrize(
+    "left",
+    ["hdfs://c2", "hdfs://c2/", "hdfs://c2/causeway-copies", "hdfs://other/a/../b", "file:/"],
+)
+def test_roots_and_detours_stay(cleaning: Cleaning, left: str) -> None:
+    cleaning.put(left)
+    cleaning.record("db.gone", left)
+    assert list(cleaning.clean().kept) == [left]
+    assert cleaning.world.files.exists(left)
+
+
+def test_a_drop_that_failed_leaves_nothing(cleaning: Cleaning) -> None:
+    """Without a good end of the record the object itself is asked for."""
+    ticket = cleaning.record(f"{T}@ds=1", "hdfs://c2/copies/1", settle=False)
+    cleaning.log.settle(ticket, dropped=False)
+    cleaning.record(str(T), "hdfs://c2/copies/2", settle=False)
+    cleaning.record("db.gone", "hdfs://c2/copies/3", settle=False)
+    for number in (1, 2, 3):
+        cleaning.put(f"hdfs://c2/copies/{number}")
+    assert cleaning.clean() == Cleaned(
+        deleted=["hdfs://c2/copies/3"],
+        kept={
+            "hdfs://c2/copies/1": f"{T}@ds=1 is still there",
+            "hdfs://c2/copies/2": f"{T} is still there",
+        },
+    )
+
+
+def test_what_was_written_after_the_drop_stays(cleaning: Cleaning) -> None:
+    cleaning.put("hdfs://c2/copies/1", modified=4_000_000_000_000)
+    cleaning.record("db.gone", "hdfs://c2/copies/1")
+    assert list(cleaning.clean().kept.values()) == ["it was written to after the drop"]
+
+
+def test_a_databases_folder_goes_when_it_is_empty_alone(cleaning: Cleaning) -> None:
+    """Also one that was made anew: its tables of the other cluster land there."""
+    cleaning.world.files.made |= {"hdfs://c2/gone.db/empty", "hdfs://c2/full.db"}
+    cleaning.put("hdfs://c2/full.db")
+    cleaning.record("gone.*", "hdfs://c2/gone.db")
+    cleaning.record("full.*", "hdfs://c2/full.db")
+    cleaning.record("db.*", "file:///db.db")
+    cleaned = cleaning.clean()
+    assert cleaned.deleted == ["hdfs://c2/gone.db"]
+    assert cleaned.kept == {
+        "hdfs://c2/full.db": "there are files in it that are not of a table",
+        "file:///db.db": "database db uses it",
+    }
+
+
+def test_nothing_goes_while_an_objects_facts_cannot_be_read(cleaning: Cleaning) -> None:
+    location = cleaning.drop("ds=2")
+    ref = cleaning.table("broken", "hdfs://c1/broken")
+    cleaning.world.metastore.tables[ref].parameters = {"causeway.copy.c2": "no JSON"}
+    with pytest.raises(UnreadableFacts):
+        cleaning.clean()
+    assert cleaning.world.files.exists(location)
+
+
+def test_a_cluster_that_is_gone_keeps_its_bare_paths(cleaning: Cleaning) -> None:
+    ticket = cleaning.log.intend((Leftover("db.gone", ClusterName("c9"), "/w/t"),))
+    cleaning.log.settle(ticket, dropped=True)
+    assert cleaning.clean() == Cleaned()
+    assert len(read_leftovers(cleaning.path.read_text())) == 1
+
+
+def test_a_line_cut_short_is_an_outcome_not_known(cleaning: Cleaning) -> None:
+    cleaning.record(str(T), "hdfs://c2/copies/2")
+    text = cleaning.path.read_text()
+    [settled] = read_leftovers(text)
+    [unsettled] = read_leftovers(text[:-5])
+    assert (settled.dropped, unsettled.dropped) == (True, False)
+    assert read_leftovers(text[: text.index("left") + 9]) == []
+    assert read_leftovers('[]\n3\nnull\n{"id": 1}\n' + text) == [settled]
+
+
+def test_a_cleaning_that_died_after_a_deletion_records_it_next_time(cleaning: Cleaning) -> None:
+    location = cleaning.drop("ds=2")
+    cleaning.world.files.delete([location])
+    assert cleaning.clean() == Cleaned()
+    assert json.loads(cleaning.path.read_text().splitlines()[-1])["deleted"] == [location]

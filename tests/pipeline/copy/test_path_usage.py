@@ -1,0 +1,51 @@
+"""Places against the plainest way to say what lies in what."""
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from pipeline.copy.path_usage import Place, Watch
+
+names = some.lists(some.sampled_from("ab"), min_size=1, max_size=3)
+locations = some.builds(
+    lambda root, parts: root + "/".join(parts),
+    some.sampled_from(["hdfs://x/", "hdfs://x:1/", "hdfs://x:2/", "file:/", "/"]),
+    names,
+)
+uses = some.lists(some.tuples(locations, some.booleans()), max_size=6)
+
+
+def lies_in(inner: Place, outer: Place) -> bool:
+    same = inner.same_system(outer)
+    return same and "/".join((*inner.parts, "")).startswith("/".join((*outer.parts, "")))
+
+
+@given(left=some.sets(locations, min_size=1, max_size=6), seen=uses)
+def test_in_use_is_what_holds_or_lies_in_something_used(
+    left: set[str], seen: list[tuple[str, bool]]
+) -> None:
+    watch = Watch({each: Place.of(each) for each in left})
+    for location, holds in seen:
+        watch.see("it", [location], holds=holds)
+    expected = {
+        each
+        for each in left
+        for location, holds in seen
+        if lies_in(Place.of(location), Place.of(each))
+        or (holds and lies_in(Place.of(each), Place.of(location)))
+    }
+    assert set(watch.found()) == expected
+
+
+def test_one_file_system_under_several_names() -> None:
+    same = [
+        ("s3a://Bucket/k", "s3://bucket/k"),
+        ("file:///a/b", "file:/a//b/"),
+        ("hdfs://me@NN:8020/a", "hdfs://nn/a"),
+        ("/a", "abfs://x/a"),
+    ]
+    for one, other in same:
+        assert Place.of(one).same_system(Place.of(other)), one
+        assert Place.of(one).parts == Place.of(other).parts
+    assert Place.of("webhdfs://a:1/x").same_system(Place.of("hdfs://a.example:2/x"))
+    assert not Place.of("hdfs://a:1/x").same_system(Place.of("hdfs://b:1/x"))
+    assert not Place.of("hdfs://a/x").same_system(Place.of("file:/x"))

@@ -1,0 +1,82 @@
+"""Documents become values, or say everything that is wrong with them."""
+
+import pytest
+
+from pipeline.falcon import document
+from pipeline.falcon.calendar import Frequency, parse_time
+from pipeline.falcon.errors import BadDocument
+from pipeline.falcon.model import (
+    Cluster,
+    Engine,
+    Feed,
+    Order,
+    Policy,
+    Process,
+    Retry,
+    Role,
+    Table,
+)
+from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
+
+
+def test_a_cluster() -> None:
+    cluster = document.read(CLUSTER.replace("{name}", "c1").encode())
+    assert isinstance(cluster, Cluster)
+    assert cluster.endpoint("registry") == "thrift://localhost:9083"
+    assert cluster.endpoint("spark") is None
+    assert cluster.locations == {"staging": "/staging"}
+
+
+def test_a_feed() -> None:
+    feed = document.read(FEED.encode())
+    assert isinstance(feed, Feed)
+    source, target = feed.clusters
+    assert (source.role, target.role) == (Role.SOURCE, Role.TARGET)
+    assert source.validity.start == parse_time("2013-09-24T00:00Z")
+    assert (source.retention, target.retention) == (
+        Frequency.parse("days(2)"),
+        Frequency.parse("days(30)"),
+    )
+    own, tables = feed.storage_on(source), feed.storage_on(target)
+    assert isinstance(own, Table)
+    assert isinstance(tables, Table)
+    assert (str(own.uri.table), str(tables.uri.table)) == ("src.clicks", "tgt.clicks")
+    assert feed.late_cutoff == Frequency.parse("hours(4)")
+    assert feed.property("parallel") == "2"
+
+
+def test_a_process() -> None:
+    process = document.read(PROCESS.encode())
+    assert isinstance(process, Process)
+    assert (process.parallel, process.order) == (2, Order.FIFO)
+    assert process.workflow.engine is Engine.HIVE
+    assert process.retry == Retry(Policy.EXP_BACKOFF, Frequency.parse("minutes(10)"), 3)
+    assert process.late is not None
+    assert process.late.workflows == {"in": "/app/late.hql"}
+    assert process.inputs[0].start.text == "now(-1,0)"
+
+
+def test_values_that_mean_nothing_are_all_reported() -> None:
+    broken = FEED.replace("2013-10-26T00:00Z", "2013-02-30T00:00Z").replace("UTC", "Moon/Base")
+    with pytest.raises(BadDocument) as caught:
+        document.read(broken.replace("catalog:src:", "catalog:src/").encode())
+    found = [(each.line, each.element) for each in caught.value.problems]
+    assert found == [(6, "timezone"), (10, "validity"), (19, "table")]
+    assert "document:6: timezone:" in str(caught.value)
+
+
+def test_an_expression_is_checked_where_it_stands() -> None:
+    with pytest.raises(BadDocument) as caught:
+        document.read(PROCESS.replace("now(-1,0)", "tomorrow(0)").encode())
+    assert [(each.line, each.element) for each in caught.value.problems] == [(10, "input")]
+
+
+@needs_documents
+def test_the_specification_needs_its_placeholders_filled() -> None:
+    for path in sorted((FALCON / "spec004").glob("*.xml")):
+        data = path.read_bytes()
+        if b"##" in data:
+            with pytest.raises(BadDocument, match="placeholder"):
+                document.read(data)
+        filled = document.substitute(data, {"cluster": "primary-cluster", "processName": "p"})
+        assert document.read(filled)

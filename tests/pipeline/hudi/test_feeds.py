@@ -1,0 +1,336 @@
+"""Replicas of Hudi tables made by feeds: killed at every effect, watched by a reader all along."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from conf.names import ClusterName, TableRef
+from conf.placement import Copy, Placement, read_placement, write_placement
+from metastore.client.types import Partition, Table
+from pipeline.copy.copy_catalog import Objects
+from pipeline.copy.copy_job import Limits, Tools
+from pipeline.copy.files import Effort
+from pipeline.errors import NotCopyable, WriteOpen
+from pipeline.hudi.errors import MissingPath
+from pipeline.hudi.feeds import Replicator, is_hudi
+from pipeline.hudi.hudi_targets import SharedTable, TwoTables
+from pipeline.hudi.plan import snapshot
+from pipeline.hudi.replicate import Replicated
+from pipeline.hudi.table.storage import FileStatus
+from pipeline.hudi.table.table import open_table
+from pipeline.replication.plan import Replication
+from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
+from tests.pipeline.hudi.conftest import FakeTable
+
+C1, C2 = ClusterName("c1"), ClusterName("c2")
+TRIPS = TableRef("db", "trips")
+BASE, ROOT = "file:///c1/trips", "file:///c2"
+Seen = tuple[str, ...]
+
+
+class MemoryStorage:
+    """What `FakeFiles` holds, as timelines are read."""
+
+    def __init__(self, files: FakeFiles) -> None:
+        self.files = files
+
+    def list(self, path: str) -> Sequence[FileStatus]:
+        if not self.files.exists(path):
+            raise MissingPath(path)
+        if path in self.files.content:
+            return [self._status(path)]
+        prefix = path + "/"
+        every = (*self.files.content, *self.files.made)
+        names = {p[len(prefix) :].split("/")[0] for p in every if p.startswith(prefix)}
+        return [self._status(prefix + name) for name in sorted(names)]
+
+    def _status(self, path: str) -> FileStatus:
+        if path not in self.files.content:
+            return FileStatus(path, 0, 0, is_dir=True)
+        body, time = self.files.content[path]
+        return FileStatus(path, len(body), time)
+
+    def read(self, path: str) -> bytes:
+        if path not in self.files.content:
+            raise MissingPath(path)
+        return self.files.content[path][0]
+
+    def exists(self, path: str) -> bool:
+        return self.files.exists(path)
+
+
+class Site:
+    """A Hudi table in c1 and its replica for c2, in the same metastore or in another."""
+
+    def __init__(self, folder: Path, shared: bool, version: int = 9) -> None:
+        self.shared, self.time = shared, 1000.0
+        self.effects = Effects()
+        self.files = FakeFiles(self.effects)
+        self.storage = MemoryStorage(self.files)
+        self.table = FakeTable(folder / "trips", version=version)
+        self.here = FakeMetastore(self.effects)
+        self.there = self.here if shared else FakeMetastore(self.effects)
+        facts = write_placement(Placement(C1, exceptions=frozenset())) if shared else {}
+        made = Table.make(
+            TRIPS, (("a", "int"),), location=BASE, partition_keys=(("ds", "string"),),
+            parameters={"path": BASE, "spark.sql.sources.provider": "hudi", **facts},
+        )  # fmt: skip
+        self.here.add_table(made)
+        self.tools = Tools(self.files, clock=lambda: self.time, sleep=self.pass_time)
+
+    def pass_time(self, seconds: float) -> None:
+        self.time += seconds
+
+    def commit(self, instant: str, day: str, **more: object) -> None:
+        self.table.commit(instant, [(f"ds={day}", "f")], **more)  # type: ignore[arg-type]
+        self.load()
+        parts = self.here.parts[TRIPS]
+        if f"ds={day}" not in parts:
+            table = self.here.tables[TRIPS]
+            parts[f"ds={day}"] = Partition.make(table, [day], f"{BASE}/ds={day}", {})
+
+    def load(self) -> None:
+        """The source's files as they are on disk now."""
+        root = self.table.base
+        now = {f"{BASE}/{p.relative_to(root)}": p for p in root.rglob("*") if p.is_file()}
+        for path in [p for p in self.files.content if p.startswith(f"{BASE}/") and p not in now]:
+            del self.files.content[path]
+        for path, file in now.items():
+            body = file.read_bytes() or b"-"
+            if self.files.content.get(path, (None,))[0] != body:
+                self.files.write(path, body)
+
+    def wrote(self) -> None:
+        """A write through Causeway ended."""
+        table = self.here.tables[TRIPS]
+        now = read_placement(table.parameters, C1).rewritten(f"w{self.files.tick}")
+        table.parameters = {**table.parameters, **write_placement(now)}
+
+    def replicate(self) -> Replicated | None:
+        self.time += 10_000  # whoever died is known to be dead
+        limits = Limits(wait=1, poll=0.5)
+        replicator = Replicator(lambda uri: self.storage, self.tools, Effort(), limits)
+        if self.shared:
+            objects = Objects(self.here, C1)  # type: ignore[arg-type]
+            return replicator.run(SharedTable.of(objects, TRIPS, C2, ROOT, self.time))
+        request = Replication(TRIPS, TRIPS)
+        ends = TwoTables.of(self.here, self.there, request, self.time)  # type: ignore[arg-type]
+        done = replicator.run(ends)
+        ends.settle(changed=done is not None)
+        return done
+
+    def replica(self) -> str | None:
+        """Where a reader in c2 would look, None for the source itself."""
+        if not self.shared:
+            return self.there.tables[TRIPS].location if TRIPS in self.there.tables else None
+        copy = self.copy()
+        return copy.location if copy and self.placement().is_fresh(copy) else None
+
+    def placement(self) -> Placement:
+        return read_placement(self.here.tables[TRIPS].parameters, C1)
+
+    def copy(self) -> Copy | None:
+        return self.placement().copy_in(C2)
+
+    def seen(self, base: str) -> Seen:
+        """The commits that a reader sees there; every file that it would read is whole."""
+        table = open_table(base, self.storage)
+        commits = table.timeline.commits
+        latest = {s.group: s.path for commit in commits for s in table.commit(commit).writes}
+        found = {file.path[len(base) + 1 :] for file in snapshot(table).files}
+        assert found == set(latest.values())
+        for path in found:
+            assert self.storage.read(f"{base}/{path}") == self.storage.read(f"{BASE}/{path}")
+        return tuple(commit.requested for commit in commits)
+
+    def sent(self) -> list[str]:
+        return sorted(path[len(BASE) + 1 :] for path in self.files.sent)
+
+
+@pytest.fixture(params=[True, False], ids=["one metastore", "two"])
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
+    return Site(tmp_path, shared=request.param)
+
+
+def test_new_commits_alone_are_sent(site: Site) -> None:
+    site.commit("100", "1")
+    done = site.replicate()
+    assert done is not None
+    assert done.commits == 1
+    where = site.replica()
+    assert where is not None
+    assert where.startswith("file:///c2" if site.shared else "file:///db.db/trips/_causeway/")
+    site.files.sent.clear()
+    assert site.replicate() is None
+    assert site.sent() == []
+    site.commit("200", "2")
+    done = site.replicate()
+    assert done is not None
+    assert (done.commits, done.files) == (1, 3)
+    assert site.replica() == where
+    assert site.seen(where) == ("100", "200")
+    assert site.sent() == [
+        ".hoodie/timeline/200_201.commit", "ds=2/.hoodie_partition_metadata",
+        "ds=2/f_1-0-1_200.parquet",
+    ]  # fmt: skip
+
+
+def test_the_other_metastore_knows_the_partitions(tmp_path: Path) -> None:
+    site = Site(tmp_path, shared=False)
+    site.commit("100", "1")
+    site.replicate()
+    site.commit("200", "2")
+    site.here.tables[TRIPS].storage.columns = (("a", "int"), ("b", "string"))
+    site.replicate()
+    table = site.there.tables[TRIPS]
+    assert table.parameters["path"] == table.location
+    assert table.storage.columns == (("a", "int"), ("b", "string"))
+    found = {name: part.location for name, part in site.there.parts[TRIPS].items()}
+    assert found == {f"ds={day}": f"{table.location}/ds={day}" for day in "12"}
+
+
+def test_a_write_since_is_not_claimed(tmp_path: Path) -> None:
+    site = Site(tmp_path, shared=True)
+    site.commit("100", "1")
+    site.replicate()
+    site.commit("200", "1")
+    site.wrote()
+    assert site.replica() is None, "the copy is stale"
+    site.replicate()
+    assert site.replica() is not None
+    table = site.here.tables[TRIPS]
+    table.parameters = {**table.parameters, **write_placement(site.placement().opened("w"))}
+    with pytest.raises(WriteOpen):
+        site.replicate()
+
+
+def test_a_write_during_each_attempt_publishes_nothing(tmp_path: Path) -> None:
+    site = Site(tmp_path, shared=True)
+    site.commit("100", "1")
+    site.files.during = lambda path: site.wrote() if path.endswith(".commit") else None
+    site.replicate()  # the second attempt had nothing to carry
+    copy = site.copy()
+    assert copy is not None
+    assert copy.of == site.placement().write
+
+
+def test_commits_past_causeway_are_replicated_too(tmp_path: Path) -> None:
+    """A writer that knows no proxy: the copy counts as fresh all the time."""
+    site = Site(tmp_path, shared=True)
+    site.commit("100", "1")
+    site.replicate()
+    site.commit("200", "1")
+    site.replicate()
+    where = site.replica()
+    assert where is not None
+    assert site.seen(where) == ("100", "200")
+
+
+def test_what_was_undone_after_it_was_sent_is_made_anew_beside(site: Site) -> None:
+    site.commit("100", "1")
+    site.commit("200", "1")
+    site.replicate()
+    old = site.replica()
+    assert old is not None
+    for path in (site.table.timeline / "200_201.commit", *site.table.base.glob("ds=1/*_200.*")):
+        path.unlink()
+    site.load()
+    events: list[str] = []
+    site.tools = Tools(
+        site.files, emit=lambda event: events.append(str(event)), clock=lambda: site.time
+    )
+    site.replicate()
+    new = site.replica()
+    assert new is not None
+    assert new != old
+    assert site.seen(new) == ("100",)
+    assert site.files.exists(old), "readers may be there"
+    assert any("'anew'" in event and "200" in event for event in events)
+    if not site.shared:
+        assert {p.location for p in site.there.parts[TRIPS].values()} == {f"{new}/ds=1"}
+
+
+def history(site: Site) -> list[Seen]:
+    """A replica with one commit, two more at the source; what a reader may see from now on."""
+    site.commit("100", "1")
+    site.replicate()
+    site.commit("200", "2")
+    site.commit("300", "1")
+    if site.shared:
+        site.wrote()
+    return [("100",), ("100", "200"), ("100", "200", "300")]
+
+
+def effects_of(folder: Path, shared: bool, first: bool) -> int:
+    site = Site(folder, shared)
+    if first:
+        site.commit("100", "1")
+    else:
+        history(site)
+    before = site.effects.count
+    site.replicate()
+    return site.effects.count - before
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("first", [True, False])
+def test_killed_at_every_effect(tmp_path: Path, shared: bool, first: bool) -> None:
+    """No reader sees a part; the next run sends only what was not there."""
+    count = effects_of(tmp_path / "all", shared, first)
+    assert count > 15
+    for kill in range(1, count + 1):
+        folder = tmp_path / str(kill)
+        site = Site(folder, shared)
+        allowed = [("100",)]
+        if first:
+            site.commit("100", "1")
+        else:
+            allowed = history(site)
+
+        def watch(site: Site = site, allowed: list[Seen] = allowed) -> None:
+            where = site.replica()
+            if where is not None:
+                seen = site.seen(where)
+                assert seen in allowed
+                if site.shared:
+                    assert seen == allowed[-1], "a fresh copy has everything"
+
+        site.effects.watch = watch
+        site.files.sent.clear()
+        site.effects.kill_at = site.effects.count + kill
+        with pytest.raises(Killed):
+            site.replicate()
+        site.effects.kill_at = None
+        watch()
+        site.replicate()
+        where = site.replica()
+        assert where is not None
+        assert site.seen(where) == allowed[-1]
+        assert len(site.sent()) == len(set(site.sent())), f"killed at {kill}"
+        shutil.rmtree(folder)
+
+
+def test_what_cannot_be_a_copy_is_refused(tmp_path: Path) -> None:
+    site = Site(tmp_path, shared=True)
+    site.commit("100", "1")
+    objects = Objects(site.here, C1)  # type: ignore[arg-type]
+    with pytest.raises(NotCopyable, match="is the primary"):
+        SharedTable.of(objects, TRIPS, C1, ROOT, 0)
+    site.here.tables[TRIPS].parameters = write_placement(Placement(C1))
+    with pytest.raises(NotCopyable, match="may have facts of their own"):
+        site.replicate()
+
+
+def test_another_ones_table_is_left_alone(tmp_path: Path) -> None:
+    site = Site(tmp_path, shared=False)
+    site.commit("100", "1")
+    site.there.add_table(Table.make(TRIPS, (("a", "int"),), location="file:///theirs"))
+    with pytest.raises(NotCopyable, match="no replica of"):
+        site.replicate()
+
+
+def test_what_a_hudi_table_is() -> None:
+    assert is_hudi(Table.make(TRIPS, (), parameters={"spark.sql.sources.provider": "hudi"}))
+    assert not is_hudi(Table.make(TRIPS, (), parameters={"spark.sql.sources.provider": "parquet"}))

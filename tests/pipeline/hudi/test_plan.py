@@ -1,0 +1,277 @@
+"""Plans from bookmark to files: coverage, fallback and what each costs (HU-1, HU-4, HU-F)."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.hudi.errors import BadRange, DamagedTimeline
+from pipeline.hudi.plan import plan, snapshot
+from pipeline.hudi.table.archive import open_for_changes
+from pipeline.hudi.table.storage import Counted, LocalStorage
+
+
+def opened(table):
+    return open_for_changes(table.path, LocalStorage())
+
+
+def names(planned):
+    return sorted(f.name for f in planned.files)
+
+
+def archive(table, *commits):
+    """Puts (request, completion) pairs into the history of a layout 2 table."""
+    history = table.timeline / "history"
+    history.mkdir()
+    rows = [{"instantTime": r, "completionTime": c, "action": "commit"} for r, c in commits]
+    pq.write_table(pa.Table.from_pylist(rows), history / "1_2_0.parquet")
+    manifest = {"files": [{"fileName": "1_2_0.parquet", "fileLen": 1}]}
+    (history / "manifest_1").write_text(json.dumps(manifest))
+    (history / "_version_").write_text("1")
+
+
+def test_list_calls_are_the_touched_partitions(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [(f"p{n}", f"f{n}") for n in range(1000)])
+    table.commit("200", [(f"p{n}", f"f{n}") for n in (3, 500, 999)])
+    storage = Counted()
+    client = open_for_changes(table.path, storage)
+    before = storage.lists
+    planned = plan(client, "101")
+    assert storage.lists - before == 3
+    assert planned.partitions == ("p3", "p500", "p999")
+    assert names(planned) == [f"f{n}_1-0-1_200.parquet" for n in (3, 500, 999)]
+    assert planned.bytes == 30
+    assert (planned.fallback, planned.bookmark) == (None, "201")
+
+
+def test_bookmarks_are_completion_times_where_the_table_has_them(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "slow")], completion="900")
+    table.commit("200", [("p", "fast")], completion="300")
+    client = opened(table)
+    first = plan(client, "0", until="500")
+    assert (names(first), first.bookmark) == (["fast_1-0-1_200.parquet"], "300")
+    later = plan(client, first.bookmark)
+    assert (names(later), later.bookmark) == (["slow_1-0-1_100.parquet"], "900")
+
+
+def test_by_request_time_a_running_commit_holds_those_behind_it_back(fake_table):
+    table = fake_table(version=6)
+    table.commit("100", [("p", "a")])
+    table.commit("200", [("p", "b")], state="inflight")
+    table.commit("300", [("p", "c")])
+    planned = plan(opened(table), "0")
+    assert (planned.bookmark, planned.held_back_by) == ("100", "200")
+    assert names(planned) == ["a_1-0-1_100.parquet"]
+
+
+def test_nothing_new_keeps_the_bookmark(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")])
+    planned = plan(opened(table), "101")
+    assert (planned.commits, planned.files, planned.bookmark) == ((), (), "101")
+
+
+def test_services_bring_no_partitions_but_their_files_serve(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a"), ("q", "b")])
+    table.commit("200", [("p", "a")])
+    table.commit(
+        "300", [("p", "new"), ("q", "other")], action="replacecommit", operation="CLUSTER",
+        replaces={"p": ["a"], "q": ["b"]},
+    )  # fmt: skip
+    planned = plan(opened(table), "101")
+    assert planned.partitions == ("p",)
+    assert names(planned) == ["new_1-0-1_300.parquet"]
+    assert not planned.removes_rows
+    assert plan(opened(table), "201").files == ()
+
+
+def test_replaced_and_deleted_rows_are_told_of(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")])
+    table.commit("200", [("p", "a")], deletes=1, operation="DELETE")
+    table.commit(
+        "300", [("p", "b")], action="replacecommit", operation="INSERT_OVERWRITE",
+        replaces={"p": ["a"]},
+    )  # fmt: skip
+    client = opened(table)
+    assert not plan(client, "0", until="101").removes_rows
+    assert plan(client, "101", until="201").removes_rows
+    assert plan(client, "201").removes_rows
+    assert names(plan(client, "0")) == ["b_1-0-1_300.parquet"]
+
+
+@pytest.mark.parametrize("partitions", [["p"], ["p", "q"]])
+def test_a_cleaned_file_means_a_full_scan(fake_table, partitions):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a"), ("q", "b")])
+    table.commit("200", [(p, "a" if p == "p" else "b") for p in partitions])
+    table.commit("300", [("p", "a")])
+    (table.base / "p" / "a_1-0-1_200.parquet").unlink()
+    planned = plan(opened(table), "101", until="201")
+    assert planned.fallback == "p/a_1-0-1_200.parquet was cleaned"
+    assert planned.partitions == ("p", "q")
+    assert planned.rows.instants == {"200"}
+    assert plan(opened(table), "101").fallback is None
+
+
+def test_a_partition_that_is_gone_means_a_full_scan(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a"), ("q", "b")])
+    for file in (table.base / "p").iterdir():
+        file.unlink()
+    (table.base / "p").rmdir()
+    planned = plan(opened(table), "0")
+    assert planned.fallback == "partition p is gone"
+    assert names(planned) == ["b_1-0-1_100.parquet"]
+
+
+def test_archived_commits_mean_a_full_scan_by_their_completion(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")], completion="120")
+    archive(table, ("050", "060"), ("070", "110"))
+    client = opened(table)
+    covered = plan(client, "110")
+    assert covered.fallback is None
+    planned = plan(client, "105")
+    assert planned.fallback == "1 commits of the range are archived"
+    assert planned.rows.instants == {"070", "100"}
+    assert [c for c in ("040", "050", "070", "100", "106") if c in planned.rows] == ["070", "100"]
+
+
+def test_a_range_that_is_archived_as_a_whole(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")])
+    archive(table, ("050", "060"), ("070", "080"))
+    planned = plan(opened(table), "060", until="090")
+    assert planned.fallback
+    assert (planned.commits, planned.bookmark) == ((), "080")
+    assert planned.rows.instants == {"070"}
+    assert not planned.empty
+    assert plan(opened(table), "080", until="090").empty
+
+
+def test_by_request_time_a_range_that_is_archived_as_a_whole(fake_table):
+    table = fake_table(version=6)
+    table.commit("300", [("p", "a")], state="inflight")
+    (table.base / ".hoodie" / "archived").mkdir()
+    (table.base / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1").touch()
+    early = plan(opened(table), "100", until="200")
+    assert early.bookmark == "200"
+    assert [c for c in ("100", "150", "200", "201") if c in early.rows] == ["150", "200"]
+    rest = plan(opened(table), "200")
+    assert rest.bookmark == "299"
+    assert [c for c in ("200", "201", "299", "300") if c in rest.rows] == ["201", "299"]
+    assert plan(opened(table), "299").empty
+
+
+def test_by_request_time_anything_before_the_start_means_a_full_scan(fake_table):
+    table = fake_table(version=6)
+    table.commit("300", [("p", "a")])
+    assert plan(opened(table), "100").fallback is None
+    (table.base / ".hoodie" / "archived").mkdir()
+    (table.base / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1").touch()
+    planned = plan(opened(table), "100")
+    assert "archived" in planned.fallback
+    assert [c for c in ("100", "200", "300", "400") if c in planned.rows] == ["200", "300"]
+    assert plan(opened(table), "300").fallback is None
+
+
+def test_logs_lie_on_their_base_file_as_of_the_bookmark(fake_table):
+    table = fake_table(version=9, kind="MERGE_ON_READ")
+    table.commit("100", [("p", "a")], action="deltacommit")
+    table.commit("200", [("p", "a")], action="deltacommit", logs=True)
+    table.commit("300", [("p", "a")], action="deltacommit", logs=True)
+    table.commit("400", [("p", "a")], compacted=True, operation="COMPACT")
+    table.commit("500", [("p", "a")], action="deltacommit", logs=True)
+    client = opened(table)
+    log = ".a_{}.log.1_0-1-0".format
+    assert names(plan(client, "101", until="201")) == [log(200), "a_1-0-1_100.parquet"]
+    assert names(plan(client, "201", until="301")) == [
+        log(200), log(300), "a_1-0-1_100.parquet",
+    ]  # fmt: skip
+    assert names(plan(client, "201")) == [log(500), "a_1-0-1_400.parquet"]
+    (table.base / "p" / "a_1-0-1_100.parquet").unlink()
+    assert plan(client, "101", until="201").fallback is not None
+    for instant in (200, 300):
+        (table.base / "p" / log(instant)).unlink()
+    assert plan(client, "101").fallback is None
+
+
+def test_an_archived_log_that_outlasted_a_compaction_lies_on_its_base(fake_table):
+    table = fake_table(version=9, kind="MERGE_ON_READ")
+    table.commit("100", [("p", "a")], action="deltacommit", logs=True)
+    (table.timeline / "100_101.deltacommit").unlink()
+    table.commit("200", [("p", "a")], compacted=True, operation="COMPACT")
+    table.commit("300", [("p", "b")], action="deltacommit")
+    archive(table, ("100", "250"))
+    assert ".a_100.log.1_0-1-0" in names(snapshot(opened(table)))
+    table.timeline.joinpath("history", "_version_").unlink()
+    assert ".a_100.log.1_0-1-0" not in names(snapshot(opened(table)))
+
+
+def test_a_snapshot_is_every_row_and_the_newest_bookmark(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a"), ("q", "b")])
+    table.commit(
+        "200", [("q", "c")], action="replacecommit", operation="INSERT_OVERWRITE",
+        replaces={"q": ["b"]},
+    )  # fmt: skip
+    whole = snapshot(opened(table))
+    assert (whole.rows, whole.bookmark) == (None, "201")
+    assert names(whole) == ["a_1-0-1_100.parquet", "c_1-0-1_200.parquet"]
+
+
+def test_ranges_and_commits_that_mean_nothing_are_refused(fake_table):
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")])
+    with pytest.raises(BadRange, match="yesterday"):
+        plan(opened(table), "yesterday")
+    assert len(plan(opened(table), "earliest").files) == 1
+    (table.timeline / "200_201.commit").write_bytes(b"Obj\x01garbage")
+    with pytest.raises(DamagedTimeline, match=r"200_201\.commit"):
+        plan(opened(table), "0")
+
+
+@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("action", ["rollback", "restore"])
+def test_what_was_seen_and_undone_since_needs_a_full_scan(fake_table, version, action):
+    table = fake_table(version=version)
+    table.commit("100", [("p", "a")])
+    table.commit("200", [("q", "b")])
+    seen = plan(opened(table), "0").bookmark
+    table.undo("300", ["200"], action)
+    planned = plan(opened(table), seen)
+    assert planned.fallback == f"200 was undone after {seen}"
+    assert (planned.undone, planned.removes_rows, planned.empty) == (True, True, False)
+    assert "200" not in planned.rows
+    assert plan(opened(table), planned.bookmark).empty, "said once"
+    table.commit("400", [("p", "a")])
+    later = plan(opened(table), planned.bookmark)
+    assert (later.fallback, later.partitions) == (None, ("p",))
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_what_was_undone_before_anyone_saw_it_costs_nothing(fake_table, version):
+    """A writer that failed, and rolled back before it went on."""
+    table = fake_table(version=version)
+    table.commit("100", [("p", "a")])
+    seen = plan(opened(table), "0").bookmark
+    table.undo("300", ["200"])
+    assert plan(opened(table), seen).empty
+    table.commit("400", [("q", "b")])
+    assert plan(opened(table), seen).fallback is None
+    assert plan(opened(table), "0").fallback is None
+
+
+def test_an_undoing_behind_a_running_commit_does_not_carry_the_bookmark_past_it(fake_table):
+    table = fake_table(version=6)
+    table.commit("100", [("p", "a")])
+    table.commit("200", [("p", "a")])
+    table.commit("250", [("q", "b")], state="inflight")
+    table.undo("300", ["200"])
+    planned = plan(opened(table), "200")
+    assert (planned.bookmark, planned.undone, planned.empty) == ("200", True, False)

@@ -1,0 +1,218 @@
+"""Pulls: no row lost, none twice, whatever happens in between."""
+
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.hudi import folder
+from pipeline.hudi.errors import MissingKey, PullRunning, TargetMismatch, Undone
+from pipeline.hudi.pull import DEFAULT_KEY, Mode, pull
+from pipeline.hudi.table.storage import LocalStorage
+from pipeline.hudi.table.table import open_table
+
+
+def pulled(source, target, mode, **how):
+    return pull(open_table(source.path, LocalStorage()), target, mode, **how)
+
+
+def state(target):
+    rows = pq.read_table(target).to_pylist()
+    assert len({row["key"] for row in rows}) == len(rows)
+    return {row["key"]: row["value"] for row in rows}
+
+
+def log(target):
+    rows = pq.read_table(target).to_pylist()
+    return sorted((row["_hoodie_commit_time"], row["key"], row["value"]) for row in rows)
+
+
+def test_append_adds_each_change_once(row_table, tmp_path):
+    target = tmp_path / "target"
+    row_table.write(100, {"a": 1, "b": 1})
+    first = pulled(row_table, target, Mode.APPEND)
+    assert (first.rows, first.bookmark) == (2, "101")
+    row_table.write(200, {"b": 2, "c": 2})
+    assert pulled(row_table, target, Mode.APPEND).rows == 2
+    again = pulled(row_table, target, Mode.APPEND)
+    assert (again.rows, again.commits, again.bookmark) == (0, 0, "201")
+    assert log(target) == [("100", "a", 1), ("100", "b", 1), ("200", "b", 2), ("200", "c", 2)]
+
+
+def test_append_steps_through_a_history_with_until(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"b": 2})
+    target = tmp_path / "target"
+    assert pulled(row_table, target, Mode.APPEND, until="101").bookmark == "101"
+    assert pulled(row_table, target, Mode.APPEND).rows == 1
+    assert pulled(row_table, tmp_path / "late", Mode.APPEND, since="101").rows == 1
+
+
+def test_merge_keeps_one_row_a_key(row_table, tmp_path):
+    target = tmp_path / "target"
+    row_table.write(100, {"a": 1, "b": 1})
+    pulled(row_table, target, Mode.MERGE)
+    row_table.write(200, {"b": 2, "c": 2})
+    done = pulled(row_table, target, Mode.MERGE, key=("key",))
+    assert (done.rows, done.reloaded) == (2, None)
+    assert state(target) == row_table.state == {"a": 1, "b": 2, "c": 2}
+
+
+def test_merge_loads_anew_when_rows_vanished(row_table, tmp_path):
+    target = tmp_path / "target"
+    row_table.write(100, {"a": 1, "b": 1})
+    pulled(row_table, target, Mode.MERGE)
+    row_table.write(200, {"c": 3}, delete=["a"])
+    done = pulled(row_table, target, Mode.MERGE)
+    assert "deleted" in done.reloaded
+    assert state(target) == row_table.state == {"b": 1, "c": 3}
+
+
+def test_the_latest_of_several_changes_with_one_key_wins(row_table, tmp_path):
+    row_table.write(100, {"a": 1, "b": 2})
+    row_table.write(200, {"b": 1})
+    done = pulled(row_table, tmp_path / "target", Mode.MERGE, key=("value",))
+    assert done.rows == 1
+    assert state(tmp_path / "target") == {"b": 1}
+
+
+def test_a_merge_needs_its_key(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    with pytest.raises(MissingKey, match="nothing"):
+        pulled(row_table, tmp_path / "target", Mode.MERGE, key=("nothing",))
+    assert list((tmp_path / "target").glob("*.parquet")) == []
+
+
+def test_a_target_keeps_its_source_and_mode(row_table, tmp_path):
+    target = tmp_path / "target"
+    row_table.write(100, {"a": 1})
+    pulled(row_table, target, Mode.APPEND)
+    with pytest.raises(TargetMismatch, match="append pulls"):
+        pulled(row_table, target, Mode.MERGE)
+
+
+def test_a_folder_with_other_files_is_left_alone(row_table, tmp_path):
+    target = tmp_path / "target"
+    target.mkdir()
+    row_table.write(100, {"a": 1})
+    source = row_table.base / "p" / "f_1-0-1_100.parquet"
+    (target / "mine.parquet").write_bytes(source.read_bytes())
+    with pytest.raises(TargetMismatch, match=r"mine\.parquet"):
+        pulled(row_table, target, Mode.APPEND)
+
+
+def test_one_pull_at_a_time(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    target = tmp_path / "target"
+    with folder.locked(target), pytest.raises(PullRunning):
+        pulled(row_table, target, Mode.APPEND)
+    assert pulled(row_table, target, Mode.APPEND).rows == 1
+
+
+# Where a pull touches the world, each a place to die at: before the call and after it.
+STEPS = ["os.fsync", "os.replace", "pyarrow.parquet.ParquetWriter.write_batch",
+         "pyarrow.parquet.ParquetWriter.close", "fcntl.flock"]  # fmt: skip
+_DYING = """
+import importlib, os, sys
+from pathlib import Path
+from pipeline.hudi.pull import Mode, pull
+from pipeline.hudi.table.storage import LocalStorage
+from pipeline.hudi.table.table import open_table
+source, target, mode, step, when, count = sys.argv[1:]
+owner, _, name = step.rpartition(".")
+try:
+    holder = importlib.import_module(owner)
+except ModuleNotFoundError:
+    module, _, attribute = owner.rpartition(".")
+    holder = getattr(importlib.import_module(module), attribute)
+real, left = getattr(holder, name), [int(count)]
+def dying(*args, **kwargs):
+    left[0] -= 1
+    if left[0] == 0 and when == "before":
+        os.kill(os.getpid(), 9)
+    answer = real(*args, **kwargs)
+    if left[0] == 0:
+        os.kill(os.getpid(), 9)
+    return answer
+setattr(holder, name, dying)
+pull(open_table(source, LocalStorage()), Path(target), Mode(mode))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_killed_at_any_step_and_run_again(row_table, tmp_path, mode, step, when, count):
+    target = tmp_path / "target"
+    row_table.write(100, {"a": 1, "b": 1})
+    pulled(row_table, target, mode)
+    before = log(target)
+    row_table.write(200, {"b": 2, "c": 2})
+    command = [sys.executable, "-c", _DYING, row_table.path, str(target), mode.value, step, when]
+    died = subprocess.run([*command, str(count)], env={**os.environ}, capture_output=True)
+    if count == 1:
+        assert died.returncode == -9, died.stderr
+    after = {
+        Mode.APPEND: [*before, ("200", "b", 2), ("200", "c", 2)],
+        Mode.MERGE: [("100", "a", 1), ("200", "b", 2), ("200", "c", 2)],
+    }[mode]
+    # What a reader sees between the kill and the next run is one state or the other.
+    assert log(target) in (before, after)
+    pulled(row_table, target, mode)
+    assert log(target) == after
+    assert pulled(row_table, target, mode).rows == 0
+    assert log(target) == after
+    assert [f.name for f in target.iterdir() if "staged" in f.name] == []
+
+
+def test_the_default_key_is_the_record_key_within_its_partition():
+    assert DEFAULT_KEY == ("_hoodie_partition_path", "_hoodie_record_key")
+
+
+def test_a_mirror_is_loaded_anew_when_what_it_has_was_undone(row_table, tmp_path):
+    row_table.write(100, {"a": 1, "b": 1})
+    row_table.write(200, {"b": 2})
+    pulled(row_table, tmp_path / "mirror", Mode.MERGE)
+    row_table.back_to(300, {"a": 1, "b": 1}, undone=[200])
+    done = pulled(row_table, tmp_path / "mirror", Mode.MERGE)
+    assert done.reloaded == "200 undone at the source"
+    assert log(tmp_path / "mirror") == [("100", "a", 1), ("100", "b", 1)]
+    assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded is None
+    row_table.write(400, {"b": 4})
+    assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded is None
+
+
+def test_an_undoing_that_left_the_timeline_is_noticed_all_the_same(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"a": 2})
+    pulled(row_table, tmp_path / "mirror", Mode.MERGE)
+    row_table.back_to(300, {"a": 1}, undone=[200])
+    next(row_table.timeline.glob("300*.rollback")).unlink()
+    assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded == "200 undone at the source"
+
+
+def test_a_log_that_has_rows_of_what_was_undone_is_refused(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"a": 2})
+    pulled(row_table, tmp_path / "log", Mode.APPEND)
+    row_table.back_to(300, {"a": 1}, undone=[200])
+    for _ in range(2):
+        with pytest.raises(Undone, match="rows of 200"):
+            pulled(row_table, tmp_path / "log", Mode.APPEND)
+    assert log(tmp_path / "log") == [("200", "a", 2)]
+
+
+def test_a_log_goes_on_when_what_was_undone_had_never_been_pulled(row_table, tmp_path):
+    """Another writer's, that had not completed when it was rolled back."""
+    row_table.write(100, {"a": 1})
+    row_table.write(200, {"b": 2})
+    pulled(row_table, tmp_path / "log", Mode.APPEND)
+    row_table.undo("300", ["150"])
+    row_table.write(400, {"c": 4})
+    done = pulled(row_table, tmp_path / "log", Mode.APPEND)
+    assert done.fallback == "150 was undone after 201"
+    assert log(tmp_path / "log") == [("100", "a", 1), ("200", "b", 2), ("400", "c", 4)]

@@ -1,0 +1,59 @@
+"""A server with fake actions, as a process of its own: STORE LOG SECONDS LEASE MOST.
+
+Each work appends `begin INSTANCE PID` and, after that many seconds, `end INSTANCE PID` to LOG.
+Once it has ended MOST works, those that it begins never end.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.schedule import Need
+from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.store import Store
+from pipeline.scheduler.work import Task, Ticket, World
+from tests.pipeline.scheduler.worlds import START
+
+
+class LoggedActions:
+    def __init__(self, log: Path, seconds: float, most: int) -> None:
+        self._log = log
+        self._seconds = seconds
+        self._left = threading.Semaphore(most)
+
+    def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
+        return dict.fromkeys(needs, "v1")
+
+    def _work(self, task: Task, ticket: Ticket) -> str:
+        self._write("begin", task)
+        time.sleep(self._seconds)
+        self._left.acquire()
+        ticket.check()
+        self._write("end", task)
+        return "done"
+
+    def _write(self, word: str, task: Task) -> None:
+        line = f"{word} {task.instance.key} {os.getpid()}\n"
+        descriptor = os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(descriptor, line.encode())
+        os.close(descriptor)
+
+    replicate = evict = process = _work
+
+
+def main() -> None:
+    store, log, seconds, lease, most = sys.argv[1:6]
+    actions = LoggedActions(Path(log), float(seconds), int(most))
+    clock = SetClock(START)
+    clock.time = START.replace(hour=11)
+    limits = Limits(workers=2, lease=float(lease))
+    with Service(Store(store), actions, clock, f"server-{os.getpid()}", limits) as service:
+        service.until_idle(120)
+
+
+if __name__ == "__main__":
+    main()

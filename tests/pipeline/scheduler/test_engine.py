@@ -1,0 +1,285 @@
+"""Real replication and retention under the lifecycle, over metastores and files in memory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from conf.names import ClusterName, TableRef
+from conf.placement import read_partition_placement, read_placement
+from metastore.client.notifying_client import EVERYTHING, Tell
+from metastore.client.types import Partition, Table
+from metastore.errors import MetastoreDown
+from pipeline.copy.copy_job import Limits as CopyLimits
+from pipeline.copy.files import Listing
+from pipeline.falcon import document
+from pipeline.falcon.model import Cluster, Feed
+from pipeline.processes.commands import Programs
+from pipeline.scheduler import engine, tables
+from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.engine import ClusterActions
+from pipeline.scheduler.errors import ActionFailed
+from pipeline.scheduler.instance import Action
+from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.states import State
+from pipeline.scheduler.store import Store
+from pipeline.scheduler.work import World
+from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
+from tests.pipeline.falcon.documents import CLUSTER, FEED
+from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule, submit
+
+SOURCE, TARGET = TableRef("src", "clicks"), TableRef("tgt", "clicks")
+HOUR = timedelta(hours=1)
+
+
+class Site:
+    """Two clusters, by their registries, over one file system; a store with the feed."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool = False) -> None:
+        self.effects = Effects()
+        self.files = FakeFiles(self.effects)
+        c1, c2 = FakeMetastore(self.effects), FakeMetastore(self.effects)
+        self.by_registry = {"thrift://c1:1": c1, "thrift://c2:1": c1 if shared else c2}
+        self.source, self.target = c1, c1 if shared else c2
+        self.owner = "ann"
+        keys = (("ds", "string"), ("region", "string"))
+        table = Table.make(
+            SOURCE, (("a", "int"),), location="file:///src", partition_keys=keys, owner="ann"
+        )
+        c1.add_table(table)
+        self.files.made.add("file:///src")
+        monkeypatch.setattr(tables, "metastore", self.metastore)
+        monkeypatch.setattr(engine.tables, "metastore", self.metastore)
+        monkeypatch.setattr(tables, "is_local", lambda uri: False)
+        self.actions = ClusterActions(
+            lambda: self.files, Programs("spark-submit"), limits=CopyLimits(wait=1, poll=0.01)
+        )
+        self.store = Store(str(path / "l.db"))
+        for name in ("c1", "c2"):
+            text = CLUSTER.replace("{name}", name).replace("localhost:9083", f"{name}:1")
+            if shared:
+                text = text.replace("c2:1", "c1:1")
+            submit(
+                self.store,
+                text.replace('write" endpoint="file:///', f'write" endpoint="file:///{name}'),
+            )
+        feed = FEED.replace("catalog:tgt:clicks", "catalog:src:clicks") if shared else FEED
+        submit(self.store, feed)
+
+    @contextmanager
+    def metastore(
+        self, cluster: Cluster, user: str, timeout: float = 1, tell: Tell | None = None
+    ) -> Iterator[FakeMetastore]:
+        assert user == self.owner
+        assert tell in (None, self.actions.tell)  # none where nothing is changed
+        yield self.by_registry[cluster.endpoint("registry") or ""]
+
+    def add(self, hours: int, region: str = "us", **content: str) -> None:
+        ds = f"{START + hours * HOUR:%Y-%m-%d-%H}"
+        name = f"ds={ds}/region={region}"
+        location = f"file:///src/{name}"
+        made = Partition.make(self.source.tables[SOURCE], (ds, region), location, {})
+        self.source.parts[SOURCE][name] = made
+        self.files.made.add(location)
+        for file, body in content.items():
+            self.files.write(f"{location}/{file}", body.encode())
+
+    def run(self, hours: int) -> None:
+        clock = SetClock(START + hours * HOUR)
+        with Service(self.store, self.actions, clock, "one", Limits()) as service:
+            service.until_idle(60)
+
+    def states(self, action: Action = Action.REPLICATE) -> list[State]:
+        found = self.store.instances(FEED_KEY)
+        return [each.state for each in found if each.key.schedule.action is action]
+
+    def replicas(self) -> dict[str, dict[str, bytes]]:
+        parts = self.target.parts.get(TARGET, {})
+        return {name: self.files.read(part.location) for name, part in parts.items()}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_after_a_program_the_views_hear_that_anything_may_have_changed(
+    monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    heard: list[TableRef] = []
+
+    def run(*_: object) -> str:
+        assert heard == []
+        if fails:
+            raise ActionFailed("status 1")
+        return "done"
+
+    monkeypatch.setattr(engine, "run_process", run)
+    actions = ClusterActions(lambda: FakeFiles(Effects()), Programs(""), tell=heard.append)
+    with suppress(ActionFailed):
+        actions.process(cast(Any, None), cast(Any, None))
+    assert heard == [EVERYTHING]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    made = Site(tmp_path, monkeypatch)
+    schedule(made.store, FEED_KEY)
+    return made
+
+
+def test_each_hour_is_copied_when_it_is_there(site: Site) -> None:
+    site.add(0, a="zero")
+    site.add(0, region="in", a="of another feed")
+    site.add(2, a="two")
+    site.run(2)
+    assert site.states() == [State.SUCCEEDED, State.WAITING, State.SUCCEEDED]
+    assert site.replicas() == {
+        "ds=2013-09-24-06/region=us": {"a": b"zero"},
+        "ds=2013-09-24-08/region=us": {"a": b"two"},
+    }
+    site.add(1, a="one")
+    site.run(2)
+    assert site.states() == [State.SUCCEEDED] * 3
+    assert len(site.replicas()) == 3
+
+
+def test_late_data_is_copied_again(site: Site) -> None:
+    site.add(0, a="zero")
+    site.run(0)
+    site.files.write("file:///src/ds=2013-09-24-06/region=us/b", b"late")
+    site.run(1)
+    assert site.replicas()["ds=2013-09-24-06/region=us"] == {"a": b"zero", "b": b"late"}
+    first = site.store.instances(FEED_KEY, START, START + HOUR)
+    (replication,) = [each for each in first if each.key.schedule.source]
+    assert (replication.state, replication.run, replication.late) == (State.SUCCEEDED, 1, "clicks")
+
+
+@pytest.mark.slow
+def test_what_is_old_goes_at_the_source_and_stays_at_the_target(site: Site) -> None:
+    """FA-V4: days(2) at c1, days(30) at c2; FA-V5: region=in is not the feed's."""
+    for hours in (0, 1, 49):
+        site.add(hours, a=str(hours))
+    site.add(0, region="in", a="stays")
+    site.run(1)
+    site.run(49)
+    site.run(72)
+    left = set(site.source.parts[SOURCE])
+    assert left == {"ds=2013-09-24-06/region=in", "ds=2013-09-26-07/region=us"}
+    assert not site.files.exists("file:///src/ds=2013-09-24-06/region=us")
+    assert site.files.exists("file:///src/ds=2013-09-24-06/region=in")
+    assert len(site.replicas()) == 3
+
+
+def test_a_hudi_table_is_not_broken_by_retention(site: Site) -> None:
+    table = site.source.tables[SOURCE]
+    table.parameters = {**table.parameters, "spark.sql.sources.provider": "hudi"}
+    for hours in (0, 1):
+        site.add(hours, a=str(hours))
+    site.run(72)
+    assert len(site.source.parts[SOURCE]) == 2
+    assert site.files.exists("file:///src/ds=2013-09-24-06/region=us/a")
+    assert State.FAILED in site.states(Action.EVICT)
+    (told, *_) = [e.message for e in site.store.log(FEED_KEY) if "by SQL" in e.message]
+    assert "src.clicks" in told
+
+
+@pytest.mark.slow
+def test_what_is_not_copied_yet_is_not_evicted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path, monkeypatch)
+    schedule(site.store, FEED_KEY)
+    site.add(0, a="zero")
+    monkeypatch.setattr(tables, "look", lambda needs, *_: dict.fromkeys(needs))
+    site.run(72)
+    assert "ds=2013-09-24-06/region=us" in site.source.parts[SOURCE]
+    (log,) = [e for e in site.store.log(FEED_KEY) if "1 held" in e.message and e.what == "log"]
+    assert log.instance.schedule.cluster == "c1"
+
+
+def test_one_metastore_means_secondary_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path, monkeypatch, shared=True)
+    schedule(site.store, FEED_KEY)
+    site.add(0, a="zero")
+    site.run(0)
+    assert State.SUCCEEDED in site.states()
+    ((name, part),) = site.source.parts[SOURCE].items()
+    whole = read_placement(site.source.tables[SOURCE].parameters, ClusterName("c1"))
+    placement = read_partition_placement(part.parameters, whole, name)
+    copy = placement.copy_in(ClusterName("c2"))
+    assert copy is not None
+    assert placement.is_fresh(copy)
+    assert copy.location.startswith("file:///c2/")
+    assert site.files.read(copy.location) == {"a": b"zero"}
+    site.run(3)  # a copy of its own making is not late data
+    assert {e.run for e in site.store.instances(FEED_KEY) if e.key.schedule.source} == {0}
+
+
+def test_a_failed_registration_fails_the_instance_and_leaves_nothing(site: Site) -> None:
+    """FA-R6."""
+    site.add(0, a="zero")
+    site.target.refusals = 10**6
+    for minutes in (0, 10, 30, 70):
+        clock = SetClock(START + timedelta(minutes=minutes))
+        with Service(site.store, site.actions, clock, "one", Limits()) as service:
+            service.until_idle(60)
+    first = site.store.instances(FEED_KEY, START, START + HOUR)
+    (replication,) = [each for each in first if each.key.schedule.source]
+    assert (replication.state, replication.attempt) == (State.FAILED, 4)
+    assert site.replicas() == {}
+    assert not [path for path in site.files.content if path.endswith("/a") and "tgt" in path]
+
+
+def test_another_users_table_is_refused(site: Site) -> None:
+    """FA-S1, FA-S2."""
+    book = {each.key: document.read(each.document) for each in site.store.entities()}
+    feed = book[FEED_KEY]
+    assert isinstance(feed, Feed)
+    world = World({each.name: each for each in book.values() if isinstance(each, Cluster)}, {})
+    assert list(tables.against(feed, world, "ann")) == []
+    site.owner = "bob"
+    (problem,) = tables.against(feed, world, "bob")
+    assert "src.clicks on c1 is owned by ann, the submitter is bob" in problem.reason
+    site.owner = "ann"
+    site.source.tables[SOURCE].set_text(3, "hive")
+    site.add(0, a="zero")
+    site.run(0)
+    (one,) = [each for each in site.store.instances(FEED_KEY) if each.key.schedule.source]
+    assert "CW729" in one.detail
+    assert site.replicas() == {}
+
+
+def test_a_source_table_must_exist(site: Site) -> None:
+    """FA-G3: the error names the table and the cluster."""
+    book = [document.read(each.document) for each in site.store.entities()]
+    world = World({each.name: each for each in book if isinstance(each, Cluster)}, {})
+    del site.source.tables[SOURCE]
+    problems = [p for e in book for p in tables.against(e, world, "ann")]
+    assert [str(p) for p in problems] == [
+        "19: table: table src.clicks does not exist on cluster c1: create it first"
+    ]
+
+
+def test_a_metastore_that_is_away_stops_nothing_else(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object) -> None:
+        raise MetastoreDown("c1:1: connection refused")
+
+    site.add(0, a="zero")
+    monkeypatch.setattr(tables, "look", down)
+    site.run(0)
+    assert site.states() == [State.WAITING]
+    monkeypatch.undo()
+
+
+def test_local_directories_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "d" / "e").mkdir(parents=True)
+    (tmp_path / "d" / "x").write_text("1")
+    (tmp_path / "d" / "e" / "y").write_text("22")
+    found = tables.local_listing((tmp_path / "d").as_uri())
+    assert isinstance(found, Listing)
+    assert [(each.path, each.length) for each in found.files] == [("e/y", 2), ("x", 1)]
+    assert tables.local_listing(str(tmp_path / "none")) is None

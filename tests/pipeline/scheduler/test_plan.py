@@ -1,0 +1,252 @@
+"""Decisions: from what is known to steps."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.falcon import document
+from pipeline.falcon.calendar import Calendar, Frequency, parse_time
+from pipeline.falcon.model import EntityKey, Kind, Order, Policy
+from pipeline.scheduler.instance import Action, Instance, ScheduleKey
+from pipeline.scheduler.plan import (
+    BATCH,
+    MAX_RECOVERIES,
+    Change,
+    Create,
+    Failed,
+    Look,
+    Run,
+    Situation,
+    Succeeded,
+    after_look,
+    after_run,
+    plan,
+    recover,
+    rerun,
+)
+from pipeline.scheduler.schedule import LateChecks, Need, Retries, Schedule
+from pipeline.scheduler.states import State
+from tests.pipeline.falcon.documents import FEED
+
+HOUR = timedelta(hours=1)
+T0 = parse_time("2013-09-24T00:00Z")
+FEED_ENTITY = document.read(FEED.encode())
+
+
+def need(time: object) -> tuple[Need, ...]:
+    return (Need("in", "clicks", "c1", FEED_ENTITY.storage, time),)  # type: ignore[union-attr,arg-type]
+
+
+def schedule(**changes: object) -> Schedule:
+    base = Schedule(
+        key=ScheduleKey(EntityKey(Kind.PROCESS, "p"), Action.PROCESS, "c1"),
+        calendar=Calendar(T0, Frequency.parse("hours(1)")),
+        end=T0 + 768 * HOUR,
+        needs=need,
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+def instance(hours: int, state: State, **changes: object) -> Instance:
+    nominal = T0 + hours * HOUR
+    made = Instance(key=schedule().instance(nominal), state=state, created=nominal)
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def creations(found: tuple[object, ...]) -> list[Create]:
+    return [each for each in found if isinstance(each, Create)]
+
+
+def changes(found: tuple[object, ...]) -> list[Change]:
+    return [each for each in found if isinstance(each, Change)]
+
+
+def runs(found: tuple[object, ...]) -> list[int]:
+    return [int((r.after.nominal - T0) / HOUR) for r in found if isinstance(r, Run)]
+
+
+@given(st.lists(st.integers(0, 80), min_size=1, max_size=40))
+def test_all_instances_are_created_once_whatever_the_rhythm_of_looking(hours: list[int]) -> None:
+    """The start is an instance and the end is none: 768 in all, in order, none twice."""
+    wanted = schedule()
+    created: list[object] = []
+    until, now = None, T0
+    for step in [*hours, *([24] * 40)]:
+        (*made,) = creations(plan(wanted, Situation(until), now))
+        for create in made:
+            assert create.nominals[-1] <= now
+            created.extend(create.nominals)
+            until = create.until
+        now += step * HOUR
+    assert created == [T0 + number * HOUR for number in range(768)]
+
+
+def test_nothing_before_its_time() -> None:
+    assert plan(schedule(), Situation(), T0 - timedelta(minutes=1)) == ()
+    (create,) = creations(plan(schedule(), Situation(), T0))
+    assert create.nominals == (T0,)
+
+
+def test_a_delay_opens_later() -> None:
+    delayed = schedule(opens=2 * HOUR)
+    assert creations(plan(delayed, Situation(), T0 + HOUR)) == []
+    assert creations(plan(delayed, Situation(), T0 + 2 * HOUR))[0].nominals == (T0,)
+
+
+def test_a_long_past_comes_in_batches() -> None:
+    minutely = schedule(calendar=Calendar(T0, Frequency.parse("minutes(1)")))
+    (create,) = creations(plan(minutely, Situation(), T0 + 700 * HOUR))
+    assert len(create.nominals) == BATCH
+    (further,) = creations(plan(minutely, Situation(create.until), T0 + 700 * HOUR))
+    assert further.nominals[0] == create.nominals[-1] + timedelta(minutes=1)
+
+
+def test_last_only_skips_the_others() -> None:
+    last = schedule(order=Order.LAST_ONLY)
+    (create,) = creations(plan(last, Situation(), T0 + 5 * HOUR))
+    assert (create.nominals, len(create.skipped)) == ((T0 + 5 * HOUR,), 5)
+    two = Situation(T0 + 2 * HOUR, (instance(0, State.READY), instance(1, State.READY)))
+    found = plan(last, two, T0 + HOUR)
+    assert [each.after.state for each in changes(found)] == [State.SKIPPED]
+    assert runs(found) == [1]
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"), [(Order.FIFO, [0, 1]), (Order.LIFO, [3, 2]), (Order.LAST_ONLY, [3])]
+)
+def test_order_and_parallel(order: Order, expected: list[int]) -> None:
+    situation = Situation(T0 + 4 * HOUR, tuple(instance(n, State.READY) for n in range(4)))
+    assert runs(plan(schedule(order=order, parallel=2), situation, T0 + 3 * HOUR)) == expected
+
+
+def test_running_ones_count_and_waits_are_kept() -> None:
+    situation = Situation(
+        T0 + 4 * HOUR,
+        (
+            instance(0, State.RUNNING),
+            instance(1, State.READY, not_before=T0 + 9 * HOUR),
+            instance(2, State.READY),
+            instance(3, State.READY),
+        ),
+    )
+    assert runs(plan(schedule(parallel=2), situation, T0 + 3 * HOUR)) == [2]
+    assert runs(plan(schedule(parallel=3), situation, T0 + 9 * HOUR)) == [1, 2]
+
+
+def test_waiting_instances_are_looked_for_and_time_out() -> None:
+    waits = Situation(T0 + HOUR, (instance(0, State.WAITING),))
+    limited = schedule(timeout=2 * HOUR)
+    (look,) = plan(limited, waits, T0 + HOUR - timedelta(minutes=1))
+    assert isinstance(look, Look)
+    (out,) = changes(plan(limited, replace(waits, created_until=T0 + 999 * HOUR), T0 + 2 * HOUR))
+    assert (out.after.state, out.after.not_before) == (State.TIMEDOUT, None)
+
+
+def test_a_time_out_may_be_retried() -> None:
+    retries = Retries(Policy.PERIODIC, HOUR, 1, on_timeout=True)
+    limited = schedule(timeout=2 * HOUR, retries=retries)
+    waits = Situation(T0 + 999 * HOUR, (instance(0, State.WAITING),))
+    (out,) = changes(plan(limited, waits, T0 + 2 * HOUR))
+    assert out.after.not_before == T0 + 3 * HOUR
+    ended = Situation(T0 + 999 * HOUR, (), (out.after,))
+    assert plan(limited, ended, T0 + 2 * HOUR) == ()
+    (again,) = changes(plan(limited, ended, T0 + 3 * HOUR))
+    assert (again.after.state, again.after.attempt) == (State.WAITING, 1)
+    waits = Situation(T0 + 999 * HOUR, (again.after,))
+    (out,) = changes(plan(limited, waits, T0 + 5 * HOUR))
+    assert out.after.not_before is None
+
+
+def test_a_look_finds_or_waits() -> None:
+    waiting = instance(0, State.WAITING)
+    look = Look(waiting, need(T0))
+    assert after_look(schedule(), look, {look.needs[0]: None}, T0) is None
+    found = after_look(schedule(), look, {look.needs[0]: "v1"}, T0)
+    assert found is not None
+    assert found.after.state is State.READY
+
+
+def test_an_absent_optional_input_is_no_obstacle() -> None:
+    (one,) = need(T0)
+    look = Look(instance(0, State.WAITING), (replace(one, optional=True),))
+    assert after_look(schedule(), look, {}, T0) is not None
+
+
+LATE = LateChecks(Policy.PERIODIC, HOUR, lambda nominal: nominal + 3 * HOUR)
+
+
+def test_late_data_runs_again_until_the_cutoff() -> None:
+    late = schedule(late=LATE)
+    ended = instance(0, State.SUCCEEDED, fingerprint='{"in": "v1"}')
+    situation = Situation(T0 + 999 * HOUR, (), (ended,))
+    assert plan(late, situation, T0 + HOUR - timedelta(minutes=1)) == ()
+    (look,) = plan(late, situation, T0 + HOUR)
+    assert isinstance(look, Look)
+    same = after_look(late, look, {look.needs[0]: "v1"}, T0 + HOUR)
+    assert same is not None
+    assert (same.after.state, same.after.checks) == (State.SUCCEEDED, 1)
+    changed = after_look(late, look, {look.needs[0]: "v2"}, T0 + HOUR)
+    assert changed is not None
+    assert (changed.after.state, changed.after.run, changed.after.late) == (State.READY, 1, "in")
+    gone = after_look(late, look, {look.needs[0]: None}, T0 + HOUR)
+    assert gone is not None
+    assert gone.after.state is State.SUCCEEDED
+    settled = Situation(T0 + 999 * HOUR, (), (replace(ended, checks=3),))
+    (end,) = changes(plan(late, settled, T0 + 4 * HOUR))
+    assert end.after.checks == -1
+
+
+def test_agreements_warn_then_alarm_once_each() -> None:
+    agreed = schedule(
+        low=HOUR, high=2 * HOUR, key=ScheduleKey(EntityKey(Kind.FEED, "f"), Action.WATCH, "c1")
+    )
+    waiting = instance(0, State.WAITING)
+
+    def alerts(one: Instance, hours: int) -> list[int]:
+        found = plan(agreed, Situation(T0 + 999 * HOUR, (one,)), T0 + hours * HOUR)
+        return [each.after.alerts for each in changes(found) if each.what == "SLA"]
+
+    assert [alerts(waiting, hours) for hours in (0, 1, 2)] == [[], [1], [2]]
+    assert alerts(replace(waiting, alerts=1), 1) == []
+    assert alerts(replace(waiting, alerts=2), 9) == []
+
+
+def test_an_alert_and_a_claim_in_one_round_keep_each_other() -> None:
+    agreed = schedule(low=HOUR)
+    ready = Situation(T0 + 999 * HOUR, (instance(0, State.READY),))
+    found = plan(agreed, ready, T0 + HOUR)
+    assert [type(each) for each in found] == [Change, Run]
+    assert all(each.after.alerts == 1 for each in found if isinstance(each, Change | Run))
+
+
+def test_ends_and_retries() -> None:
+    running = instance(0, State.RUNNING, attempt=1)
+    retrying = schedule(retries=Retries(Policy.EXP_BACKOFF, HOUR, 2))
+    assert after_run(retrying, running, Succeeded("ok"), T0).after.state is State.SUCCEEDED
+    first = after_run(retrying, running, Failed("no"), T0).after
+    assert (first.state, first.not_before) == (State.READY, T0 + HOUR)
+    second = after_run(retrying, replace(running, attempt=2), Failed("no"), T0).after
+    assert second.not_before == T0 + 2 * HOUR
+    third = after_run(retrying, replace(running, attempt=3), Failed("no"), T0).after
+    assert (third.state, third.detail) == (State.FAILED, "no")
+    final = after_run(retrying, running, Failed("never", final=True), T0).after
+    assert final.state is State.FAILED
+
+
+def test_a_dead_server_costs_no_attempt_but_not_for_ever() -> None:
+    running = instance(0, State.RUNNING, attempt=1)
+    for count in range(MAX_RECOVERIES):
+        after = recover(running, T0).after
+        assert (after.state, after.attempt, after.recoveries) == (State.READY, 0, count + 1)
+        running = replace(after, state=State.RUNNING, attempt=1)
+    assert recover(running, T0).after.state is State.FAILED
+
+
+def test_a_rerun_begins_afresh() -> None:
+    failed = instance(0, State.FAILED, attempt=4, run=2, detail="no", recoveries=2)
+    after = rerun(failed, T0 + 9 * HOUR).after
+    assert (after.state, after.run, after.attempt, after.detail) == (State.WAITING, 3, 0, "")
+    assert after.created == T0 + 9 * HOUR

@@ -1,0 +1,133 @@
+"""Entities become schedules."""
+
+from datetime import timedelta
+
+import pytest
+
+from pipeline.falcon import document
+from pipeline.falcon.calendar import Frequency, format_time, parse_time
+from pipeline.falcon.model import Feed, Order, Policy, Process
+from pipeline.scheduler.instance import Action
+from pipeline.scheduler.schedule import (
+    Retries,
+    Schedule,
+    inputs_of,
+    of_feed,
+    of_process,
+    outputs_of,
+)
+from tests.pipeline.falcon.documents import FALCON, FEED, PROCESS, needs_documents
+from tests.pipeline.scheduler.worlds import START
+
+
+def feed(text: str = FEED) -> Feed:
+    found = document.read(text.encode())
+    assert isinstance(found, Feed)
+    return found
+
+
+def process(text: str = PROCESS) -> Process:
+    found = document.read(text.encode())
+    assert isinstance(found, Process)
+    return found
+
+
+def by_action(schedules: tuple[Schedule, ...], action: Action) -> list[Schedule]:
+    return [each for each in schedules if each.key.action is action]
+
+
+def test_replication_runs_while_both_ends_are_valid() -> None:
+    (found,) = by_action(of_feed(feed(), START), Action.REPLICATE)
+    assert (found.key.source, found.key.cluster) == ("c1", "c2")
+    assert format_time(found.calendar.at(0)) == "2013-09-24T06:00Z"
+    assert format_time(found.end) == "2013-10-26T00:00Z"
+    assert found.count() == 768 - 6
+    assert found.parallel == 2
+
+
+@needs_documents
+def test_the_document_feed_has_768_replications() -> None:
+    text = (FALCON / "spec004/customer-table-replicating-feed.xml").read_text()
+    schedules = of_feed(feed(text), START)
+    (found,) = by_action(schedules, Action.REPLICATE)
+    assert found.count() == 768
+    (need,) = found.needs(found.calendar.at(5))
+    assert need.cluster == "primary-cluster"
+    cadences = {each.key.cluster: each.calendar.frequency for each in schedules[1:]}
+    assert cadences == {
+        "primary-cluster": Frequency.parse("hours(1)"),
+        "bcp-cluster": Frequency.parse("days(1)"),
+    }
+
+
+@needs_documents
+def test_the_document_process_has_one_instance_and_its_partition() -> None:
+    values = {"cluster": "primary-cluster", "processName": "p"}
+    texts = {
+        name: document.substitute((FALCON / f"spec004/{name}.xml").read_bytes(), values)
+        for name in ("input-table-feed", "output-table-feed", "pig-process")
+    }
+    feeds = [feed(texts[name].decode()) for name in ("input-table-feed", "output-table-feed")]
+    by_name = {each.name: each for each in feeds}
+    pig = process(texts["pig-process"].decode())
+    (found,) = of_process(pig, by_name.get)
+    assert found.count() == 1
+    nominal = found.calendar.at(0)
+    for need in (*found.needs(nominal), *outputs_of(pig, "primary-cluster", by_name.get, nominal)):
+        assert format_time(need.time) == "2012-04-21T00:00Z"
+    gaps = [found.retries.gap(attempt) for attempt in (1, 2, 3, 4)]
+    assert gaps == [timedelta(minutes=10)] * 3 + [None]
+
+
+def test_evictions_are_at_once_and_outlive_the_feed() -> None:
+    (_, hourly, daily) = (
+        each for each in of_feed(feed(), START) if each.key.action is not Action.REPLICATE
+    )
+    assert hourly.calendar.at(0) == START
+    assert hourly.calendar.at(1) == START + timedelta(days=1)  # the limit is days(2)
+    assert daily.end > parse_time("2013-10-27T00:00Z") + timedelta(days=30)
+
+
+def test_a_feed_with_an_agreement_is_watched() -> None:
+    (found,) = by_action(of_feed(feed(), START), Action.WATCH)
+    assert (found.low, found.high) == (timedelta(hours=2), timedelta(hours=3))
+
+
+def test_inputs_of_a_window() -> None:
+    nominal = parse_time("2013-09-25T05:30Z")
+    needs = list(inputs_of(process(), "c1", {"clicks": feed()}.get, nominal))
+    # 04:30 is between two instances: the one before; both ends are in
+    assert [format_time(each.time) for each in needs] == [
+        "2013-09-25T04:00Z",
+        "2013-09-25T05:00Z",
+    ]
+    (output,) = outputs_of(process(), "c1", {"clicks": feed()}.get, nominal)
+    assert format_time(output.time) == "2013-09-25T05:00Z"
+
+
+@pytest.mark.parametrize(
+    ("policy", "minutes"),
+    [
+        (Policy.PERIODIC, [10, 10, 10, None]),
+        (Policy.EXP_BACKOFF, [10, 20, 40, None]),
+        (Policy.FINAL, [None, None, None, None]),
+    ],
+)
+def test_retry_policies(policy: Policy, minutes: list[int | None]) -> None:
+    retries = Retries(policy, timedelta(minutes=10), 3)
+    wanted = [None if each is None else timedelta(minutes=each) for each in minutes]
+    assert [retries.gap(attempt) for attempt in (1, 2, 3, 4)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("policy", "hours"),
+    [("periodic", [1, 2, 3, 4, None]), ("exp-backoff", [1, 2, 4, None]), ("final", [4, None])],
+)
+def test_late_checks_follow_their_policy(policy: str, hours: list[int | None]) -> None:
+    text = PROCESS.replace('late-process policy="periodic"', f'late-process policy="{policy}"')
+    (found,) = of_process(process(text), {"clicks": feed()}.get)
+    assert found.late is not None
+    nominal = parse_time("2013-09-25T00:00Z")
+    times = [found.late.time(nominal, number) for number in range(len(hours))]
+    assert times == [None if h is None else nominal + timedelta(hours=h) for h in hours]
+    assert found.order is Order.FIFO

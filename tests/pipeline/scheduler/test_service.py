@@ -1,0 +1,294 @@
+"""Services run what is scheduled, once, whatever dies."""
+
+import threading
+import time
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.falcon.calendar import parse_time
+from pipeline.scheduler import entity_service
+from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.store import Store
+from tests.pipeline.falcon.documents import FEED
+from tests.pipeline.scheduler.worlds import (
+    FEED_KEY,
+    PROCESS_KEY,
+    START,
+    FakeActions,
+    schedule,
+    stocked,
+)
+
+HOUR = timedelta(hours=1)
+FAST = Limits(workers=4, lease=0.6, poll=0.05)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return stocked(tmp_path / "lifecycle.db")
+
+
+def states(store: Store, action: str = "process") -> list[str]:
+    key = FEED_KEY if action != "process" else PROCESS_KEY
+    found = [each for each in store.instances(key) if each.key.schedule.action.value == action]
+    return [each.state.value for each in found]
+
+
+def settle(store: Store, actions: FakeActions, clock: SetClock, name: str = "one") -> None:
+    with Service(store, actions, clock, name, FAST) as service:
+        service.until_idle(30)
+
+
+def wait_for(condition: object, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.01)
+
+
+def begin(service: Service, actions: FakeActions) -> None:
+    """Plan, find and claim, until the work has begun."""
+    for _ in range(3):
+        service.tick()
+    wait_for(lambda: actions.running)
+
+
+def test_a_feed_is_replicated_and_evicted(store: Store) -> None:
+    schedule(store, FEED_KEY)
+    actions = FakeActions()
+    settle(store, actions, SetClock(START + 3 * HOUR))
+    assert states(store, "replicate") == ["SUCCEEDED"] * 4
+    assert actions.count("evict") == 2
+    assert actions.most <= 4
+
+
+def test_instances_wait_for_their_partition(store: Store) -> None:
+    schedule(store, FEED_KEY)
+    actions, clock = FakeActions(), SetClock(START + 2 * HOUR)
+    actions.absent = {START + HOUR}
+    settle(store, actions, clock)
+    assert states(store, "replicate") == ["SUCCEEDED", "WAITING", "SUCCEEDED"]
+    actions.absent = set()
+    settle(store, actions, clock)
+    assert states(store, "replicate") == ["SUCCEEDED"] * 3
+    assert actions.count("replicate") == 3
+
+
+def test_a_process_runs_its_day_with_retries(store: Store) -> None:
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    actions, clock = FakeActions(), SetClock(first)
+    actions.fail = lambda task: "not yet" if task.instance.attempt < 3 else None
+    for minutes in (0, 10, 20):
+        clock.move(timedelta(minutes=minutes))
+        settle(store, actions, clock)
+    assert states(store) == ["SUCCEEDED"]
+    (one,) = store.instances(PROCESS_KEY)
+    assert one.attempt == 3
+    log = [entry.what for entry in store.log(PROCESS_KEY, one.nominal)]
+    assert log.count("started") == 3
+    assert log.count("retried") == 2
+
+
+def test_a_final_failure_is_final(store: Store) -> None:
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    actions, clock = FakeActions(), SetClock(first)
+    actions.fail = lambda _: "broken"
+    for _ in range(8):
+        settle(store, actions, clock)
+        clock.move(timedelta(minutes=5))
+        if "FAILED" in states(store):
+            break
+        clock.move(timedelta(minutes=35))
+    one = store.instances(PROCESS_KEY)[0]
+    assert (one.state, one.attempt) == (State.FAILED, 4)
+    assert "broken" in one.detail
+
+
+def test_late_data_runs_the_late_workflow(store: Store) -> None:
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    actions, clock = FakeActions(), SetClock(first)
+    settle(store, actions, clock)
+    actions.looks[first] = "v2"
+    clock.move(HOUR)
+    settle(store, actions, clock)
+    one = store.instances(PROCESS_KEY)[0]
+    assert (one.state, one.run, one.late) == (State.SUCCEEDED, 1, "in")
+    before = actions.count("process")
+    clock.move(timedelta(minutes=1))
+    settle(store, actions, clock)
+    assert actions.count("process") == before
+
+
+def test_suspended_entities_start_nothing(store: Store) -> None:
+    schedule(store, FEED_KEY)
+    entity_service.suspend(store, FEED_KEY, "ann")
+    actions = FakeActions()
+    settle(store, actions, SetClock(START + 3 * HOUR))
+    assert actions.done == []
+    entity_service.resume(store, FEED_KEY, "ann")
+    settle(store, actions, SetClock(START + 3 * HOUR))
+    assert actions.count("replicate") == 4
+
+
+def test_what_is_not_replicated_yet_is_held_from_eviction(store: Store) -> None:
+    schedule(store, FEED_KEY)
+    actions = FakeActions()
+    actions.absent = {START + HOUR}
+    settle(store, actions, SetClock(START + 3 * HOUR))
+    held = actions.held["c1"]
+    assert held(START + HOUR)
+    assert held(START + 9 * HOUR)  # not even planned yet
+    assert not held(START - HOUR)
+    assert not held(START)
+    assert not actions.held["c2"](START + HOUR)  # nothing is copied from there
+
+
+def test_a_killed_instance_stops_before_its_effect(store: Store) -> None:
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    actions, clock = FakeActions(), SetClock(first)
+    actions.gate = threading.Event()
+    with Service(store, actions, clock, "one", FAST) as service:
+        begin(service, actions)
+        done, refused = entity_service.change_instances(
+            store, store.instances(PROCESS_KEY), Event.KILL, first, "ann"
+        )
+        assert (len(done), refused) == (1, [])
+        wait_for(lambda: all(ticket.lost for ticket in service._held()))
+        actions.gate.set()
+    assert actions.done == []
+    assert states(store) == ["KILLED"]
+
+
+def test_a_dead_server_is_recovered_by_another(store: Store) -> None:
+    """The first stops renewing, as if its machine were gone; its late report is refused. One
+    round of `serve --once` is enough: it does not end while the dead one's lease still holds.
+    """
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    clock, stuck, healthy = SetClock(first), FakeActions(), FakeActions()
+    stuck.gate = threading.Event()
+    dead = Service(store, stuck, clock, "dead", Limits(lease=2.0))
+    dead._closed.set()  # its heart stops
+    dead._heart.join()
+    dead._closed.clear()
+    begin(dead, stuck)
+    with Service(store, healthy, clock, "healthy", FAST) as service:
+        service.tick()
+        assert healthy.done == []  # the lease still holds
+        service.until_idle(30)
+    assert healthy.count("process") == 1
+    stuck.gate.set()
+    dead.close()
+    assert stuck.done == []  # check() stopped it
+    (one,) = store.instances(PROCESS_KEY)
+    assert (one.state, one.recoveries) == (State.SUCCEEDED, 1)
+
+
+def test_what_runs_for_another_user_is_not_waited_for(store: Store) -> None:
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    clock, actions = SetClock(first), FakeActions()
+    actions.gate = threading.Event()
+    with Service(store, actions, clock, "ann's", Limits(lease=3600, user="ann")) as busy:
+        begin(busy, actions)
+        assert store.running_owners() == {"ann"}
+        with Service(store, actions, clock, "bob's", Limits(user="bob")) as idle:
+            patience = threading.Thread(target=idle.until_idle, args=(600,), daemon=True)
+            patience.start()
+            patience.join(30)
+            assert not patience.is_alive()
+        actions.gate.set()
+    assert store.running_owners() == frozenset()
+
+
+def test_a_stopping_server_hands_its_work_back(store: Store) -> None:
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    clock, actions = SetClock(first), FakeActions()
+    actions.gate = threading.Event()
+    service = Service(store, actions, clock, "one", Limits(lease=3600))
+    begin(service, actions)
+    threading.Timer(0.2, actions.gate.set).start()
+    service.close(give_up=True)
+    (one,) = store.instances(PROCESS_KEY)
+    assert (one.state, one.attempt, one.recoveries) == (State.READY, 0, 0)
+    settle(store, FakeActions(), clock)
+    assert states(store) == ["SUCCEEDED"]
+
+
+@pytest.mark.slow
+def test_two_servers_never_run_an_instance_twice(store: Store) -> None:
+    schedule(store, FEED_KEY)
+    actions, clock = FakeActions(), SetClock(START + 60 * HOUR)
+    services = [Service(store, actions, clock, f"s{n}", FAST) for n in range(2)]
+    threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in services]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for service in services:
+        service.close()
+    assert actions.overlaps == []
+    assert actions.count("replicate") == 61
+    assert len(set(actions.done)) == len(actions.done)
+    assert states(store, "replicate") == ["SUCCEEDED"] * 61
+    servers = {e.message.rpartition(" ")[2] for e in store.log(FEED_KEY) if e.what == "started"}
+    assert servers == {"s0", "s1"}
+
+
+def test_the_parallel_limit_holds_across_servers(store: Store) -> None:
+    schedule(store, FEED_KEY)
+    actions, clock = FakeActions(), SetClock(START + 9 * HOUR)
+    actions.gate = threading.Event()
+    services = [Service(store, actions, clock, f"s{n}", Limits(lease=60)) for n in range(2)]
+    for _ in range(4):
+        for service in services:
+            service.tick()
+    running = store.instances(FEED_KEY, states=[State.RUNNING])
+    assert len([each for each in running if each.key.schedule.source]) == 2
+    actions.gate.set()
+    for service in services:
+        service.close()
+
+
+def test_an_agreement_missed_is_told(store: Store) -> None:
+    schedule(store, FEED_KEY)
+    told: list[str] = []
+    actions = FakeActions()
+    actions.absent = {START}
+    clock = SetClock(START + 3 * HOUR)
+    with Service(
+        store, actions, clock, "one", FAST, lambda event: told.append(str(event["event"]))
+    ) as service:
+        service.until_idle(30)
+    alerts = [entry for entry in store.log(FEED_KEY, START) if entry.what == "SLA"]
+    assert len(alerts) == told.count("SLA") == 1
+    assert "slaHigh" in alerts[0].message
+
+
+def test_one_broken_entity_does_not_stop_the_others(store: Store) -> None:
+    schedule(store, FEED_KEY)
+    schedule(store, PROCESS_KEY, parse_time("2013-09-25T00:00Z"))
+    changed = FEED.replace('name="c1" type', 'name="c2" type').replace(
+        'name="c2" type="target"', 'name="c1" type="target"'
+    )
+    row = next(each for each in store.entities() if each.key == FEED_KEY)
+    broken = changed.replace('<cluster name="c1"', '<cluster name="c9"')
+    assert store.put(replace(row, document=broken.encode(), version=row.version + 1))
+    told: list[str] = []
+    clock = SetClock(parse_time("2013-09-25T00:00Z"))
+    with Service(
+        store, FakeActions(), clock, "one", FAST, lambda event: told.append(str(event))
+    ) as service:
+        service.until_idle(20)
+    assert any("not on cluster" in each for each in told)
+    assert "SUCCEEDED" in states(store, "replicate")

@@ -1,0 +1,102 @@
+"""Entities, a store and actions that tests play with."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.model import EntityKey, Kind
+from pipeline.scheduler import entity_service
+from pipeline.scheduler.errors import ActionFailed
+from pipeline.scheduler.schedule import Need
+from pipeline.scheduler.store import Store
+from pipeline.scheduler.work import Task, Ticket, World
+from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
+
+FEED_KEY = EntityKey(Kind.FEED, "clicks")
+PROCESS_KEY = EntityKey(Kind.PROCESS, "summary")
+START = parse_time("2013-09-24T06:00Z")
+
+
+def no_outside(*_: object) -> tuple[()]:
+    return ()
+
+
+def any_engine(_: object) -> None:
+    return None
+
+
+def stocked(url: str | Path, feed: str = FEED, process: str = PROCESS) -> Store:
+    """A store with two clusters, the feed and the process, submitted by ann."""
+    store = Store(str(url))
+    for name in ("c1", "c2"):
+        submit(store, CLUSTER.replace("{name}", name))
+    submit(store, feed)
+    submit(store, process)
+    return store
+
+
+def submit(store: Store, text: str, user: str = "ann") -> str:
+    return entity_service.submit(store, text.encode(), user, START, no_outside)
+
+
+def schedule(store: Store, key: EntityKey, now: datetime = START, user: str = "ann") -> str:
+    return entity_service.schedule(store, key, user, now, any_engine, no_outside)
+
+
+class FakeActions:
+    """Data is there unless `absent`; work is noted, and blocked or failed as asked."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, str, datetime]] = []
+        self.running: list[tuple[str, str, datetime]] = []
+        self.overlaps: list[tuple[str, str, datetime]] = []
+        self.absent: set[datetime] = set()
+        self.looks: dict[datetime, str] = {}
+        self.fail: Callable[[Task], str | None] = lambda _: None
+        self.gate: threading.Event | None = None
+        self.held: dict[str, Callable[[datetime], bool]] = {}
+        self.most = 0
+        self._lock = threading.Lock()
+
+    def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
+        assert owner == "ann"
+        return {
+            each: None if each.time in self.absent else self.looks.get(each.time, "v1")
+            for each in needs
+        }
+
+    def replicate(self, task: Task, ticket: Ticket) -> str:
+        return self._work("replicate", task, ticket)
+
+    def evict(self, task: Task, ticket: Ticket) -> str:
+        self.held[task.schedule.key.cluster] = task.held
+        return self._work("evict", task, ticket)
+
+    def process(self, task: Task, ticket: Ticket) -> str:
+        return self._work("process", task, ticket)
+
+    def _work(self, word: str, task: Task, ticket: Ticket) -> str:
+        mark = (word, task.schedule.key.cluster, task.instance.nominal)
+        with self._lock:
+            if mark in self.running:
+                self.overlaps.append(mark)
+            self.running.append(mark)
+            self.most = max(self.most, len(self.running))
+        try:
+            if self.gate is not None:
+                self.gate.wait(30)
+            ticket.check()
+            ticket.log(f"{word} {task.instance.attempt}")
+            if reason := self.fail(task):
+                raise ActionFailed(reason)
+            with self._lock:
+                self.done.append(mark)
+            return f"{word} done"
+        finally:
+            with self._lock:
+                self.running.remove(mark)
+
+    def count(self, word: str) -> int:
+        return sum(each[0] == word for each in self.done)

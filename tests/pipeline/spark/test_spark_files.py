@@ -1,0 +1,211 @@
+"""Files carried by a real Spark on local files."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.copy.files import Effort, FileEntry, Listing, Order, Verdict
+from pipeline.errors import CopyError
+from pipeline.spark.session import open_session
+from pipeline.spark.spark_files import SparkFiles
+
+pytestmark = pytest.mark.slow
+
+QUICK = Effort(attempts=2, pause=0.01)
+ODD_NAMES = (
+    "plain",
+    "with space",
+    "per%3Acent",
+    "plus+",
+    "ümlaut",
+    "a=b&c;d",
+    "_SUCCESS",
+    ".x.crc",
+)
+
+
+@pytest.fixture(scope="module")
+def files() -> SparkFiles:
+    return SparkFiles(open_session("local[2]"))
+
+
+def uri(path: Path) -> str:
+    return f"file://{path}"
+
+
+def listing(files: SparkFiles, path: Path) -> Listing:
+    [found] = files.listings([uri(path)])
+    assert found is not None
+    return found
+
+
+def orders(files: SparkFiles, source: Path, target: Path) -> list[Order]:
+    return [Order(uri(source), uri(target), each) for each in listing(files, source).files]
+
+
+def verdicts(outcomes: Any) -> set[Verdict]:
+    return {each.verdict for each in outcomes}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "source"
+    (folder / "deep" / "er").mkdir(parents=True)
+    for name in ODD_NAMES:
+        (folder / name).write_bytes(name.encode() * 1000)
+    (folder / "deep" / "er" / "file").write_bytes(b"")
+    (folder / "plain").chmod(0o640)
+    return folder
+
+
+def test_every_byte_name_time_and_permission_arrives(
+    files: SparkFiles, source: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    outcomes = files.carry(orders(files, source, target), QUICK)
+    assert verdicts(outcomes) == {Verdict.SENT}
+    assert listing(files, target) == listing(files, source)
+    for name in ODD_NAMES:
+        assert (target / name).read_bytes() == (source / name).read_bytes()
+    assert (target / "plain").stat().st_mode & 0o777 == 0o640
+
+
+def test_what_is_there_is_not_sent_again(files: SparkFiles, source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    wanted = orders(files, source, target)
+    files.carry(wanted[:4], QUICK)
+    outcomes = files.carry(wanted, QUICK)
+    assert [each.verdict for each in outcomes].count(Verdict.KEPT) == 4
+    assert sum(each.sent for each in outcomes) == sum(o.entry.length for o in wanted[4:])
+
+
+def test_a_half_written_file_is_not_taken_for_finished(
+    files: SparkFiles, source: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "plain").write_bytes((source / "plain").read_bytes())
+    os.utime(target / "plain", (1, 1))  # same length, its own time; two writes may share a tick
+    (target / "plus+").write_bytes(b"half")
+    outcomes = files.carry(orders(files, source, target), QUICK)
+    assert verdicts(outcomes) == {Verdict.SENT}
+
+
+def test_a_source_that_is_not_as_listed_is_told(
+    files: SparkFiles, source: Path, tmp_path: Path
+) -> None:
+    wanted = orders(files, source, tmp_path / "target")
+    (source / "plain").write_bytes(b"new")
+    (source / "plus+").unlink()
+    outcomes = {o.order.entry.path: o.verdict for o in files.carry(wanted, QUICK)}
+    assert outcomes["plain"] is outcomes["plus+"] is Verdict.CHANGED
+    assert outcomes["with space"] is Verdict.SENT
+    assert not (tmp_path / "target" / "plain").exists()
+
+
+def test_a_file_that_cannot_be_written_fails_alone(
+    files: SparkFiles, source: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    (target / "plain" / "in the way").mkdir(parents=True)
+    outcomes = {o.order.entry.path: o for o in files.carry(orders(files, source, target), QUICK)}
+    assert outcomes["plain"].verdict is Verdict.FAILED
+    assert outcomes["plain"].message
+    assert verdicts(o for name, o in outcomes.items() if name != "plain") == {Verdict.SENT}
+    assert [each.name for each in target.glob("*.part")] == []
+
+
+def test_a_flipped_bit_is_found(files: SparkFiles, source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    wanted = orders(files, source, target)
+    files.carry(wanted, QUICK)
+    assert verdicts(files.compare(wanted, QUICK)) == {Verdict.KEPT}
+    body = bytearray((target / "plain").read_bytes())
+    body[100] ^= 4
+    (target / "plain").write_bytes(bytes(body))
+    told = {o.order.entry.path: o.verdict for o in files.compare(wanted, QUICK)}
+    assert told.pop("plain") is Verdict.DIFFERS
+    assert set(told.values()) == {Verdict.KEPT}
+
+
+def test_the_checksum_is_crc32c(files: SparkFiles, tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "check").write_bytes(b"123456789")
+    [outcome] = files.carry(orders(files, tmp_path / "s", tmp_path / "t"), QUICK)
+    assert outcome.checksum == "e3069283"  # the published check value of CRC-32C
+
+
+def test_what_is_not_committed_is_not_listed(files: SparkFiles, tmp_path: Path) -> None:
+    for name in ("_temporary/0/x", ".hive-staging_hive_1/x", ".spark-staging-1/x", ".hoodie/x"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_bytes(b"x")
+    assert [each.path for each in listing(files, tmp_path).files] == [".hoodie/x"]
+
+
+def test_nothing_is_not_empty(files: SparkFiles, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    told = files.listings([uri(tmp_path / "empty"), uri(tmp_path / "nothing")])
+    assert told == [Listing(()), None]
+
+
+def test_notes_moves_and_deletes(files: SparkFiles, tmp_path: Path) -> None:
+    place = uri(tmp_path / "a" / "b" / "note")
+    assert files.note(place) is None
+    files.leave_note(place, "ünï\ncode")
+    files.leave_note(place, "twice")
+    assert files.note(place) == "twice"
+    assert files.children(uri(tmp_path / "a")) == ("b",)
+    there, to = uri(tmp_path / "a" / "b"), uri(tmp_path / "c" / "d")
+    assert files.move({there: to, uri(tmp_path / "no"): uri(tmp_path / "x")}) == {there}
+    assert (tmp_path / "c" / "d" / "note").read_text() == "twice"
+    files.delete([uri(tmp_path / "c"), uri(tmp_path / "never")])
+    assert not (tmp_path / "c").exists()
+
+
+def test_directories_get_their_models_permission(files: SparkFiles, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir(mode=0o751)
+    model.chmod(0o751)
+    files.make({uri(tmp_path / "x" / "y"): uri(model)}, keep_owner=True)
+    assert (tmp_path / "x" / "y").stat().st_mode & 0o777 == 0o751
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give files away")
+def test_owners_are_kept_where_allowed(files: SparkFiles, tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "x").write_bytes(b"x")
+    os.chown(tmp_path / "s" / "x", 1, 1)
+    files.carry(orders(files, tmp_path / "s", tmp_path / "t"), QUICK)
+    assert (tmp_path / "t" / "x").stat().st_uid == 1
+
+
+def test_bandwidth_is_bounded(files: SparkFiles, tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    for name in "ab":
+        (tmp_path / "s" / name).write_bytes(b"x" * 2_000_000)
+    import time
+
+    began = time.monotonic()
+    effort = Effort(bandwidth=2_000_000, parallelism=2)
+    files.carry(orders(files, tmp_path / "s", tmp_path / "t"), effort)
+    assert time.monotonic() - began >= 1.9
+
+
+def test_an_unknown_file_system_is_an_error_of_ours(files: SparkFiles) -> None:
+    with pytest.raises(CopyError, match="nosuch"):
+        files.listings(["nosuch://host/path"])
+    entry = FileEntry("x", 1, 1)
+    [outcome] = files.carry([Order("nosuch://host/a", "file:///tmp", entry)], QUICK)
+    assert outcome.verdict is Verdict.FAILED
+
+
+def test_progress_ends_at_all(files: SparkFiles, source: Path, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    wanted = orders(files, source, tmp_path / "t")
+    files.carry(wanted, QUICK, lambda done, total: told.append((done, total)))
+    total = sum(order.entry.length for order in wanted)
+    assert told[0] == (0, total)
+    assert told[-1] == (total, total)
+    assert sorted(told) == told

@@ -1,0 +1,158 @@
+"""Letting clients in over real sockets: a slow server of passwords blocks nobody else."""
+
+import asyncio
+from contextlib import suppress
+
+from proxy.auth.authenticator import Anyone
+from proxy.errors import Denied
+from proxy.limits import Limits
+from proxy.protocol.binary import I32
+from proxy.protocol.framing import GSSAPI, MAX_EARLY, client_negotiation
+from proxy.server.sasl_transport import Layer
+from tests.proxy.fakes import World, play, until
+
+NO = b"Error validating the login"
+
+
+class Doorman(Anyone):
+    """Knows ann; of slow he thinks until he is told to stop, and of anybody else little."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.thinking: list[str] = []
+        self.gave_up: list[str] = []
+        self.decided = asyncio.Event()
+
+    async def password(self, user: str, password: str, peer: str) -> str:
+        assert peer == "127.0.0.1"
+        if user.startswith("slow"):
+            self.thinking.append(user)
+            try:
+                await self.decided.wait()
+            except asyncio.CancelledError:
+                self.gave_up.append(user)
+                raise
+            return user
+        if user != "ann":
+            raise Denied
+        return "anna"
+
+
+def test_whoever_is_let_in_has_the_name_that_was_found() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client("ann")
+        assert await client.rows("SELECT 1") == 1
+        assert world.east.log[0][0] == "anna"
+
+    play(scenario, authenticator=Doorman())
+
+
+def test_who_is_not_let_in_is_told_so_and_nothing_else() -> None:
+    async def scenario(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+        writer.write(client_negotiation("bob", "pw") + b"\0\0\0\1x")
+        assert await reader.read() == b"\3" + len(NO).to_bytes(4, "big") + NO
+        writer.close()
+
+    play(scenario, authenticator=Doorman())
+
+
+def test_a_slow_server_of_passwords_blocks_nobody() -> None:
+    doorman = Doorman()
+
+    async def scenario(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+        writer.write(client_negotiation("slow", "pw"))
+        await until(lambda: doorman.thinking == ["slow"])
+        other = await world.client("ann")
+        assert await other.rows("SELECT 1") == 1
+        doorman.decided.set()
+        assert await reader.readexactly(5) == b"\5\0\0\0\0"
+        writer.close()
+
+    play(scenario, authenticator=doorman)
+
+
+def test_a_client_that_goes_meanwhile_ends_the_question() -> None:
+    doorman = Doorman()
+
+    async def scenario(world: World) -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+        writer.write(client_negotiation("slow", "pw"))
+        await until(lambda: doorman.thinking == ["slow"])
+        writer.transport.abort()
+        await until(lambda: doorman.gave_up == ["slow"])
+
+    play(scenario, authenticator=doorman)
+
+
+def test_a_question_without_an_answer_ends_in_time() -> None:
+    doorman = Doorman()
+
+    async def scenario(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+        writer.write(client_negotiation("slow", "pw"))
+        assert await reader.read() == b""
+        assert doorman.gave_up == ["slow"]
+        writer.close()
+
+    play(scenario, Limits(negotiation=0.05), authenticator=doorman)
+
+
+def test_a_client_that_talks_on_meanwhile_is_let_go() -> None:
+    doorman = Doorman()
+
+    async def scenario(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+        writer.write(client_negotiation("slow", "pw") + bytes(MAX_EARLY + 1))
+        with suppress(ConnectionError):  # the rest of what it said was not read
+            assert await reader.read() == b""
+        await until(lambda: doorman.gave_up == doorman.thinking)
+        writer.close()
+
+    play(scenario, authenticator=doorman)
+
+
+def test_calls_sent_before_the_answer_are_answered_after_it() -> None:
+    doorman = Doorman()
+
+    async def scenario(world: World) -> None:
+        client = await world.client("slow", opened=False, greeted=False)
+        await client.send("OpenSession", {1: (I32, 5)})
+        await until(lambda: doorman.thinking == ["slow"])
+        doorman.decided.set()
+        assert await client.reader.readexactly(5) == b"\5\0\0\0\0"
+        assert (await client.receive()).name == "OpenSession"
+
+    play(scenario, authenticator=doorman)
+
+
+class Tickets(Anyone):
+    """Two tokens, then a name; `bad` is nobody's."""
+
+    layer: Layer | None = None
+
+    async def step(self, token: bytes) -> tuple[bytes, str | None]:
+        if token == b"bad":
+            raise Denied
+        return token.upper(), "ann" if token == b"two" else None
+
+    def gssapi(self, peer: str) -> "Tickets":
+        return self
+
+
+def word(status: int, payload: bytes) -> bytes:
+    return bytes((status,)) + len(payload).to_bytes(4, "big") + payload
+
+
+def test_tokens_go_back_and_forth() -> None:
+    async def scenario(world: World) -> None:
+        for last, reply in ((b"two", word(5, b"TWO")), (b"bad", word(3, NO))):
+            reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+            writer.write(word(1, b"GSSAPI") + word(2, b"one"))
+            assert await reader.readexactly(8) == word(2, b"ONE")
+            writer.write(word(2, last))
+            assert await reader.readexactly(len(reply)) == reply
+            writer.close()
+
+    play(scenario, authenticator=Tickets(frozenset((GSSAPI,))))

@@ -1,0 +1,181 @@
+"""Tickets of a real KDC: SASL GSSAPI and SPNEGO, and what is not let in."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conf.errors import BadSetting
+from conf.secrets import SecretFile
+from conf.settings.authentication import Qop, Service
+from proxy.auth.errors import Wrong
+from proxy.auth.gssapi_server import Tickets
+from proxy.errors import WireError
+from tests.proxy import kdc
+from tests.proxy.kdc import REALM, SERVERS, SERVICE, WEB, Kdc
+
+gssapi = pytest.importorskip("gssapi", reason="the extra [kerberos] is not installed")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
+    with kdc.running(tmp_path_factory.mktemp("kdc")) as running, pytest.MonkeyPatch.context() as to:
+        for name, value in running.environment.items():
+            to.setenv(name, value)
+        yield running
+
+
+@pytest.fixture
+def tickets(realm: Kdc) -> Tickets:
+    return Tickets(
+        Service(SERVICE, SecretFile(realm.keytab(SERVICE))),
+        Service(WEB, SecretFile(realm.keytab(WEB))),
+    )
+
+
+def initiator(realm: Kdc, user: str, service: str = SERVICE, **more: Any) -> Any:
+    name = gssapi.Name(service, gssapi.NameType.kerberos_principal)
+    credentials = gssapi.Credentials(usage="initiate", store={"ccache": realm.ccache(user)})
+    return gssapi.SecurityContext(name=name, creds=credentials, usage="initiate", **more)
+
+
+def sasl(
+    context: Any, acceptor: Any, answer: bytes = b"\1\0\0\0", offered: bytes = b"\1\0\0\0"
+) -> str | None:
+    """A client of RFC 4752; the name that it is let in by."""
+    token = context.step() or b""
+    while not context.complete:
+        token, user = acceptor.step(token)
+        assert user is None
+        token = context.step(token) or b""
+    offer, user = acceptor.step(token)
+    assert user is None
+    assert context.unwrap(offer).message == offered
+    reply, user = acceptor.step(context.wrap(answer, False).message)
+    assert reply == b""
+    return str(user) if user else None
+
+
+@pytest.mark.parametrize(("user", "name"), [("ann", "ann"), ("admin/ops", "admin")])
+@pytest.mark.parametrize("mutual", [True, False])
+def test_sasl(realm: Kdc, tickets: Tickets, user: str, name: str, mutual: bool) -> None:
+    flags = gssapi.RequirementFlag.integrity
+    flags |= gssapi.RequirementFlag.mutual_authentication if mutual else 0
+    assert sasl(initiator(realm, user, flags=flags), tickets.sasl()) == name
+    own = f"{user}@{REALM}".encode()
+    assert sasl(initiator(realm, user), tickets.sasl(), b"\1\0\0\0" + own) == name
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\1\0\0\0bob",
+        b"\1\0\0\0bob@EXAMPLE.COM",
+        b"\1\0\0\0ann",
+        b"\4\0\xff\xff",
+        b"\2\0\xff\xff",
+        b"\0\0\0\0",
+        b"\1\0",
+        b"",
+    ],
+)
+def test_nobody_chooses_another_name_or_a_layer(
+    realm: Kdc, tickets: Tickets, answer: bytes
+) -> None:
+    with pytest.raises(Wrong):
+        sasl(initiator(realm, "ann"), tickets.sasl(), answer)
+
+
+@pytest.mark.parametrize("qop", [Qop.AUTH_INT, Qop.AUTH_CONF])
+def test_what_the_layer_wrapped_nobody_changes_repeats_or_reads(realm: Kdc, qop: Qop) -> None:
+    tickets = Tickets(Service(SERVICE, SecretFile(realm.keytab(SERVICE))), None, qop)
+    context, acceptor = initiator(realm, "ann"), tickets.sasl()
+    assert acceptor.layer is None
+    answer, offer = bytes((qop.bit, 1, 0, 0)), bytes((qop.bit, 255, 255, 255))
+    assert sasl(context, acceptor, answer, offer) == "ann"
+    layer, secret = acceptor.layer, qop is Qop.AUTH_CONF
+    assert layer is not None
+    assert 60_000 < layer.room < 65_536  # what the client takes, less what wrapping adds
+    said = layer.wrap(b"SELECT secrets")
+    assert (b"SELECT secrets" in said) is not secret
+    assert context.unwrap(said).message == b"SELECT secrets"
+    good = context.wrap(b"fine", secret).message
+    assert layer.unwrap(good) == b"fine"
+    for bad in (good, good[:-1] + bytes((good[-1] ^ 1,)), b"", b"SELECT 1"):
+        with pytest.raises(WireError):
+            layer.unwrap(bad)
+
+
+def test_a_layer_is_not_to_be_talked_down(realm: Kdc) -> None:
+    tickets = Tickets(Service(SERVICE, SecretFile(realm.keytab(SERVICE))), None, Qop.AUTH_CONF)
+    offer = b"\4\xff\xff\xff"
+    for answer in (b"\1\0\0\0", b"\2\0\xff\xff", b"\4\0\0\0", b"\4\0\0\1"):
+        with pytest.raises(Wrong):
+            sasl(initiator(realm, "ann"), tickets.sasl(), answer, offer)
+    context, acceptor = initiator(realm, "ann"), tickets.sasl()
+    assert sasl(context, acceptor, b"\4\0\xff\xff", offer) == "ann"
+    assert acceptor.layer is not None
+    with pytest.raises(WireError, match="not encrypted"):
+        acceptor.layer.unwrap(context.wrap(b"open", False).message)
+
+
+def test_a_ticket_of_another_service_is_not_taken(realm: Kdc, tickets: Tickets) -> None:
+    for service in (SERVERS, WEB):
+        with pytest.raises(Wrong):
+            tickets.sasl().step(initiator(realm, "ann", service).step())
+
+
+@pytest.mark.parametrize("token", [b"x", b"\x60\x82", bytes(1000)])
+def test_what_is_no_ticket(tickets: Tickets, token: bytes) -> None:
+    for context in (tickets.sasl(), tickets.spnego()):
+        with pytest.raises(Wrong):
+            context.step(token)
+
+
+def test_an_empty_token_lets_nobody_in(tickets: Tickets) -> None:
+    assert tickets.spnego().step(b"")[1] is None  # it asks for a server's hint
+    with pytest.raises(Wrong):
+        tickets.sasl().step(b"")
+
+
+def test_the_last_word_has_to_be_wrapped(realm: Kdc, tickets: Tickets) -> None:
+    context, acceptor = initiator(realm, "ann"), tickets.sasl()
+    context.step(acceptor.step(context.step())[0])
+    acceptor.step(b"")
+    with pytest.raises(Wrong):
+        acceptor.step(b"\1\0\0\0")
+
+
+def test_tokens_of_one_context_are_worth_nothing_in_another(realm: Kdc, tickets: Tickets) -> None:
+    first, acceptor = initiator(realm, "ann"), tickets.sasl()
+    first.step(acceptor.step(first.step())[0])
+    acceptor.step(b"")
+    second, other = initiator(realm, "bob"), tickets.sasl()
+    second.step(other.step(second.step())[0])
+    other.step(b"")
+    with pytest.raises(Wrong):
+        other.step(first.wrap(b"\1\0\0\0", False).message)
+
+
+def test_spnego(realm: Kdc, tickets: Tickets) -> None:
+    spnego = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
+    for chosen in (spnego, gssapi.MechType.kerberos):
+        for service in (WEB, SERVICE):
+            context = initiator(realm, "ann", service, mech=chosen)
+            reply, user = tickets.spnego().step(context.step())
+            assert user == "ann"
+            context.step(reply)
+            assert context.complete
+        with pytest.raises(Wrong):
+            tickets.spnego().step(initiator(realm, "ann", SERVERS, mech=chosen).step())
+
+
+def test_a_keytab_has_to_have_the_keys(realm: Kdc, tmp_path: Path) -> None:
+    for keytab in (realm.keytab("ann"), tmp_path / "none"):
+        with pytest.raises(BadSetting, match=r"no keys|No such file"):
+            Tickets(Service(SERVICE, SecretFile(keytab)), None)
+    without = Tickets(Service(SERVICE, SecretFile(realm.keytab(SERVICE))), None)
+    with pytest.raises(Wrong):
+        without.spnego().step(initiator(realm, "ann", WEB).step())

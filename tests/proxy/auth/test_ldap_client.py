@@ -1,0 +1,226 @@
+"""Passwords, filters and TLS against a real slapd; nothing a client types changes a question."""
+
+import dataclasses
+import logging
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conf.settings.authentication import Auth, Identity, Ldap
+from proxy.auth.errors import Unsure, Wrong
+from proxy.auth.ldap_client import Directory
+from proxy.auth.ldap_queries import normal
+from tests.proxy import slapd
+from tests.proxy.fakes import World, play
+from tests.proxy.slapd import ADMIN, ADMIN_PASSWORD, BASE, GROUPS, PASSWORDS, PEOPLE, Slapd
+from tests.proxy.web import post, web
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
+    with slapd.running(tmp_path_factory.mktemp("slapd")) as running:
+        yield running
+
+
+def settings(server: Slapd, **more: Any) -> Ldap:
+    given: dict[str, Any] = {"urls": (server.url,), "user_patterns": (f"uid=%s,{PEOPLE}",)}
+    given |= {"group_patterns": (f"cn=%s,{GROUPS}",)}
+    return Ldap(**(given | more))
+
+
+SERVICE = {"base": BASE, "bind_dn": ADMIN, "bind_password": ADMIN_PASSWORD}
+WHOLE = {**SERVICE, "user_patterns": (f"uid=%s,{BASE}",)}
+
+
+@pytest.mark.parametrize("more", [{}, SERVICE, WHOLE], ids=["by pattern", "by search", "below"])
+def test_the_right_password_and_no_other(server: Slapd, more: dict[str, Any]) -> None:
+    directory = Directory(settings(server, **more))
+    for user in ("ann", "bob", "o(d)*"):
+        assert directory.check(user, PASSWORDS[user]) == user
+        for wrong in ("", "x", PASSWORDS[user] + "x", "\0", "\0" + PASSWORDS[user]):
+            with pytest.raises(Wrong):
+                directory.check(user, wrong)
+
+
+@pytest.mark.parametrize("more", [{}, WHOLE], ids=["by pattern", "by search"])
+@pytest.mark.parametrize(
+    "user",
+    [
+        "*",
+        "a*",
+        "ann)(uid=*",
+        "ann)(|(uid=*",
+        "ann\\2a",
+        f"ann,{PEOPLE}",
+        f"uid=ann,{PEOPLE}",
+        "ann,ou=people",
+        "ann+cn=ann",
+        " ann",
+        "ann ",
+        "ann\0",
+        "\\61nn",
+        "#616e6e",
+        "",
+        "ann@example.com",
+        "ann/x",
+    ],
+)
+def test_no_name_means_somebody_else(server: Slapd, user: str, more: dict[str, Any]) -> None:
+    with pytest.raises(Wrong):
+        Directory(settings(server, **more)).check(user, PASSWORDS["ann"])
+
+
+def test_several_patterns_and_a_domain(server: Slapd) -> None:
+    patterns = (f"uid=%s,{PEOPLE}", f"uid=%s,ou=old,{BASE}")
+    assert Directory(settings(server, user_patterns=patterns)).check("zed", PASSWORDS["zed"])
+    with pytest.raises(Wrong):
+        Directory(settings(server)).check("zed", PASSWORDS["zed"])
+    searched = Directory(settings(server, **WHOLE, domain="Example.com"))
+    assert searched.check("ann@example.COM", PASSWORDS["ann"]) == "ann"
+    with pytest.raises(Wrong):
+        searched.check("ann@example.org", PASSWORDS["ann"])
+
+
+MEMBER = {"groups": frozenset({"analysts"}), "group_membership": "member"}
+MEMBER_OF = {"groups": frozenset({"analysts"}), "user_membership": "memberOf"}
+QUERY = {"base": BASE, "query": "(&(objectClass=groupOfNames)(cn=analysts))"}
+PERSONS = {"base": BASE, "query": "(&(objectClass=inetOrgPerson)(|(uid=ann)(uid=amy)))"}
+
+
+@pytest.mark.parametrize("service", [{}, SERVICE], ids=["as the user", "as a service"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"users": frozenset({"ann", "amy"})},
+        MEMBER,
+        MEMBER_OF,
+        MEMBER | {"users": frozenset({"ann"})},
+        QUERY,
+        PERSONS,
+    ],
+    ids=["user filter", "group's members", "user's groups", "both", "query of a group", "query"],
+)
+def test_filters(server: Slapd, more: dict[str, Any], service: dict[str, Any]) -> None:
+    directory = Directory(settings(server, **{**service, **more}))
+    assert directory.check("ann", PASSWORDS["ann"]) == "ann"
+    with pytest.raises(Wrong):
+        directory.check("bob", PASSWORDS["bob"])
+    with pytest.raises(Wrong):
+        directory.check("ann", PASSWORDS["bob"])
+
+
+def test_every_filter_has_to_agree(server: Slapd) -> None:
+    with pytest.raises(Wrong, match="user filter"):
+        Directory(settings(server, **MEMBER, users=frozenset({"bob"}))).check(
+            "ann", PASSWORDS["ann"]
+        )
+
+
+def test_the_next_server_is_asked_when_one_does_not_answer(server: Slapd) -> None:
+    gone = f"ldap://127.0.0.1:{slapd.free_port()}"
+    assert Directory(settings(server, urls=(gone, server.url))).check("ann", PASSWORDS["ann"])
+    with pytest.raises(Unsure):
+        Directory(settings(server, urls=(gone,))).check("ann", PASSWORDS["ann"])
+
+
+def test_our_own_wrong_password_is_nobody_elses_failure(server: Slapd) -> None:
+    wrong = dataclasses.replace(settings(server, **SERVICE), bind_password="x")
+    with pytest.raises(Unsure):
+        Directory(wrong).check("ann", PASSWORDS["ann"])
+
+
+@pytest.mark.parametrize("start", [True, False], ids=["StartTLS", "ldaps"])
+def test_tls_is_verified(server: Slapd, start: bool, tmp_path: Path) -> None:
+    scheme, port = ("ldap", server.port) if start else ("ldaps", server.secure)
+
+    def check(host: str, ca: Path | None) -> str:
+        urls = (f"{scheme}://{host}:{port}",)
+        told = settings(server, urls=urls, start_tls=start, ca=ca)
+        return Directory(told).check("ann", PASSWORDS["ann"])
+
+    assert check("localhost", server.ca) == "ann"
+    with pytest.raises(Unsure):
+        check("127.0.0.1", server.ca)  # another name than the certificate's
+    with pytest.raises(Unsure):
+        check("localhost", None)  # an authority that nobody trusts
+    other = slapd.certificate(tmp_path, "localhost", "DNS:localhost")
+    with pytest.raises(Unsure):
+        check("localhost", other)
+
+
+def test_no_secret_shows(server: Slapd, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    told = settings(server, **SERVICE)
+    for user, password in (("ann", PASSWORDS["ann"]), ("bob", PASSWORDS["ann"])):
+        try:
+            Directory(told).check(user, password)
+        except Wrong as error:
+            said = repr(error)
+    text = caplog.text + repr(told) + said
+    assert PASSWORDS["ann"] not in text
+    assert ADMIN_PASSWORD not in text
+
+
+def test_from_a_client_to_the_directory_and_back(server: Slapd) -> None:
+    identity = Identity(frozenset((Auth.LDAP,)), settings(server, **MEMBER))
+
+    async def scenario(world: World) -> None:
+        for user, let_in in (("ann", True), ("bob", False), ("ann)(uid=*", False)):
+            password = PASSWORDS.get(user, PASSWORDS["ann"])
+            client = await world.client(user, let_in, let_in, password)
+            if let_in:
+                assert await client.rows("SELECT 1") == 1
+            else:
+                reason = b"Error validating the login"
+                said = await client.reader.read()
+                assert said == b"\3" + len(reason).to_bytes(4, "big") + reason
+        assert {user for user, _, _ in world.east.log} == {"ann"}
+
+    play(scenario, identity=identity)
+
+
+def test_a_directory_that_does_not_answer_blocks_nobody() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"ldap://127.0.0.1:{silent.getsockname()[1]}"
+        ldap = Ldap((url,), user_patterns=(f"uid=%s,{PEOPLE}",))
+
+        async def scenario(world: World) -> None:
+            waiting = [await world.client("ann", opened=False, greeted=False) for _ in range(40)]
+            async with web(world.http, None) as other:
+                assert (await other.say(post(b"x"))).status == 401
+            assert not any(each.reader.at_eof() for each in waiting)  # they wait still
+            for each in waiting:
+                each.close()
+
+        play(scenario, identity=Identity(frozenset((Auth.LDAP,)), ldap))
+
+
+@pytest.mark.parametrize("more", [{}, SERVICE, WHOLE], ids=["by pattern", "by search", "below"])
+@pytest.mark.parametrize("typed", ["ann", "ANN", "Ann", "\uff41\uff4e\uff4e", "aNN"])
+def test_a_user_is_known_by_the_directorys_own_name(
+    server: Slapd, typed: str, more: dict[str, Any]
+) -> None:
+    entries: list[str] = []
+    directory = Directory(settings(server, **more))
+    assert directory.check(typed, PASSWORDS["ann"], entries.append) == "ann"
+    assert entries == ([normal(f"uid=ann,{PEOPLE}")] if more else [])
+    with pytest.raises(Wrong):
+        directory.check(typed, "wrong", entries.append)
+
+
+def test_sessions_and_clusters_know_the_directorys_own_name(server: Slapd) -> None:
+    identity = Identity(frozenset((Auth.LDAP,)), settings(server))
+
+    async def scenario(world: World) -> None:
+        first = await world.client("ann", password=PASSWORDS["ann"])
+        other = await world.client("\uff21NN", opened=False, password=PASSWORDS["ann"])
+        other.session = first.session  # of the same user
+        assert await other.rows("SELECT 1") == 1
+        assert {user for user, _, _ in world.east.log} == {"ann"}
+
+    play(scenario, identity=identity)

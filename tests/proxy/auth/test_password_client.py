@@ -1,0 +1,122 @@
+"""A password file that changes, and the operator's own callable."""
+
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from conf.errors import BadSetting
+from conf.secrets import SecretFile
+from proxy.auth.errors import Unsure, Wrong
+from proxy.auth.password_client import Custom, PasswordFile
+from proxy.auth.password_file import Hashed, made
+from tests.secret_files import private, readable
+
+
+def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "passwords"
+    path.write_text(made("ann", "one"))
+    file = PasswordFile(readable(path))
+    assert file.check("ann", "one") == "ann"
+    for user, password in (("ann", "two"), ("bob", "one"), ("ann ", "one"), ("ann", "")):
+        with pytest.raises(Wrong):
+            file.check(user, password)
+    path.write_text(made("ann", "two") + "\n" + made("bob@x", "one"))
+    os.utime(path, ns=(1, 1))
+    assert file.check("ann", "two") == "ann"
+    assert file.check("bob@x", "one") == "bob"
+    with pytest.raises(Wrong):
+        file.check("ann", "one")
+
+
+def test_a_crowd_does_not_fill_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash is made to take much of it: two are checked at once, the others wait."""
+    two, lock, now, most = threading.Barrier(2, timeout=30.0), threading.Lock(), 0, 0
+
+    def matches(hashed: Hashed, password: str) -> bool:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        two.wait()
+        with lock:
+            now -= 1
+        return True
+
+    file = tmp_path / "passwords"
+    file.write_text(made("ann", "pw") + "\n")
+    knows = PasswordFile(readable(file))
+    monkeypatch.setattr(Hashed, "matches", matches)
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: knows.check("ann", "pw"), range(8))) == {"ann"}
+    assert most == 2
+
+
+def test_nobody_comes_in_while_it_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "passwords"
+    path.write_text(good := made("ann", "one"))
+    file = PasswordFile(readable(path))
+    for text in (b"ann:one", b"\xff\xfeann:one"):
+        path.write_bytes(text)
+        with pytest.raises(Unsure) as error:
+            file.check("ann", "one")
+        assert "one" not in str(error.value).replace(str(path), "")
+    path.unlink()
+    with pytest.raises(Unsure):
+        file.check("ann", "one")
+    path.write_text(good)
+    assert file.check("ann", "one") == "ann"
+
+
+def test_a_file_that_is_none_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "passwords").write_text("ann:one")
+    with pytest.raises(BadSetting, match="line 1"):
+        PasswordFile(readable(tmp_path / "passwords"))
+
+
+OWN = """
+ANSWERS = {"yes": True, "name": "anna@x", "one": 1, "none": None, "no": False}
+
+def own(user, password):
+    if password == "boom":
+        raise RuntimeError(f"{user} said {password}")
+    return ANSWERS.get(password)
+"""
+
+
+@pytest.fixture
+def custom(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Custom:
+    (tmp_path / "doorman.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "doorman", raising=False)
+    return Custom("doorman:own")
+
+
+def test_true_or_a_name_lets_in_and_nothing_else(custom: Custom) -> None:
+    assert custom.check("ann@x", "yes") == "ann"
+    assert custom.check("ann", "name") == "anna"
+    for password in ("one", "none", "no", "other", "boom"):
+        with pytest.raises(Wrong) as error:
+            custom.check("ann", password)
+        assert "said" not in str(error.value)
+        assert error.value.__cause__ is None
+
+
+@pytest.mark.parametrize("where", ["no_such_module:x", "doorman:no", "doorman:ANSWERS"])
+def test_a_callable_that_is_none_stops_the_start(custom: Custom, where: str) -> None:
+    with pytest.raises(BadSetting):
+        Custom(where)
+
+
+def test_a_file_that_others_can_read_lets_nobody_in(tmp_path: Path) -> None:
+    path = private(tmp_path / "passwords", made("ann", "one"))
+    file = PasswordFile(SecretFile(path))
+    assert file.check("ann", "one") == "ann"
+    path.chmod(0o644)
+    with pytest.raises(Unsure, match="others can use it"):
+        file.check("ann", "one")
+    with pytest.raises(BadSetting, match="others can use it"):
+        PasswordFile(SecretFile(path))

@@ -1,0 +1,72 @@
+"""The password file: what is made is read, and nothing of it shows."""
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.auth.password_file import made, read
+
+
+def test_what_is_made_lets_its_password_in_and_no_other() -> None:
+    entry = made("ann", "s3cret ü")
+    hashed = read(f"# people\n\n{entry}\n{made('bob', 'x')}")
+    assert set(hashed) == {"ann", "bob"}
+    assert hashed["ann"].matches("s3cret ü")
+    assert not hashed["ann"].matches("s3cret u")
+    assert not hashed["bob"].matches("s3cret ü")
+    assert "s3cret" not in entry
+    assert entry.split("$")[-1] not in repr(hashed)
+
+
+def test_equal_passwords_have_different_hashes() -> None:
+    assert made("ann", "x") != made("ann", "x")
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [("", "x"), ("a:b", "x"), ("#a", "x"), (" a", "x"), ("a\n", "x"), ("a", "")],
+)
+def test_what_no_entry_can_be_made_of(user: str, password: str) -> None:
+    with pytest.raises(ValueError, match="the"):
+        made(user, password)
+
+
+GOOD = "$scrypt$ln=10,r=8,p=1$c2FsdHNhbHQ$" + "A" * 22
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ann:hunter2",
+        "ann",
+        f"{GOOD}",
+        f":{GOOD}",
+        f"ann:{GOOD}\nann:{GOOD}",
+        "ann:" + GOOD.replace("ln=10", "ln=40"),
+        "ann:" + GOOD.replace("ln=10", "ln=1"),
+        "ann:" + GOOD.replace("r=8", "r=4096"),
+        "ann:" + GOOD[:-18],
+        "ann:$scrypt$ln=15,r=8,p=1$$",
+    ],
+)
+def test_what_is_no_entry_is_named_by_its_line_alone(text: str) -> None:
+    with pytest.raises(ValueError, match=r"line \d") as error:
+        read(text)
+    assert "hunter2" not in str(error.value)
+    assert "c2Fs" not in str(error.value)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(ValueError):
+        assert all(user.strip() for user in read(text))
+
+
+def test_a_file_has_no_two_names_that_look_like_one() -> None:
+    ann = made("ann", "x")
+    for other in ("Ann", "\uff41nn"):
+        with pytest.raises(ValueError, match="line 2 names somebody a second time"):
+            read(f"{ann}\n{other}{ann.removeprefix('ann')}")
+    assert set(read(made("\uff41nn", "x"))) == {"ann"}

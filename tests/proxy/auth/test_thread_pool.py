@@ -1,0 +1,54 @@
+"""Threads that may hang: their work has turns, and the end of a process waits for none."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from proxy.auth.thread_pool import Threads
+
+
+def test_answers_and_errors_come_back() -> None:
+    async def scenario() -> None:
+        threads = Threads(2, "test")
+        assert await asyncio.gather(*(threads.run(lambda n=n: n * n) for n in range(9))) == [
+            n * n for n in range(9)
+        ]
+        with pytest.raises(ZeroDivisionError):
+            await threads.run(lambda: 1 // 0)
+
+    asyncio.run(scenario())
+
+
+def test_who_is_gone_before_the_turn_costs_nothing() -> None:
+    async def scenario() -> None:
+        threads, go_on, done = Threads(1, "test"), threading.Event(), []
+        first = asyncio.ensure_future(threads.run(go_on.wait))
+        second = asyncio.ensure_future(threads.run(lambda: done.append("second")))
+        await asyncio.sleep(0)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        go_on.set()
+        assert await first
+        await threads.run(lambda: done.append("third"))
+        assert done == ["third"]
+
+    asyncio.run(scenario())
+
+
+def test_a_process_ends_whatever_hangs() -> None:
+    program = """
+import asyncio, threading
+from proxy.auth.thread_pool import Threads
+
+async def main():
+    task = asyncio.ensure_future(Threads(1, "test").run(threading.Event().wait))
+    await asyncio.sleep(0.1)
+    task.cancel()
+
+asyncio.run(main())
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

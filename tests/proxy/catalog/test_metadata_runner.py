@@ -1,0 +1,288 @@
+"""When metadata calls are answered from memory, and what the cluster is asked all the same."""
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from conf.listing import ColumnType, ListedColumn, ListedTable
+from conf.names import ClusterName
+from conf.tables import ViewText
+from conf.topology import Topology
+from dialect.statement import CreateTempTable, CreateTempView
+from proxy.catalog.metadata import Row, question
+from proxy.catalog.metadata_runner import MAX_TEMPORARY, Metadata
+from proxy.errors import ClusterLost, Failure, Rejected
+from proxy.protocol import replies, results
+from proxy.protocol.binary import (
+    REPLY,
+    STRING,
+    STRUCT,
+    Message,
+    Struct,
+    decode_message,
+    encode_message,
+)
+from proxy.protocol.requests import Handle, RemoteOperation, RemoteSession
+from proxy.protocol.results import Table
+from proxy.session.open_session import Session
+from proxy.session.session import SessionState
+from proxy.statement.local_result import Local
+
+COLUMN = ListedColumn("x", ColumnType("INT", "INT", 4, 0))
+LISTS = [("sales", [ListedTable("t", False, "", (COLUMN,))])]
+TEMPORARY: Row = (None, None, "tmp", "VIEW", "", None, None, None, None, None)
+USUAL = {"spark.sql.catalogImplementation": "hive", "spark.master": "local"}
+
+
+class FakeLink:
+    """A cluster's session: its version, its settings and its own views."""
+
+    def __init__(self) -> None:
+        self.session = RemoteSession({})
+        self.replay = SimpleNamespace(understood=True)
+        self.version = "3.5.9"
+        self.settings = dict(USUAL)
+        self.temporary: list[Row] = [TEMPORARY]
+        self.problem: Exception | None = None
+        self.said: list[str] = []
+        self.closed = 0
+
+    async def call(self, name: str, request: bytes) -> Struct:
+        self.said.append(name)
+        if self.problem is not None:
+            raise self.problem
+        if name == "GetInfo":
+            return replies.info(self.version)
+        if name == "FetchResults":
+            table = self._table(decode_message(request))
+            reply = replies.reply(name, 0, results.fetch_reply(table, 0, 100_000, 9))
+            return replies.read_result(reply, name)
+        return replies.operation_started(Handle(name.encode(), b""), 4, True)
+
+    def ping_call(self, statement: str, overlay: object) -> bytes:
+        return statement.encode()
+
+    async def ping(self, request: bytes) -> RemoteOperation:
+        self.said.append(request.decode())
+        return replies.started_operation(replies.operation_started(Handle(request, b""), 0, True))
+
+    async def reply(self, name: str, request: bytes) -> bytes:
+        self.said.append(name)
+        table = self._table(decode_message(request))
+        described = results.metadata_reply(Table(table.columns, (), table.types))
+        return encode_message(Message(name, REPLY, 0, {0: (STRUCT, described)}))
+
+    def close_operation(self, operation: RemoteOperation) -> None:
+        self.closed += 1
+
+    def _table(self, request: Message) -> Table:
+        fields: Any = request.body[1][1]
+        kind = fields[1][1][1][1][1][1].decode()
+        if kind == "SET":
+            return Table(("key", "value"), tuple(self.settings.items()))
+        found = question(kind, {})
+        assert found is not None
+        rows = [("global_temp", "")] if kind == "GetSchemas" else self.temporary
+        return Table(found.header, rows, found.types)
+
+
+class World:
+    def __init__(self) -> None:
+        self.lists: Any = LISTS
+        self.link = FakeLink()
+        self.state = SessionState("ann", 9, {}, Topology(), Topology())
+        self.metadata = Metadata(cast(Any, self))
+
+    async def listed(self, wanted: Callable[[str], bool]) -> Any:
+        return self.lists and [each for each in self.lists if wanted(each[0])]
+
+    async def schemas(self, wanted: Callable[[str], bool]) -> Any:
+        return self.lists and [name for name, _ in self.lists if wanted(name)]
+
+    async def ask(self, name: str = "GetTables", **texts: str) -> Local | None:
+        fields = {"schema": 3, "table": 4, "column": 5}
+        arguments: Struct = {fields[key]: (STRING, text.encode()) for key, text in texts.items()}
+        session = cast(Session, SimpleNamespace(state=self.state))
+        return await self.metadata.answer(name, arguments, session, cast(Any, self.link))
+
+    async def names(self, **texts: str) -> list[object]:
+        local = await self.ask(**texts)
+        assert local is not None
+        return [row[2] for row in local.table.rows]
+
+
+def play(scenario: Callable[[World], Any]) -> None:
+    async def main() -> None:
+        await scenario(World())
+
+    asyncio.run(main())
+
+
+def test_tables_come_from_memory_and_views_of_the_session_from_the_cluster() -> None:
+    async def scenario(world: World) -> None:
+        assert await world.names() == ["t", "tmp"]
+        assert world.link.closed == 2
+        world.link.said.clear()
+        world.link.temporary = []
+        assert await world.names() == ["t"]
+        assert world.link.said == ["GetTables", "GetResultSetMetadata", "FetchResults"]
+
+    play(scenario)
+
+
+def _made_a_view(world: World) -> None:
+    view = ViewText("SELECT 1", "default")
+    world.state.objects.apply(CreateTempView("tmp", view), None, ())
+
+
+def _made_a_table(world: World) -> None:
+    world.state.objects.apply(CreateTempTable("tmp"), ClusterName("c"), ())
+
+
+def _said_what_nobody_understood(world: World) -> None:
+    world.link.replay.understood = False
+
+
+def _shares_its_session(world: World) -> None:
+    world.link.settings["spark.sql.hive.thriftServer.singleSession"] = "true"
+
+
+@pytest.mark.parametrize(
+    "make", [_made_a_view, _made_a_table, _said_what_nobody_understood, _shares_its_session]
+)
+def test_the_cluster_is_asked_only_where_there_may_be_views(make: Callable[[World], None]) -> None:
+    async def scenario(world: World) -> None:
+        world.link.temporary = []
+        assert await world.names(schema="sales") == ["t"]  # which learns how it is described
+        world.link.said.clear()
+        assert await world.names(schema="sales") == ["t"]
+        assert world.link.said == []
+        make(world)
+        world.state.journal.changes += 1
+        world.link.temporary = [TEMPORARY]
+        assert await world.names(schema="sales") == ["t", "tmp"]
+        assert await world.names(schema="sales") == ["t", "tmp"]
+
+    play(scenario)
+
+
+def test_global_views_are_asked_for_by_every_pattern_that_means_them() -> None:
+    async def scenario(world: World) -> None:
+        for pattern in ("%", "global_temp", "g%"):
+            world.link.temporary = []
+            await world.names(schema=pattern)
+            world.link.temporary = [TEMPORARY]  # another client's
+            assert (await world.names(schema=pattern))[-1] == "tmp"
+
+    play(scenario)
+
+
+def test_schemas() -> None:
+    async def scenario(world: World) -> None:
+        everything = ["sales", "global_temp"]
+        for pattern, names in (("%", everything), ("", everything), ("s%", ["sales"]), ("x", [])):
+            for _ in range(2):
+                local = await world.ask("GetSchemas", schema=pattern)
+                assert local is not None
+                assert list(local.table.rows) == [(name, "") for name in names]
+                assert local.table.columns == ("TABLE_SCHEM", "TABLE_CATALOG")
+        world.link.said.clear()
+        assert await world.ask("GetSchemas") is not None
+        assert world.link.said == []
+        world.lists = None
+        assert await world.ask("GetSchemas") is None
+
+    play(scenario)
+
+
+def test_the_columns_are_described_in_the_clusters_words() -> None:
+    async def scenario(world: World) -> None:
+        world.link.temporary = []
+        local = await world.ask("GetColumns", schema="sales")
+        assert local is not None
+        assert local.schema is not None
+        described = results.header(replies.read_result(local.schema, "GetResultSetMetadata"))
+        assert described[3:5] == [("COLUMN_NAME", 7), ("DATA_TYPE", 3)]
+
+    play(scenario)
+
+
+def test_a_changed_session_is_looked_at_again() -> None:
+    async def scenario(world: World) -> None:
+        await world.names()
+        world.link.settings["spark.sql.caseSensitive"] = "true"
+        assert await world.names() == ["t", "tmp"]
+        world.state.journal.changes += 1
+        assert await world.ask() is None
+
+    play(scenario)
+
+
+def _nothing_certain(world: World) -> None:
+    world.lists = None
+
+
+def _another_version(world: World) -> None:
+    world.link.version = "4.0.0"
+
+
+def _another_catalog(world: World) -> None:
+    world.link.settings["spark.sql.catalogImplementation"] = "in-memory"
+
+
+def _an_unusual_setting(world: World) -> None:
+    world.link.settings["spark.sql.timestampType"] = "TIMESTAMP_NTZ"
+
+
+def _a_refusal(world: World) -> None:
+    world.link.problem = Rejected(Failure("no"))
+
+
+def _a_lost_cluster(world: World) -> None:
+    world.link.problem = ClusterLost("gone")
+
+
+def _many_views(world: World) -> None:
+    world.link.temporary = [TEMPORARY] * MAX_TEMPORARY
+
+
+def _an_unsure_table(world: World) -> None:
+    world.lists = [("sales", [ListedTable("t", False, "", None)])]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        _nothing_certain,
+        _another_version,
+        _another_catalog,
+        _an_unusual_setting,
+        _a_refusal,
+        _a_lost_cluster,
+        _many_views,
+        _an_unsure_table,
+    ],
+)
+def test_what_is_not_certain_is_left_to_the_cluster(make: Callable[[World], None]) -> None:
+    async def scenario(world: World) -> None:
+        make(world)
+        assert await world.ask() is None
+
+    play(scenario)
+
+
+def test_so_is_a_server_with_other_columns() -> None:
+    async def scenario(world: World) -> None:
+        described = results.metadata_reply(Table(("TABLE_CAT",)))
+
+        async def reply(name: str, request: bytes) -> bytes:
+            return encode_message(Message(name, REPLY, 0, {0: (STRUCT, described)}))
+
+        world.link.reply = reply  # type: ignore[method-assign]
+        assert await world.ask() is None
+        assert world.link.closed == 2
+
+    play(scenario)

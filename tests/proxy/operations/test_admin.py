@@ -1,0 +1,317 @@
+"""What operators see and do: endpoints drained and lost, sessions killed, settings reloaded."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conf.errors import BadSetting
+from conf.topology import Endpoint
+from proxy.errors import NoSuchThing
+from proxy.limits import Limits
+from proxy.operations.metrics import text
+from proxy.protocol.framing import client_negotiation
+from proxy.protocol.types import OperationState
+from tests.proxy.fakes import Client, FakeCluster, error_of, until
+from tests.proxy.running import Site, play, topology
+
+
+async def refusal(client: Client, sql: str = "SELECT 1") -> str:
+    failure = error_of(await client.execute(sql))
+    return failure.message if failure is not None else ""
+
+
+def endpoint(site: Site, fake: FakeCluster) -> dict[str, Any]:
+    (east, _) = site.admin.clusters()
+    (told,) = (each for each in east["endpoints"] if each["endpoint"] == str(fake.endpoint))
+    return dict(told)
+
+
+def test_new_sessions_go_where_the_load_is_least() -> None:
+    async def scenario(site: Site) -> None:
+        clients = [await site.client() for _ in range(4)]
+        for client in clients:
+            assert await client.rows("SELECT 1") == 1
+        assert (len(site.one.sessions), len(site.two.sessions)) == (2, 2)
+
+    play(scenario)
+
+
+def test_a_drained_endpoint_takes_no_new_sessions_and_finishes_its_own() -> None:
+    async def scenario(site: Site) -> None:
+        site.one.sleeping.add("SELECT long")
+        old = await site.client()
+        operation = await old.operation("SELECT long", run_async=True)
+        await until(lambda: len(site.one.operations) == 1)
+        await site.admin.drain(str(site.one.endpoint))
+        for _ in range(3):
+            assert await (await site.client()).rows("SELECT 1") == 1
+        assert (len(site.one.sessions), len(site.two.sessions)) == (1, 3)
+        await old.on("CancelOperation", operation)
+        assert await old.rows("SELECT 2") == 1
+        assert "SELECT 2" in site.one.statements
+        await site.admin.resume(str(site.one.endpoint))
+        assert await (await site.client()).rows("SELECT 1") == 1
+        assert len(site.one.sessions) == 2
+
+    play(scenario)
+
+
+def test_a_drained_cluster_is_refused_by_name_and_the_others_serve() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        await site.admin.drain("west")
+        assert "[CW201] Cluster west is drained" in await refusal(client, "SELECT * FROM w")
+        assert await client.rows("SELECT * FROM e") == 1
+        (east, west) = site.admin.clusters()
+        assert (east["drained"], west["drained"]) == (False, True)
+        await site.admin.resume("west")
+        assert await client.rows("SELECT * FROM w") == 1
+        for what in ("north", "127.0.0.1:1"):
+            with pytest.raises(NoSuchThing):
+                await site.admin.drain(what)
+
+    play(scenario)
+
+
+def test_an_endpoint_that_dies_is_left_and_found_again() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        await client.operation("SET a=1")
+        dead, other = sorted((site.one, site.two), key=lambda each: not each.statements)
+        await dead.stop()
+        assert await client.rows("SELECT 1") == 1
+        assert other.statements == ["SET a=1", "SELECT 1"]
+        assert endpoint(site, other)["sessions"] == 1
+        assert endpoint(site, dead)["sessions"] == 0
+        await until(lambda: endpoint(site, dead)["up"] is False)
+        await dead.start()
+        await until(lambda: endpoint(site, dead)["up"] is True)
+
+    play(scenario, Limits(health_interval=0.02))
+
+
+def test_a_session_whose_endpoint_hangs_goes_on_elsewhere() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        await client.on("CloseOperation", await client.operation("SET a=1"))
+        hanging, other = sorted((site.one, site.two), key=lambda each: not each.statements)
+        hanging.silent = True
+        await until(lambda: endpoint(site, hanging)["up"] is False)
+        assert await client.rows("SELECT 1") == 1
+        assert other.statements == ["SET a=1", "SELECT 1"]
+
+    play(scenario, Limits(health_interval=0.02, connect=0.1))
+
+
+def test_who_waits_for_a_server_that_hangs_is_told_in_time() -> None:
+    """The statement that runs there and the fetch, though no call has a limit of its own."""
+
+    async def scenario(site: Site) -> None:
+        client, other = await site.client(), await site.client()
+        site.one.sleeping.add("SELECT long")
+        site.two.sleeping.add("SELECT long")
+        running = await client.operation("SELECT long", run_async=True)
+        fetching = await other.operation("SELECT a")
+        await other.on("GetResultSetMetadata", fetching)  # nothing is due any more
+        await until(lambda: ("ann", "GetOperationStatus", "") in site.one.log + site.two.log)
+        site.one.silent = site.two.silent = True
+        failure = error_of(await other.on("FetchResults", fetching))
+        assert failure is not None
+        assert "[CW202] Cluster east has not answered for 0.3 s" in failure.message
+        status: Any = {}
+        while status.get(2, (0, OperationState.RUNNING))[1] == OperationState.RUNNING:
+            status = await client.on("GetOperationStatus", running)
+        assert b"has not answered for 0.3 s" in status[5][1]
+        site.one.silent = site.two.silent = False
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario, Limits(health_interval=0.02, connect=0.1, silence=0.3, linger=0.0))
+
+
+def test_who_waits_for_a_server_that_the_settings_do_not_name_any_more_is_told_too() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        fetching = await client.operation("SELECT a")
+        await client.on("GetResultSetMetadata", fetching)
+        hanging, other = sorted((site.one, site.two), key=lambda each: not each.sessions)
+        operating = replace(site.settings.operating, health_interval=0.02, health_timeout=0.3)
+        left = topology(other, site.west)
+        site.settings = replace(site.settings, topology=left, operating=operating)
+        site.admin.reload()
+        hanging.silent = True
+        failure = error_of(await client.on("FetchResults", fetching))
+        assert failure is not None
+        assert "[CW202] Cluster east has not answered for 0.3 s" in failure.message
+
+    play(scenario, Limits(health_interval=0.02, connect=0.1))
+
+
+@pytest.mark.parametrize("moment", ["dies_at", "hangs_at"])
+def test_opening_a_session_goes_on_at_the_next_endpoint(moment: str) -> None:
+    async def scenario(site: Site) -> None:
+        setattr(site.one, moment, "OpenSession")
+        client = await site.client()
+        assert await client.rows("SELECT 1") == 1
+        assert site.two.statements == ["SELECT 1"]
+
+    play(scenario, Limits(call=0.3, linger=0.0))
+
+
+def test_a_statement_that_may_have_started_is_not_sent_again() -> None:
+    async def scenario(site: Site) -> None:
+        site.one.dies_at = "ExecuteStatement"
+        client = await site.client()
+        assert "[CW202]" in await refusal(client, "INSERT INTO e SELECT 1")
+        assert site.one.statements == ["INSERT INTO e SELECT 1"]
+        assert site.two.statements == []
+        site.one.dies_at = ""
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
+def test_what_runs_is_seen_and_can_be_ended() -> None:
+    async def scenario(site: Site) -> None:
+        site.one.sleeping.add("SELECT 'x' AS password FROM e")
+        client = await site.client()
+        await client.operation("SELECT 'x' AS password FROM e", run_async=True)
+        await until(lambda: site.admin.statements()[0]["state"] != "PENDING")
+        assert len(site.one.operations) == 1
+        (statement,) = site.admin.statements()
+        assert statement["reads"] == ("default.e",)
+        assert (statement["rule"], statement["cluster"]) == ("DC-R7", "east")
+        assert (statement["user"], statement["address"]) == ("ann", "127.0.0.1")
+        assert statement["state"] == "RUNNING"
+        (session,) = site.admin.sessions()
+        assert session["clusters"] == {"east": str(site.one.endpoint)}
+        assert (session["running"], session["operations"]) == (1, 1)
+        assert await site.admin.kill_statement(statement["statement"]) == {"killed": 1}
+        await until(lambda: site.admin.statements()[0]["state"] == "CANCELED")
+        assert await site.admin.kill_statement(statement["statement"]) == {"killed": 0}
+        assert await client.rows("SELECT 1") == 1
+        assert await site.admin.kill_session(session["session"]) == {"killed": 1}
+        assert site.admin.sessions() == []
+        assert "Invalid SessionHandle" in await refusal(client)
+        await until(lambda: not site.one.sessions)
+        assert await site.admin.kill_session(session["session"]) == {"killed": 0}
+
+    play(scenario)
+
+
+def test_metrics_tell_what_happened() -> None:
+    async def scenario(site: Site) -> None:
+        site.one.fails["SELECT * FROM w"] = "no"
+        client = await site.client()
+        assert await client.rows("SELECT * FROM e") == 1
+        await client.execute("SELECT * FROM e JOIN w")
+        told = text(site.admin.samples()).splitlines()
+        assert 'causeway_decisions_total{rule="DC-R7",cluster="east"} 1' in told
+        assert 'causeway_errors_total{code="CW104"} 1' in told
+        assert 'causeway_statements_total{state="FINISHED"} 1' in told
+        assert 'causeway_phase_seconds_count{phase="execute"} 1' in told
+        assert "causeway_sent_rows_total 1" in told
+        assert "causeway_sessions 1" in told
+        assert f'causeway_endpoint_up{{cluster="east",endpoint="{site.one.endpoint}"}} 1' in told
+
+    play(scenario)
+
+
+def test_reload_changes_clusters_and_limits_under_open_sessions() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        assert await client.rows("SELECT 1") == 1
+        assert len(site.one.sessions) == 1
+        site.settings = replace(
+            site.settings,
+            topology=topology(site.two, site.west),
+            operating=replace(site.settings.operating, sessions_per_user=2),
+            listen=Endpoint("127.0.0.1", 7),
+        )
+        told = site.admin.reload()
+        assert told["changed"] == [
+            "JobTracker of east",
+            "hive.server2.limit.connections.per.user",
+        ]
+        assert told["restart"] == ["hive.server2.thrift.bind.host and hive.server2.thrift.port"]
+        assert await client.rows("SELECT 2") == 1
+        assert "SELECT 2" in site.one.statements  # a session stays where it is
+        assert await (await site.client()).rows("SELECT 3") == 1
+        assert site.two.statements == ["SELECT 3"]
+        third = await site.client(opened=False)
+        failure = error_of(await third.open())
+        assert failure is not None
+        assert "[CW207]" in failure.message
+        site.settings = replace(site.settings, topology=topology(site.two))
+        assert site.admin.reload()["changed"] == ["west removed"]
+        assert "[CW201] There is no cluster west" in await refusal(client, "SELECT * FROM w")
+
+    play(scenario)
+
+
+def test_settings_that_cannot_be_read_change_nothing() -> None:
+    async def scenario(site: Site) -> None:
+        def unreadable() -> None:
+            raise BadSetting("no")
+
+        site.admin._read = unreadable  # type: ignore[assignment]
+        with pytest.raises(BadSetting):
+            site.admin.reload()
+        site.admin.reload_or_say()
+        assert await (await site.client()).rows("SELECT * FROM w") == 1
+
+    play(scenario)
+
+
+def test_at_the_end_what_runs_may_finish_and_be_fetched() -> None:
+    async def scenario(site: Site) -> None:
+        site.one.sleeping.add("SELECT long")
+        client = await site.client()
+        operation = await client.operation("SELECT long", run_async=True)
+        await until(lambda: len(site.one.operations) == 1)
+        idle = await site.client("bob")
+        finishing = asyncio.ensure_future(site.admin.finish())
+        await asyncio.sleep(0.02)
+        assert site.admin.health() == {"status": "stopping"}
+        assert "[CW215]" in await refusal(idle)
+        with pytest.raises(OSError):  # noqa: PT011
+            await asyncio.open_connection("127.0.0.1", site.endpoint.port)
+        (running,) = site.one.operations.values()
+        site.one._end(running, type(running.status.state).FINISHED)
+        while error_of(await client.on("FetchResults", operation)) is not None:
+            await client.on("GetOperationStatus", operation)
+        assert not finishing.done()
+        await client.on("CloseOperation", operation)
+        await finishing
+
+    play(scenario, Limits(drain=15.0))
+
+
+def test_the_end_does_not_wait_for_ever() -> None:
+    async def scenario(site: Site) -> None:
+        site.one.sleeping.add("SELECT long")
+        client = await site.client()
+        await client.operation("SELECT long", run_async=True)
+        await until(lambda: len(site.one.operations) == 1)
+        await site.admin.finish()
+        assert len(site.one.operations) == 1
+
+    play(scenario, Limits(drain=0.1))
+
+
+def test_a_client_that_comes_too_late_is_told() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client(opened=False)
+        site.admin._turnstile.closed = "Causeway is about to end."
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.endpoint.port)
+        writer.write(client_negotiation("ann", "pw"))
+        told = await reader.read()
+        writer.transport.abort()
+        assert told[5:].startswith(b"[CW207] Causeway is about to end.")
+        await site.admin.finish()
+        failure = error_of(await client.open())
+        assert failure is not None
+        assert "[CW215]" in failure.message
+
+    play(scenario, Limits(drain=0.1))

@@ -1,0 +1,267 @@
+"""One line a statement, whatever happens to the file; nobody waits for it."""
+
+import asyncio
+import json
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conf.settings.authentication import Identity, ProxyRule
+from conf.settings.operating import Operating
+from proxy.operations import audit_store as module
+from proxy.operations.audit_store import Audit
+from proxy.protocol.binary import STRING, STRUCT
+from proxy.statement.record import Record
+from tests.proxy.fakes import error_of, until
+from tests.proxy.running import Site, play
+
+
+def record(text: str) -> Record:
+    made = Record(user="ann")
+    made.of(text)
+    return made
+
+
+def entries(path: Path) -> list[dict[str, Any]]:
+    """All lines of the log."""
+    return [json.loads(line) for line in path.read_text().splitlines() if line]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of statements."""
+    return [each for each in entries(path) if each["event"] == "statement"]
+
+
+def test_a_file_that_was_moved_or_removed_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    audit = Audit(path)
+    audit.put(record("1"))
+    wait(audit)
+    path.rename(tmp_path / "old")
+    audit.put(record("2"))
+    wait(audit)
+    path.unlink()
+    audit.put(record("3"))
+    audit.close()
+    assert [each["text"] for each in lines(tmp_path / "old")] == ["1"]
+    assert [each["text"] for each in lines(path)] == ["3"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def wait(audit: Audit) -> None:
+    while audit._taken < audit._put:
+        pass
+
+
+def test_a_long_file_is_set_aside(tmp_path: Path) -> None:
+    audit = Audit(tmp_path / "audit.log", size=500)
+    for number in range(10):
+        audit.put(record(str(number)))
+        wait(audit)
+    audit.close()
+    files = list(tmp_path.iterdir())
+    assert len(files) > 2
+    told = sorted(each["text"] for file in files for each in lines(file))
+    assert told == [str(number) for number in range(10)]
+
+
+def test_a_full_disk_costs_lines_and_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    full, write = threading.Event(), os.write
+
+    def writing(file: int, data: bytes) -> int:
+        if full.is_set():
+            raise OSError(28, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr(module.os, "write", writing)
+    audit = Audit(tmp_path / "audit.log")
+    full.set()
+    for number in range(5):
+        audit.put(record(str(number)))
+        wait(audit)
+    assert audit.dropped == 5
+    full.clear()
+    audit.put(record("5"))
+    audit.close()
+    assert [each["text"] for each in lines(tmp_path / "audit.log")] == ["5"]
+    said = [each.message for each in caplog.records if each.levelno == logging.WARNING]
+    assert len(said) == 2
+    assert "No space left" in said[0]
+    assert "5 lines are missing" in said[1]
+
+
+def test_half_a_line_spoils_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, half = os.write, iter([20])
+
+    def writing(file: int, data: bytes) -> int:
+        return write(file, data[: next(half, len(data))])
+
+    monkeypatch.setattr(module.os, "write", writing)
+    audit = Audit(tmp_path / "audit.log")
+    for text in ("1", "2"):
+        audit.put(record(text))
+        wait(audit)
+    audit.close()
+    first, second = (tmp_path / "audit.log").read_text().splitlines()
+    assert len(first) == 20
+    assert json.loads(second)["text"] == "2"
+    assert audit.dropped == 1
+
+
+def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    monkeypatch.setattr(Audit, "_write", lambda self, lines: go.wait(10))
+    monkeypatch.setattr(module, "MAX_WAITING", 10)
+    audit = Audit(tmp_path / "audit.log")
+    for number in range(100):
+        audit.put(record(str(number)))
+    assert audit.dropped >= 89
+    go.set()
+    audit.close()
+
+
+def test_a_file_that_cannot_be_made_stops_nobody(tmp_path: Path) -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        for _ in range(3):
+            assert await client.rows("SELECT 1") == 1
+
+    play(scenario, operating=Operating(audit_file=tmp_path / "nowhere" / "audit.log"))
+
+
+def test_a_line_a_statement(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+
+    async def scenario(site: Site) -> None:
+        site.one.fails["SELECT bad FROM e"] = "no such column"
+        site.one.counts["SELECT * FROM e"] = 7
+        client = await site.client()
+        operation = await client.operation("SELECT * FROM e")
+        await client.on("FetchResults", operation)
+        await client.on("CloseOperation", operation)
+        await client.execute("SELECT bad FROM e")
+        await client.execute("SELECT * FROM e JOIN w")
+        await client.operation("INSERT INTO w SELECT 1")
+        await client.operation("SET my.secret.key=hunter2")
+        await client.operation("SHOW CLUSTERS")
+        await until(lambda: path.exists() and len(lines(path)) == 3)
+
+    play(scenario, operating=Operating(audit_file=path))
+    told = {each["text"]: each for each in lines(path)}
+    assert list(told) == [
+        "SELECT * FROM e",
+        "SELECT bad FROM e",
+        "SELECT * FROM e JOIN w",
+        "INSERT INTO w SELECT 1",
+        "SET my.secret.key=***",
+        "SHOW CLUSTERS",
+    ]
+    read = told["SELECT * FROM e"]
+    assert read["user"] == "ann"
+    assert read["address"] == "127.0.0.1"
+    assert read["by"] == read["user"]
+    assert (read["reads"], read["writes"]) == (["default.e"], [])
+    assert (read["rule"], read["cluster"], read["state"]) == ("DC-R7", "east", "FINISHED")
+    assert read["rows"] == 7
+    assert read["bytes"] > 7000
+    assert set(read["phases"]) == {"analyse", "decide", "connect", "execute"}
+    assert 0 < read["seconds"] < 20
+    assert told["SELECT bad FROM e"]["state"] == "ERROR"
+    assert "no such column" in told["SELECT bad FROM e"]["error"]
+    assert told["SELECT * FROM e JOIN w"]["code"] == "CW104"
+    assert told["INSERT INTO w SELECT 1"]["writes"] == ["default.w"]
+    assert len({each["session"] for each in told.values()}) == 1
+    assert len({each["statement"] for each in told.values()}) == 6
+
+
+def test_it_names_who_acts_for_whom(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    everywhere = frozenset("*")
+    rules = {"hue": ProxyRule(everywhere, users=frozenset({"zed"}))}
+
+    async def scenario(site: Site) -> None:
+        hue = await site.client("hue", opened=False)
+        assert error_of(await hue.open(5, **{"hive.server2.proxy.user": "zed"})) is None
+        await hue.on("CloseOperation", await hue.operation("SELECT 1 FROM e"))
+        await until(lambda: path.exists() and len(lines(path)) == 1)
+
+    play(scenario, operating=Operating(audit_file=path), identity=Identity(rules=rules))
+    assert [(each["user"], each["by"]) for each in lines(path)] == [("zed", "hue")]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_on_a_full_disk_statements_go_on_and_are_counted() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        for _ in range(20):
+            await client.on("CloseOperation", await client.operation("SELECT 1"))
+        dropped = ("causeway_audit_dropped_total", (), 22)  # with the log-in and the session
+        await until(lambda: dropped in site.admin.samples())
+
+    play(scenario, operating=Operating(audit_file=Path("/dev/full")))
+
+
+def test_log_ins_sessions_and_metadata_calls(tmp_path: Path) -> None:
+    path = tmp_path / "audit.log"
+    everywhere = frozenset("*")
+    rules = {"hue": ProxyRule(everywhere, users=frozenset({"zed"}))}
+
+    async def scenario(site: Site) -> None:
+        client = await site.client("hue", opened=False)
+        asked = {"hive.server2.proxy.user": "zed", "set:hiveconf:a": "secret"}
+        assert error_of(await client.open(5, **asked)) is None
+        request = {1: (STRUCT, client.session), 3: (STRING, b"de%")}
+        await client.call("GetTables", request)
+        await client.call("CloseSession", {1: (STRUCT, client.session)})
+        assert error_of(await client.open(5, **{"set:system:a": "b"})) is not None
+        await until(lambda: path.exists() and len(entries(path)) == 5)
+
+    play(scenario, operating=Operating(audit_file=path), identity=Identity(rules=rules))
+    login, opened, metadata, closed, refused = entries(path)
+    assert (login["event"], login["user"], login["address"]) == ("login", "hue", "127.0.0.1")
+    assert (login["method"], login["accepted"]) == ("password", True)
+    for each in (opened, metadata, closed):
+        assert (each["user"], each["by"], each["address"]) == ("zed", "hue", "127.0.0.1")
+        assert each["session"] == opened["session"]
+    assert opened["event"] == "session_opened"
+    assert opened["settings"] == ["set:hiveconf:a"]
+    assert "secret" not in path.read_text()
+    assert (metadata["event"], metadata["call"]) == ("metadata", "GetTables")
+    assert metadata["arguments"] == ["de%"]
+    assert closed["event"] == "session_closed"
+    assert refused["event"] == "session_refused"
+    assert refused["error"].startswith("[CW230]")
+
+
+def test_administration_is_in_the_log_with_its_caller(tmp_path: Path) -> None:
+    path, socket = tmp_path / "audit.log", tmp_path / "s"
+
+    async def scenario(site: Site) -> None:
+        for request in (b"GET /v1/sessions", b"GET /metrics", b"POST /v1/clusters/east/drain"):
+            reader, writer = await asyncio.open_unix_connection(socket)
+            writer.write(request + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert b" 200 " in await reader.read()
+            writer.close()
+        await until(lambda: path.exists() and len(entries(path)) == 2)
+
+    play(scenario, operating=Operating(audit_file=path, admin_socket=socket))
+    asked, drained = entries(path)
+    assert (asked["event"], asked["action"]) == ("administration", "GET")
+    assert (drained["action"], drained["argument"]) == ("POST", "/v1/clusters/east/drain")
+    assert drained["by"] == f"uid {os.getuid()}, process {os.getpid()}"
+    assert drained["accepted"] is True
+
+
+def test_no_text_acts_on_who_reads_the_log(tmp_path: Path) -> None:
+    audit = Audit(tmp_path / "audit.log")
+    audit.put(record("SELECT '\x1b[2J\u202e\u2028\x85\ud800'"))
+    audit.close()
+    text = (tmp_path / "audit.log").read_text()
+    assert text.removesuffix("\n").isprintable()
+    assert json.loads(text)["text"] == "SELECT '\x1b[2J\u202e\u2028\x85\ud800'"

@@ -1,0 +1,60 @@
+"""Counts over several processes' memory."""
+
+from proxy.operations.counters import OwnTally, SharedTally, shared_size
+from proxy.session.quota import Bounds, Quota
+
+
+def test_each_sees_what_all_have() -> None:
+    memory = memoryview(bytearray(shared_size(3)))
+    tallies = [SharedTally(memory, number, 3) for number in range(3)]
+    tallies[0].add("ann", 2)
+    tallies[2].add("ann", 1)
+    assert [each.count("ann") for each in tallies] == [3, 3, 3]
+    tallies[0].add("ann", -2)
+    assert tallies[1].count("ann") == 1
+    assert tallies[1].count("bob") == 0
+
+
+def test_who_begins_anew_has_nothing() -> None:
+    memory = memoryview(bytearray(shared_size(2)))
+    SharedTally(memory, 0, 2).add("ann", 5)
+    other = SharedTally(memory, 1, 2)
+    other.add("ann", 1)
+    assert SharedTally(memory, 0, 2).count("ann") == 1
+
+
+def test_keys_hardly_ever_share_both_counters() -> None:
+    tally = SharedTally(memoryview(bytearray(shared_size(1))), 0, 1)
+    for number in range(2_000):
+        tally.add(f"user{number}", 1)
+    assert sum(tally.count(f"user{number}") for number in range(2_000)) <= 2_020
+    for number in range(2_000):
+        tally.add(f"user{number}", -1)
+    assert not any(tally.count(f"user{number}") for number in range(2_000))
+
+
+def test_a_quota_over_two_processes() -> None:
+    memory = memoryview(bytearray(shared_size(2)))
+    one, other = (Quota("sessions", Bounds(user=2), SharedTally(memory, n, 2)) for n in (0, 1))
+    one.take("ann", "a")
+    other.take("ann", "b")
+    assert (len(one), len(other)) == (1, 1)
+    assert _refused(one)
+    other.give_back("ann", "b")
+    assert not _refused(one)
+
+
+def test_one_process_forgets_what_nobody_has() -> None:
+    tally = OwnTally()
+    tally.add("ann", 1)
+    tally.add("ann", -1)
+    assert tally.count("ann") == 0
+    assert not tally._counts
+
+
+def _refused(quota: Quota) -> bool:
+    try:
+        quota.take("ann", "c")
+    except Exception:
+        return True
+    return False

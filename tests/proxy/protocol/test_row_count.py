@@ -1,0 +1,35 @@
+"""The number of rows in replies, told from their first bytes."""
+
+import pytest
+
+from proxy.errors import Failure
+from proxy.protocol import replies, results
+from proxy.protocol.binary import BOOL, I64, LIST, STRING, STRUCT, Items, Struct
+from proxy.protocol.row_count import rows_in
+
+
+def reply(result: Struct, seqid: int = 7) -> bytes:
+    return replies.reply("FetchResults", seqid, result)
+
+
+@pytest.mark.parametrize("count", [0, 1, 300, 70_000])
+@pytest.mark.parametrize("protocol", [0, 10])
+def test_rows_of_both_kinds_of_protocol(count: int, protocol: int) -> None:
+    table = results.Table(("a", "b"), tuple(("x", None) for _ in range(count)))
+    data = reply(results.fetch_reply(table, 0, count, protocol))
+    assert rows_in(data[:512]) == count
+
+
+def test_no_columns_are_no_rows() -> None:
+    row_set: Struct = {1: (I64, 0), 2: (LIST, Items(STRUCT, [])), 3: (LIST, Items(STRUCT, []))}
+    body: Struct = {**replies.succeeded(), 2: (BOOL, False), 3: (STRUCT, row_set)}
+    assert rows_in(reply(body)) == 0
+    del row_set[3]
+    assert rows_in(reply(body)) == 0
+
+
+def test_what_is_not_understood_is_not_counted() -> None:
+    assert rows_in(b"") is None
+    assert rows_in(reply(replies.failed(Failure("no")))) is None
+    row_set: Struct = {1: (I64, 0), 2: (LIST, Items(STRING, [b"x"]))}
+    assert rows_in(reply({**replies.succeeded(), 3: (STRUCT, row_set)})) is None

@@ -1,0 +1,120 @@
+"""The proxy with settings of the test's own, two Thrift Servers in one cluster, and its Admin."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvloop
+
+from conf.settings.authentication import Identity
+from conf.settings.operating import Operating
+from conf.settings.settings import Settings
+from conf.topology import Cluster, Endpoint, Topology
+from proxy.limits import Limits
+from proxy.operations.admin import Admin
+from proxy.protocol.framing import client_negotiation
+from proxy.server.listeners import Listening
+from proxy.server.server import serve
+from tests.proxy.fakes import EAST, WEST, Client, FakeCluster, FakeMetastore, error_of
+
+
+@dataclass
+class Site:
+    """East is `one` and `two`, west is `west`. What `settings` is when it is reloaded counts."""
+
+    one: FakeCluster
+    two: FakeCluster
+    west: FakeCluster
+    metastore: FakeMetastore
+    settings: Settings
+    endpoint: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 0))
+    serving: asyncio.Future[None] | None = None
+    clients: list[Client] = field(default_factory=list)
+    _admins: list[Admin] = field(default_factory=list)
+
+    @property
+    def admin(self) -> Admin:
+        return self._admins[0]
+
+    async def client(self, user: str = "ann", opened: bool = True) -> Client:
+        reader, writer = await asyncio.open_connection(self.endpoint.host, self.endpoint.port)
+        client = Client(reader, writer)
+        self.clients.append(client)
+        writer.write(client_negotiation(user, "pw"))
+        assert await reader.readexactly(5) == b"\5\0\0\0\0"
+        if opened:
+            assert error_of(await client.open()) is None
+        return client
+
+
+def topology(*clusters: FakeCluster) -> Topology:
+    """One cluster for each name, with all the endpoints that have it."""
+    endpoints: dict[Any, tuple[Endpoint, ...]] = {}
+    for each in clusters:
+        endpoints[each.name] = (*endpoints.get(each.name, ()), each.endpoint)
+    return Topology(
+        {name: Cluster(name, f"file:/{name}", hs2) for name, hs2 in endpoints.items()}, EAST
+    )
+
+
+@asynccontextmanager
+async def site(
+    limits: Limits, operating: Operating, identity: Identity | None = None
+) -> AsyncIterator[Site]:
+    fakes = [FakeCluster(EAST), FakeCluster(EAST), FakeCluster(WEST)]
+    for each in fakes:
+        await each.start()
+    metastore = FakeMetastore({"default.e": EAST, "default.w": WEST})
+    listen = Endpoint("127.0.0.1", 0)
+    settings = Settings(
+        topology(*fakes), (), listen, operating=operating, identity=identity or Identity()
+    )
+    there = Site(*fakes, metastore, settings)
+    ready: asyncio.Future[Listening] = asyncio.get_running_loop().create_future()
+    there.serving = asyncio.ensure_future(
+        serve(
+            there.settings,
+            metastore,
+            metastore,
+            ready.set_result,
+            limits,
+            managed=there._admins.append,
+            read=lambda: there.settings,
+        )
+    )
+    listening = await ready
+    assert listening.binary is not None
+    there.endpoint = listening.binary
+    try:
+        yield there
+    finally:
+        for client in there.clients:
+            client.close()
+        there.serving.cancel()
+        with suppress(asyncio.CancelledError):
+            await there.serving
+        for each in fakes:
+            await each.stop()
+
+
+Scenario = Callable[[Site], Coroutine[Any, Any, None]]
+
+
+def play(
+    scenario: Scenario,
+    limits: Limits | None = None,
+    operating: Operating | None = None,
+    identity: Identity | None = None,
+) -> None:
+    """Runs a scenario at a site of its own."""
+
+    async def main() -> None:
+        async with (
+            asyncio.timeout(20),
+            site(limits or Limits(linger=0.0), operating or Operating(), identity) as there,
+        ):
+            await scenario(there)
+
+    uvloop.run(main())

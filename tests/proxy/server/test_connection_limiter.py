@@ -1,0 +1,156 @@
+"""Clients that say nothing keep nobody out, and hold no memory to speak of."""
+
+import asyncio
+import os
+
+import pytest
+
+from proxy.auth.authenticator import Anyone
+from proxy.limits import Limits
+from proxy.protocol.framing import client_negotiation
+from proxy.server.receive_budget import SMALL
+from tests.proxy.fakes import World, play
+from tests.proxy.test_limits import refused_connection
+
+FEW = Limits(client_connections=4, new_connections=10, new_connections_per_address=6)
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def silent(world: World, count: int, http: bool = False) -> list[Streams]:
+    endpoint = world.http if http else world.endpoint
+    return [await asyncio.open_connection(endpoint.host, endpoint.port) for _ in range(count)]
+
+
+async def is_gone(reader: asyncio.StreamReader, patience: float) -> bool:
+    """Whether the connection ends in so many seconds."""
+    try:
+        async with asyncio.timeout(patience):
+            while await reader.read(1 << 16):
+                pass
+            return True
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
+def hang_up(streams: list[Streams]) -> None:
+    for _, writer in streams:
+        writer.transport.abort()
+
+
+@pytest.mark.parametrize("http", [False, True])
+def test_silent_clients_keep_nobody_out(http: bool) -> None:
+    async def scenario(world: World) -> None:
+        opened = await silent(world, 30, http)
+        clients = [await world.client(f"user{number}") for number in range(3)]
+        for each in clients:
+            assert await each.rows("SELECT 1") == 1
+        assert await is_gone(opened[0][0], 5.0)  # the first that came had to go
+        hang_up(opened)
+
+    play(scenario, FEW)
+
+
+def test_silent_clients_take_no_place_of_those_that_are_let_in() -> None:
+    async def scenario(world: World) -> None:
+        first = await world.client()
+        opened = await silent(world, 30)
+        assert await first.rows("SELECT 1") == 1
+        others = [await world.client() for _ in range(3)]
+        assert (await refused_connection(world)).startswith("[CW207] ")
+        for each in (first, *others):
+            assert await each.rows("SELECT 1") == 1
+        hang_up(opened)
+
+    play(scenario, FEW)
+
+
+def test_places_are_given_back_by_those_that_never_logged_in() -> None:
+    async def scenario(world: World) -> None:
+        for _ in range(5):
+            hang_up(await silent(world, 6))
+            await asyncio.sleep(0.02)
+        assert await (await world.client()).rows("SELECT 1") == 1
+
+    play(scenario, FEW)
+
+
+def test_one_who_is_being_authenticated_does_not_go_for_a_silent_newcomer() -> None:
+    class Slow(Anyone):
+        async def password(self, user: str, password: str, peer: str) -> str:
+            await asyncio.sleep(0.3)
+            return user
+
+    async def scenario(world: World) -> None:
+        coming = asyncio.ensure_future(world.client())
+        await asyncio.sleep(0.05)
+        opened = await silent(world, 30)
+        assert await (await coming).rows("SELECT 1") == 1
+        hang_up(opened)
+
+    play(scenario, FEW, authenticator=Slow())
+
+
+def test_half_of_a_frame_is_not_waited_for_without_end() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        client.writer.write((1 << 20).to_bytes(4, "big") + b"x" * 1000)
+        assert await is_gone(client.reader, 5.0)
+
+    play(scenario, Limits(request=0.1))
+
+
+def test_a_frame_that_comes_slowly_but_comes_is_served() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        for _ in range(4):
+            await client.rows("SELECT 1")
+            await asyncio.sleep(0.06)
+
+    play(scenario, Limits(request=0.1))
+
+
+def test_many_half_frames_hold_no_more_than_the_budget() -> None:
+    half = (60 << 20).to_bytes(4, "big") + os.urandom(16) * (8 * SMALL // 16)
+
+    async def scenario(world: World) -> None:
+        worker = await world.client("eve", opened=False)
+        others = [await world.client("eve", opened=False) for _ in range(9)]
+        for each in (worker, *others):
+            each.writer.write(half)
+        gone = 0
+        for each in (worker, *others):
+            gone += await is_gone(each.reader, 0.2)
+        assert gone >= 6
+        honest = await world.client("ann")
+        assert await honest.rows("SELECT '" + "x" * (2 * SMALL) + "'") == 1
+
+    play(scenario, Limits(buffered=32 * SMALL))
+
+
+def test_over_http_half_a_body_counts() -> None:
+    head = b"POST /cliservice HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YW5uOnB3\r\n"
+    head += b"Content-Length: 60000000\r\n\r\n"
+
+    async def scenario(world: World) -> None:
+        streams = await silent(world, 4, http=True)
+        for _, writer in streams:
+            writer.write(head)
+            await asyncio.sleep(0.05)
+            writer.write(b"x" * (20 * SMALL))
+        assert await is_gone(streams[0][0], 5.0)
+        assert not await is_gone(streams[-1][0], 0.1)
+        hang_up(streams)
+
+    play(scenario, Limits(buffered=32 * SMALL))
+
+
+def test_negotiations_that_never_end_are_given_up() -> None:
+    async def scenario(world: World) -> None:
+        (reader, writer), *_ = opened = await silent(world, 2)
+        writer.write(client_negotiation("ann", "pw")[:9])
+        assert await is_gone(reader, 5.0)
+        hang_up(opened)
+
+    play(scenario, Limits(negotiation=0.1))

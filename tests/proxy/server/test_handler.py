@@ -1,0 +1,226 @@
+"""Calls over real sockets and fake clusters: results, handles, limits, and what is no client."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from proxy.limits import Limits
+from proxy.protocol.binary import CALL, I32, LIST, STRUCT, Items, Message, encode_message
+from proxy.protocol.types import OperationState
+from tests.proxy.fakes import Client, World, column_length, error_of, play, until
+
+
+def test_a_silent_connection_is_let_go() -> None:
+    async def scenario(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.close()
+
+    play(scenario, Limits(negotiation=0.05))
+
+
+def test_a_statement_without_rows_has_an_empty_column() -> None:
+    async def scenario(world: World) -> None:
+        world.east.without_columns.add("SELECT ddl")
+        client = await world.client()
+        assert await client.rows("SELECT ddl") == 0
+
+    play(scenario)
+
+
+def test_pages_and_rewinding_of_our_own_result() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        operation = await client.operation("SHOW CLUSTERS")
+        for orientation, rows in ((0, 1), (0, 1), (0, 0), (4, 1), (0, 1), (1, 1)):
+            result = await client.on("FetchResults", operation, rows=1, orientation=orientation)
+            assert column_length(result) == rows
+        failure = error_of(await client.on("FetchResults", operation, orientation=5))
+        assert failure is not None
+        assert failure.sqlstate == "HY106"
+
+    play(scenario)
+
+
+def test_a_large_result_is_carried_whole_and_a_slow_reader_holds_it_back() -> None:
+    async def scenario(world: World) -> None:
+        world.east.row = b"y" * 10_000
+        client = await world.client()
+        operation = await client.operation("SELECT many")
+        world.east.counts["SELECT many"] = 5_000  # 50 MB
+        await client.send("FetchResults", {1: (STRUCT, operation), 2: (I32, 0), 3: (10, 5_000)})
+        await asyncio.sleep(0.3)  # the client does not read
+        other = await world.client("bob")
+        assert await other.rows("SELECT 1") == 1
+        message = await client.receive()
+        body = message.body[0][1]
+        assert isinstance(body, dict)
+        assert column_length(body) == 5_000
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("drip", [1, 3, 100, 515, 516, 517])
+def test_a_reply_may_come_in_any_pieces(drip: int) -> None:
+    async def scenario(world: World) -> None:
+        world.east.row = b"z" * 20
+        client = await world.client()
+        world.east.counts["SELECT some"] = 30
+        operation = await client.operation("SELECT some")
+        world.east.drip = drip
+        for rows in (30, 5, 0):
+            orientation = 4 if rows else 0
+            result = await client.on("FetchResults", operation, rows=rows, orientation=orientation)
+            assert column_length(result) == rows
+
+    play(scenario)
+
+
+def test_handles_are_their_users() -> None:
+    async def scenario(world: World) -> None:
+        ann, bob, other = [await world.client(name) for name in ("ann", "bob", "ann")]
+        operation = await ann.operation("SELECT 1")
+        bob.session = ann.session
+        failure = error_of(await bob.execute("SELECT 1"))
+        assert failure is not None
+        assert failure.message.startswith("Invalid SessionHandle: SessionHandle [")
+        for name in ("GetOperationStatus", "FetchResults", "CancelOperation", "CloseOperation"):
+            failure = error_of(await bob.on(name, operation))
+            assert failure is not None
+            assert "Invalid OperationHandle" in failure.message
+        assert column_length(await other.on("FetchResults", operation)) == 1
+
+    play(scenario)
+
+
+def test_metadata_calls_go_to_the_pinned_or_default_cluster() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        types = (LIST, Items(11, [b"TABLE"]))
+        for cluster, fake in (("east", world.east), ("west", world.west)):
+            result = await client.call("GetTables", {1: (STRUCT, client.session), 5: types})
+            handle = result[2][1]
+            assert isinstance(handle, dict)
+            assert column_length(await client.on("FetchResults", handle)) == 1, cluster
+            assert ("ann", "GetTables", "") in fake.log
+            await client.operation("USE CLUSTER west")
+
+    play(scenario)
+
+
+def test_get_info() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        for kind, value in ((18, b"Fake 1"), (18, b"Fake 1"), (47, b"ann"), (30, 128), (99, 0)):
+            result = await client.call("GetInfo", {1: (STRUCT, client.session), 2: (I32, kind)})
+            ((_, told),) = result[2][1].values()  # type: ignore[union-attr]
+            assert told == value
+        assert [call for _, call, _ in world.east.log] == ["GetInfo"]
+        await world.east.stop()
+        result = await client.call("GetInfo", {1: (STRUCT, client.session), 2: (I32, 17)})
+        assert error_of(result) is None
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("name", ["GetLog", "CloseImpalaOperation", "GetQueryId"])
+def test_a_method_that_the_thrift_server_lacks(name: str) -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.send(name, {})
+        message = await client.receive()
+        assert message.kind == 3
+        assert message.body == {1: (11, f"Invalid method name: '{name}'".encode()), 2: (I32, 1)}
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
+def test_a_request_that_is_too_large() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        sql = b"SELECT '" + b"x" * (66 << 20) + b"'"
+        request = {1: (STRUCT, client.session), 2: (11, sql)}
+        data = encode_message(Message("ExecuteStatement", CALL, 101, {1: (STRUCT, request)}))
+        client._seqid = 101
+        client.writer.write(len(data).to_bytes(4, "big") + data)
+        message = await client.receive()
+        failure = error_of(message.body[0][1])  # type: ignore[arg-type]
+        assert failure is not None
+        assert "[CW208]" in failure.message
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
+def test_connections_to_a_cluster_are_bounded() -> None:
+    async def scenario(world: World) -> None:
+        clients = [await world.client(f"u{number}") for number in range(3)]
+        assert [await client.rows("SELECT 1") for client in clients[:2]] == [1, 1]
+        failure = error_of(await clients[2].execute("SELECT 1"))
+        assert failure is not None
+        assert "[CW207]" in failure.message
+        clients[0].close()
+        await until(lambda: len(world.east.connections) < 2)
+        assert await clients[2].rows("SELECT 1") == 1
+
+    play(scenario, Limits(endpoint_connections=2))
+
+
+def test_without_clusters_everything_goes_through() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client(opened=False)
+        await client.open(10, use__database="anything")
+        assert world.east.configurations == [{"use:database": "anything"}]
+        for statement in ("USE CLUSTER west", "SHOW CLUSTERS", "gibberish"):
+            assert await client.rows(statement) == 1
+        assert world.east.statements == ["USE CLUSTER west", "SHOW CLUSTERS", "gibberish"]
+        assert not world.metastore.loaded
+        await world.east.stop()
+        await world.east.start()
+        failure = error_of(await client.execute("SELECT 1"))  # its state is lost: say so
+        assert failure is not None
+        assert "[CW202]" in failure.message
+
+    play(scenario, in_use=False)
+
+
+def test_what_is_no_client_is_let_go() -> None:
+    async def scenario(world: World) -> None:
+        for said in (b"GET / HTTP/1.1\r\n\r\n", b"\1\0\0\0\5PLAIN\2\0\0\0\5\0ann\0"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
+            writer.write(said)
+            writer.write_eof()
+            with suppress(ConnectionError):
+                await reader.read()
+            writer.close()
+        client = await world.client()
+        client.writer.write(b"\0\0\0\4junk")
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await client.receive()
+        assert isinstance(await world.client(), Client)
+
+    play(scenario)
+
+
+def test_a_schema_is_not_asked_for_before_the_statement_has_ended() -> None:
+    """A Thrift Server that is asked too early remembers a schema of its own making."""
+
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        east = world.east
+        east.poll_time = 0.02
+        east.sleeping.add("SELECT 7 FROM e")
+        operation = await client.operation("SELECT 7 FROM e", run_async=True)
+        calls = lambda name: sum(call == name for _, call, _ in east.log)  # noqa: E731
+        await until(lambda: calls("GetOperationStatus") > 3)
+        assert calls("GetResultSetMetadata") == 0
+        (running,) = east.operations.values()
+        east._end(running, OperationState.FINISHED)
+        await until(lambda: calls("GetResultSetMetadata") > 0)
+        assert error_of(await client.on("GetResultSetMetadata", operation)) is None
+        assert calls("GetResultSetMetadata") == 1
+
+    play(scenario)

@@ -1,0 +1,351 @@
+"""Sessions over real sockets and fake clusters: opened, carried, closed."""
+
+import pytest
+
+from proxy.limits import Limits
+from proxy.protocol.binary import I32, STRUCT
+from tests.proxy.fakes import EAST, WEST, World, error_of, play, until
+
+
+def test_a_session_is_opened_where_its_first_statement_goes_as_its_user() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client("zoe")
+        assert (world.east.log, world.west.log) == ([], [])
+        assert await client.rows("SELECT * FROM w") == 1
+        assert world.east.log == []
+        assert {user for user, _, _ in world.west.log} == {"zoe"}
+        assert world.west.protocols == [5]
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("protocol", range(11))
+def test_every_protocol_version(protocol: int) -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client(opened=False)
+        result = await client.open(protocol)
+        assert result[2] == (I32, protocol)
+        await client.operation("SELECT 1")
+        assert world.east.protocols == [protocol]
+        shown = await client.operation("SHOW CLUSTERS")
+        fetched = await client.on("FetchResults", shown)
+        assert error_of(fetched) is None
+
+    play(scenario)
+
+
+def test_the_clients_configuration_reaches_the_cluster() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client(opened=False)
+        await client.open(5, set__hivevar__x="1", use__database="sales")
+        assert await client.rows("SELECT * FROM w") == 1  # sales.w
+        assert world.west.configurations == [{"set:hivevar:x": "1", "use:database": "sales"}]
+
+    play(scenario)
+
+
+def test_a_missing_database_refuses_the_session() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client(opened=False)
+        failure = error_of(await client.open(5, use__database="nosuch"))
+        assert failure is not None
+        assert failure.message.startswith("Failed to open new session: ")
+        assert "[SCHEMA_NOT_FOUND] The schema `nosuch` cannot be found" in failure.message
+
+    play(scenario)
+
+
+def test_use_is_answered_from_the_catalog_and_repeated_in_clusters() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("USE sales")
+        assert world.east.log == world.west.log == []
+        failure = error_of(await client.execute("USE nosuch"))
+        assert failure is not None
+        assert (failure.sqlstate, failure.vendor) == ("42704", 0)
+        await client.operation("SELECT * FROM w")
+        assert world.west.statements == ["USE sales", "SELECT * FROM w"]
+
+    play(scenario)
+
+
+def test_what_a_session_said_is_repeated_once_and_in_order() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        said = ["SET a=1", "CREATE TEMPORARY VIEW v AS SELECT * FROM default.w", "USE sales"]
+        for each in said:
+            await client.operation(each)
+        await client.operation("SELECT * FROM v")
+        assert world.west.statements[-1] == "SELECT * FROM v"
+        await client.operation("USE CLUSTER east")
+        await client.operation("SELECT 1")
+        assert world.east.statements == [*said, "SELECT 1"]
+        await client.operation("SELECT 2")
+        assert world.east.statements == [*said, "SELECT 1", "SELECT 2"]
+
+    play(scenario)
+
+
+def test_a_view_that_a_cluster_cannot_make_is_missed_only_by_its_users() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        view = "CREATE TEMPORARY VIEW v AS SELECT 1 AS one"
+        world.west.fails[view] = "Error running query: no such path"
+        await client.operation(view)
+        await client.operation("USE CLUSTER west")
+        assert await client.rows("SELECT * FROM w") == 1
+        failure = error_of(await client.execute("SELECT * FROM v"))
+        assert failure is not None
+        assert "[CW203] Cluster west cannot repeat" in failure.message
+        assert "no such path" in failure.message
+        await client.operation("USE CLUSTER")
+        assert await client.rows("SELECT * FROM v") == 1
+        await client.operation("DROP VIEW v")
+        assert await client.rows("SELECT * FROM w") == 1
+        assert world.west.statements == [view, "SELECT * FROM w", "SELECT * FROM w"]
+
+    play(scenario)
+
+
+def test_a_setting_that_a_cluster_cannot_repeat_keeps_the_session_out() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.west.fails["SET a=1"] = "Error running query: no such setting"
+        await client.operation("SET a=1")
+        failure = error_of(await client.execute("SELECT * FROM w"))
+        assert failure is not None
+        assert "[CW203] Cluster west cannot repeat 'SET a=1'" in failure.message
+        assert await client.rows("SELECT 1") == 1
+        await client.operation("SET a=2")
+        assert await client.rows("SELECT * FROM w") == 1
+
+    play(scenario)
+
+
+def test_a_table_that_changed_since_it_was_read_is_looked_at_anew() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        for version in (1, 1, 2, 2):
+            world.metastore.versions["default.w"] = version
+            await client.operation("SELECT * FROM w")
+        read, refresh = "SELECT * FROM w", "REFRESH TABLE `default`.`w`"
+        assert world.west.statements == [read, read, refresh, read, read]
+
+    play(scenario)
+
+
+def test_a_session_that_a_cluster_closed_is_opened_anew() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SET a=1")
+        await client.operation("SELECT 1")
+        world.east.sessions.clear()
+        assert await client.rows("SELECT 1") == 1
+        assert world.east.statements[-2:] == ["SET a=1", "SELECT 1"]
+
+    play(scenario)
+
+
+def test_a_change_that_may_have_happened_costs_the_clusters_session() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SET a=1")
+        world.east.sleeping.add("SET b=1")
+        operation = await client.operation("SET b=1", run_async=True)
+        await until(lambda: "SET b=1" in world.east.statements)
+        await client.on("CancelOperation", operation)
+        await client.operation("SELECT 1")
+        assert world.east.statements == ["SET a=1", "SET b=1", "SET a=1", "SELECT 1"]
+
+    play(scenario)
+
+
+def test_a_statement_that_fails_changes_no_session() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.east.fails["SET a=1"] = "Error running query: no"
+        assert error_of(await client.execute("SET a=1")) is not None
+        assert error_of(await client.execute("USE nosuch")) is not None
+        await client.operation("SELECT * FROM w")
+        assert world.west.statements == ["SELECT * FROM w"]
+
+    play(scenario)
+
+
+def test_a_vanished_client_leaves_nothing() -> None:
+    async def scenario(world: World) -> None:
+        world.east.sleeping |= {"SELECT long", "SELECT longer"}
+        first = await world.client()
+        await first.operation("SELECT long", run_async=True)
+        await first.operation("SELECT * FROM w")
+        second = await world.client()
+        await second.send(
+            "ExecuteStatement", {1: (STRUCT, second.session), 2: (11, b"SELECT longer")}
+        )
+        await until(lambda: len(world.east.statements) == 2)
+        assert (len(world.east.sessions), len(world.west.sessions)) == (2, 1)
+        first.close()
+        second.close()
+        await until(lambda: not world.east.sessions and not world.west.sessions)
+        await until(lambda: not world.east.operations and not world.west.operations)
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("call", ["FetchResults", "GetTables", "CloseSession"])
+def test_a_client_that_vanishes_while_a_cluster_thinks(call: str) -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        operation = await client.operation("SELECT x")
+        world.east.hangs_at = call
+        about = operation if call == "FetchResults" else client.session
+        await client.send(call, {1: (STRUCT, about), 2: (I32, 0), 3: (10, 1)})
+        await until(lambda: ("ann", call, "hangs") in world.east.log)
+        client.close()
+        await until(lambda: not world.east.sessions)
+
+    play(scenario, Limits(close=0.1))
+
+
+def test_a_client_with_several_sessions_on_a_connection_leaves_none() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SELECT 1")
+        await client.open()
+        await client.operation("SELECT 1")
+        assert len(world.east.sessions) == 2
+        client.close()
+        await until(lambda: not world.east.sessions)
+
+    play(scenario)
+
+
+def test_closing() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        operation = await client.operation("SELECT 1")
+        assert error_of(await client.on("CloseOperation", operation)) is None
+        assert error_of(await client.on("CloseOperation", operation)) is not None
+        await until(lambda: not world.east.operations)
+        handle = {1: (STRUCT, client.session)}
+        assert error_of(await client.call("CloseSession", handle)) is None
+        failure = error_of(await client.call("CloseSession", handle))
+        assert failure is not None
+        assert failure.message == "Session does not exist!"
+        assert not world.east.sessions
+
+    play(scenario)
+
+
+def test_closing_what_still_runs_leaves_nothing_there() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.east.sleeping.add("SELECT long")
+        for wait in (True, False):
+            operation = await client.operation("SELECT long", run_async=True)
+            if wait:
+                await until(lambda: bool(world.east.operations))
+            assert error_of(await client.on("CloseOperation", operation)) is None
+            await until(lambda: not world.east.operations)
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
+def test_nobody_acts_as_another() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client(opened=False)
+        failure = error_of(await client.open(5, **{"hive.server2.proxy.user": "zed"}))
+        assert failure is not None
+        assert "[CW204] ann may not act as 'zed'" in failure.message
+        await client.open()
+        failure = error_of(await client.execute("SET hive.server2.proxy.user=zed"))
+        assert failure is not None
+        assert failure.sqlstate == "28000"
+        assert world.east.log == []
+
+    play(scenario)
+
+
+def test_sessions_of_a_user_are_bounded() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        failure = error_of(await client.open())
+        assert failure is not None
+        assert "[CW207]" in failure.message
+        other = await world.client("bob")
+        assert await other.rows("SELECT 1") == 1
+
+    play(scenario, Limits(sessions_per_user=1))
+
+
+def test_tables_are_listed_where_the_sessions_own_are() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        asked = {1: (STRUCT, client.session)}
+        for said in ("USE CLUSTER west", "CACHE TABLE mine AS SELECT 1 AS one", "USE CLUSTER"):
+            await client.operation(said)
+        assert error_of(await client.call("GetTables", asked)) is None
+        assert [call for _, call, _ in world.east.log] == []
+        await client.operation("DROP VIEW mine")
+        assert error_of(await client.call("GetTables", asked)) is None
+        assert "GetTables" in [call for _, call, _ in world.east.log]
+
+    play(scenario)
+
+
+def test_what_was_dropped_in_its_home_is_taken_away_elsewhere() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        made = "CREATE TEMPORARY VIEW v AS SELECT 1 AS one"
+        files = "CREATE OR REPLACE TEMPORARY VIEW v USING parquet OPTIONS (path '/p')"
+        for said in (
+            made,
+            "USE CLUSTER west",
+            "SELECT 2",
+            files,
+            "DROP VIEW v",
+            "USE CLUSTER east",
+        ):
+            await client.operation(said)
+        await client.operation("SELECT 3")
+        assert world.west.statements == [made, "SELECT 2", files, "DROP VIEW v"]
+        gone = ["CREATE OR REPLACE TEMPORARY VIEW `v` AS SELECT 1", "DROP VIEW `v`"]
+        assert world.east.statements == [made, *gone, "SELECT 3"]
+
+    play(scenario)
+
+
+def test_a_replaced_function_is_looked_up_again() -> None:
+    async def scenario(world: World) -> None:
+        client, other = await world.client(), await world.client("bob")
+        for each in (client, other):
+            await each.operation("SELECT f(1)")
+        replaced = "CREATE OR REPLACE FUNCTION default.f AS 'a.B'"
+        await client.operation(replaced)
+        await client.operation("SELECT f(2)")
+        world.east.fails["REFRESH FUNCTION `default`.`f`"] = "Cannot load class a.B"
+        await other.operation("SELECT f(3)")
+        sessions = len(world.east.protocols)
+        assert world.east.statements == [
+            *("SELECT f(1)", "SELECT f(1)", replaced, "SELECT f(2)"),
+            *("REFRESH FUNCTION `default`.`f`", "SELECT f(3)"),
+        ]
+        assert sessions == 3, "the other session was opened anew"
+
+    play(scenario)
+
+
+def test_a_refreshed_table_is_so_in_every_cluster() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SELECT * FROM w")
+        world.metastore.primaries["default.w"] = EAST
+        await client.operation("REFRESH TABLE w")
+        world.metastore.primaries["default.w"] = WEST
+        await client.operation("SELECT * FROM w")
+        assert world.east.statements == ["REFRESH TABLE w"]
+        refreshed = "REFRESH TABLE `default`.`w`"
+        assert world.west.statements == ["SELECT * FROM w", refreshed, "SELECT * FROM w"]
+
+    play(scenario)

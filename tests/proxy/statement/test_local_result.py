@@ -1,0 +1,32 @@
+"""Paging through a result of our own."""
+
+import pytest
+
+from proxy.errors import Rejected
+from proxy.protocol.requests import FetchResults, Handle
+from proxy.protocol.results import Table
+from proxy.statement.local_result import Local
+
+NEXT, PRIOR, RELATIVE, ABSOLUTE, FIRST, LAST = range(6)
+
+
+def fetch(local: Local, orientation: int, rows: int) -> int:
+    """The row that the next fetch starts at."""
+    local.fetch(FetchResults(Handle(b"", b""), orientation, rows, 0), 5)
+    return local.position
+
+
+def test_pages_and_rewinding() -> None:
+    local = Local(Table(("a",), (("1",), ("2",), ("3",))))
+    assert [fetch(local, NEXT, 2), fetch(local, NEXT, 2), fetch(local, NEXT, 2)] == [2, 3, 3]
+    assert fetch(local, FIRST, 1) == 1
+    assert fetch(local, PRIOR, 2) == 2
+    assert fetch(local, NEXT, -1) == 2
+
+
+@pytest.mark.parametrize("orientation", [RELATIVE, ABSOLUTE, LAST, 77])
+def test_the_thrift_servers_words_for_the_rest(orientation: int) -> None:
+    local = Local(Table(("a",)))
+    with pytest.raises(Rejected, match=r"^The fetch type FETCH_\w+ is not supported") as caught:
+        fetch(local, orientation, 1)
+    assert caught.value.failure.sqlstate == "HY106"

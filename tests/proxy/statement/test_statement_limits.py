@@ -1,0 +1,87 @@
+"""A statement that takes more than it may is ended, and its client is told so."""
+
+from proxy.limits import Limits
+from tests.proxy.fakes import World, error_of, play, until
+
+
+def test_of_a_result_only_so_many_rows_may_be_read() -> None:
+    async def scenario(world: World) -> None:
+        world.east.counts["SELECT many"] = 5_000
+        client = await world.client()
+        operation = await client.operation("SELECT many")
+        for _ in range(2):
+            assert error_of(await client.on("FetchResults", operation, rows=1000)) is None
+        for _ in range(2):
+            failure = error_of(await client.on("FetchResults", operation, rows=1000))
+            assert failure is not None
+            assert "[CW222] The statement's result has more than 2,000 rows." in failure.message
+            assert failure.sqlstate == "54000"
+        await until(lambda: "SELECT many" not in running(world))
+        assert error_of(await client.on("CloseOperation", operation)) is None
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario, Limits(result_rows=2_000))
+
+
+def test_of_a_result_only_so_many_bytes_may_be_read() -> None:
+    async def scenario(world: World) -> None:
+        world.east.counts["SELECT many"] = 5_000
+        client = await world.client()
+        operation = await client.operation("SELECT many")
+        assert error_of(await client.on("FetchResults", operation, rows=1000)) is None
+        failure = error_of(await client.on("FetchResults", operation, rows=1000))
+        assert failure is not None
+        assert "[CW222] The statement's result has more than 500 bytes." in failure.message
+
+    play(scenario, Limits(result_bytes=500))
+
+
+def test_without_limits_all_is_read() -> None:
+    async def scenario(world: World) -> None:
+        world.east.counts["SELECT many"] = 5_000
+        client = await world.client()
+        operation = await client.operation("SELECT many")
+        for _ in range(5):
+            assert error_of(await client.on("FetchResults", operation, rows=1000)) is None
+
+    play(scenario, Limits(result_rows=0, result_bytes=0))
+
+
+def test_a_statement_that_runs_for_too_long_is_cancelled() -> None:
+    async def scenario(world: World) -> None:
+        world.east.sleeping.add("SELECT long")
+        client = await world.client()
+        failure = error_of(await client.execute("SELECT long"))
+        assert failure is not None
+        assert "[CW223] " in failure.message
+        assert failure.sqlstate == "57014"
+        await until(lambda: "SELECT long" not in running(world))
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario, Limits(statement_time=0.1, check_interval=0.05, linger=0.0))
+
+
+def test_a_write_that_runs_for_too_long_is_marked_as_ended() -> None:
+    async def scenario(world: World) -> None:
+        sql = "INSERT INTO w VALUES (1)"
+        world.west.sleeping.add(sql)
+        client = await world.client()
+        assert "[CW223] " in str(error_of(await client.execute(sql)))
+        await until(lambda: "close default.w" in world.metastore.log)
+
+    play(scenario, Limits(statement_time=0.1, check_interval=0.05, linger=0.0))
+
+
+def test_a_result_that_nobody_reads_is_closed_in_its_cluster() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        unread = await client.operation("SELECT x FROM e")
+        await until(lambda: not world.east.operations)
+        assert error_of(await client.on("FetchResults", unread)) is not None
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario, Limits(idle_result=0.1, check_interval=0.05))
+
+
+def running(world: World) -> list[str]:
+    return [each.sql for each in world.east.operations.values()]

@@ -1,0 +1,83 @@
+"""What the router is told of partitions, by how much of an input has to be in the cluster (D1)."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from conf.placement import NEVER_WRITTEN, Copy, Placement, write_placement
+from conf.settings.settings import Coverage, Settings
+from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.snapshot import Snapshot
+from proxy.session.session import SessionState
+from proxy.statement.statement_router import Decider
+from router.decision import Decision, Refuse, RunIn
+from tests.metastore.view.server.test_view_server import AWAY, KEYS, table
+from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore
+
+_FIRST = Placement(C1, table_write=NEVER_WRITTEN)
+COPIED = write_placement(replace(_FIRST, copies=(Copy(C2, AWAY, _FIRST.version),)))
+
+
+@pytest.fixture
+def hms() -> Iterator[WritableMetastore]:
+    """Day 1 is copied to c2, day 2 is not."""
+    fake = WritableMetastore()
+    fake.add(table({}, KEYS), ("ds=1", COPIED), ("ds=2", {}))
+    yield fake
+    fake.stop()
+
+
+def decided(hms: WritableMetastore, coverage: Coverage, *statements: str) -> list[Decision]:
+    """What becomes of the statements, one after the other, of a session pinned to c2."""
+
+    async def main() -> list[Decision]:
+        settings = Settings(TOPOLOGY, (hms.endpoint,), coverage=coverage)
+        snapshot = Snapshot()
+        loader = Loader(settings, snapshot)
+        decider = Decider(settings, snapshot, loader)
+        state = SessionState.opened("ann", 9, {}, TOPOLOGY)
+        state.pinned = C2
+        try:
+            return [(await decider.decide(each, state)).decision for each in statements]
+        finally:
+            await decider.close()
+            loader.close()
+
+    return asyncio.run(main())
+
+
+ONE_DAY, ALL_DAYS = "SELECT * FROM t WHERE ds = '1'", "SELECT * FROM t"
+
+
+def test_what_is_read_has_to_be_there(hms: WritableMetastore) -> None:
+    one, every = decided(hms, Coverage.READ, ONE_DAY, ALL_DAYS)
+    assert isinstance(one, RunIn)
+    assert one.cluster == C2
+    assert isinstance(every, Refuse)
+
+
+def test_or_all_of_the_table_whether_read_or_not(hms: WritableMetastore) -> None:
+    """The partitions that the statement's predicate leaves out are looked at as well."""
+    (one,) = decided(hms, Coverage.TABLE, ONE_DAY)
+    (every,) = decided(hms, Coverage.READ, ALL_DAYS)
+    assert isinstance(one, Refuse)
+    assert isinstance(every, Refuse)
+    assert (one.code, one.because) == (every.code, every.because)
+
+
+def test_which_is_there_when_each_partition_is(hms: WritableMetastore) -> None:
+    hms.add(table({}, KEYS), ("ds=1", COPIED), ("ds=2", COPIED))
+    (one,) = decided(hms, Coverage.TABLE, ONE_DAY)
+    assert isinstance(one, RunIn)
+    assert one.cluster == C2
+
+
+def test_analyze_tables_writes_every_table_of_the_database(hms: WritableMetastore) -> None:
+    (every,) = decided(hms, Coverage.READ, "ANALYZE TABLES COMPUTE STATISTICS")
+    (one,) = decided(hms, Coverage.READ, "ANALYZE TABLE t COMPUTE STATISTICS")
+    (other,) = decided(hms, Coverage.READ, "ANALYZE TABLES IN other COMPUTE STATISTICS")
+    assert isinstance(every, Refuse)
+    assert every == one
+    assert isinstance(other, RunIn)

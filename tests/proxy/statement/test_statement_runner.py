@@ -1,0 +1,401 @@
+"""Statements over real sockets and fake clusters: errors, cancels, writes, dead clusters."""
+
+import asyncio
+
+import pytest
+
+from conf.names import TableRef
+from conf.tables import NotLoaded
+from metastore.errors import MetastoreDown
+from proxy.limits import Limits
+from proxy.protocol.types import OperationState
+from tests.proxy.fakes import World, column_length, error_of, play, until
+
+
+def test_a_refusal_is_a_statement_error_and_the_session_goes_on() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        failure = error_of(await client.execute("SELECT * FROM e JOIN w"))
+        assert failure is not None
+        assert failure.message.startswith("[CW104] No cluster has all inputs.")
+        assert failure.vendor == 104
+        operation = await client.operation("SELECT * FROM e JOIN w", run_async=True)
+        status = await client.on("GetOperationStatus", operation)
+        assert status[2][1] == OperationState.ERROR
+        assert str(status[5][1]).startswith("b'[CW104] No cluster")
+        assert await client.rows("SELECT * FROM e") == 1
+
+    play(scenario)
+
+
+def test_a_clusters_own_error() -> None:
+    async def scenario(world: World) -> None:
+        world.east.fails["SELECT nothing"] = "Error running query: no such thing"
+        client = await world.client()
+        failure = error_of(await client.execute("SELECT nothing"))
+        assert failure is not None
+        assert (failure.message, failure.sqlstate) == (
+            "Error running query: no such thing",
+            "42P01",
+        )
+        await until(lambda: not world.east.operations)
+        operation = await client.operation("SELECT nothing", run_async=True)
+        status = await client.on("GetOperationStatus", operation)
+        assert b"HiveSQLException: Error running query: no such thing\n\tat" in bytes(
+            str(status[5][1]), "utf-8"
+        ).replace(b"\\n", b"\n").replace(b"\\t", b"\t")
+        fetched = error_of(await client.on("FetchResults", operation))
+        assert fetched is not None
+        assert fetched.message == "Expected state FINISHED, but found ERROR"
+
+    play(scenario)
+
+
+def test_polls_are_answered_promptly_and_cancelling_is_prompt() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.east.sleeping.add("SELECT long")
+        world.east.poll_time = 1e6  # its own polls do not come back
+        operation = await client.operation("SELECT long", run_async=True)
+        await until(lambda: ("ann", "GetOperationStatus", "") in world.east.log)
+        status = await client.on("GetOperationStatus", operation)
+        assert status[2][1] == OperationState.RUNNING
+        await client.on("CancelOperation", operation)
+        await client.on("CancelOperation", operation)
+        status = await client.on("GetOperationStatus", operation)
+        assert status[2][1] == OperationState.CANCELED
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
+def test_another_statement_of_the_session_runs_beside_a_long_one() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.east.sleeping.add("SELECT long")
+        await client.operation("SELECT long", run_async=True)
+        await until(lambda: ("ann", "GetOperationStatus", "") in world.east.log)
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
+def test_a_dead_cluster_is_an_error_and_the_session_goes_on() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SET a=1")
+        await client.operation("SELECT * FROM w")
+        await world.west.stop()
+        failure = error_of(await client.execute("SELECT * FROM w"))
+        assert failure is not None
+        assert "[CW201] Cluster west is down" in failure.message
+        assert await client.rows("SELECT 1") == 1
+        await world.west.start()
+        assert await client.rows("SELECT * FROM w") == 1
+        assert world.west.statements[-2:] == ["SET a=1", "SELECT * FROM w"]
+
+    play(scenario)
+
+
+def test_a_cluster_that_dies_under_a_statement() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.west.sleeping.add("SELECT * FROM w")
+        operation = await client.operation("SELECT * FROM w", run_async=True)
+        await until(lambda: ("ann", "GetOperationStatus", "") in world.west.log)
+        await world.west.stop()
+        state = OperationState.RUNNING
+        while state == OperationState.RUNNING:
+            status = await client.on("GetOperationStatus", operation)
+            state = status[2][1]  # type: ignore[assignment]
+        assert state == OperationState.ERROR
+        assert b"[CW202]" in bytes(str(status[5][1]), "utf-8")
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ExecuteStatement",
+        "GetOperationStatus",
+        "GetResultSetMetadata",
+        "FetchResults",
+        "CloseOperation",
+    ],
+)
+def test_a_cluster_that_dies_at_any_call(call: str) -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.west.dies_at = call
+        result = await client.execute("SELECT * FROM w")
+        if error_of(result) is None:
+            operation = result[2][1]
+            assert isinstance(operation, dict)
+            for each in ("GetOperationStatus", "GetResultSetMetadata", "FetchResults"):
+                await client.on(each, operation)
+            await client.on("CloseOperation", operation)
+        world.west.dies_at = ""
+        assert await client.rows("SELECT * FROM w") == 1
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
+def test_explain_cluster_of_our_own_statements() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        assert await client.rows("EXPLAIN CLUSTER USE CLUSTER west") == 1
+        assert await client.rows("SHOW CURRENT CLUSTER") == 1
+        assert world.east.log == world.west.log == []
+
+    play(scenario)
+
+
+def test_a_silent_cluster_blocks_nobody_else() -> None:
+    async def scenario(world: World) -> None:
+        world.west.silent = True
+        client, other = await world.client(), await world.client("bob")
+        waiting = asyncio.ensure_future(client.execute("SELECT * FROM w"))
+        assert await other.rows("SELECT 1") == 1
+        failure = error_of(await waiting)
+        assert failure is not None
+        assert "[CW201]" in failure.message
+        assert "no answer in time" in failure.message
+
+    play(scenario, Limits(connect=0.2))
+
+
+def test_a_write_is_marked_before_and_closed_after() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("INSERT INTO w SELECT 1")
+        assert world.metastore.log == ["open default.w", "close default.w", "forget default.w"]
+        world.metastore.log.clear()
+        world.west.fails["INSERT INTO w SELECT 2"] = "no"
+        assert error_of(await client.execute("INSERT INTO w SELECT 2")) is not None
+        assert world.metastore.log == ["open default.w", "close default.w", "forget default.w"]
+
+    play(scenario)
+
+
+def test_a_cancelled_or_abandoned_write_is_closed_too() -> None:
+    async def scenario(world: World) -> None:
+        world.west.sleeping.add("INSERT INTO w SELECT 1")
+        for leave in ("cancel", "vanish"):
+            world.metastore.log.clear()
+            world.west.log.clear()
+            client = await world.client()
+            operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
+            await until(lambda: bool(world.west.statements))
+            assert world.metastore.log == ["open default.w"]
+            if leave == "cancel":
+                await client.on("CancelOperation", operation)
+            else:
+                client.close()
+            await until(lambda: "close default.w" in world.metastore.log)
+
+    play(scenario, Limits(linger=0.0))
+
+
+def test_a_cancelled_write_stays_open_a_little_longer() -> None:
+    async def scenario(world: World) -> None:
+        world.west.sleeping.add("INSERT INTO w SELECT 1")
+        client = await world.client()
+        operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
+        await until(lambda: bool(world.west.statements))
+        await client.on("CancelOperation", operation)
+        status = await client.on("GetOperationStatus", operation)
+        assert status[2][1] == OperationState.CANCELED
+        await client.rows("SELECT 1")
+        assert "close default.w" not in world.metastore.log
+
+    play(scenario, Limits(linger=60.0, close=0.1))
+
+
+def test_a_write_whose_end_is_not_known_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proxy.upstream.lost_operation._PAUSES", (0.01, 0.01))
+
+    async def scenario(world: World) -> None:
+        world.west.sleeping.add("INSERT INTO w SELECT 1")
+        client = await world.client()
+        operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
+        await until(lambda: ("ann", "GetOperationStatus", "") in world.west.log)
+        await world.west.stop()
+        state = OperationState.RUNNING
+        while state == OperationState.RUNNING:
+            state = (await client.on("GetOperationStatus", operation))[2][1]  # type: ignore[assignment]
+        assert state == OperationState.ERROR
+        await asyncio.sleep(0.2)
+        assert world.metastore.log == ["open default.w", "forget default.w"]
+
+    play(scenario)
+
+
+def test_a_lost_write_is_told_at_once_and_closed_when_a_server_knows_nothing_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("proxy.upstream.lost_operation._PAUSES", (0.5,) * 20)
+
+    async def scenario(world: World) -> None:
+        world.west.sleeping.add("INSERT INTO w SELECT 1")
+        client = await world.client()
+        operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
+        await until(lambda: ("ann", "GetOperationStatus", "") in world.west.log)
+        await world.west.stop()
+        world.west.operations.clear()  # as a process that was started anew
+        state = OperationState.RUNNING
+        while state == OperationState.RUNNING:
+            state = (await client.on("GetOperationStatus", operation))[2][1]  # type: ignore[assignment]
+        assert "close default.w" not in world.metastore.log
+        await world.west.start()
+        await until(lambda: "close default.w" in world.metastore.log)
+        assert world.west.statements == ["INSERT INTO w SELECT 1"]
+
+    play(scenario, Limits(linger=0.0))
+
+
+def test_a_new_table_is_its_clusters() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("CREATE TABLE n AS SELECT * FROM w")
+        assert "claim default.n west" in world.metastore.log
+
+    play(scenario)
+
+
+def test_a_metastore_that_is_down_is_a_statement_error() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.metastore.failing = MetastoreDown("nobody answers.")
+        failure = error_of(await client.execute("SELECT * FROM w"))
+        assert failure is not None
+        assert failure.message.startswith("[CW301] nobody answers.")
+        world.metastore.failing = None
+        assert await client.rows("SELECT * FROM w") == 1
+
+    play(scenario)
+
+
+def test_explain_cluster_runs_nothing() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        assert await client.rows("EXPLAIN CLUSTER INSERT INTO w SELECT * FROM w") == 1
+        assert world.west.log == world.east.log == []
+        assert world.metastore.log == []
+
+    play(scenario)
+
+
+def _calls(world: World) -> list[str]:
+    return [call for _, call, _ in world.east.log]
+
+
+def test_a_closing_goes_behind_the_next_statement() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        first = await client.operation("SELECT * FROM e")
+        assert error_of(await client.on("CloseOperation", first)) is None
+        assert "CloseOperation" not in _calls(world)
+        await client.operation("SELECT * FROM e")
+        calls = _calls(world)
+        assert calls[calls.index("CloseOperation") - 1] == "ExecuteStatement"
+        assert len(world.east.operations) == 1
+
+    play(scenario)
+
+
+def test_a_closing_is_sent_by_itself_in_a_moment() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        for _ in range(3):
+            await client.on("CloseOperation", await client.operation("SHOW TABLES"))
+        await until(lambda: not world.east.operations)
+
+    play(scenario)
+
+
+def test_a_schema_is_asked_before_its_client_asks() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        operation = await client.operation("SELECT * FROM e")
+        asked = ["GetOperationStatus", "GetResultSetMetadata"]
+        await until(lambda: _calls(world)[-2:] == asked)
+        assert 2 in await client.on("GetResultSetMetadata", operation)
+        assert _calls(world)[-2:] == asked
+
+    play(scenario)
+
+
+def test_a_ping_needs_no_poll() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        operation = await client.operation("SELECT 1")
+        assert 2 in await client.on("GetResultSetMetadata", operation)
+        assert column_length(await client.on("FetchResults", operation)) == 1
+        assert "GetOperationStatus" not in _calls(world)
+
+    play(scenario)
+
+
+def test_a_cluster_that_says_what_it_was_not_asked_is_let_go() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SELECT 1")
+        for writer in world.east.connections:
+            writer.write(b"\0\0\0\1x")
+        await until(lambda: not world.east.connections)
+        assert await client.rows("SELECT * FROM e") == 1
+
+    play(scenario)
+
+
+def test_a_schema_lost_with_the_connection_is_asked_anew_and_the_session_goes_on() -> None:
+    async def scenario(world: World) -> None:
+        world.east.dies_at = "GetResultSetMetadata"
+        client = await world.client()
+        operation = await client.operation("SELECT * FROM e")
+        await until(lambda: not world.east.connections)
+        world.east.dies_at = ""
+        failure = error_of(await client.on("GetResultSetMetadata", operation))
+        assert failure is not None
+        assert failure.message.startswith("Invalid OperationHandle")
+        assert await client.rows("SELECT * FROM e") == 1
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"), [("USE sales", "database_exists"), ("DROP DATABASE sales CASCADE", "table")]
+)
+def test_what_is_forgotten_while_it_is_used_is_asked_for_again(sql: str, what: str) -> None:
+    async def scenario(world: World) -> None:
+        world.metastore.primaries["sales.w"] = world.east.name
+        client, known = await world.client(), getattr(world.metastore, what)
+        forgotten = []
+
+        def forgetful(name: TableRef | str) -> object:
+            if not forgotten and str(name).startswith("sales"):
+                forgotten.append(name)
+                raise NotLoaded(TableRef.parse("sales.w"))
+            return known(name)
+
+        setattr(world.metastore, what, forgetful)
+        assert error_of(await client.execute(sql)) is None
+        assert forgotten
+
+    play(scenario)
+
+
+def test_what_is_always_forgotten_is_said_to_be() -> None:
+    async def scenario(world: World) -> None:
+        def forgetful(name: str) -> bool:
+            raise NotLoaded(TableRef(name, ""))
+
+        client = await world.client()
+        world.metastore.database_exists = forgetful  # type: ignore[method-assign]
+        failure = error_of(await client.execute("USE sales"))
+        assert failure is not None
+        assert failure.message.startswith("[CW210] Database sales keeps changing. Try again")
+
+    play(scenario)

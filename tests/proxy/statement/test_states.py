@@ -1,0 +1,22 @@
+"""The table of an operation's states."""
+
+import pytest
+
+from proxy.protocol.types import OperationState
+from proxy.statement.states import ENDS, TRANSITIONS, BadTransition, advance
+
+
+def test_every_end_leads_only_to_closed() -> None:
+    for end in ENDS - {OperationState.CLOSED}:
+        assert TRANSITIONS[end] == {OperationState.CLOSED}
+    assert not TRANSITIONS[OperationState.CLOSED]
+
+
+@pytest.mark.parametrize("now", TRANSITIONS)
+@pytest.mark.parametrize("then", OperationState)
+def test_only_the_tables_transitions(now: OperationState, then: OperationState) -> None:
+    if then in TRANSITIONS[now]:
+        assert advance(now, then) is then
+    else:
+        with pytest.raises(BadTransition):
+            advance(now, then)
