@@ -198,7 +198,7 @@ class _Command:
         return 0
 
     def _clean(self, record: Path) -> Cleaned:
-        """What drops left (docs/metastore-view.md); the file need not be there yet."""
+        """What drops left (docs/guide/metastore-view.md); the file need not be there yet."""
         text = record.read_text(encoding="utf-8") if record.exists() else ""
         clusters = self._clusters()
         left = [each for each in read_leftovers(text) if each.cluster in clusters]

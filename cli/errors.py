@@ -7,7 +7,7 @@ class NoClusters(CausewayError):
     """A command that needs clusters was given settings without any."""
 
     code = "CW503"
-    hint = "Set hive.cluster.properties (docs/settings.md)."
+    hint = "Set hive.cluster.properties (docs/reference/settings.md)."
 
 
 class CannotListen(CausewayError):

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--leftovers",
         type=Path,
         metavar="FILE",
-        help="where to record copies that a drop leaves behind (docs/metastore-view.md)",
+        help="where to record copies that a drop leaves behind (docs/guide/metastore-view.md)",
     )
     parser.add_argument(
         "--cache",

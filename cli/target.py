@@ -22,7 +22,7 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         dest="target",
         metavar="FILE",
-        help="hive-site.xml or a TOML file with settings (docs/settings.md)",
+        help="hive-site.xml or a TOML file with settings (docs/reference/settings.md)",
     )
 
 

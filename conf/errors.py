@@ -6,7 +6,7 @@ from typing import ClassVar
 class CausewayError(Exception):
     """An error with a stable `code` (CWnnn), a SQLSTATE and a hint what to do next.
 
-    Each package has one family in its `errors.py`; docs/errors.md lists them all.
+    Each package has one family in its `errors.py`; docs/reference/errors.md lists them all.
     """
 
     code: ClassVar[str]
@@ -33,4 +33,4 @@ class BadSetting(CausewayError):
 
     code = "CW502"
     sqlstate = "F0000"
-    hint = "docs/settings.md describes every setting."
+    hint = "docs/reference/settings.md describes every setting."

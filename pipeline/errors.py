@@ -1,4 +1,4 @@
-"""Errors of copying, replication and retention (CW6xx). docs/errors.md lists them."""
+"""Errors of copying, replication and retention (CW6xx). docs/reference/errors.md lists them."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""What the proxy may refuse or fail with. Codes CW2xx; docs/errors.md describes them."""
+"""What the proxy may refuse or fail with. Codes CW2xx; docs/reference/errors.md describes them."""
 
 from dataclasses import dataclass
 
@@ -88,7 +88,7 @@ class SettingDenied(CausewayError):
 
     code = "CW230"
     sqlstate = "42501"
-    hint = "The operator decides which settings users may change (docs/settings.md)."
+    hint = "The operator decides which settings users may change (docs/reference/settings.md)."
 
 
 class CodeDenied(CausewayError):
@@ -96,7 +96,7 @@ class CodeDenied(CausewayError):
 
     code = "CW231"
     sqlstate = "42501"
-    hint = "The operator decides which functions and code users may run (docs/security.md)."
+    hint = "The operator decides which functions and code users may run (docs/guide/security.md)."
 
 
 class UnknownCluster(CausewayError):

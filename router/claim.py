@@ -1,7 +1,7 @@
 """The decision for one statement as a claim, which the guard compares with Spark's own plans.
 
 The claim goes to the cluster with the statement, in the configuration overlay of ExecuteStatement.
-docs/design/claim.md describes it; `guard/` has the class that reads it.
+docs/internals/claim.md describes it; `guard/` has the class that reads it.
 """
 
 import json

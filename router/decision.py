@@ -24,7 +24,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Not run anywhere. `code` and `sqlstate` are those of docs/errors.md."""
+    """Not run anywhere. `code` and `sqlstate` are those of docs/reference/errors.md."""
 
     code: str
     sqlstate: str

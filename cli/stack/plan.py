@@ -328,7 +328,7 @@ def _guard_settings(cluster: ClusterName, spec: StackSpec, layout: Layout) -> di
 def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
     listen = spec.proxy or Endpoint("127.0.0.1", 10000)
     lines = [
-        "# Written by `causeway up`; docs/settings.md says what each setting means.",
+        "# Written by `causeway up`; docs/reference/settings.md says what each setting means.",
         f"hive.default.cluster.name = {_quoted(spec.clusters[0])}",
         f"hive.metastore.uris = {_quoted(f'thrift://{ports.metastore}')}",
         f"hive.server2.thrift.bind.host = {_quoted(listen.host)}",

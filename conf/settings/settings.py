@@ -1,4 +1,4 @@
-"""Every setting, validated. docs/settings.md describes them; `conf.settings.load` reads them."""
+"""Every setting, validated. docs/reference/settings.md lists them."""
 
 from dataclasses import dataclass, field
 from enum import Enum

@@ -43,6 +43,6 @@ class PlacementChanged(MetastoreError):
 
 
 class TooLarge(MetastoreError):
-    """A message or value beyond the limits of docs/metastore-view.md."""
+    """A message or value beyond the limits of docs/guide/metastore-view.md."""
 
     code = "CW356"

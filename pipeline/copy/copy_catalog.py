@@ -2,7 +2,7 @@
 
 The metastore has no compare-and-set: an alter replaces all parameters. A change here therefore
 reads, checks what it relies on, alters at once and reads again, in small batches so that little
-time lies between; docs/design/copy.md says which race is left and why it is harmless or rare.
+time lies between; docs/internals/copy.md says which race is left and why it is harmless or rare.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

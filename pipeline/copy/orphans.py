@@ -1,4 +1,4 @@
-"""Deleting what drops left behind, as the metastore view recorded it (docs/metastore-view.md).
+"""Deletes what drops left behind, from the record of the metastore view.
 
 The record says what a drop was about to leave. Whether anything uses it now is asked of the
 metastore: of every database, table, partition and copy, whatever the record says.

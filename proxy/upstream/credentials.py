@@ -23,7 +23,7 @@ from proxy.errors import WireError
 from proxy.protocol.framing import GSSAPI, PLAIN
 from proxy.server.sasl_transport import Layer
 
-_ANY_PASSWORD = "causeway"  # will do where authentication is NONE; see docs/design/proxy.md
+_ANY_PASSWORD = "causeway"  # will do where authentication is NONE; see docs/internals/proxy.md
 _OURS = "GSSAPI of Causeway"  # pure-sasl's own needs another package, and the process's keytab
 
 

@@ -1,4 +1,4 @@
-"""docs/errors.md has every code that a user may see, and no code means two things."""
+"""docs/reference/errors.md has every code that a user may see, and no code means two things."""
 
 import importlib
 import os
@@ -13,7 +13,7 @@ import router.errors
 from conf.errors import CausewayError
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "errors.md"
+PAGE = ROOT / "docs" / "reference" / "errors.md"
 ROOMS = {
     "1": "Routing",
     "2": "Proxy",

@@ -8,9 +8,15 @@ from conf.errors import BadSetting, UnreadableSettings
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x: no such key.", "[CW502] x: no such key. docs/settings.md describes every setting."),
-        ("x: no such key", "[CW502] x: no such key. docs/settings.md describes every setting."),
-        ("really?", "[CW502] really? docs/settings.md describes every setting."),
+        (
+            "x: no such key.",
+            "[CW502] x: no such key. docs/reference/settings.md describes every setting.",
+        ),
+        (
+            "x: no such key",
+            "[CW502] x: no such key. docs/reference/settings.md describes every setting.",
+        ),
+        ("really?", "[CW502] really? docs/reference/settings.md describes every setting."),
     ],
 )
 def test_a_hint_is_a_sentence_of_its_own(text: str, said: str) -> None:

@@ -46,7 +46,7 @@ def test_it_brings_nothing_of_spark_along() -> None:
 
 def test_its_settings_are_those_of_its_page() -> None:
     code = "".join(path.read_text() for path in SOURCES.glob("*.java"))
-    page = (ROOT / "docs" / "guard.md").read_text()
+    page = (ROOT / "docs" / "guide" / "guard.md").read_text()
     names = set(re.findall(r'"(spark\.causeway\.[a-z.]+)"', code))
     assert len(names) == 3
     for name in names:

@@ -1,4 +1,4 @@
-"""The record of folders that nothing names any more, for a later cleaning (docs/metastore-view.md).
+"""The record of folders that no object names any more (docs/guide/metastore-view.md).
 
 JSON, one a line. `{"id", "at", "left": [{"what", "cluster", "location"}]}` is written before the
 call goes to the metastore, `{"id", "dropped": bool}` after its reply. An id without the second

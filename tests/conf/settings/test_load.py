@@ -200,6 +200,6 @@ def test_clusters_of_a_session_are_parsed_alone() -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    page = Path(__file__).parents[3] / "docs" / "settings.md"
+    page = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
     text = page.read_text()
     assert [name for name in NAMES if f"`{name}`" not in text] == []

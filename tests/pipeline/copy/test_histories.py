@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 DAYS = ("20240101", "20240102", "20240103")
 DATING = read_dating((("ds", "${YEAR}${MONTH}${DAY}"),))
 # Where another client's write can fall into a copy. Between our read and our alter of the same
-# object lies the race that docs/design/copy.md describes; it has a test of its own.
+# object lies the race that docs/internals/copy.md describes; it has a test of its own.
 BETWEEN = ("half a file", "file", "made", "note", "noted", "moved", "deleted", "listed")
 
 days = st.sampled_from(DAYS)

@@ -5,7 +5,7 @@ import org.apache.spark.SparkThrowable;
 /**
  * A statement goes beyond the claim that Causeway sent along. Nothing of it was done.
  *
- * <p>The codes are those of docs/errors.md.
+ * <p>The codes are those of docs/reference/errors.md.
  */
 public final class ClaimException extends RuntimeException implements SparkThrowable {
     static final String UNREADABLE = "CW360";
