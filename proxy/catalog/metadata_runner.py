@@ -130,7 +130,7 @@ async def _learn(link: Link, protocol: int, changes: int) -> _Server:
 
 async def _settings(link: Link, protocol: int) -> Mapping[str, str]:
     """All that is set in the link's session, by whomever."""
-    operation = await link.ping(link.ping_call("SET", {}))
+    operation = await link.execute_to_end("SET", {})
     try:
         rows = await _fetched(link, operation, (STRING, STRING), MAX_SETTINGS, protocol)
     finally:

@@ -217,12 +217,8 @@ class ClientConnection(asyncio.Protocol):
 
     async def send(self, message: bytes) -> None:
         """Sends a whole message; waits while the client is slow."""
-        self.put(message)
-        await self.drain()
-
-    def put(self, message: bytes) -> None:
-        """Sends a whole message, and does not wait."""
         self.write(self.wrap(len(message)) + message)
+        await self.drain()
 
     def wrap(self, length: int) -> bytes:
         """What goes before a message of that length on its way to the client."""

@@ -8,7 +8,6 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
@@ -58,7 +57,6 @@ from proxy.statement.operation import Operation, Remote
 from proxy.statement.record import Record
 from proxy.statement.statement_limits import check_result
 from proxy.statement.statement_runner import Statement
-from proxy.upstream.early import EarlyPing
 from proxy.upstream.row_relay import relay_rows
 
 
@@ -254,16 +252,15 @@ class Service:
         session.operations[operation.handle.guid] = operation
         return operation
 
-    async def _execute(self, call: Message, request: ExecuteStatement) -> bytes | None:
+    async def _execute(self, call: Message, request: ExecuteStatement) -> bytes:
         session = self._session(request)
         if request.overlay:
             request = replace(request, overlay=session.state.overlay(request.overlay))
-        early = self._hub.early(session, request)
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
         _note(operation.record, session, operation, request.statement)
         hub = self._hub
         statement = Statement(
-            session, operation, request, hub.decider, hub.copier, hub.limits.linger, early
+            session, operation, request, hub.decider, hub.copier, hub.limits.linger
         )
         try:
             hub.begin(session, statement, operation)
@@ -276,20 +273,14 @@ class Service:
         answer = replies.reply(call.name, call.seqid, started)
         if request.run_async:
             return answer
-        return await self._when_ended(answer, Owned(session, operation), early)
+        return await self._when_ended(answer, Owned(session, operation))
 
-    async def _when_ended(
-        self, answer: bytes, owned: Owned, early: EarlyPing | None
-    ) -> bytes | None:
-        """The answer; None when the client has it. Raises Rejected when the statement failed."""
+    async def _when_ended(self, answer: bytes, owned: Owned) -> bytes:
+        """The answer, once the statement ended. Raises Rejected when it failed."""
         operation = owned.operation
-        if early is not None:
-            early.answer = partial(self._client.put, answer)
         await operation.until_ended()
         if self._client.lost:
             await self._hub.close_operation(owned)  # nobody has its handle
-        if early is not None and early.waits_no_more():
-            return None
         if operation.state is OperationState.ERROR:
             failure = operation.status.failure or Failure("")
             await self._hub.close_operation(owned)

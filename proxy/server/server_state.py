@@ -16,7 +16,7 @@ from proxy.operations.observer import Observer
 from proxy.operations.peers import ALONE, Crew, Peers
 from proxy.protocol import replies
 from proxy.protocol.binary import Struct
-from proxy.protocol.requests import NO_SESSION, ExecuteStatement, get_info_call
+from proxy.protocol.requests import NO_SESSION, get_info_call
 from proxy.session.handles import Registry
 from proxy.session.open_session import Session, close_remote, end
 from proxy.session.quota import Bounds, Quota
@@ -25,11 +25,9 @@ from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_lo
 from proxy.statement.statement_router import Decider
 from proxy.statement.statement_runner import Copier, Statement
 from proxy.upstream.credentials import Entries
-from proxy.upstream.early import EarlyPing
 from proxy.upstream.upstream_pool import Lines
 
 _INFO_WAIT = 1.0
-_UNBOUNDED = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +114,6 @@ class Hub:
         self._take(self._statement_quota, session, "statement")
         operation.working = True
         operation.task = self.group.create_task(self._run(session, statement, operation))
-
-    def early(self, session: Session, request: ExecuteStatement) -> EarlyPing | None:
-        """The session's last ping on its way again, when it is that which is asked for and no bound
-        could refuse it."""
-        last, changes = session.last_ping, session.state.journal.changes
-        bounded = self.stopping or self._statement_quota.bounds != _UNBOUNDED
-        if last is None or bounded or not last.is_same(request, changes):
-            return None
-        return EarlyPing(last)
 
     def _take(self, quota: Quota, session: Session, what: str) -> None:
         try:

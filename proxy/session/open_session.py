@@ -13,7 +13,6 @@ from proxy.limits import Limits
 from proxy.protocol.requests import Handle
 from proxy.session.session import SessionState
 from proxy.statement.operation import Operation, Remote
-from proxy.upstream.early import LastPing
 from proxy.upstream.session_replay import StaleSession
 from proxy.upstream.upstream_pool import Lines
 from proxy.upstream.upstream_session import Link
@@ -48,7 +47,6 @@ class Session:
         self.state = state
         self.through = through
         self.operations: dict[bytes, Operation] = {}
-        self.last_ping: LastPing | None = None
         self._lines = lines
         self._links: dict[ClusterName, Link] = {}
         self._opening: dict[ClusterName, asyncio.Lock] = {}

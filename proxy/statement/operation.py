@@ -6,7 +6,6 @@ operation ends and that a write is marked as ended.
 """
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,7 +17,7 @@ from proxy.statement.local_result import Local
 from proxy.statement.record import Record
 from proxy.statement.states import ENDS, advance
 from proxy.upstream.read_ahead import ReadAhead
-from proxy.upstream.upstream_connection import Aside, release, tell
+from proxy.upstream.upstream_connection import Aside, release
 from proxy.upstream.upstream_session import Link
 
 
@@ -38,11 +37,11 @@ class Remote:
     def of(cls, link: Link, operation: RemoteOperation, may_run_ahead: bool) -> "Remote":
         return cls(link, operation, ReadAhead(link, operation, may_run_ahead))
 
-    def ask_schema(self, learned: Callable[[bytes], None] | None = None) -> Aside:
+    def ask_schema(self) -> Aside:
         """The call that asks for the schema; `learn_schema` is for when its time has come."""
         self._asked = asyncio.get_running_loop().create_future()
         request = operation_call("GetResultSetMetadata", self.operation)
-        return Aside(request, partial(tell, self._asked, learned))
+        return Aside(request, partial(release, self._asked))
 
     async def learn_schema(self) -> bytes:
         """What was asked last, or is asked now. Raises ClusterLost, TooMany."""
@@ -93,7 +92,7 @@ class Operation:
         if state in ENDS:
             self.record.end(state, failure)
             for waiter in self.waiters:
-                release(waiter)
+                release(waiter, None)
 
     async def until_ended(self) -> None:
         if self.ended:

@@ -22,7 +22,6 @@ from dialect.grammar.cluster_statements import (
     ShowCurrentCluster,
     UseCluster,
 )
-from dialect.ping import is_ping
 from dialect.statement import (
     Action,
     ChangeFunction,
@@ -35,7 +34,7 @@ from dialect.statement import (
 from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
 from proxy.limits import DEFAULT
 from proxy.protocol.replies import Status
-from proxy.protocol.requests import ExecuteStatement, RemoteOperation
+from proxy.protocol.requests import ExecuteStatement
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
@@ -48,7 +47,6 @@ from proxy.statement.local_result import Local
 from proxy.statement.operation import Operation, Remote
 from proxy.statement.statement_router import Decider, Routed
 from proxy.upstream.claims import Outdated, is_outdated, overlay, syntax_error
-from proxy.upstream.early import EarlyPing, LastPing
 from proxy.upstream.lost_operation import settle
 from proxy.upstream.upstream_session import Link
 from router.decision import Answer, Refuse, RunIn
@@ -85,10 +83,7 @@ class Statement:
         decider: Decider,
         copier: Copier | None = None,
         linger: float = DEFAULT.linger,
-        early: EarlyPing | None = None,
     ) -> None:
-        self._early = early
-        self._ping: LastPing | None = None  # once the statement, if it is one, has begun
         self._linger = linger
         self._asked = False  # whether a cluster may have heard of it
         self._claim: Mapping[str, str] = {}  # what goes along in the statement's overlay
@@ -310,10 +305,7 @@ class Statement:
         self._operation.becomes(status.state, status.failure)
         result = self._operation.result
         if status.state is OperationState.FINISHED and isinstance(result, Remote):
-            if self._early is not None and self._early.answered:
-                self._ask_ahead(result)
-            else:
-                asyncio.get_running_loop().call_soon(self._ask_ahead, result)
+            asyncio.get_running_loop().call_soon(_ask_schema, result)
 
     def _decide_again(self, link: Link, routed: Routed) -> None:
         """Raises Outdated, with all forgotten that the decision and the cluster knew."""
@@ -339,14 +331,12 @@ class Statement:
         ended = settled = False
         try:
             remote = Remote.of(link, await self._start(link), self._session.through is None)
-            if self._ping is not None:
-                self._ping.tell(remote)
             self._operation.result = remote
             if self._operation.cancelled:
                 await cancel_remote(remote)
             elif self._operation.state is OperationState.PENDING:  # else it is decided again
                 self._operation.becomes(OperationState.RUNNING)
-            status = await self._end(remote)
+            status = await remote.link.end_of(remote.operation)
             settled = True
             ended = status.state in (OperationState.FINISHED, OperationState.ERROR)
             return status
@@ -368,39 +358,8 @@ class Statement:
         if not link.alive:
             raise SessionGone(f"The connection to cluster {link.cluster} broke.")
         self._asked = True
-        if is_ping(request.statement):
-            return await self._start_ping(link)
         settings = {**request.overlay, **self._claim}
         return await link.execute(request.statement, settings, request.timeout)
-
-    async def _start_ping(self, link: Link) -> RemoteOperation:
-        session, request = self._session, self._request
-        call = link.ping_call(request.statement, {**request.overlay, **self._claim})
-        changes = session.state.journal.changes
-        last = session.last_ping
-        if last is None or last.link is not link or not last.is_same(request, changes):
-            last = LastPing(request, changes, link, call)
-        if session.through is None:  # else nobody knows what changes it
-            session.last_ping = last
-        self._ping = last
-        begun = None if self._early is None else await self._early.started(link, call)
-        return begun or await link.ping(call)
-
-    async def _end(self, remote: Remote) -> Status:
-        """How it ends. A ping that has begun has ended: asking would take longer than it did."""
-        if self._ping is not None:
-            return Status(OperationState.FINISHED)
-        return await remote.link.end_of(remote.operation)
-
-    def _ask_ahead(self, remote: Remote) -> None:
-        """What its client will ask next is asked, but for what is known: the schema, a ping's row.
-
-        Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
-        remembers it. Nor before the client has heard of the end.
-        """
-        asides = [remote.ask_schema()] if self._ping is None else self._ping.unknown(remote)
-        if asides:
-            remote.link.ask(*asides)
 
     async def _close_write(self, token: Any) -> None:
         try:
@@ -435,3 +394,12 @@ class Statement:
 
 def _created(writes: Sequence[Write]) -> list[TableRef]:
     return [write.table for write in writes if not write.exists and write.action is not Action.VIEW]
+
+
+def _ask_schema(remote: Remote) -> None:
+    """Asks for the schema of a statement that ended, before its client does.
+
+    Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
+    remembers it. Nor before the client has heard of the end.
+    """
+    remote.link.ask(remote.ask_schema())

@@ -7,13 +7,12 @@ wants what comes next, and the cluster is put back for one that wants something 
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 
 from proxy.errors import ClusterLost
 from proxy.protocol.replies import read_result, result_failure
 from proxy.protocol.requests import FetchResults, Handle, RemoteOperation, fetch_call
 from proxy.protocol.types import FETCH_ROWS, Orientation
-from proxy.upstream.upstream_connection import Aside, Sink, UpstreamConnection, tell
+from proxy.upstream.upstream_connection import Sink, UpstreamConnection
 from proxy.upstream.upstream_session import Link
 
 _HELD = 256 << 10  # bytes of a batch that are kept; the rest waits in the cluster's connection
@@ -115,8 +114,6 @@ class ReadAhead:
         self._operation = operation
         self._turn = asyncio.Lock()
         self._batch: _Batch | None = None
-        self._only: asyncio.Future[bytes | None] | None = None
-        self._behind = False  # the cluster has not been asked for the only row
         self._limit = 0  # rows of each of the last `_full` batches
         self._full = 0
 
@@ -131,8 +128,6 @@ class ReadAhead:
             await self._ask(request, first, sink)
             return
         async with self._turn:
-            if await self._give_only_row(request, first, sink):
-                return
             batch, self._batch = self._batch, None
             if batch is not None and not _serves(batch, request):
                 await self._put_back(batch, request)
@@ -149,17 +144,6 @@ class ReadAhead:
                 if self._over:
                     self._drop()
 
-    def ask_only_row(self, learned: Callable[[bytes], None]) -> Aside:
-        """The call for the whole of a result that has one row."""
-        self._only = asyncio.get_running_loop().create_future()
-        return Aside(self._call(Orientation.NEXT, 1), partial(tell, self._only, learned))
-
-    def know_only_row(self, reply: bytes) -> None:
-        """The cluster's reply to that call, without asking."""
-        self._only = asyncio.get_running_loop().create_future()
-        self._only.set_result(reply)
-        self._behind = True
-
     def stop(self) -> None:
         """Nothing more is wanted of it."""
         self._over = True
@@ -175,23 +159,8 @@ class ReadAhead:
         else:
             batch.connection.abort()
 
-    async def _give_only_row(self, request: FetchResults, first: First, sink: Sink) -> bool:
-        """Whether that is what was wanted, and there."""
-        if request.orientation == Orientation.NEXT and request.max_rows < 1:
-            return False
-        only, self._only = self._only, None
-        if only is None or request.orientation != Orientation.NEXT:
-            return False
-        reply = await self._link.heard(only)
-        if reply is not None:
-            sink.write(first(len(reply), reply))
-        return reply is not None
-
     async def _ask(self, request: FetchResults, first: First, sink: Sink) -> None:
         async with self._link.line() as connection:
-            if self._behind and request.fetch_type == FETCH_ROWS:
-                connection.tell((Aside(self._call(Orientation.NEXT, 1)),))
-                self._behind = False
             await connection.relay(fetch_call(self._operation, request), first, sink)
 
     def _learn(self, request: FetchResults, rows: int | None) -> None:

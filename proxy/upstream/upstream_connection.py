@@ -280,7 +280,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
     def _take_reply(self, data: memoryview) -> memoryview | None:
         """Takes what comes first, and gives what comes after it; None when it is not all here."""
         if self._negotiation is not None:
-            release(self._negotiation)
+            release(self._negotiation, None)
             return None
         if not self._expected:
             self._fail(WireError(f"Cluster {self.cluster} said what it was not asked."))
@@ -303,8 +303,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
             case Aside():
                 expected.heard(taken)
             case _:
-                if not expected.done():
-                    expected.set_result(taken)
+                release(expected, taken)
         return data
 
     def _begin(
@@ -329,7 +328,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         relay.sink.write(before + piece)
         if not self._streaming:
             self._relaying = None
-            release(relay.done)
+            release(relay.done, None)
         elif relay.sink.is_full and self._transport is not None:
             self._transport.pause_reading()
             relay.sink.when_writable(self)
@@ -350,18 +349,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
                     future.set_exception(error)
 
 
-def release(waiter: asyncio.Future[None]) -> None:
+def release(waiter: asyncio.Future[_T], result: _T) -> None:
+    """Sets the future's result, unless it has one or was cancelled."""
     if not waiter.done():
-        waiter.set_result(None)
-
-
-def tell(
-    asked: asyncio.Future[bytes | None],
-    learned: Callable[[bytes], None] | None,
-    reply: bytes | None,
-) -> None:
-    """What an `Aside` hears is what somebody may wait for, and may be kept (`learned`)."""
-    if not asked.done():
-        asked.set_result(reply)
-    if reply is not None and learned is not None:
-        learned(reply)
+        waiter.set_result(result)

@@ -8,7 +8,7 @@ away, whatever becomes of us.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from conf.errors import CausewayError
@@ -41,7 +41,6 @@ from proxy.upstream.upstream_pool import Lines
 from router import claim
 
 _log = logging.getLogger(__name__)
-_EXECUTE = "ExecuteStatement"
 _CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
 _CLOSE_AFTER = 0.05  # seconds
 _GONE = "Invalid SessionHandle"
@@ -121,7 +120,7 @@ class Link:
     async def _probe(self) -> bool:
         """A guard refuses the claim with its version; any other server runs the statement."""
         try:
-            operation = await self.ping(self.ping_call("SELECT 1", {claim.KEY: claim.PROBE}))
+            operation = await self.execute_to_end("SELECT 1", {claim.KEY: claim.PROBE})
         except Rejected as error:
             return error.failure.message.partition(_CHECKED)[2].startswith(str(claim.VERSION))
         self.close_operation(operation)
@@ -186,11 +185,8 @@ class Link:
             async with asyncio.timeout(self._lines.limits.call), self.line(long) as connection:
                 return await connection.call(request, asides)
         except (WireError, TimeoutError) as error:
-            raise self._no_answer(name, error) from error
-
-    def _no_answer(self, name: str, error: Exception) -> ClusterLost:
-        why = str(error) or "no answer in time"
-        return ClusterLost(f"Cluster {self.cluster}: no answer to {name} ({why}).")
+            why = str(error) or "no answer in time"
+            raise ClusterLost(f"Cluster {self.cluster}: no answer to {name} ({why}).") from error
 
     async def heard(self, reply: asyncio.Future[bytes | None]) -> bytes | None:
         """The reply to something asked aside; None when there is none in time."""
@@ -208,51 +204,20 @@ class Link:
 
         Raises as `call`.
         """
-        request = execute_call(self.session, statement, overlay, limit)
-        return await self._start(request)
+        return await self._start(execute_call(self.session, statement, overlay, limit))
 
-    def ping_call(self, statement: str, overlay: Mapping[str, str]) -> bytes:
-        """What runs, to its end, a statement that takes no time."""
-        return execute_call(self.session, statement, overlay, 0, run_async=False)
-
-    async def ping(self, request: bytes) -> RemoteOperation:
-        """Runs a `ping_call`. Raises as `call`."""
+    async def execute_to_end(self, statement: str, overlay: Mapping[str, str]) -> RemoteOperation:
+        """Runs a statement that takes no time; it has ended then. Raises as `call`."""
+        request = execute_call(self.session, statement, overlay, 0, run_async=False)
         return await self._start(request, long=True)
 
     async def _start(self, request: bytes, long: bool = False) -> RemoteOperation:
-        return self._started(await self.reply(_EXECUTE, request, long, self._take_closings()))
-
-    def _started(self, reply: bytes) -> RemoteOperation:
-        told = read_started(reply)
-        if isinstance(told, Failure):
-            raise self._refusal(told)
-        return told
-
-    def begin(self, request: bytes, heard: Callable[[bytes | None], None]) -> bool:
-        """Sends a `ping_call` at once, if nothing is under way on the session's own connection;
-        whether it did. `heard` is given the reply, or None when there will be none."""
-        if self._long_call or self._own.locked() or not self.alive:
-            return False
-
-        def over(reply: bytes | None) -> None:
-            self._long_call = False
-            heard(reply)
-
-        self._long_call = True
-        self._main.tell((Aside(request, over),))
-        return True
-
-    async def started(self, reply: asyncio.Future[bytes | None]) -> RemoteOperation:
-        """What was begun, by what is heard of it. Raises as `call`."""
-        try:
-            async with asyncio.timeout(self._lines.limits.call):
-                data = await reply
-            if data is None:
-                raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
-            return self._started(data)
-        except (WireError, TimeoutError) as error:
-            self.drop()
-            raise self._no_answer(_EXECUTE, error) from error
+        started = read_started(
+            await self.reply("ExecuteStatement", request, long, self._take_closings())
+        )
+        if isinstance(started, Failure):
+            raise self._refusal(started)
+        return started
 
     async def poll(self, operation: RemoteOperation) -> Status:
         """The operation's state, when it ends or after five seconds. Raises as `call`."""

@@ -228,7 +228,7 @@ def test_a_result_is_the_same_bytes_in_whatever_way_it_is_fetched(
 
 
 @pytest.mark.parametrize("protocol", [3, 5, 10])
-def test_a_ping_is_the_same_bytes_however_often_it_is_asked(
+def test_a_repeated_literal_gives_the_same_bytes_each_time(
     stack: Stack, raw: RawSession, protocol: int
 ) -> None:
     asks = (
@@ -239,10 +239,10 @@ def test_a_ping_is_the_same_bytes_however_often_it_is_asked(
         [(PRIOR, 10), (NEXT, 10)],
     )
     proxied, direct = (raw(server(stack, cluster), protocol) for cluster in (None, C1))
-    for ping in ("SELECT 1", "select 'x' AS there", "SELECT null"):
+    for literal in ("SELECT 1", "select 'x' AS there", "SELECT null"):
         for each in asks:
-            assert proxied.fetches(ping, each) == direct.fetches(ping, each)
-        assert proxied.answers(ping) == direct.answers(ping)
+            assert proxied.fetches(literal, each) == direct.fetches(literal, each)
+        assert proxied.answers(literal) == direct.answers(literal)
 
 
 METADATA = [

@@ -14,7 +14,6 @@ from itertools import pairwise
 from conf.settings.authentication import Jwt
 from dialect.analyze import FAILED, analyze
 from dialect.grammar.cluster_statements import parse
-from dialect.ping import is_ping
 from dialect.statement import Namespace, Unknown
 from proxy.auth.bearer_tokens import read_keys, user_of
 from proxy.auth.cookies import KEY_BYTES, Cookies, Identity
@@ -324,7 +323,6 @@ def statement(data: bytes) -> None:
     sql = data.decode("utf-8", "replace")
     parse(sql, True)
     StatementText.of(sql).shown()
-    is_ping(sql)
     answer = analyze(sql, Namespace("d", {"x": "1", "hivevar:y": "${x}"}), TestCatalog())
     assert not (isinstance(answer, Unknown) and answer.why == FAILED)
 

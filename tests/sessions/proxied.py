@@ -80,12 +80,6 @@ class FakeLink:
         await self.run(statement)
         return RemoteOperation({})
 
-    def ping_call(self, statement: str, *_: object) -> bytes:
-        return statement.encode()
-
-    async def ping(self, request: bytes) -> RemoteOperation:
-        return await self.execute(request.decode())
-
     async def end_of(self, _: RemoteOperation) -> Status:
         if self.failure is None:
             return Status(OperationState.FINISHED)

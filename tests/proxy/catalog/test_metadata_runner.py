@@ -62,12 +62,10 @@ class FakeLink:
             return replies.read_result(reply, name)
         return replies.operation_started(Handle(name.encode(), b""), 4, True)
 
-    def ping_call(self, statement: str, overlay: object) -> bytes:
-        return statement.encode()
-
-    async def ping(self, request: bytes) -> RemoteOperation:
-        self.said.append(request.decode())
-        return replies.started_operation(replies.operation_started(Handle(request, b""), 0, True))
+    async def execute_to_end(self, statement: str, overlay: object) -> RemoteOperation:
+        self.said.append(statement)
+        handle = Handle(statement.encode(), b"")
+        return replies.started_operation(replies.operation_started(handle, 0, True))
 
     async def reply(self, name: str, request: bytes) -> bytes:
         self.said.append(name)

@@ -9,7 +9,7 @@ from conf.tables import NotLoaded
 from metastore.errors import MetastoreDown
 from proxy.limits import Limits
 from proxy.protocol.types import OperationState
-from tests.proxy.fakes import World, column_length, error_of, play, until
+from tests.proxy.fakes import World, error_of, play, until
 
 
 def test_a_refusal_is_a_statement_error_and_the_session_goes_on() -> None:
@@ -323,17 +323,6 @@ def test_a_schema_is_asked_before_its_client_asks() -> None:
         await until(lambda: _calls(world)[-2:] == asked)
         assert 2 in await client.on("GetResultSetMetadata", operation)
         assert _calls(world)[-2:] == asked
-
-    play(scenario)
-
-
-def test_a_ping_needs_no_poll() -> None:
-    async def scenario(world: World) -> None:
-        client = await world.client()
-        operation = await client.operation("SELECT 1")
-        assert 2 in await client.on("GetResultSetMetadata", operation)
-        assert column_length(await client.on("FetchResults", operation)) == 1
-        assert "GetOperationStatus" not in _calls(world)
 
     play(scenario)
 

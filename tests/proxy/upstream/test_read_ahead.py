@@ -245,7 +245,7 @@ def test_a_full_server_gives_no_connection_for_it() -> None:
     play(scenario, Limits(endpoint_connections=2))
 
 
-def test_the_row_of_a_ping_is_there_when_its_client_asks() -> None:
+def test_a_result_of_one_row_is_read_in_any_order() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         for asks, rows in (
@@ -255,7 +255,6 @@ def test_the_row_of_a_ping_is_there_when_its_client_asks() -> None:
             ([(PRIOR, 1), (NEXT, 1), (FIRST, 1)], [1, 0, 1]),
         ):
             operation = await client.operation("SELECT 1")
-            await until(lambda: ("ann", "FetchResults", "") in world.east.log)
             got = [column_length(await fetch(client, operation, *ask)) for ask in asks]
             assert got == rows, asks
             await client.on("CloseOperation", operation)
