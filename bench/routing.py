@@ -28,7 +28,7 @@ from metastore.snapshot.loader_client import Loader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.protocol.types import NEWEST_PROTOCOL
 from proxy.session.session import SessionState
-from proxy.statement.statement_router import Decider
+from proxy.statement.statement_router import StatementRouter
 from router.decision import RunIn
 
 COUNTS = (100_000, 1_000_000)
@@ -93,11 +93,11 @@ class _Routing:
     def __init__(self, settings: Settings) -> None:
         snapshot = Snapshot(ttl=600.0)
         self._loader = Loader(settings, snapshot)
-        self._decider = Decider(settings, snapshot, self._loader)
+        self._router = StatementRouter(settings, snapshot, self._loader)
         self._session = SessionState.opened("bench", NEWEST_PROTOCOL, {}, _TOPOLOGY)
 
     async def decide(self, sql: str) -> None:
-        decision = (await self._decider.decide(sql, self._session)).decision
+        decision = (await self._router.decide(sql, self._session)).decision
         assert isinstance(decision, RunIn), decision
 
     async def ask(self, table: TableRef) -> None:
@@ -106,7 +106,7 @@ class _Routing:
 
     async def aclose(self) -> None:
         self._loader.close()
-        await self._decider.close()
+        await self._router.close()
 
 
 async def _warm(what: str, routing: _Routing, sql: str, rounds: int) -> list[Row]:

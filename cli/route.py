@@ -16,7 +16,7 @@ from metastore.snapshot.loader_client import Loader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
 from proxy.statement.commands import use_cluster
-from proxy.statement.statement_router import Decider
+from proxy.statement.statement_router import StatementRouter
 from router.decision import Answer
 from router.report import Report, report
 
@@ -69,9 +69,9 @@ async def _decide(settings: Settings, session: SessionState, sql: str) -> Report
         return report(None, Answer("DC-U1", "the statement is Causeway's own"), {})
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
     loader = Loader(settings, snapshot)
-    decider = Decider(settings, snapshot, loader)
+    router = StatementRouter(settings, snapshot, loader)
     try:
-        routed = await decider.decide(sql, session)
+        routed = await router.decide(sql, session)
         return report(routed.statement, routed.decision, routed.facts)
     finally:
         loader.close()

@@ -4,8 +4,9 @@ Databases and tables come from the metastore's lists, which the views keep up to
 is still asked for what it alone knows, the session's temporary and its server's global views, by
 the same call for no database: that costs a few milliseconds, whatever the number of tables. It is
 not asked where there can be none: for a pattern that does not mean the global ones, in a session
-that made none. Whether the server lists tables in Spark 3.5's usual way is asked once a link, and
-again when its session has changed. Whatever is not certain is left to the cluster.
+that made none. Whether the server lists tables in Spark 3.5's usual way is asked once for each
+session in a cluster, and again when the session has changed. Whatever is not certain is left to the
+cluster.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,7 @@ from proxy.protocol.types import Orientation
 from proxy.session.open_session import Session
 from proxy.statement.local_result import Local
 from proxy.statement.statement_router import Loader
-from proxy.upstream.upstream_session import Link
+from proxy.upstream.upstream_session import UpstreamSession
 
 VERSION = "3.5."
 MAX_TEMPORARY = 1000  # rows of a cluster's own views
@@ -42,7 +43,7 @@ _ONE_SESSION = "spark.sql.hive.thriftserver.singlesession"
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """What a link's session was like when the session had changed so often.
+    """What a session in a cluster was like when the user's session had changed so often.
 
     `usual`: it is of a Spark that lists tables as is known here. `shared`: others' temporary views
     are its own. `schemas` are its replies to GetResultSetMetadata, by the call that they describe.
@@ -59,106 +60,118 @@ class Metadata:
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
-        self._servers: WeakKeyDictionary[Link, _Server] = WeakKeyDictionary()
+        self._servers: WeakKeyDictionary[UpstreamSession, _Server] = WeakKeyDictionary()
 
     async def answer(
-        self, name: str, arguments: Struct, session: Session, link: Link
+        self, name: str, arguments: Struct, session: Session, upstream: UpstreamSession
     ) -> Local | None:
         """The whole result, when it is certain; None: the cluster has to say."""
         asked = question(name, arguments)
         if asked is None:
             return None
         if asked.name == SCHEMAS:
-            return await self._schemas(asked, session, link)
+            return await self._schemas(asked, session, upstream)
         listed = await self._loader.listed(asked.databases)
-        told = None if listed is None else await self._told(asked, session, link)
+        told = None if listed is None else await self._told(asked, session, upstream)
         if listed is None or told is None:
             return None
         schema, temporary = told
         table = asked.answer(listed, temporary)
         return None if table is None else Local(table, schema=schema)
 
-    async def _schemas(self, asked: Question, session: Session, link: Link) -> Local | None:
+    async def _schemas(
+        self, asked: Question, session: Session, upstream: UpstreamSession
+    ) -> Local | None:
         databases = await self._loader.schemas(asked.databases)
-        told = None if databases is None else await self._told(asked, session, link)
+        told = None if databases is None else await self._told(asked, session, upstream)
         if databases is None or told is None:
             return None
         return Local(asked.schemas(databases), schema=told[0])
 
     async def _told(
-        self, asked: Question, session: Session, link: Link
+        self, asked: Question, session: Session, upstream: UpstreamSession
     ) -> tuple[bytes, Sequence[Row]] | None:
         """What describes the answer, and those of its rows that the cluster alone knows; None when
         it is to say all of it in its own words."""
         try:
-            server = await self._server(link, session)
+            server = await self._server(upstream, session)
             if not server.usual:
                 return None
             schema = server.schemas.get(asked.name)
-            if schema is not None and not _may_have_views(asked, session, link, server):
+            if schema is not None and not _may_have_views(asked, session, upstream, server):
                 return schema, ()
-            schema, rows = await _temporary(link, asked, session.state.protocol)
+            schema, rows = await _temporary(upstream, asked, session.state.protocol)
         except (CausewayError, Rejected):
             return None
         server.schemas[asked.name] = schema
         return schema, rows
 
-    async def _server(self, link: Link, session: Session) -> _Server:
+    async def _server(self, upstream: UpstreamSession, session: Session) -> _Server:
         changes = session.state.journal.changes
-        server = self._servers.get(link)
+        server = self._servers.get(upstream)
         if server is None or server.changes != changes:
-            server = self._servers[link] = await _learn(link, session.state.protocol, changes)
+            server = self._servers[upstream] = await _learn(
+                upstream, session.state.protocol, changes
+            )
         return server
 
 
-def _may_have_views(asked: Question, session: Session, link: Link, server: _Server) -> bool:
+def _may_have_views(
+    asked: Question, session: Session, upstream: UpstreamSession, server: _Server
+) -> bool:
     """Whether temporary views may be among the rows: anybody may have made global ones."""
     if asked.name == SCHEMAS:
         return False
     own = bool(session.state.objects)
-    return asked.globally or own or server.shared or not link.replay.understood
+    return asked.globally or own or server.shared or not upstream.replay.understood
 
 
-async def _learn(link: Link, protocol: int, changes: int) -> _Server:
-    info = await link.call("GetInfo", get_info_call(link.session, DBMS_VERSION))
+async def _learn(upstream: UpstreamSession, protocol: int, changes: int) -> _Server:
+    info = await upstream.call("GetInfo", get_info_call(upstream.session, DBMS_VERSION))
     if not replies.info_text(info).startswith(VERSION):
         return _Server(changes, usual=False, shared=True)
-    settings = {key.lower(): text for key, text in (await _settings(link, protocol)).items()}
+    settings = {key.lower(): text for key, text in (await _settings(upstream, protocol)).items()}
     is_usual = settings.get(_IMPLEMENTATION) == "hive" and usual(settings)
     return _Server(changes, is_usual, settings.get(_ONE_SESSION, "false").lower() != "false")
 
 
-async def _settings(link: Link, protocol: int) -> Mapping[str, str]:
-    """All that is set in the link's session, by whomever."""
-    operation = await link.execute_to_end("SET", {})
+async def _settings(upstream: UpstreamSession, protocol: int) -> Mapping[str, str]:
+    """All settings of the session in the cluster, whoever set them."""
+    operation = await upstream.execute_to_end("SET", {})
     try:
-        rows = await _fetched(link, operation, (STRING, STRING), MAX_SETTINGS, protocol)
+        rows = await _fetched(upstream, operation, (STRING, STRING), MAX_SETTINGS, protocol)
     finally:
-        link.close_operation(operation)
+        upstream.close_operation(operation)
     return {str(key): str(value) for key, value in rows}
 
 
-async def _temporary(link: Link, asked: Question, protocol: int) -> tuple[bytes, Sequence[Row]]:
+async def _temporary(
+    upstream: UpstreamSession, asked: Question, protocol: int
+) -> tuple[bytes, Sequence[Row]]:
     """The reply to GetResultSetMetadata, and what the cluster alone knows of."""
-    request = metadata_call(asked.name, link.session, asked.temporary)
-    operation = replies.started_operation(await link.call(asked.name, request))
+    request = metadata_call(asked.name, upstream.session, asked.temporary)
+    operation = replies.started_operation(await upstream.call(asked.name, request))
     try:
         name = "GetResultSetMetadata"
-        schema = await link.reply(name, operation_call(name, operation))
+        schema = await upstream.reply(name, operation_call(name, operation))
         if results.header(replies.read_result(schema, name)) != asked.described():
             raise WireError(f"{asked.name} has other columns.")
-        rows = await _fetched(link, operation, asked.types, MAX_TEMPORARY, protocol)
+        rows = await _fetched(upstream, operation, asked.types, MAX_TEMPORARY, protocol)
     finally:
-        link.close_operation(operation)
+        upstream.close_operation(operation)
     return schema, rows
 
 
 async def _fetched(
-    link: Link, operation: RemoteOperation, types: Sequence[int], limit: int, protocol: int
+    upstream: UpstreamSession,
+    operation: RemoteOperation,
+    types: Sequence[int],
+    limit: int,
+    protocol: int,
 ) -> Sequence[Row]:
     """All rows. Raises WireError when there may be more than `limit` of them."""
     request = FetchResults(Handle(b"", b""), Orientation.NEXT, limit, 0)
-    reply = await link.call("FetchResults", fetch_call(operation, request))
+    reply = await upstream.call("FetchResults", fetch_call(operation, request))
     rows = results.rows_in(reply, types, protocol)
     if len(rows) >= limit:
         raise WireError("More rows than are kept.")

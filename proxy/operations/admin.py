@@ -18,7 +18,7 @@ from proxy.operations.metrics import Sample
 from proxy.protocol.types import OperationState
 from proxy.server.connection_limiter import Turnstile
 from proxy.server.listeners import Doors
-from proxy.server.server_state import Hub
+from proxy.server.server_state import ServerState
 from proxy.session.open_session import Session, end
 from proxy.upstream.endpoint_health import Place
 from proxy.upstream.health_runner import check_all
@@ -34,13 +34,13 @@ class Admin:
 
     def __init__(
         self,
-        hub: Hub,
+        server: ServerState,
         turnstile: Turnstile,
         doors: Doors,
         read: Callable[[], Settings] | None = None,
         leave: Callable[[], None] | None = None,
     ) -> None:
-        self._hub = hub
+        self._server = server
         self._turnstile = turnstile
         self._doors = doors
         self._read = read
@@ -73,11 +73,11 @@ class Admin:
 
     def sessions(self) -> list[dict[str, Any]]:
         now = asyncio.get_running_loop().time()
-        return [_session(each, now) for each in self._hub.sessions.items()]
+        return [_session(each, now) for each in self._server.sessions.items()]
 
     def statements(self) -> list[dict[str, Any]]:
         """Those that are not closed, with what was decided for them."""
-        records = [each.operation.record for each in self._hub.operations.items()]
+        records = [each.operation.record for each in self._server.operations.items()]
         told = []
         for record in records:
             if record.statement:  # no metadata call
@@ -90,15 +90,15 @@ class Admin:
     def clusters(self) -> list[dict[str, Any]]:
         """Their Thrift Servers with health and load."""
         sessions: dict[Endpoint, int] = {}
-        for session in self._hub.sessions.items():
-            for endpoint in session.links().values():
+        for session in self._server.sessions.items():
+            for endpoint in session.upstreams().values():
                 sessions[endpoint] = sessions.get(endpoint, 0) + 1
-        return [self._cluster(each, sessions) for each in self._hub.clusters()]
+        return [self._cluster(each, sessions) for each in self._server.clusters()]
 
     def _cluster(self, cluster: Cluster, sessions: Mapping[Endpoint, int]) -> dict[str, Any]:
-        fleet, endpoints = self._hub.lines.fleet, []
+        health, endpoints = self._server.pool.health, []
         for endpoint in cluster.hs2:
-            condition = fleet.condition(endpoint)
+            condition = health.condition(endpoint)
             endpoints.append(
                 {
                     "endpoint": str(endpoint),
@@ -106,13 +106,13 @@ class Admin:
                     "since": round(condition.since, 3),
                     "reason": condition.reason,
                     "seconds": condition.seconds and round(condition.seconds, 6),
-                    "drained": fleet.is_drained(endpoint),
+                    "drained": health.is_drained(endpoint),
                     "checked": condition.checked,
-                    "connections": self._hub.lines.held(endpoint),
+                    "connections": self._server.pool.held(endpoint),
                     "sessions": sessions.get(endpoint, 0),
                 }
             )
-        drained = fleet.is_drained(cluster.name)
+        drained = health.is_drained(cluster.name)
         return {
             "name": cluster.name,
             "filesystem": cluster.filesystem,
@@ -121,30 +121,30 @@ class Admin:
         }
 
     def cache(self) -> dict[str, int]:
-        return dict(self._hub.decider.snapshot.counts())
+        return dict(self._server.router.snapshot.counts())
 
     def health(self) -> dict[str, str]:
-        return {"status": "stopping" if self._hub.stopping else "ok"}
+        return {"status": "stopping" if self._server.stopping else "ok"}
 
     def samples(self) -> list[Sample]:
         """The metrics, with what is counted only when somebody asks."""
-        hub, observer = self._hub, self._hub.observer
+        server, observer = self._server, self._server.observer
         gauges: list[Sample] = [
             ("causeway_connections", (), len(self._turnstile)),
-            ("causeway_sessions", (), len(hub.sessions)),
-            ("causeway_statements_running", (), hub.running),
-            ("causeway_operations", (), len(hub.operations)),
+            ("causeway_sessions", (), len(server.sessions)),
+            ("causeway_statements_running", (), server.running),
+            ("causeway_operations", (), len(server.operations)),
             ("causeway_tables_cached", (), self.cache().get("tables", 0)),
-            ("causeway_catalog_total", ("memory",), hub.decider.from_memory),
-            ("causeway_catalog_total", ("loaded",), hub.decider.loaded),
+            ("causeway_catalog_total", ("memory",), server.router.from_memory),
+            ("causeway_catalog_total", ("loaded",), server.router.loaded),
         ]
         if observer.audit is not None:
             gauges.append(("causeway_audit_dropped_total", (), observer.audit.dropped))
-        for cluster in hub.clusters():
+        for cluster in server.clusters():
             for endpoint in cluster.hs2:
                 labels = (str(cluster.name), str(endpoint))
-                up = hub.lines.fleet.condition(endpoint).up
-                drained = hub.lines.fleet.is_drained
+                up = server.pool.health.condition(endpoint).up
+                drained = server.pool.health.is_drained
                 gauges += [
                     ("causeway_endpoint_up", labels, float(up is not False)),
                     (
@@ -152,7 +152,7 @@ class Admin:
                         labels,
                         float(drained(endpoint) or drained(cluster.name)),
                     ),
-                    ("causeway_endpoint_connections", labels, hub.lines.held(endpoint)),
+                    ("causeway_endpoint_connections", labels, server.pool.held(endpoint)),
                 ]
         return [*observer.metrics.samples(), *gauges]
 
@@ -160,16 +160,16 @@ class Admin:
 
     async def kill_session(self, session: str) -> dict[str, int]:
         """Ends a session and all that runs in it, in every cluster."""
-        for each in self._hub.sessions.items():
+        for each in self._server.sessions.items():
             if each.handle.guid.hex() == session:
                 _log.warning("an operator ends session %s of %s", session, each.state.user)
-                await self._hub.close(each)
+                await self._server.close(each)
                 return {"killed": 1}
         return {"killed": 0}
 
     async def kill_statement(self, statement: str) -> dict[str, int]:
         """Cancels a statement; its client sees it cancelled, and the session goes on."""
-        for each in self._hub.operations.items():
+        for each in self._server.operations.items():
             if each.operation.record.statement == statement and not each.operation.ended:
                 user = each.operation.record.user
                 _log.warning("an operator ends statement %s of %s", statement, user)
@@ -181,19 +181,19 @@ class Admin:
         """No new sessions for a cluster or an endpoint. Raises NoSuchThing."""
         place, _ = self._place(what)
         _log.warning("an operator drains %s", what)
-        self._hub.lines.fleet.drain(place)
+        self._server.pool.health.drain(place)
         return {"drained": 1}
 
     async def resume(self, what: str) -> dict[str, int]:
         """New sessions again; whether it is well is asked at once. Raises NoSuchThing."""
         place, clusters = self._place(what)
         _log.warning("an operator resumes %s", what)
-        self._hub.lines.fleet.resume(place)
-        await check_all(self._hub.lines, clusters)
+        self._server.pool.health.resume(place)
+        await check_all(self._server.pool, clusters)
         return {"resumed": 1}
 
     def _place(self, what: str) -> tuple[Place, list[Cluster]]:
-        for cluster in self._hub.clusters():
+        for cluster in self._server.clusters():
             if cluster.name == what:
                 return ClusterName(what), [cluster]
             for endpoint in cluster.hs2:
@@ -208,9 +208,9 @@ class Admin:
         """
         if self._read is None:
             raise NoSuchThing("The settings were not read from a file.")
-        told = reloaded(self._hub.decider.settings, self._read())
+        told = reloaded(self._server.router.settings, self._read())
         limits = DEFAULT.of(told.settings.operating)
-        self._hub.reconfigure(told.settings, limits)
+        self._server.reconfigure(told.settings, limits)
         self._turnstile.bound(limits)
         _log.warning("reloaded: %s", ", ".join(told.changed) or "nothing changed")
         if told.restart:
@@ -219,8 +219,8 @@ class Admin:
 
     def reload_or_say(self) -> None:
         """Reloads at a signal; the log has why that failed."""
-        if self._hub.peers.number == 0:  # else each worker would say the same
-            self._hub.observer.administered(asked.RELOAD, "", "SIGHUP")
+        if self._server.peers.number == 0:  # else each worker would say the same
+            self._server.observer.administered(asked.RELOAD, "", "SIGHUP")
         try:
             self.reload()
         except CausewayError as error:
@@ -228,9 +228,9 @@ class Admin:
 
     async def finish(self) -> None:
         """Takes nothing new, and returns when all is done or the time is up (`Limits.drain`)."""
-        hub, loop = self._hub, asyncio.get_running_loop()
-        deadline = loop.time() + hub.limits.drain
-        hub.stopping = True
+        server, loop = self._server, asyncio.get_running_loop()
+        deadline = loop.time() + server.limits.drain
+        server.stopping = True
         if self._leave is not None:
             await asyncio.to_thread(self._leave)
         self._turnstile.closed = "Causeway is about to end."
@@ -240,11 +240,11 @@ class Admin:
 
     def _is_quiet(self, now: float) -> bool:
         """Nothing runs, and no client is about to fetch what just ended."""
-        if self._hub.running:
+        if self._server.running:
             return False
-        if any(session.asking for session in self._hub.sessions.items()):
+        if any(session.asking for session in self._server.sessions.items()):
             return False
-        owned = (each.operation for each in self._hub.operations.items())
+        owned = (each.operation for each in self._server.operations.items())
         return not any(
             each.state is OperationState.FINISHED and now - each.used < _FETCHING for each in owned
         )
@@ -261,7 +261,7 @@ def _session(session: Session, now: float) -> dict[str, Any]:
         "idle": round(now - session.used, 3),
         "pinned": state.pinned,
         "database": state.database,
-        "clusters": {name: str(endpoint) for name, endpoint in session.links().items()},
+        "clusters": {name: str(endpoint) for name, endpoint in session.upstreams().items()},
         "operations": len(operations),
         "running": sum(not each.ended for each in operations),
         "last": _last(session),

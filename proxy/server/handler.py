@@ -47,7 +47,7 @@ from proxy.protocol.types import (
     OperationType,
 )
 from proxy.server.client_connection import ClientConnection
-from proxy.server.server_state import Hub, Owned
+from proxy.server.server_state import OwnedOperation, ServerState
 from proxy.session.handles import new_handle, no_such_operation, no_such_session
 from proxy.session.open_session import Session, end
 from proxy.session.session import USE_DATABASE, SessionState
@@ -60,11 +60,11 @@ from proxy.statement.statement_runner import Statement
 from proxy.upstream.row_relay import relay_rows
 
 
-class Service:
+class HiveServer2Handler:
     """The calls of one client's connection, one after another."""
 
-    def __init__(self, hub: Hub, client: ClientConnection) -> None:
-        self._hub = hub
+    def __init__(self, server: ServerState, client: ClientConnection) -> None:
+        self._server = server
         self._client = client
         self._opened: dict[bytes, Session] = {}
         self._last_call = LastCall()
@@ -95,7 +95,7 @@ class Service:
     async def _close_all(self) -> None:
         sessions = list(self._opened.values())
         self._opened.clear()
-        await asyncio.gather(*(self._hub.close(session) for session in sessions))
+        await asyncio.gather(*(self._server.close(session) for session in sessions))
 
     async def _answer(self, message: Frame | Oversized) -> None:
         if isinstance(message, Oversized):
@@ -116,7 +116,7 @@ class Service:
             call, request = again
         try:
             handle = handle_of(request)
-            if handle and await self._hub.peers.carry(handle, message.data, self._client):
+            if handle and await self._server.peers.carry(handle, message.data, self._client):
                 return
             result = await self._result(call, request)
         except Rejected as error:
@@ -149,7 +149,7 @@ class Service:
                 | CloseOperation()
                 | CancelOperation()
             ):
-                owned = self._hub.operations.find(request.operation, self._user)
+                owned = self._server.operations.find(request.operation, self._user)
                 if owned is None:
                     raise no_such_operation(request.operation, operation_type(call))
                 with owned.session.asked:
@@ -157,11 +157,11 @@ class Service:
             case OpenSession():
                 return await self._open_session(request)
             case CloseSession(handle):
-                session = self._hub.sessions.find(handle, self._user)
+                session = self._server.sessions.find(handle, self._user)
                 if session is None:
                     raise Rejected(Failure("Session does not exist!"))
                 self._opened.pop(handle.guid, None)
-                await asyncio.shield(self._hub.group.create_task(self._hub.close(session)))
+                await asyncio.shield(self._server.group.create_task(self._server.close(session)))
                 return replies.succeeded()
             case GetInfo():
                 return await self._get_info(request.info_type)
@@ -181,7 +181,7 @@ class Service:
 
     async def _get_info(self, kind: int) -> Struct:
         if kind in server_info.ASKED_OF_CLUSTER:
-            learned = await self._hub.learn_info(kind, self._client.user or "anonymous")
+            learned = await self._server.learn_info(kind, self._client.user or "anonymous")
             if learned is not None:
                 return learned
         return replies.info(server_info.answer(kind, self._client.user or ""))
@@ -196,34 +196,34 @@ class Service:
         user = client.user or request.username or "anonymous"
         try:
             acting = await acted_as(
-                self._hub.identity, user, configuration, client.acting_as, client.peer
+                self._server.identity, user, configuration, client.acting_as, client.peer
             )
             state = SessionState.opened(
                 acting,
                 protocol,
                 configuration,
-                self._hub.topology,
-                self._hub.decider.settings.restrictions,
+                self._server.topology,
+                self._server.router.settings.restrictions,
             )
             session = Session(
-                new_handle(self._hub.peers.number),
+                new_handle(self._server.peers.number),
                 state,
-                self._hub.lines,
-                self._hub.through,
+                self._server.pool,
+                self._server.through,
                 self._client.peer,
                 user,
             )
-            self._hub.admit(session, self._user)
+            self._server.admit(session, self._user)
             try:
                 await self._check_opening(session)
             except BaseException:
-                await self._hub.close(session)
+                await self._server.close(session)
                 raise
         except (Rejected, CausewayError) as error:
             failure = error.failure if isinstance(error, Rejected) else failure_of(error)
-            self._hub.observer.refused(user, client.peer, failure)
+            self._server.observer.refused(user, client.peer, failure)
             return replies.session_refused(protocol, failure)
-        self._hub.observer.opened(session)
+        self._server.observer.opened(session)
         if not self._client.outlived:
             self._opened[session.handle.guid] = session
         return replies.session_opened(protocol, session.handle)
@@ -231,14 +231,14 @@ class Service:
     async def _check_opening(self, session: Session) -> None:
         """Raises Rejected when the session cannot begin as its client wants it."""
         if session.through is not None:
-            await session.link(session.through.name)  # its server has the word
+            await session.upstream(session.through.name)  # its server has the word
             return
         database = session.state.configuration.get(USE_DATABASE)
-        if database and not await self._hub.decider.database_exists(database.lower()):
+        if database and not await self._server.router.database_exists(database.lower()):
             raise Rejected(cannot_open(database))
 
     def _session(self, request: ExecuteStatement | MetadataCall) -> Session:
-        session = self._hub.sessions.find(request.session, self._user)
+        session = self._server.sessions.find(request.session, self._user)
         if session is None:
             raise no_such_session(request.session)
         session.touch()
@@ -247,8 +247,10 @@ class Service:
     # Statements and metadata calls
 
     def _new_operation(self, session: Session, kind: int) -> Operation:
-        operation = Operation(new_handle(self._hub.peers.number), kind)
-        self._hub.operations.add(operation.handle, self._user, Owned(session, operation))
+        operation = Operation(new_handle(self._server.peers.number), kind)
+        self._server.operations.add(
+            operation.handle, self._user, OwnedOperation(session, operation)
+        )
         session.operations[operation.handle.guid] = operation
         return operation
 
@@ -258,32 +260,32 @@ class Service:
             request = replace(request, overlay=session.state.overlay(request.overlay))
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
         _note(operation.record, session, operation, request.statement)
-        hub = self._hub
+        server = self._server
         statement = Statement(
-            session, operation, request, hub.decider, hub.copier, hub.limits.linger
+            session, operation, request, server.router, server.copier, server.limits.linger
         )
         try:
-            hub.begin(session, statement, operation)
+            server.begin(session, statement, operation)
         except CausewayError as error:
             operation.fail(failure_of(error))
-            hub.observer.ended(operation)
-            await hub.close_operation(Owned(session, operation))
+            server.observer.ended(operation)
+            await server.close_operation(OwnedOperation(session, operation))
             raise
         started = replies.operation_started(operation.handle, operation.kind, True)
         answer = replies.reply(call.name, call.seqid, started)
         if request.run_async:
             return answer
-        return await self._when_ended(answer, Owned(session, operation))
+        return await self._when_ended(answer, OwnedOperation(session, operation))
 
-    async def _when_ended(self, answer: bytes, owned: Owned) -> bytes:
+    async def _when_ended(self, answer: bytes, owned: OwnedOperation) -> bytes:
         """The answer, once the statement ended. Raises Rejected when it failed."""
         operation = owned.operation
         await operation.until_ended()
         if self._client.lost:
-            await self._hub.close_operation(owned)  # nobody has its handle
+            await self._server.close_operation(owned)  # nobody has its handle
         if operation.state is OperationState.ERROR:
             failure = operation.status.failure or Failure("")
-            await self._hub.close_operation(owned)
+            await self._server.close_operation(owned)
             raise Rejected(as_synchronous(failure))
         return answer
 
@@ -296,30 +298,30 @@ class Service:
                 except SessionGone:
                     return await self._metadata_result(session, name, request)
         finally:
-            spent, observer = time.perf_counter() - began, self._hub.observer
+            spent, observer = time.perf_counter() - began, self._server.observer
             observer.metadata(session, name, texts_of(request), spent)
 
     async def _metadata_result(self, session: Session, name: str, request: MetadataCall) -> Struct:
-        link = await session.link(_metadata_cluster(session))
+        upstream = await session.upstream(_metadata_cluster(session))
         local = None
         if session.through is None:
-            local = await self._hub.metadata.answer(name, request.arguments, session, link)
+            local = await self._server.metadata.answer(name, request.arguments, session, upstream)
         if local is not None:
             operation = self._new_operation(session, METADATA_KINDS[name])
             operation.result = local
             operation.becomes(OperationState.FINISHED)
             return replies.operation_started(operation.handle, operation.kind, True)
-        result = await link.call(name, metadata_call(name, link.session, request.arguments))
+        result = await upstream.call(name, metadata_call(name, upstream.session, request.arguments))
         remote = replies.started_operation(result)
         operation = self._new_operation(session, replies.operation_kind(result))
-        operation.result = Remote.of(link, remote, may_run_ahead=False)
+        operation.result = Remote.of(upstream, remote, may_run_ahead=False)
         operation.becomes(OperationState.FINISHED)
         return replies.with_handle(result, operation.handle)
 
     # Operations
 
     async def _operation_call(
-        self, call: Message, request: OperationCall, owned: Owned
+        self, call: Message, request: OperationCall, owned: OwnedOperation
     ) -> Struct | bytes | None:
         operation = owned.operation
         operation.used = owned.session.used
@@ -333,14 +335,14 @@ class Service:
                 await end(operation)
                 return replies.succeeded()
             case CloseOperation():
-                await self._hub.close_operation(owned)
+                await self._server.close_operation(owned)
                 return replies.succeeded()
             case GetResultSetMetadata():
                 return await self._result_metadata(call, operation)
 
     async def _wait_a_little(self, operation: Operation) -> None:
         """Most clients do not pause between polls: so we do, a little longer each second."""
-        limits = self._hub.limits
+        limits = self._server.limits
         if operation.ended:
             return
         elapsed = asyncio.get_running_loop().time() - operation.began
@@ -362,7 +364,7 @@ class Service:
                 return results.metadata_reply(results.NO_ROWS)
 
     async def _fetch(
-        self, call: Message, request: FetchResults, owned: Owned
+        self, call: Message, request: FetchResults, owned: OwnedOperation
     ) -> Struct | bytes | None:
         operation = owned.operation
         protocol = owned.session.state.protocol
@@ -372,7 +374,7 @@ class Service:
             text = f"Expected state FINISHED, but found {operation.state.name}"
             raise Rejected(Failure(text))
         if request.fetch_type != FETCH_LOG:
-            check_result(operation, self._hub.limits)
+            check_result(operation, self._server.limits)
         match operation.result:
             case Local():
                 return operation.result.fetch(request, protocol)
@@ -381,13 +383,13 @@ class Service:
         raise Rejected(Failure("The operation has no result."))
 
     async def _relay(
-        self, call: Message, request: FetchResults, owned: Owned, remote: Remote
+        self, call: Message, request: FetchResults, owned: OwnedOperation, remote: Remote
     ) -> bytes | None:
         protocol, began = owned.session.state.protocol, time.perf_counter()
         sent, rows = await relay_rows(self._client, call, request, remote, protocol)
         if request.fetch_type != FETCH_LOG:
             spent = time.perf_counter() - began
-            self._hub.observer.fetched(owned.operation, spent, sent, rows)
+            self._server.observer.fetched(owned.operation, spent, sent, rows)
         return None
 
 

@@ -24,10 +24,10 @@ from proxy.operations.observer import Observer
 from proxy.operations.peers import ALONE, Crew
 from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import Turnstile
-from proxy.server.handler import Service
+from proxy.server.handler import HiveServer2Handler
 from proxy.server.listeners import Doors, Listening, Porter
-from proxy.server.server_state import Hub
-from proxy.statement.statement_router import Decider, Loader, Snapshot
+from proxy.server.server_state import ServerState
+from proxy.statement.statement_router import Loader, Snapshot, StatementRouter
 from proxy.statement.statement_runner import Copier
 from proxy.upstream.health_runner import watch
 
@@ -60,31 +60,31 @@ async def serve(
     """
     known = authenticator or made(settings.identity, crew.failures)
     async with _audited(settings.operating) as audit, asyncio.TaskGroup() as group:
-        decider = Decider(settings, snapshot, loader)
-        hub = Hub(decider, limits, group, copier, Observer(Metrics(), audit), crew)
-        turnstile = Turnstile(limits, hub.observer.metrics, crew.tally)
-        who = Counted(known, hub.observer)
+        router = StatementRouter(settings, snapshot, loader)
+        server = ServerState(router, limits, group, copier, Observer(Metrics(), audit), crew)
+        turnstile = Turnstile(limits, server.observer.metrics, crew.tally)
+        who = Counted(known, server.observer)
 
         def connected(client: ClientConnection) -> None:
             if turnstile.admit(client):
-                group.create_task(_serve_client(hub, client, turnstile, who))
+                group.create_task(_serve_client(server, client, turnstile, who))
 
         def called(peer: ClientConnection) -> None:
-            group.create_task(_serve_peer(hub, peer))
+            group.create_task(_serve_peer(server, peer))
 
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
         doors = await Doors.opened(
             Porter(settings, limits, who, key, connected, turnstile),
             shared=bool(crew.sockets),
         )
-        _look_after(hub, group)
+        _look_after(server, group)
         registration = _registration(settings, doors.listening, crew)
         leave = registration.stop if registration is not None else None
-        admin = Admin(hub, turnstile, doors, read, leave)
-        desk = AdminServer(admin.ask, hub.observer.administered, settings.doors)
+        admin = Admin(server, turnstile, doors, read, leave)
+        desk = AdminServer(admin.ask, server.observer.administered, settings.doors)
         try:
             if crew.sockets:
-                await hub.peers.listen(called)
+                await server.peers.listen(called)
             else:
                 await desk.listen(settings.operating)
             if registration is not None:
@@ -95,25 +95,25 @@ async def serve(
                 ready(doors.listening)
             while True:
                 await asyncio.sleep(_SWEEP_EVERY)
-                hub.lines.sweep()
+                server.pool.sweep()
                 doors.refresh()
         finally:
             desk.close()
-            hub.peers.close()
+            server.peers.close()
             doors.close()
             await doors.wait_closed()
             if registration is not None:
                 await asyncio.to_thread(registration.stop)
-            hub.lines.close()
-            await decider.close()
+            server.pool.close()
+            await router.close()
 
 
-def _look_after(hub: Hub, group: asyncio.TaskGroup) -> None:
+def _look_after(server: ServerState, group: asyncio.TaskGroup) -> None:
     """What is idle is closed, and the clusters are asked how they are, now and then."""
-    group.create_task(_now_and_then(hub.close_idle, lambda: hub.limits.check_interval))
-    if hub.limits.health_interval:
-        interval = lambda: hub.limits.health_interval  # noqa: E731
-        group.create_task(watch(hub.lines, hub.clusters, interval))
+    group.create_task(_now_and_then(server.close_idle, lambda: server.limits.check_interval))
+    if server.limits.health_interval:
+        interval = lambda: server.limits.health_interval  # noqa: E731
+        group.create_task(watch(server.pool, server.clusters, interval))
 
 
 def _registration(settings: Settings, listening: Listening, crew: Crew) -> "Registration | None":
@@ -146,24 +146,24 @@ async def _now_and_then(act: Callable[[], None], interval: Callable[[], float]) 
         act()
 
 
-async def _serve_peer(hub: Hub, peer: ClientConnection) -> None:
+async def _serve_peer(server: ServerState, peer: ClientConnection) -> None:
     """Another worker's connection to its end; it says of each call whose it is."""
     try:
-        await Service(hub, peer).serve()
+        await HiveServer2Handler(server, peer).serve()
     except Exception:
         _log.exception("a call of another worker failed for a reason of ours")
         peer.abort()
 
 
 async def _serve_client(
-    hub: Hub, client: ClientConnection, turnstile: Turnstile, who: Authenticator
+    server: ServerState, client: ClientConnection, turnstile: Turnstile, who: Authenticator
 ) -> None:
     """One client to its end; whatever happens to it happens to nobody else."""
     loop = asyncio.get_running_loop()
-    patience = loop.call_later(hub.limits.negotiation, client.let_go_if_nobody)
+    patience = loop.call_later(server.limits.negotiation, client.let_go_if_nobody)
     try:
         if await identified(client, who):
-            await Service(hub, client).serve()
+            await HiveServer2Handler(server, client).serve()
     except Exception:
         _log.exception("a connection failed for a reason of ours")
     finally:

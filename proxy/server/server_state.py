@@ -22,61 +22,63 @@ from proxy.session.open_session import Session, close_remote, end
 from proxy.session.quota import Bounds, Quota
 from proxy.statement.operation import Operation
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
-from proxy.statement.statement_router import Decider
+from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import Copier, Statement
-from proxy.upstream.credentials import Entries
-from proxy.upstream.upstream_pool import Lines
+from proxy.upstream.credentials import CredentialsByCluster
+from proxy.upstream.upstream_pool import UpstreamPool
 
 _INFO_WAIT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
+class OwnedOperation:
     """An operation with the session that it belongs to."""
 
     session: Session
     operation: Operation
 
 
-class Hub:
-    """The sessions and operations of all clients, the lines to all clusters.
+class ServerState:
+    """The sessions and operations of all clients, the connections to all clusters.
 
     `through` is where everything goes while no cluster is configured (DC-N1).
     """
 
     def __init__(
         self,
-        decider: Decider,
+        router: StatementRouter,
         limits: Limits,
         group: asyncio.TaskGroup,
         copier: Copier | None = None,
         observer: Observer | None = None,
         crew: Crew = ALONE,
     ) -> None:
-        settings = decider.settings
+        settings = router.settings
         self.topology = settings.topology
         self.through = None if settings.topology.in_use else _upstream(settings)
-        self.decider = decider
+        self.router = router
         self.copier = copier
         self.group = group
         self.stopping = False
         self.observer = observer or Observer(Metrics())
-        self.metadata = Metadata(decider.loader)
+        self.metadata = Metadata(router.loader)
         self.identity = settings.identity
         other = settings.upstream_login if self.through else None
-        entries = Entries(settings.logins, other)
-        self.lines = Lines(limits, decider.fleet, entries, crew.tally, crew.functions)
+        credentials = CredentialsByCluster(settings.logins, other)
+        self.pool = UpstreamPool(limits, router.health, credentials, crew.tally, crew.functions)
         self.peers = Peers(crew)
         self._session_quota = Quota("sessions", Bounds(), crew.tally)
         self._statement_quota = Quota("statements running", Bounds(), crew.tally)
         self._info: dict[int, Struct] = {}
         self.sessions: Registry[Session] = Registry("sessions", 0)
-        self.operations: Registry[Owned] = Registry("operations", limits.operations_per_user)
+        self.operations: Registry[OwnedOperation] = Registry(
+            "operations", limits.operations_per_user
+        )
         self.bound(limits)
 
     def bound(self, limits: Limits) -> None:
         """From now on these hold; what is there stays."""
-        self.limits = self.lines.limits = limits
+        self.limits = self.pool.limits = limits
         self._session_quota.bounds = Bounds(
             limits.sessions_per_user,
             limits.sessions_per_address,
@@ -88,10 +90,10 @@ class Hub:
 
     def reconfigure(self, settings: Settings, limits: Limits) -> None:
         """Other settings hold from now on, for the sessions that are there too."""
-        self.decider.settings = settings
+        self.router.settings = settings
         self.topology = settings.topology
         self.bound(limits)
-        self.lines.fleet.keep(each for cluster in self.clusters() for each in cluster.hs2)
+        self.pool.health.keep(each for cluster in self.clusters() for each in cluster.hs2)
         for session in self.sessions.items():
             session.state.reconfigured(settings.topology, settings.restrictions)
 
@@ -139,10 +141,10 @@ class Hub:
         cluster = self.through or self.topology.clusters.get(default)
         if kind not in self._info and cluster is not None:
             with suppress(CausewayError, TimeoutError):
-                endpoint = self.lines.fleet.choose(cluster, self.lines.load)[0]
+                endpoint = self.pool.health.choose(cluster, self.pool.load)[0]
                 async with (
                     asyncio.timeout(_INFO_WAIT),
-                    self.lines.borrow(cluster.name, endpoint, user) as connection,
+                    self.pool.borrow(cluster.name, endpoint, user) as connection,
                 ):
                     data = await connection.call(get_info_call(NO_SESSION, kind))
                 self._info[kind] = replies.read_result(data, "GetInfo")
@@ -161,7 +163,7 @@ class Hub:
         self.forget(session)
         await session.close(self.limits)
 
-    async def close_operation(self, owned: Owned) -> None:
+    async def close_operation(self, owned: OwnedOperation) -> None:
         """Ends the operation, and lets go of its result."""
         operation = owned.operation
         self.operations.remove(operation.handle)

@@ -1,4 +1,4 @@
-"""A session as the server keeps it: its state, its links to clusters and its operations."""
+"""A session as the server keeps it: its state, its sessions in clusters and its operations."""
 
 import asyncio
 import logging
@@ -14,8 +14,8 @@ from proxy.protocol.requests import Handle
 from proxy.session.session import SessionState
 from proxy.statement.operation import Operation, Remote
 from proxy.upstream.session_replay import StaleSession
-from proxy.upstream.upstream_pool import Lines
-from proxy.upstream.upstream_session import Link
+from proxy.upstream.upstream_pool import UpstreamPool
+from proxy.upstream.upstream_session import UpstreamSession
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Session:
         self,
         handle: Handle,
         state: SessionState,
-        lines: Lines,
+        pool: UpstreamPool,
         through: Cluster | None = None,
         address: str = "",
         by: str = "",
@@ -47,45 +47,45 @@ class Session:
         self.state = state
         self.through = through
         self.operations: dict[bytes, Operation] = {}
-        self._lines = lines
-        self._links: dict[ClusterName, Link] = {}
+        self._pool = pool
+        self._upstreams: dict[ClusterName, UpstreamSession] = {}
         self._opening: dict[ClusterName, asyncio.Lock] = {}
         self._closed = False
 
-    async def link(self, cluster: ClusterName) -> Link:
+    async def upstream(self, cluster: ClusterName) -> UpstreamSession:
         """The session in that cluster, opened and caught up.
 
         Raises ClusterDown, ClusterLost, TooMany, NotCarried, and Rejected.
         """
         async with self._opening.setdefault(cluster, asyncio.Lock()):
-            link = self._links.get(cluster)
-            if link is not None and self._chose_away(link):
-                await link.close()
-            if link is not None and link.alive and self._may_leave(link):
-                link.drop()
-            if link is not None and not link.alive and self.through is not None:
+            upstream = self._upstreams.get(cluster)
+            if upstream is not None and self._chose_away(upstream):
+                await upstream.close()
+            if upstream is not None and upstream.alive and self._may_leave(upstream):
+                upstream.drop()
+            if upstream is not None and not upstream.alive and self.through is not None:
                 raise ClusterLost("The Thrift Server closed the session; open another one.")
-            if link is None or not link.alive:
-                if link is not None:
-                    self._lines.fleet.forget_checked(link.endpoint)
-                link = await self._open(cluster)
+            if upstream is None or not upstream.alive:
+                if upstream is not None:
+                    self._pool.health.forget_checked(upstream.endpoint)
+                upstream = await self._open(cluster)
         try:
-            await link.replay.catch_up()
+            await upstream.replay.catch_up()
         except StaleSession:
-            link.drop()
-            return await self.link(cluster)
-        return link
+            upstream.drop()
+            return await self.upstream(cluster)
+        return upstream
 
-    def refreshed(self, tables: Iterable[TableRef], by: Link) -> None:
+    def refreshed(self, tables: Iterable[TableRef], by: UpstreamSession) -> None:
         """A statement in the session `by` refreshed what Spark remembers of the tables."""
         tables = tuple(tables)
-        for link in self._links.values():
-            if link is not by:
-                link.replay.forget_files(tables)
+        for upstream in self._upstreams.values():
+            if upstream is not by:
+                upstream.replay.forget_files(tables)
 
-    async def _open(self, cluster: ClusterName) -> Link:
-        link = await Link.open(
-            self._lines,
+    async def _open(self, cluster: ClusterName) -> UpstreamSession:
+        upstream = await UpstreamSession.open(
+            self._pool,
             self._where(cluster),
             self.state.user,
             self.state.protocol,
@@ -94,31 +94,33 @@ class Session:
             claims=self.through is None,
         )
         if self._closed:
-            await link.close()
+            await upstream.close()
             raise ClusterDown("The session was closed.")
-        self._links[cluster] = link
-        return link
+        self._upstreams[cluster] = upstream
+        return upstream
 
-    def _chose_away(self, link: Link) -> bool:
+    def _chose_away(self, upstream: UpstreamSession) -> bool:
         """Whether the session chose other endpoints since, with SET hive.cluster.properties.
 
         An endpoint that the operator took away keeps the sessions that it has.
         """
-        configured = self.state.configured.clusters.get(link.cluster)
+        configured = self.state.configured.clusters.get(upstream.cluster)
         return (
-            link.endpoint not in self._where(link.cluster).hs2
+            upstream.endpoint not in self._where(upstream.cluster).hs2
             and configured is not None
-            and link.endpoint in configured.hs2
+            and upstream.endpoint in configured.hs2
         )
 
-    def _may_leave(self, link: Link) -> bool:
-        """Whether the link's endpoint is ill, another is well, and nothing would be lost."""
-        if self.through is not None or link.cluster in self.state.objects.homes().values():
+    def _may_leave(self, upstream: UpstreamSession) -> bool:
+        """Whether the session's endpoint is down, another is up, and nothing would be lost."""
+        if self.through is not None or upstream.cluster in self.state.objects.homes().values():
             return False
-        if not self._lines.fleet.is_better_elsewhere(self._where(link.cluster), link.endpoint):
+        if not self._pool.health.is_better_elsewhere(
+            self._where(upstream.cluster), upstream.endpoint
+        ):
             return False
         results = (each.result for each in self.operations.values())
-        return not any(isinstance(each, Remote) and each.link is link for each in results)
+        return not any(isinstance(each, Remote) and each.upstream is upstream for each in results)
 
     def _where(self, cluster: ClusterName) -> Cluster:
         where = self.through or self.state.topology.clusters.get(cluster)
@@ -136,9 +138,11 @@ class Session:
             return False
         return not (running_counts and any(not each.ended for each in self.operations.values()))
 
-    def links(self) -> dict[ClusterName, Endpoint]:
+    def upstreams(self) -> dict[ClusterName, Endpoint]:
         """Where it has a session of the cluster's."""
-        return {name: link.endpoint for name, link in self._links.items() if link.alive}
+        return {
+            name: upstream.endpoint for name, upstream in self._upstreams.items() if upstream.alive
+        }
 
     async def close(self, limits: Limits) -> None:
         """Cancels what runs, waits a little for it, and closes every cluster's session."""
@@ -153,9 +157,9 @@ class Session:
         tasks = [each.task for each in running if each.task is not None and each.working]
         if tasks:
             await asyncio.wait(tasks, timeout=limits.close)
-        links, self._links = list(self._links.values()), {}
-        if links:  # none when nothing was asked of a cluster
-            await asyncio.gather(*(link.close() for link in links))
+        upstreams, self._upstreams = list(self._upstreams.values()), {}
+        if upstreams:  # none when nothing was asked of a cluster
+            await asyncio.gather(*(upstream.close() for upstream in upstreams))
 
 
 class _Asked:
@@ -183,9 +187,9 @@ async def end(operation: Operation) -> None:
 async def cancel_remote(remote: Remote) -> None:
     """Asks the cluster; a cluster that does not answer has ended it or will be found out."""
     try:
-        await remote.link.cancel(remote.operation)
+        await remote.upstream.cancel(remote.operation)
     except (CausewayError, Rejected) as error:
-        _log.info("cancelling in %s: %s", remote.link.cluster, error)
+        _log.info("cancelling in %s: %s", remote.upstream.cluster, error)
 
 
 def close_remote(operation: Operation) -> None:
@@ -193,4 +197,4 @@ def close_remote(operation: Operation) -> None:
     remote = operation.result
     if isinstance(remote, Remote):
         remote.reader.stop()
-        remote.link.close_operation(remote.operation)
+        remote.upstream.close_operation(remote.operation)

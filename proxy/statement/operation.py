@@ -17,8 +17,8 @@ from proxy.statement.local_result import Local
 from proxy.statement.record import Record
 from proxy.statement.states import ENDS, advance
 from proxy.upstream.read_ahead import ReadAhead
-from proxy.upstream.upstream_connection import Aside, release
-from proxy.upstream.upstream_session import Link
+from proxy.upstream.upstream_connection import PipelinedCall, release
+from proxy.upstream.upstream_session import UpstreamSession
 
 
 @dataclass(slots=True)
@@ -27,29 +27,31 @@ class Remote:
     before the end of a statement it may be a false one.
     """
 
-    link: Link
+    upstream: UpstreamSession
     operation: RemoteOperation
     reader: ReadAhead
     schema: bytes | None = None
     _asked: asyncio.Future[bytes | None] | None = None
 
     @classmethod
-    def of(cls, link: Link, operation: RemoteOperation, may_run_ahead: bool) -> "Remote":
-        return cls(link, operation, ReadAhead(link, operation, may_run_ahead))
+    def of(
+        cls, upstream: UpstreamSession, operation: RemoteOperation, may_run_ahead: bool
+    ) -> "Remote":
+        return cls(upstream, operation, ReadAhead(upstream, operation, may_run_ahead))
 
-    def ask_schema(self) -> Aside:
+    def ask_schema(self) -> PipelinedCall:
         """The call that asks for the schema; `learn_schema` is for when its time has come."""
         self._asked = asyncio.get_running_loop().create_future()
         request = operation_call("GetResultSetMetadata", self.operation)
-        return Aside(request, partial(release, self._asked))
+        return PipelinedCall(request, partial(release, self._asked))
 
     async def learn_schema(self) -> bytes:
         """What was asked last, or is asked now. Raises ClusterLost, TooMany."""
         if self.schema is None and self._asked is not None:
-            self.schema = await self.link.heard(self._asked)
+            self.schema = await self.upstream.pipelined_reply(self._asked)
         if self.schema is None:
             name = "GetResultSetMetadata"
-            self.schema = await self.link.reply(name, operation_call(name, self.operation))
+            self.schema = await self.upstream.reply(name, operation_call(name, self.operation))
         return self.schema
 
 

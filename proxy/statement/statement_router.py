@@ -25,7 +25,7 @@ from dialect.statement import (
 from proxy.errors import Unsettled
 from proxy.session.session import SessionState
 from proxy.statement.analyzer_pool import AnalyzerPool, Client
-from proxy.upstream.endpoint_health import Fleet
+from proxy.upstream.endpoint_health import EndpointHealth
 from router.decision import Decision
 from router.request import Facts, Request, tables_needed
 from router.route import route
@@ -113,13 +113,17 @@ class Routed:
     versions: Mapping[TableRef, object]
 
 
-class Decider:
+class StatementRouter:
     """Analyses and routes the statements of all sessions."""
 
     def __init__(
-        self, settings: Settings, snapshot: Snapshot, loader: Loader, fleet: Fleet | None = None
+        self,
+        settings: Settings,
+        snapshot: Snapshot,
+        loader: Loader,
+        health: EndpointHealth | None = None,
     ) -> None:
-        self.fleet = fleet or Fleet()
+        self.health = health or EndpointHealth()
         self.settings = settings
         self.snapshot = snapshot
         self.loader = loader
@@ -187,7 +191,9 @@ class Decider:
             session.bounds(statement),
             topology.filesystems(),
             frozenset(self.settings.views),
-            frozenset(name for name, each in topology.clusters.items() if self.fleet.is_down(each)),
+            frozenset(
+                name for name, each in topology.clusters.items() if self.health.is_down(each)
+            ),
         )
 
     async def _with_contents(self, statement: Known) -> Known:

@@ -45,10 +45,10 @@ from proxy.session.restrictions import check_statement, is_ignored
 from proxy.statement import commands
 from proxy.statement.local_result import Local
 from proxy.statement.operation import Operation, Remote
-from proxy.statement.statement_router import Decider, Routed
+from proxy.statement.statement_router import Routed, StatementRouter
 from proxy.upstream.claims import Outdated, is_outdated, overlay, syntax_error
 from proxy.upstream.lost_operation import settle
-from proxy.upstream.upstream_session import Link
+from proxy.upstream.upstream_session import UpstreamSession
 from router.decision import Answer, Refuse, RunIn
 from router.report import report
 
@@ -80,7 +80,7 @@ class Statement:
         session: Session,
         operation: Operation,
         request: ExecuteStatement,
-        decider: Decider,
+        router: StatementRouter,
         copier: Copier | None = None,
         linger: float = DEFAULT.linger,
     ) -> None:
@@ -93,7 +93,7 @@ class Statement:
         self._session = session
         self._operation = operation
         self._request = request
-        self._decider = decider
+        self._router = router
 
     async def run(self, told: Callable[[], object]) -> None:
         """Never raises but on cancellation. `told` is called when the operation is at an end; what
@@ -144,12 +144,12 @@ class Statement:
             return
         state = self._session.state
         sql = self._request.statement
-        command = await self._decider.command(sql, state)
+        command = await self._router.command(sql, state)
         if command is not None:
             self._answer(await self._command(command))
             return
         record = self._operation.record
-        statement = await self._decider.analyse(sql, state)
+        statement = await self._router.analyse(sql, state)
         record.what = statement
         record.mark("analyse")
         if isinstance(statement, Known):
@@ -173,7 +173,7 @@ class Statement:
 
     async def _decide(self, statement: Known | Unknown | None = None) -> Routed:
         record = self._operation.record
-        routed = await self._decider.decide(self._request.statement, self._session.state, statement)
+        routed = await self._router.decide(self._request.statement, self._session.state, statement)
         record.what, record.rule = routed.statement, routed.decision.rule
         record.mark("decide")
         return routed
@@ -208,14 +208,14 @@ class Statement:
             case ResetCluster():
                 return commands.reset_cluster(state)
             case ShowClusters():
-                return commands.show_clusters(state, self._decider.fleet.is_checked)
+                return commands.show_clusters(state, self._router.health.is_checked)
             case ShowCurrentCluster():
                 return commands.show_current_cluster(state)
             case ExplainCluster(statement):
-                if await self._decider.command(statement, state) is not None:
+                if await self._router.command(statement, state) is not None:
                     own = Answer("DC-U1", "the statement is Causeway's own")
                     return commands.explain(report(None, own, {}))
-                routed = await self._decider.decide(statement, state)
+                routed = await self._router.decide(statement, state)
                 if isinstance(routed.decision, RunIn):
                     check_statement(routed.statement, state.restrictions)
                 return commands.explain(report(routed.statement, routed.decision, routed.facts))
@@ -228,7 +228,7 @@ class Statement:
             raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
         ref = command.ref(self._session.state.namespace().database)
         told = await self._copier(ref, command.partition, command.source, command.target)
-        self._decider.snapshot.invalidate([ref])
+        self._router.snapshot.invalidate([ref])
         return Table(("result",), ((told,),))
 
     async def _session_statement(self, statement: Known) -> Table | None:
@@ -236,7 +236,7 @@ class Statement:
         state = self._session.state
         match statement.changes:
             case UseDatabase(database):
-                if not await self._decider.database_exists(database):
+                if not await self._router.database_exists(database):
                     raise Rejected(settings.no_such_database(database))
                 table = NO_ROWS
             case SetVariable(key, value) if settings.is_ours(key):
@@ -270,58 +270,58 @@ class Statement:
     async def _attempt(self, cluster: ClusterName, routed: Routed, may_decide_again: bool) -> None:
         statement = routed.statement
         self._go_on()
-        link = await self._session.link(cluster)
-        link.replay.check(statement)
+        upstream = await self._session.upstream(cluster)
+        upstream.replay.check(statement)
         number = self._session.state.journal.reserve()
-        if isinstance(statement, Known) and link.replay.lacks(statement.changes):
-            self._apply(link, statement, number)
+        if isinstance(statement, Known) and upstream.replay.lacks(statement.changes):
+            self._apply(upstream, statement, number)
             self._answer(NO_ROWS)
             return
-        await link.replay.refresh(routed.versions)
+        await upstream.replay.refresh(routed.versions)
         self._operation.record.mark("connect")
         self._go_on()
         writes: Sequence[Write] = ()
         if isinstance(statement, Known) and not statement.explain:
             writes = statement.writes
-        targets = self._decider.write_targets(writes)
-        token = await self._decider.loader.open_write(targets) if targets else None
-        self._claim = overlay(link, routed, self._decider.settings.coverage, targets, token)
+        targets = self._router.write_targets(writes)
+        token = await self._router.loader.open_write(targets) if targets else None
+        self._claim = overlay(upstream, routed, self._router.settings.coverage, targets, token)
         end: Status | None = None
         try:
-            end = status = await self._execute(link, token)
+            end = status = await self._execute(upstream, token)
             self._operation.record.mark("execute")
         except Rejected as error:
             if self._operation.result is None:
                 end = Status(OperationState.ERROR, error.failure)  # it never began
             raise
         finally:
-            self._decider.snapshot.invalidate(each.table for each in writes)
-            self._take_effect(link, statement, number, end)
+            self._router.snapshot.invalidate(each.table for each in writes)
+            self._take_effect(upstream, statement, number, end)
         if may_decide_again and self._claim and is_outdated(status):
-            self._decide_again(link, routed)
+            self._decide_again(upstream, routed)
         if status.state is OperationState.FINISHED:
             for table in _created(writes):
-                await self._decider.loader.claim(table, link.cluster)
+                await self._router.loader.claim(table, upstream.cluster)
         self._operation.becomes(status.state, status.failure)
         result = self._operation.result
         if status.state is OperationState.FINISHED and isinstance(result, Remote):
             asyncio.get_running_loop().call_soon(_ask_schema, result)
 
-    def _decide_again(self, link: Link, routed: Routed) -> None:
+    def _decide_again(self, upstream: UpstreamSession, routed: Routed) -> None:
         """Raises Outdated, with all forgotten that the decision and the cluster knew."""
-        self._decider.snapshot.invalidate(routed.versions)
-        link.replay.forget_files(routed.versions)
+        self._router.snapshot.invalidate(routed.versions)
+        upstream.replay.forget_files(routed.versions)
         result, self._operation.result = self._operation.result, None
         if isinstance(result, Remote):
             result.reader.stop()
-            link.close_operation(result.operation)
+            upstream.close_operation(result.operation)
         raise Outdated
 
     def _go_on(self) -> None:
         if self._operation.cancelled:
             raise _Abandoned
 
-    async def _execute(self, link: Link, token: Any) -> Status:
+    async def _execute(self, upstream: UpstreamSession, token: Any) -> Status:
         """Runs the statement; closes the write of `token` once it is certain that it ended.
 
         A cluster says that a statement is cancelled while the thread that ran it may still be at
@@ -330,13 +330,13 @@ class Statement:
         remote: Remote | None = None
         ended = settled = False
         try:
-            remote = Remote.of(link, await self._start(link), self._session.through is None)
+            remote = Remote.of(upstream, await self._start(upstream), self._session.through is None)
             self._operation.result = remote
             if self._operation.cancelled:
                 await cancel_remote(remote)
             elif self._operation.state is OperationState.PENDING:  # else it is decided again
                 self._operation.becomes(OperationState.RUNNING)
-            status = await remote.link.end_of(remote.operation)
+            status = await remote.upstream.end_of(remote.operation)
             settled = True
             ended = status.state in (OperationState.FINISHED, OperationState.ERROR)
             return status
@@ -353,43 +353,45 @@ class Statement:
                     _log.warning("the end of a write is not known; copies stay unread: %r", token)
                     self._lost = (token, remote)
 
-    async def _start(self, link: Link) -> Any:
+    async def _start(self, upstream: UpstreamSession) -> Any:
         request = self._request
-        if not link.alive:
-            raise SessionGone(f"The connection to cluster {link.cluster} broke.")
+        if not upstream.alive:
+            raise SessionGone(f"The connection to cluster {upstream.cluster} broke.")
         self._asked = True
         settings = {**request.overlay, **self._claim}
-        return await link.execute(request.statement, settings, request.timeout)
+        return await upstream.execute(request.statement, settings, request.timeout)
 
     async def _close_write(self, token: Any) -> None:
         try:
-            await self._decider.loader.close_write(token)
+            await self._router.loader.close_write(token)
         except CausewayError as error:
             _log.warning("a write ended, its mark stays and its copies unread: %s", error)
 
     def _take_effect(
-        self, link: Link, statement: Known | Unknown, number: int, end: Status | None
+        self, upstream: UpstreamSession, statement: Known | Unknown, number: int, end: Status | None
     ) -> None:
         """What the statement did to the session when it ended so; None: how is not known."""
         if isinstance(statement, Known) and statement.kind == "refresh":
-            self._session.refreshed((read.table for read in statement.reads), link)
+            self._session.refreshed((read.table for read in statement.reads), upstream)
         if not isinstance(statement, Known) or statement.changes is None:
             return
         if isinstance(statement.changes, ChangeFunction):
-            link.replay.function_changed(statement.changes.database, statement.changes.name)
+            upstream.replay.function_changed(statement.changes.database, statement.changes.name)
         if end is not None and end.state is OperationState.FINISHED:
-            self._apply(link, statement, number)
+            self._apply(upstream, statement, number)
         elif end is None or end.state is not OperationState.ERROR:
-            link.drop()  # it may or may not have happened there
+            upstream.drop()  # it may or may not have happened there
         elif (failed := after_error(statement.changes, end.failure)) is not None:
-            self._apply(link, replace(statement, effect=failed), number)
+            self._apply(upstream, replace(statement, effect=failed), number)
 
-    def _apply(self, link: Link, statement: Known, number: int) -> None:
+    def _apply(self, upstream: UpstreamSession, statement: Known, number: int) -> None:
         """The statement did what it does to the session."""
         if statement.changes is not None:
             sql = self._request.statement
-            link.replay.applied(number, statement.changes)
-            self._session.state.apply(statement.changes, sql, link.cluster, number, statement.temps)
+            upstream.replay.applied(number, statement.changes)
+            self._session.state.apply(
+                statement.changes, sql, upstream.cluster, number, statement.temps
+            )
 
 
 def _created(writes: Sequence[Write]) -> list[TableRef]:
@@ -402,4 +404,4 @@ def _ask_schema(remote: Remote) -> None:
     Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
     remembers it. Nor before the client has heard of the end.
     """
-    remote.link.ask(remote.ask_schema())
+    remote.upstream.ask(remote.ask_schema())

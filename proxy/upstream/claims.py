@@ -15,7 +15,7 @@ from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.session.open_session import Session
 from proxy.statement.statement_router import Routed
-from proxy.upstream.upstream_session import Link
+from proxy.upstream.upstream_session import UpstreamSession
 from router.claim import KEY, PARSE, claim_of, encoded
 from router.errors import CHANGED_AFTER_DECISION
 
@@ -29,18 +29,18 @@ class Outdated(Exception):
 
 
 def overlay(
-    link: Link,
+    upstream: UpstreamSession,
     routed: Routed,
     coverage: Coverage,
     targets: Iterable[TableRef | PartitionRef],
     token: Any,
 ) -> Mapping[str, str]:
     """What is added to a statement's overlay. `token` is that of its running write, or None."""
-    if not link.checked:
+    if not upstream.checked:
         return {}
     marks = () if token is None else (token.id,)
     claim = claim_of(
-        routed.statement, link.cluster, routed.facts, coverage, targets=targets, marks=marks
+        routed.statement, upstream.cluster, routed.facts, coverage, targets=targets, marks=marks
     )
     return {KEY: encoded(claim)}
 
@@ -64,12 +64,12 @@ async def syntax_error(session: Session, sql: str) -> Failure | None:
     if cluster is None:
         return None
     try:
-        link = await session.link(cluster)
-        if not link.checked:
+        upstream = await session.upstream(cluster)
+        if not upstream.checked:
             return None
-        operation = await link.execute(sql, {KEY: PARSE}, 0)
-        status = await link.end_of(operation)
-        link.close_operation(operation)
+        operation = await upstream.execute(sql, {KEY: PARSE}, 0)
+        status = await upstream.end_of(operation)
+        upstream.close_operation(operation)
     except (CausewayError, Rejected):
         return None
     failure = status.failure

@@ -67,7 +67,7 @@ class _Layer:
         return bytes(self._client.unwrap(token))
 
 
-class Entry:
+class UpstreamCredentials:
     """Our way into one cluster."""
 
     def __init__(self, login: Login) -> None:
@@ -96,16 +96,16 @@ class Entry:
         return Conversation(PLAIN, client)
 
 
-class Entries:
+class CredentialsByCluster:
     """Our ways into all clusters; a name alone where nothing is configured."""
 
     def __init__(self, logins: Mapping[ClusterName, Login], other: Login | None = None) -> None:
         """Raises BadSetting."""
-        self._entries = {name: Entry(login) for name, login in logins.items()}
-        self._other = Entry(other or Login())
+        self._credentials = {name: UpstreamCredentials(login) for name, login in logins.items()}
+        self._other = UpstreamCredentials(other or Login())
 
-    def of(self, cluster: ClusterName) -> Entry:
-        return self._entries.get(cluster, self._other)
+    def of(self, cluster: ClusterName) -> UpstreamCredentials:
+        return self._credentials.get(cluster, self._other)
 
 
 def _password(login: Login) -> str:

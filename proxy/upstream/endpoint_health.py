@@ -23,7 +23,7 @@ class Condition:
     checked: bool | None = None
 
 
-class Fleet:
+class EndpointHealth:
     """The endpoints of all clusters. Nothing here waits for anything.
 
     A drained endpoint or cluster takes no new sessions; those that it has go on to their end.
@@ -36,11 +36,11 @@ class Fleet:
     def condition(self, endpoint: Endpoint) -> Condition:
         return self._conditions.setdefault(endpoint, Condition())
 
-    def well(self, endpoint: Endpoint, seconds: float | None = None) -> None:
+    def mark_up(self, endpoint: Endpoint, seconds: float | None = None) -> None:
         condition = self._becomes(endpoint, True, "")
         condition.seconds = condition.seconds if seconds is None else seconds
 
-    def ill(self, endpoint: Endpoint, reason: str) -> None:
+    def mark_down(self, endpoint: Endpoint, reason: str) -> None:
         self._becomes(endpoint, False, reason)
         self.forget_checked(endpoint)
 

@@ -17,7 +17,7 @@ async def settle(remote: Remote) -> bool:
     for pause in _PAUSES:
         await asyncio.sleep(pause)
         try:
-            if (await remote.link.poll(remote.operation)).state in ENDS:
+            if (await remote.upstream.poll(remote.operation)).state in ENDS:
                 return True
             await cancel_remote(remote)
         except Rejected:

@@ -13,7 +13,7 @@ from proxy.protocol.replies import read_result, result_failure
 from proxy.protocol.requests import FetchResults, Handle, RemoteOperation, fetch_call
 from proxy.protocol.types import FETCH_ROWS, Orientation
 from proxy.upstream.upstream_connection import Sink, UpstreamConnection
-from proxy.upstream.upstream_session import Link
+from proxy.upstream.upstream_session import UpstreamSession
 
 _HELD = 256 << 10  # bytes of a batch that are kept; the rest waits in the cluster's connection
 _NOBODY = Handle(b"", b"")  # what our own calls leave out
@@ -108,9 +108,11 @@ class ReadAhead:
     """Reads one result of a cluster, in turn, on a connection of its own once it runs ahead:
     nothing else of the session waits behind a batch for which the client may never come."""
 
-    def __init__(self, link: Link, operation: RemoteOperation, may_run_ahead: bool) -> None:
+    def __init__(
+        self, upstream: UpstreamSession, operation: RemoteOperation, may_run_ahead: bool
+    ) -> None:
         self._over = not may_run_ahead
-        self._link = link
+        self._upstream = upstream
         self._operation = operation
         self._turn = asyncio.Lock()
         self._batch: _Batch | None = None
@@ -155,12 +157,12 @@ class ReadAhead:
         if batch is None:
             return
         if batch.is_whole:
-            self._link.give_back(batch.connection)
+            self._upstream.give_back(batch.connection)
         else:
             batch.connection.abort()
 
     async def _ask(self, request: FetchResults, first: First, sink: Sink) -> None:
-        async with self._link.line() as connection:
+        async with self._upstream.connection() as connection:
             await connection.relay(fetch_call(self._operation, request), first, sink)
 
     def _learn(self, request: FetchResults, rows: int | None) -> None:
@@ -177,7 +179,7 @@ class ReadAhead:
         return self._full >= _FULL_BATCHES and not self._over
 
     async def _begin_ahead(self) -> None:
-        if self._may_go_on and (connection := await self._link.spare()) is not None:
+        if self._may_go_on and (connection := await self._upstream.spare()) is not None:
             call = self._call(Orientation.NEXT, self._limit)
             self._batch = _Batch(connection, call, self._limit)
 
@@ -194,7 +196,7 @@ class ReadAhead:
             connection.abort()
             raise
         if self._batch is None:
-            self._link.give_back(connection)
+            self._upstream.give_back(connection)
 
     async def _put_back(self, batch: _Batch, request: FetchResults) -> None:
         """Has the cluster where it was before the batch was asked for; a request that begins anew
@@ -209,7 +211,7 @@ class ReadAhead:
         except BaseException:
             batch.connection.abort()
             raise
-        self._link.give_back(batch.connection)
+        self._upstream.give_back(batch.connection)
 
     def _call(self, orientation: Orientation, limit: int) -> bytes:
         return fetch_call(self._operation, FetchResults(_NOBODY, orientation, limit, FETCH_ROWS))

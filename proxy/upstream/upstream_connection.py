@@ -19,7 +19,7 @@ from proxy.errors import ClusterLost, WireError
 from proxy.protocol.framing import Word, client_start, client_word, server_word
 from proxy.server.sasl_transport import Shield
 from proxy.server.sockets import HIGH_WATER, tune
-from proxy.upstream.credentials import Conversation, Entry
+from proxy.upstream.credentials import Conversation, UpstreamCredentials
 
 _SLAB = memoryview(bytearray(128 << 10))  # what comes in goes out within the same turn
 HEAD = 512
@@ -43,12 +43,12 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
-    """A call that goes behind another one; nobody waits for it. `heard` is given its reply, or
-    None when there will be none."""
+class PipelinedCall:
+    """A call that is sent without waiting for its reply. `on_reply` is called with the reply, or
+    with None when the connection broke before."""
 
     request: bytes
-    heard: Callable[[bytes | None], None] = lambda reply: None
+    on_reply: Callable[[bytes | None], None] = lambda reply: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Relay:
     done: asyncio.Future[None]
 
 
-_Expected = asyncio.Future[bytes] | Aside | _Relay
+_Expected = asyncio.Future[bytes] | PipelinedCall | _Relay
 
 
 class UpstreamConnection(asyncio.BufferedProtocol):
@@ -122,7 +122,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         endpoint: Endpoint,
         user: str,
         lost: Callable[[], None],
-        entry: Entry,
+        credentials: UpstreamCredentials,
     ) -> "UpstreamConnection":
         """A connection authenticated as `user`; `lost` is called once when it is over.
 
@@ -130,13 +130,13 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         """
         loop = asyncio.get_running_loop()
         connection = cls(cluster, lost)
-        conversation = entry.conversation(endpoint, user)
+        conversation = credentials.conversation(endpoint, user)
         await loop.create_connection(
             lambda: connection,
             endpoint.host,
             endpoint.port,
-            ssl=entry.tls,
-            server_hostname=endpoint.host if entry.tls else None,
+            ssl=credentials.tls,
+            server_hostname=endpoint.host if credentials.tls else None,
         )
         try:
             await connection._negotiate(conversation)
@@ -203,18 +203,18 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         finally:
             self._negotiation = None
 
-    async def call(self, request: bytes, asides: Sequence[Aside] = ()) -> bytes:
+    async def call(self, request: bytes, pipelined: Sequence[PipelinedCall] = ()) -> bytes:
         """The whole reply to a call. Whatever else is to be asked goes in the same breath: the
         server answers in turn, and no reply has to travel before it begins with the next."""
         done: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._write(request, *(each.request for each in asides))
-        self._expected += (done, *asides)
+        self._write(request, *(each.request for each in pipelined))
+        self._expected += (done, *pipelined)
         return await self._until(done)
 
-    def tell(self, asides: Sequence[Aside]) -> None:
+    def tell(self, pipelined: Sequence[PipelinedCall]) -> None:
         """Sends calls that nobody waits for. Raises ClusterLost."""
-        self._write(*(each.request for each in asides))
-        self._expected += asides
+        self._write(*(each.request for each in pipelined))
+        self._expected += pipelined
 
     async def relay(self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink) -> None:
         """Passes the reply to a call to the sink, as fast as that takes it.
@@ -300,8 +300,8 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         match expected:
             case _Relay():
                 return self._begin(expected, length, taken, data)
-            case Aside():
-                expected.heard(taken)
+            case PipelinedCall():
+                expected.on_reply(taken)
             case _:
                 release(expected, taken)
         return data
@@ -341,8 +341,8 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self._expected.clear()
         self._relaying = None
         for each in waiting:
-            if isinstance(each, Aside):
-                each.heard(None)
+            if isinstance(each, PipelinedCall):
+                each.on_reply(None)
             elif each is not None:
                 future = each.done if isinstance(each, _Relay) else each
                 if not future.done():

@@ -22,8 +22,8 @@ from proxy.operations.counters import OwnTally, Tally
 from proxy.protocol.requests import NO_SESSION, get_info_call
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.impersonation import PROXY_USER
-from proxy.upstream.credentials import Entries
-from proxy.upstream.endpoint_health import Fleet
+from proxy.upstream.credentials import CredentialsByCluster
+from proxy.upstream.endpoint_health import EndpointHealth
 from proxy.upstream.upstream_connection import UpstreamConnection
 
 _log = logging.getLogger(__name__)
@@ -46,21 +46,21 @@ class _Slot:
             self._add = None
 
 
-class Lines:
+class UpstreamPool:
     """All connections to clusters. One per server."""
 
     def __init__(
         self,
         limits: Limits,
-        fleet: Fleet | None = None,
-        entries: Entries | None = None,
+        health: EndpointHealth | None = None,
+        credentials: CredentialsByCluster | None = None,
         tally: Tally | None = None,
         functions: FunctionChanges | None = None,
     ) -> None:
         self.limits = limits
         self.functions = functions or FunctionChanges()
-        self.fleet = fleet or Fleet()
-        self.entries = entries or Entries({})
+        self.health = health or EndpointHealth()
+        self.credentials = credentials or CredentialsByCluster({})
         self._tally = OwnTally() if tally is None else tally
         self._counts: Counter[Endpoint] = Counter()
         self._made: defaultdict[Endpoint, WeakSet[UpstreamConnection]] = defaultdict(WeakSet)
@@ -71,7 +71,7 @@ class Lines:
 
     def named(self, cluster: Cluster, user: str) -> dict[str, str]:
         """What of a session's configuration says whose it is, on a connection that is ours."""
-        return {PROXY_USER: user} if self.entries.of(cluster.name).login.is_service else {}
+        return {PROXY_USER: user} if self.credentials.of(cluster.name).login.is_service else {}
 
     def _add(self, endpoint: Endpoint, by: int) -> None:
         self._counts[endpoint] += by
@@ -107,7 +107,7 @@ class Lines:
         Raises ClusterDown, and TooMany when those that are up are full.
         """
         reasons, full = [], None
-        for endpoint in self.fleet.choose(cluster, self.load, but):
+        for endpoint in self.health.choose(cluster, self.load, but):
             try:
                 return endpoint, await self._open(cluster.name, endpoint, user)
             except (OSError, WireError, ClusterLost) as error:
@@ -166,14 +166,14 @@ class Lines:
         try:
             async with asyncio.timeout(self.limits.connect):
                 made = await UpstreamConnection.connect(
-                    cluster, endpoint, user, slot.release, self.entries.of(cluster)
+                    cluster, endpoint, user, slot.release, self.credentials.of(cluster)
                 )
         except BaseException as error:
             slot.release()
             if isinstance(error, OSError | ClusterLost):
-                self.fleet.ill(endpoint, _reason(error))
+                self.health.mark_down(endpoint, _reason(error))
             raise
-        self.fleet.well(endpoint)
+        self.health.mark_up(endpoint)
         self._made[endpoint].add(made)
         return made
 
@@ -191,12 +191,12 @@ class Lines:
             ):
                 await connection.call(get_info_call(NO_SESSION, _SERVER_NAME))
         except TimeoutError:
-            self.fleet.ill(endpoint, "no answer in time")
+            self.health.mark_down(endpoint, "no answer in time")
         except (ClusterLost, WireError, TooMany):
             pass  # whoever opens a connection says what comes of it
         else:
-            self.fleet.well(endpoint, time.monotonic() - began)
-        if self.fleet.condition(endpoint).up is False:
+            self.health.mark_up(endpoint, time.monotonic() - began)
+        if self.health.condition(endpoint).up is False:
             self._give_up(cluster, endpoint)
 
     def _give_up(self, cluster: ClusterName, endpoint: Endpoint) -> None:

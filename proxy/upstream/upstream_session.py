@@ -2,8 +2,8 @@
 
 Where the server has a guard that checks claims, each statement carries one; `checked` says so.
 
-The session was opened on the link's own connection, so the server closes it when that goes
-away, whatever becomes of us.
+The session was opened on a connection of its own, so the server closes it when that connection
+breaks, even when the proxy is killed.
 """
 
 import asyncio
@@ -36,8 +36,8 @@ from proxy.protocol.types import OperationState
 from proxy.session.journal import Journal
 from proxy.statement.states import ENDS
 from proxy.upstream.session_replay import SessionReplay
-from proxy.upstream.upstream_connection import Aside, UpstreamConnection
-from proxy.upstream.upstream_pool import Lines
+from proxy.upstream.upstream_connection import PipelinedCall, UpstreamConnection
+from proxy.upstream.upstream_pool import UpstreamPool
 from router import claim
 
 _log = logging.getLogger(__name__)
@@ -47,12 +47,12 @@ _GONE = "Invalid SessionHandle"
 _REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
 
 
-class Link:
-    """Use `Link.open`. Not `alive` any more once its own connection broke."""
+class UpstreamSession:
+    """Use `UpstreamSession.open`. Not `alive` any more once its own connection broke."""
 
     def __init__(
         self,
-        lines: Lines,
+        pool: UpstreamPool,
         cluster: ClusterName,
         endpoint: Endpoint,
         user: str,
@@ -64,55 +64,55 @@ class Link:
         self.checked = checked
         self.cluster = cluster
         self.session = session
-        self.replay = SessionReplay(cluster, endpoint, journal, lines.functions, self.run)
-        self._lines = lines
+        self.replay = SessionReplay(cluster, endpoint, journal, pool.functions, self.run)
+        self._pool = pool
         self.endpoint = endpoint
         self._user = user
         self._main = main
         self._own = asyncio.Lock()
         self._long_call = False
-        self._closings: list[Aside] = []  # of operations, not yet sent
+        self._closings: list[PipelinedCall] = []  # of operations, not yet sent
 
     @classmethod
     async def open(
         cls,
-        lines: Lines,
+        pool: UpstreamPool,
         cluster: Cluster,
         user: str,
         protocol: int,
         configuration: Mapping[str, str],
         journal: Journal,
         claims: bool = False,
-    ) -> "Link":
+    ) -> "UpstreamSession":
         """Opens the user's session in the cluster, at another endpoint where one fails: nothing is
         lost by asking twice. With `claims` it learns whether claims are checked there. Raises
         ClusterDown, TooMany, ClusterLost, and Rejected with the cluster's words when it does not
         want the session."""
         tried: list[Endpoint] = []
         while True:
-            endpoint, main = await lines.connect(cluster, user, tried)
+            endpoint, main = await pool.connect(cluster, user, tried)
             tried.append(endpoint)
             request = open_session_call(
-                protocol, user, {**configuration, **lines.named(cluster, user)}
+                protocol, user, {**configuration, **pool.named(cluster, user)}
             )
             try:
-                session = await _opened(main, request, cluster.name, lines.limits.call)
+                session = await _opened(main, request, cluster.name, pool.limits.call)
             except ClusterLost:
                 if len(tried) == len(cluster.hs2):
                     raise
             else:
-                link = cls(lines, cluster.name, endpoint, user, main, session, journal)
+                upstream = cls(pool, cluster.name, endpoint, user, main, session, journal)
                 if claims:
-                    await link._learn_checked()
-                return link
+                    await upstream._learn_checked()
+                return upstream
 
     async def _learn_checked(self) -> None:
         """Asks the guard whether it checks claims, once an endpoint while that is up."""
-        fleet = self._lines.fleet
-        known = fleet.condition(self.endpoint).checked
+        health = self._pool.health
+        known = health.condition(self.endpoint).checked
         if known is None:
             known = await self._probe()
-            fleet.learn_checked(self.endpoint, known)
+            health.learn_checked(self.endpoint, known)
             if not known:
                 _log.warning("cluster %s, %s: claims are not checked", self.cluster, self.endpoint)
         self.checked = known
@@ -131,13 +131,13 @@ class Link:
         return not self._main.broken
 
     @asynccontextmanager
-    async def line(self, long: bool = False) -> AsyncIterator[UpstreamConnection]:
+    async def connection(self, long: bool = False) -> AsyncIterator[UpstreamConnection]:
         """A connection for one call of this session: its own, in turn.
 
         Another one while a `long` call, which may take seconds, is on its own.
         """
         if self._long_call or self._main.broken or (long and self._own.locked()):
-            async with self._lines.borrow(self.cluster, self.endpoint, self._user) as connection:
+            async with self._pool.borrow(self.cluster, self.endpoint, self._user) as connection:
                 yield connection
             return
         async with self._own:
@@ -153,19 +153,19 @@ class Link:
     async def spare(self) -> UpstreamConnection | None:
         """A connection beside the session's own, to be given back or aborted; None where there is
         none to spare."""
-        if self._lines.has_room(self.endpoint):
+        if self._pool.has_room(self.endpoint):
             with suppress(ClusterLost, TooMany):
-                return await self._lines.take(self.cluster, self.endpoint, self._user)
+                return await self._pool.take(self.cluster, self.endpoint, self._user)
         return None
 
     def give_back(self, connection: UpstreamConnection) -> None:
-        self._lines.give_back(self.endpoint, self._user, connection)
+        self._pool.give_back(self.endpoint, self._user, connection)
 
     async def call(
-        self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
+        self, name: str, request: bytes, long: bool = False, pipelined: Sequence[PipelinedCall] = ()
     ) -> Struct:
         """The result of a call. Raises ClusterLost, TooMany, Rejected with the cluster's words."""
-        result = read_result(await self.reply(name, request, long, asides), name)
+        result = read_result(await self.reply(name, request, long, pipelined), name)
         failure = result_failure(result)
         if failure is not None:
             raise self._refusal(failure)
@@ -178,22 +178,22 @@ class Link:
         return Rejected(failure)
 
     async def reply(
-        self, name: str, request: bytes, long: bool = False, asides: Sequence[Aside] = ()
+        self, name: str, request: bytes, long: bool = False, pipelined: Sequence[PipelinedCall] = ()
     ) -> bytes:
         """The whole reply to a call, not looked at. Raises ClusterLost, TooMany."""
         try:
-            async with asyncio.timeout(self._lines.limits.call), self.line(long) as connection:
-                return await connection.call(request, asides)
+            async with asyncio.timeout(self._pool.limits.call), self.connection(long) as connection:
+                return await connection.call(request, pipelined)
         except (WireError, TimeoutError) as error:
             why = str(error) or "no answer in time"
             raise ClusterLost(f"Cluster {self.cluster}: no answer to {name} ({why}).") from error
 
-    async def heard(self, reply: asyncio.Future[bytes | None]) -> bytes | None:
-        """The reply to something asked aside; None when there is none in time."""
+    async def pipelined_reply(self, reply: asyncio.Future[bytes | None]) -> bytes | None:
+        """The reply to a pipelined call; None when it did not come in time."""
         if reply.done():
             return reply.result()
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._lines.limits.call):
+            async with asyncio.timeout(self._pool.limits.call):
                 return await asyncio.shield(reply)
         return None
 
@@ -240,14 +240,14 @@ class Link:
             status = await self.poll(operation)
         return status
 
-    def ask(self, *asides: Aside) -> None:
+    def ask(self, *pipelined: PipelinedCall) -> None:
         """Asks what nobody waits for yet; not behind a call that may take seconds. What is to be
         closed goes behind it."""
         if self.alive and not self._long_call:
-            self._main.tell((*asides, *self._take_closings()))
+            self._main.tell((*pipelined, *self._take_closings()))
             return
-        for aside in asides:
-            aside.heard(None)
+        for each in pipelined:
+            each.on_reply(None)
 
     async def cancel(self, operation: RemoteOperation) -> None:
         await self.call("CancelOperation", operation_call("CancelOperation", operation))
@@ -256,14 +256,14 @@ class Link:
         """Has it closed, behind the next statement or in a moment: nobody waits for that."""
         if not self._closings:
             asyncio.get_running_loop().call_later(_CLOSE_AFTER, self._close_operations)
-        self._closings.append(Aside(operation_call("CloseOperation", operation)))
+        self._closings.append(PipelinedCall(operation_call("CloseOperation", operation)))
 
     def _close_operations(self) -> None:
         closings = self._take_closings()
         if closings and self.alive:
             self._main.tell(closings)
 
-    def _take_closings(self) -> list[Aside]:
+    def _take_closings(self) -> list[PipelinedCall]:
         closings, self._closings = self._closings, []
         return closings
 
@@ -284,7 +284,7 @@ class Link:
     async def close(self) -> None:
         """Closes the cluster's session, which ends all that runs in it, and the connection."""
         try:
-            async with asyncio.timeout(self._lines.limits.close):
+            async with asyncio.timeout(self._pool.limits.close):
                 if self.alive:
                     await self.call("CloseSession", close_session_call(self.session))
         except (CausewayError, Rejected, TimeoutError):

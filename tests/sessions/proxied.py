@@ -21,10 +21,10 @@ from proxy.session.journal import Journal
 from proxy.session.open_session import Session
 from proxy.session.session import SessionState
 from proxy.statement.operation import Operation
-from proxy.statement.statement_router import Decider
+from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import Statement
 from proxy.upstream.session_replay import SessionReplay
-from proxy.upstream.upstream_pool import Lines
+from proxy.upstream.upstream_pool import UpstreamPool
 from tests.proxy.fakes import FakeMetastore
 from tests.sessions.histories import Names
 from tests.sessions.spark_model import SQLSTATES, Metastore, Rows, Server, SparkError, SparkSession
@@ -55,16 +55,16 @@ class Snapshot(FakeMetastore):
         return TableFacts(Holders(primary, frozenset(copies - {primary})))
 
 
-class FakeLink:
+class FakeUpstream:
     """A cluster's session with its model in the place of a connection."""
 
     def __init__(
-        self, lines: Lines, cluster: Cluster, spark: SparkSession, journal: Journal
+        self, pool: UpstreamPool, cluster: Cluster, spark: SparkSession, journal: Journal
     ) -> None:
         self.cluster = cluster.name
         self.endpoint = cluster.hs2[0]
         self.alive, self.checked = True, False
-        self.replay = SessionReplay(cluster.name, self.endpoint, journal, lines.functions, self.run)
+        self.replay = SessionReplay(cluster.name, self.endpoint, journal, pool.functions, self.run)
         self.rows: Rows = ()
         self.failure: Failure | None = None
         self._spark = spark
@@ -100,7 +100,7 @@ class Proxied:
 
     opening: Mapping[str, str]
     store: Metastore = field(default_factory=metastore)
-    lines: Lines = field(default_factory=lambda: Lines(Limits()))
+    pool: UpstreamPool = field(default_factory=lambda: UpstreamPool(Limits()))
 
     def __post_init__(self) -> None:
         self.servers = {
@@ -109,46 +109,46 @@ class Proxied:
             )
             for cluster in (C1, C2)
         }
-        self.links: list[FakeLink] = []
+        self.upstreams: list[FakeUpstream] = []
         primaries = {name: C2 if name.endswith(".t2") else C1 for name in self.store.tables}
         snapshot = Snapshot(primaries, databases=set(self.store.databases))
-        self.decider = Decider(Settings(TOPOLOGY, ()), snapshot, snapshot)
+        self.router = StatementRouter(Settings(TOPOLOGY, ()), snapshot, snapshot)
         self.state = SessionState.opened("ann", 5, self.opening, TOPOLOGY)
-        self.session = Session(new_handle(), self.state, self.lines)
+        self.session = Session(new_handle(), self.state, self.pool)
 
     def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Sessions in clusters are opened here from now on."""
-        opener = type("Opener", (), {"open": staticmethod(self.open_link)})
-        monkeypatch.setattr(session_module, "Link", opener)
+        opener = type("Opener", (), {"open": staticmethod(self.open_upstream)})
+        monkeypatch.setattr(session_module, "UpstreamSession", opener)
 
-    async def open_link(
-        self, lines: Lines, cluster: Cluster, user: str, protocol: int,
+    async def open_upstream(
+        self, pool: UpstreamPool, cluster: Cluster, user: str, protocol: int,
         configuration: Mapping[str, str], journal: Journal, **_: object,
-    ) -> FakeLink:  # fmt: skip
+    ) -> FakeUpstream:  # fmt: skip
         spark = SparkSession(self.servers[cluster.name], dict(configuration))
-        link = FakeLink(lines, cluster, spark, journal)
-        self.links.append(link)
-        return link
+        upstream = FakeUpstream(pool, cluster, spark, journal)
+        self.upstreams.append(upstream)
+        return upstream
 
     def lose(self) -> None:
         """The connections to the clusters break, and with them the clusters' sessions."""
-        for link in self.links:
-            link.drop()
+        for upstream in self.upstreams:
+            upstream.drop()
 
     async def execute(self, sql: str) -> Rows | str:
         """Its rows, or the code of its error."""
         operation = Operation(new_handle(), OperationType.EXECUTE_STATEMENT)
         request = ExecuteStatement(self.session.handle, sql, {}, False, 0)
-        await Statement(self.session, operation, request, self.decider, linger=0).run(lambda: None)
+        await Statement(self.session, operation, request, self.router, linger=0).run(lambda: None)
         failure = operation.status.failure
         if failure is not None:
             return code_of(failure.message)
         assert operation.state is OperationState.FINISHED, operation.state
-        return () if not operation.record.cluster else self.links_of(operation).rows
+        return () if not operation.record.cluster else self.upstreams_of(operation).rows
 
-    def links_of(self, operation: Operation) -> FakeLink:
+    def upstreams_of(self, operation: Operation) -> FakeUpstream:
         return next(
-            each for each in reversed(self.links) if each.cluster == operation.record.cluster
+            each for each in reversed(self.upstreams) if each.cluster == operation.record.cluster
         )
 
 

@@ -37,7 +37,7 @@ TEMPORARY: Row = (None, None, "tmp", "VIEW", "", None, None, None, None, None)
 USUAL = {"spark.sql.catalogImplementation": "hive", "spark.master": "local"}
 
 
-class FakeLink:
+class FakeUpstream:
     """A cluster's session: its version, its settings and its own views."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class FakeLink:
 class World:
     def __init__(self) -> None:
         self.lists: Any = LISTS
-        self.link = FakeLink()
+        self.upstream = FakeUpstream()
         self.state = SessionState("ann", 9, {}, Topology(), Topology())
         self.metadata = Metadata(cast(Any, self))
 
@@ -104,7 +104,7 @@ class World:
         fields = {"schema": 3, "table": 4, "column": 5}
         arguments: Struct = {fields[key]: (STRING, text.encode()) for key, text in texts.items()}
         session = cast(Session, SimpleNamespace(state=self.state))
-        return await self.metadata.answer(name, arguments, session, cast(Any, self.link))
+        return await self.metadata.answer(name, arguments, session, cast(Any, self.upstream))
 
     async def names(self, **texts: str) -> list[object]:
         local = await self.ask(**texts)
@@ -122,11 +122,11 @@ def play(scenario: Callable[[World], Any]) -> None:
 def test_tables_come_from_memory_and_views_of_the_session_from_the_cluster() -> None:
     async def scenario(world: World) -> None:
         assert await world.names() == ["t", "tmp"]
-        assert world.link.closed == 2
-        world.link.said.clear()
-        world.link.temporary = []
+        assert world.upstream.closed == 2
+        world.upstream.said.clear()
+        world.upstream.temporary = []
         assert await world.names() == ["t"]
-        assert world.link.said == ["GetTables", "GetResultSetMetadata", "FetchResults"]
+        assert world.upstream.said == ["GetTables", "GetResultSetMetadata", "FetchResults"]
 
     play(scenario)
 
@@ -141,11 +141,11 @@ def _made_a_table(world: World) -> None:
 
 
 def _said_what_nobody_understood(world: World) -> None:
-    world.link.replay.understood = False
+    world.upstream.replay.understood = False
 
 
 def _shares_its_session(world: World) -> None:
-    world.link.settings["spark.sql.hive.thriftServer.singleSession"] = "true"
+    world.upstream.settings["spark.sql.hive.thriftServer.singleSession"] = "true"
 
 
 @pytest.mark.parametrize(
@@ -153,14 +153,14 @@ def _shares_its_session(world: World) -> None:
 )
 def test_the_cluster_is_asked_only_where_there_may_be_views(make: Callable[[World], None]) -> None:
     async def scenario(world: World) -> None:
-        world.link.temporary = []
+        world.upstream.temporary = []
         assert await world.names(schema="sales") == ["t"]  # which learns how it is described
-        world.link.said.clear()
+        world.upstream.said.clear()
         assert await world.names(schema="sales") == ["t"]
-        assert world.link.said == []
+        assert world.upstream.said == []
         make(world)
         world.state.journal.changes += 1
-        world.link.temporary = [TEMPORARY]
+        world.upstream.temporary = [TEMPORARY]
         assert await world.names(schema="sales") == ["t", "tmp"]
         assert await world.names(schema="sales") == ["t", "tmp"]
 
@@ -170,9 +170,9 @@ def test_the_cluster_is_asked_only_where_there_may_be_views(make: Callable[[Worl
 def test_global_views_are_asked_for_by_every_pattern_that_means_them() -> None:
     async def scenario(world: World) -> None:
         for pattern in ("%", "global_temp", "g%"):
-            world.link.temporary = []
+            world.upstream.temporary = []
             await world.names(schema=pattern)
-            world.link.temporary = [TEMPORARY]  # another client's
+            world.upstream.temporary = [TEMPORARY]  # another client's
             assert (await world.names(schema=pattern))[-1] == "tmp"
 
     play(scenario)
@@ -187,9 +187,9 @@ def test_schemas() -> None:
                 assert local is not None
                 assert list(local.table.rows) == [(name, "") for name in names]
                 assert local.table.columns == ("TABLE_SCHEM", "TABLE_CATALOG")
-        world.link.said.clear()
+        world.upstream.said.clear()
         assert await world.ask("GetSchemas") is not None
-        assert world.link.said == []
+        assert world.upstream.said == []
         world.lists = None
         assert await world.ask("GetSchemas") is None
 
@@ -198,7 +198,7 @@ def test_schemas() -> None:
 
 def test_the_columns_are_described_in_the_clusters_words() -> None:
     async def scenario(world: World) -> None:
-        world.link.temporary = []
+        world.upstream.temporary = []
         local = await world.ask("GetColumns", schema="sales")
         assert local is not None
         assert local.schema is not None
@@ -211,7 +211,7 @@ def test_the_columns_are_described_in_the_clusters_words() -> None:
 def test_a_changed_session_is_looked_at_again() -> None:
     async def scenario(world: World) -> None:
         await world.names()
-        world.link.settings["spark.sql.caseSensitive"] = "true"
+        world.upstream.settings["spark.sql.caseSensitive"] = "true"
         assert await world.names() == ["t", "tmp"]
         world.state.journal.changes += 1
         assert await world.ask() is None
@@ -224,27 +224,27 @@ def _nothing_certain(world: World) -> None:
 
 
 def _another_version(world: World) -> None:
-    world.link.version = "4.0.0"
+    world.upstream.version = "4.0.0"
 
 
 def _another_catalog(world: World) -> None:
-    world.link.settings["spark.sql.catalogImplementation"] = "in-memory"
+    world.upstream.settings["spark.sql.catalogImplementation"] = "in-memory"
 
 
 def _an_unusual_setting(world: World) -> None:
-    world.link.settings["spark.sql.timestampType"] = "TIMESTAMP_NTZ"
+    world.upstream.settings["spark.sql.timestampType"] = "TIMESTAMP_NTZ"
 
 
 def _a_refusal(world: World) -> None:
-    world.link.problem = Rejected(Failure("no"))
+    world.upstream.problem = Rejected(Failure("no"))
 
 
 def _a_lost_cluster(world: World) -> None:
-    world.link.problem = ClusterLost("gone")
+    world.upstream.problem = ClusterLost("gone")
 
 
 def _many_views(world: World) -> None:
-    world.link.temporary = [TEMPORARY] * MAX_TEMPORARY
+    world.upstream.temporary = [TEMPORARY] * MAX_TEMPORARY
 
 
 def _an_unsure_table(world: World) -> None:
@@ -279,8 +279,8 @@ def test_so_is_a_server_with_other_columns() -> None:
         async def reply(name: str, request: bytes) -> bytes:
             return encode_message(Message(name, REPLY, 0, {0: (STRUCT, described)}))
 
-        world.link.reply = reply  # type: ignore[method-assign]
+        world.upstream.reply = reply  # type: ignore[method-assign]
         assert await world.ask() is None
-        assert world.link.closed == 2
+        assert world.upstream.closed == 2
 
     play(scenario)

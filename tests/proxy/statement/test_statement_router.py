@@ -11,7 +11,7 @@ from conf.settings.settings import Coverage, Settings
 from metastore.snapshot.loader_client import Loader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
-from proxy.statement.statement_router import Decider
+from proxy.statement.statement_router import StatementRouter
 from router.decision import Decision, Refuse, RunIn
 from tests.metastore.view.server.test_view_server import AWAY, KEYS, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore
@@ -36,13 +36,13 @@ def decided(hms: WritableMetastore, coverage: Coverage, *statements: str) -> lis
         settings = Settings(TOPOLOGY, (hms.endpoint,), coverage=coverage)
         snapshot = Snapshot()
         loader = Loader(settings, snapshot)
-        decider = Decider(settings, snapshot, loader)
+        router = StatementRouter(settings, snapshot, loader)
         state = SessionState.opened("ann", 9, {}, TOPOLOGY)
         state.pinned = C2
         try:
-            return [(await decider.decide(each, state)).decision for each in statements]
+            return [(await router.decide(each, state)).decision for each in statements]
         finally:
-            await decider.close()
+            await router.close()
             loader.close()
 
     return asyncio.run(main())

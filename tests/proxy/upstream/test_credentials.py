@@ -17,7 +17,7 @@ from conf.topology import Endpoint
 from proxy.auth.gssapi_server import Tickets
 from proxy.errors import WireError
 from proxy.protocol.framing import BAD, COMPLETE, OK
-from proxy.upstream.credentials import Entries, Entry
+from proxy.upstream.credentials import CredentialsByCluster, UpstreamCredentials
 from proxy.upstream.upstream_connection import UpstreamConnection
 from tests.proxy import kdc
 from tests.proxy.kdc import OURS, SERVERS, Kdc
@@ -26,9 +26,9 @@ from tests.secret_files import readable
 HERE = Endpoint("localhost", 1)
 
 
-def words(entry: Entry, user: str = "ann") -> tuple[str, bytes, bool]:
+def words(credentials: UpstreamCredentials, user: str = "ann") -> tuple[str, bytes, bool]:
     async def said() -> tuple[str, bytes, bool]:
-        conversation = entry.conversation(HERE, user)
+        conversation = credentials.conversation(HERE, user)
         word = await conversation.answer(None)
         return conversation.mechanism, word, conversation.complete
 
@@ -38,29 +38,29 @@ def words(entry: Entry, user: str = "ann") -> tuple[str, bytes, bool]:
 def test_a_name_alone_where_nothing_is_configured(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("one\r\n")
     login = Login(Proof.PLAIN, "svc", readable(tmp_path / "secret"))
-    entries = Entries({ClusterName("c"): login})
-    assert words(entries.of(ClusterName("other"))) == ("PLAIN", b"\0ann\0causeway", True)
-    assert words(entries.of(ClusterName("c"))) == ("PLAIN", b"\0svc\0one", True)
-    assert words(Entries({}, login).of(ClusterName("upstream")))[1] == b"\0svc\0one"
+    credentials = CredentialsByCluster({ClusterName("c"): login})
+    assert words(credentials.of(ClusterName("other"))) == ("PLAIN", b"\0ann\0causeway", True)
+    assert words(credentials.of(ClusterName("c"))) == ("PLAIN", b"\0svc\0one", True)
+    assert words(CredentialsByCluster({}, login).of(ClusterName("upstream")))[1] == b"\0svc\0one"
 
 
 def test_the_password_is_read_at_each_connection(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("one")
-    entry = Entry(Login(Proof.PLAIN, "svc", readable(secret)))
+    credentials = UpstreamCredentials(Login(Proof.PLAIN, "svc", readable(secret)))
     secret.write_text("two")
-    assert words(entry)[1] == b"\0svc\0two"
+    assert words(credentials)[1] == b"\0svc\0two"
     for text in (b"", b"\xff", None):
         secret.unlink()
         if text is not None:
             secret.write_bytes(text)
         with pytest.raises(WireError, match="we have no password"):
-            words(entry)
+            words(credentials)
     with pytest.raises(BadSetting):
-        Entry(Login(Proof.PLAIN, "svc", readable(secret)))
+        UpstreamCredentials(Login(Proof.PLAIN, "svc", readable(secret)))
     (tmp_path / "ca").write_text("x")
     with pytest.raises(BadSetting):
-        Entry(Login(tls=True, ca=tmp_path / "ca"))
+        UpstreamCredentials(Login(tls=True, ca=tmp_path / "ca"))
 
 
 class Unproved:
@@ -93,12 +93,14 @@ def test_a_cluster_that_skips_its_proof_is_not_believed(
             writer.transport.abort()
             over.set()
 
-        entry = Entry(Login())
-        entry.conversation = lambda endpoint, user: Unproved(complete)  # type: ignore
+        credentials = UpstreamCredentials(Login())
+        credentials.conversation = lambda endpoint, user: Unproved(complete)  # type: ignore
         async with await asyncio.start_server(server, "127.0.0.1", 0) as listening:
             where = Endpoint("127.0.0.1", listening.sockets[0].getsockname()[1])
             with pytest.raises(WireError, match=why):
-                await UpstreamConnection.connect(ClusterName("c"), where, "a", lambda: None, entry)
+                await UpstreamConnection.connect(
+                    ClusterName("c"), where, "a", lambda: None, credentials
+                )
             await over.wait()
 
     uvloop.run(scenario())
@@ -123,7 +125,7 @@ def test_both_sides_prove_themselves_by_tickets(realm: Kdc, qop: Qop) -> None:
     """And both wrap what they say as the server wants it."""
 
     async def scenario() -> str | None:
-        conversation = Entry(login(realm)).conversation(HERE, "ann")
+        conversation = UpstreamCredentials(login(realm)).conversation(HERE, "ann")
         server = Tickets(Service(SERVERS, SecretFile(realm.keytab(SERVERS))), None, qop).sasl()
         challenge: bytes | None = None
         for _ in range(5):
@@ -153,14 +155,14 @@ def test_both_sides_prove_themselves_by_tickets(realm: Kdc, qop: Qop) -> None:
 )
 def test_what_the_kdc_does_not_know(realm: Kdc, wrong: dict[str, str]) -> None:
     with pytest.raises(WireError, match="the negotiation failed"):
-        words(Entry(login(realm, **wrong)))
+        words(UpstreamCredentials(login(realm, **wrong)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("challenge", [b"", b"x", bytes(100)])
 def test_a_server_without_the_key_is_found_out(realm: Kdc, challenge: bytes) -> None:
     async def scenario() -> None:
-        conversation = Entry(login(realm)).conversation(HERE, "ann")
+        conversation = UpstreamCredentials(login(realm)).conversation(HERE, "ann")
         await conversation.answer(None)
         with pytest.raises(WireError):
             await conversation.answer(challenge)

@@ -4,74 +4,74 @@ import pytest
 
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown
-from proxy.upstream.endpoint_health import Fleet
+from proxy.upstream.endpoint_health import EndpointHealth
 from tests.proxy.fakes import EAST
 
 A, B, C = (Endpoint("h", port) for port in (1, 2, 3))
 CLUSTER = Cluster(EAST, "file:/e", (A, B, C))
 
 
-def choose(fleet: Fleet, **loads: int) -> list[Endpoint]:
-    return fleet.choose(CLUSTER, lambda each: loads.get("abc"[each.port - 1], 0))
+def choose(health: EndpointHealth, **loads: int) -> list[Endpoint]:
+    return health.choose(CLUSTER, lambda each: loads.get("abc"[each.port - 1], 0))
 
 
 def test_the_least_loaded_first_and_the_ill_last() -> None:
-    fleet = Fleet()
-    assert choose(fleet) == [A, B, C]
-    assert choose(fleet, a=2, b=1, c=3) == [B, A, C]
-    fleet.ill(B, "no answer")
-    assert choose(fleet, a=2, b=1, c=3) == [A, C, B]
-    fleet.well(B)
-    assert choose(fleet, a=2, b=1, c=3) == [B, A, C]
-    assert fleet.choose(CLUSTER, lambda each: 0, [A, C]) == [B]
+    health = EndpointHealth()
+    assert choose(health) == [A, B, C]
+    assert choose(health, a=2, b=1, c=3) == [B, A, C]
+    health.mark_down(B, "no answer")
+    assert choose(health, a=2, b=1, c=3) == [A, C, B]
+    health.mark_up(B)
+    assert choose(health, a=2, b=1, c=3) == [B, A, C]
+    assert health.choose(CLUSTER, lambda each: 0, [A, C]) == [B]
 
 
 def test_what_is_drained_gets_nothing_new() -> None:
-    fleet = Fleet()
-    fleet.drain(A)
-    assert choose(fleet) == [B, C]
+    health = EndpointHealth()
+    health.drain(A)
+    assert choose(health) == [B, C]
     for each in (B, C):
-        fleet.drain(each)
+        health.drain(each)
     with pytest.raises(ClusterDown, match="All Thrift Servers of cluster east are drained"):
-        choose(fleet)
-    fleet.resume(C)
-    assert choose(fleet) == [C]
-    fleet.drain(EAST)
-    assert fleet.is_down(CLUSTER)
+        choose(health)
+    health.resume(C)
+    assert choose(health) == [C]
+    health.drain(EAST)
+    assert health.is_down(CLUSTER)
     with pytest.raises(ClusterDown, match="Cluster east is drained"):
-        choose(fleet)
-    fleet.resume(EAST)
-    assert choose(fleet) == [C]
+        choose(health)
+    health.resume(EAST)
+    assert choose(health) == [C]
 
 
 def test_a_cluster_is_down_when_all_of_it_is() -> None:
-    fleet = Fleet()
-    fleet.ill(A, "")
-    fleet.drain(B)
-    assert not fleet.is_down(CLUSTER)  # nobody has tried C
-    fleet.ill(C, "")
-    assert fleet.is_down(CLUSTER)
-    fleet.resume(B)
-    assert not fleet.is_down(CLUSTER)
+    health = EndpointHealth()
+    health.mark_down(A, "")
+    health.drain(B)
+    assert not health.is_down(CLUSTER)  # nobody has tried C
+    health.mark_down(C, "")
+    assert health.is_down(CLUSTER)
+    health.resume(B)
+    assert not health.is_down(CLUSTER)
 
 
 def test_where_it_is_better() -> None:
-    fleet = Fleet()
-    fleet.ill(A, "")
-    assert not fleet.is_better_elsewhere(CLUSTER, A)
-    fleet.well(B)
-    assert fleet.is_better_elsewhere(CLUSTER, A)
-    assert not fleet.is_better_elsewhere(CLUSTER, C)
-    fleet.drain(B)
-    assert not fleet.is_better_elsewhere(CLUSTER, A)
+    health = EndpointHealth()
+    health.mark_down(A, "")
+    assert not health.is_better_elsewhere(CLUSTER, A)
+    health.mark_up(B)
+    assert health.is_better_elsewhere(CLUSTER, A)
+    assert not health.is_better_elsewhere(CLUSTER, C)
+    health.drain(B)
+    assert not health.is_better_elsewhere(CLUSTER, A)
 
 
 def test_what_is_not_configured_any_more_is_forgotten() -> None:
-    fleet = Fleet()
-    fleet.ill(A, "gone")
-    fleet.drain(A)
-    fleet.drain(EAST)
-    fleet.keep([B])
-    assert fleet.condition(A).up is None
-    assert not fleet.is_drained(A)
-    assert fleet.is_drained(EAST)
+    health = EndpointHealth()
+    health.mark_down(A, "gone")
+    health.drain(A)
+    health.drain(EAST)
+    health.keep([B])
+    assert health.condition(A).up is None
+    assert not health.is_drained(A)
+    assert health.is_drained(EAST)

@@ -9,141 +9,141 @@ from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, TooMany
 from proxy.limits import Limits
 from proxy.upstream.health_runner import check_all
-from proxy.upstream.upstream_pool import Lines
+from proxy.upstream.upstream_pool import UpstreamPool
 from tests.proxy.fakes import EAST, FakeCluster, until
 
 
 def with_lines(
-    use: Callable[[Lines, FakeCluster], Awaitable[None]], limits: Limits | None = None
+    use: Callable[[UpstreamPool, FakeCluster], Awaitable[None]], limits: Limits | None = None
 ) -> None:
     async def main() -> None:
-        fake, lines = FakeCluster(EAST), Lines(limits or Limits())
+        fake, pool = FakeCluster(EAST), UpstreamPool(limits or Limits())
         await fake.start()
         try:
-            await use(lines, fake)
+            await use(pool, fake)
         finally:
-            lines.close()
+            pool.close()
             await fake.stop()
 
     uvloop.run(main())
 
 
 def test_a_users_idle_connection_is_used_again_by_that_user_alone() -> None:
-    async def use(lines: Lines, fake: FakeCluster) -> None:
+    async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         used = []
         for user in ("ann", "ann", "bob"):
-            async with lines.borrow(EAST, fake.endpoint, user) as connection:
+            async with pool.borrow(EAST, fake.endpoint, user) as connection:
                 used.append(connection)
         assert used[0] is used[1]
         assert used[2] is not used[0]
-        assert len(lines) == 2
+        assert len(pool) == 2
 
     with_lines(use)
 
 
 def test_a_connection_that_failed_is_not_used_again() -> None:
-    async def use(lines: Lines, fake: FakeCluster) -> None:
+    async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         with pytest.raises(RuntimeError):
-            async with lines.borrow(EAST, fake.endpoint, "ann"):
+            async with pool.borrow(EAST, fake.endpoint, "ann"):
                 raise RuntimeError
-        await until(lambda: len(lines) == 0)
-        async with lines.borrow(EAST, fake.endpoint, "ann") as connection:
+        await until(lambda: len(pool) == 0)
+        async with pool.borrow(EAST, fake.endpoint, "ann") as connection:
             pass
         connection.abort()
-        await until(lambda: len(lines) == 0)
-        async with lines.borrow(EAST, fake.endpoint, "ann") as another:
+        await until(lambda: len(pool) == 0)
+        async with pool.borrow(EAST, fake.endpoint, "ann") as another:
             assert another is not connection
 
     with_lines(use)
 
 
 def test_idle_connections_make_room_and_are_swept() -> None:
-    async def use(lines: Lines, fake: FakeCluster) -> None:
-        async with lines.borrow(EAST, fake.endpoint, "ann"):
+    async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
+        async with pool.borrow(EAST, fake.endpoint, "ann"):
             with pytest.raises(TooMany):
-                async with lines.borrow(EAST, fake.endpoint, "bob"):
+                async with pool.borrow(EAST, fake.endpoint, "bob"):
                     pass
-        lines.sweep()
-        await until(lambda: len(lines) == 0)
-        async with lines.borrow(EAST, fake.endpoint, "bob"):
-            assert len(lines) == 1
+        pool.sweep()
+        await until(lambda: len(pool) == 0)
+        async with pool.borrow(EAST, fake.endpoint, "bob"):
+            assert len(pool) == 1
 
     with_lines(use, Limits(endpoint_connections=1, idle_seconds=0.0))
 
 
 def test_the_first_endpoint_that_answers_is_used() -> None:
-    async def use(lines: Lines, fake: FakeCluster) -> None:
+    async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         nobody = Endpoint("127.0.0.1", 1)
-        endpoint, connection = await lines.connect(
+        endpoint, connection = await pool.connect(
             Cluster(EAST, "file:/e", (nobody, fake.endpoint)), "ann"
         )
         assert endpoint == fake.endpoint
         connection.abort()
         with pytest.raises(ClusterDown, match=r"Cluster east is down \(127\.0\.0\.1:1: "):
-            await lines.connect(Cluster(EAST, "file:/e", (nobody,)), "ann")
-        await until(lambda: len(lines) == 0)
+            await pool.connect(Cluster(EAST, "file:/e", (nobody,)), "ann")
+        await until(lambda: len(pool) == 0)
 
     with_lines(use)
 
 
 def test_new_connections_are_spread() -> None:
-    async def use(lines: Lines, fake: FakeCluster) -> None:
+    async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         twin = FakeCluster(EAST)
         await twin.start()
         cluster = Cluster(EAST, "file:/e", (fake.endpoint, twin.endpoint))
-        used = [await lines.connect(cluster, "ann") for _ in range(4)]
+        used = [await pool.connect(cluster, "ann") for _ in range(4)]
         assert [endpoint for endpoint, _ in used] == [fake.endpoint, twin.endpoint] * 2
         used[0][1].abort()
         used[2][1].abort()
-        await until(lambda: lines.load(fake.endpoint) == 0)
-        assert (await lines.connect(cluster, "ann"))[0] == fake.endpoint
+        await until(lambda: pool.load(fake.endpoint) == 0)
+        assert (await pool.connect(cluster, "ann"))[0] == fake.endpoint
         await twin.stop()
 
     with_lines(use)
 
 
 def test_a_full_endpoint_leaves_sessions_to_the_others() -> None:
-    async def use(lines: Lines, fake: FakeCluster) -> None:
+    async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         nobody = Endpoint("127.0.0.1", 1)
         cluster = Cluster(EAST, "file:/e", (fake.endpoint, nobody))
-        await lines.connect(cluster, "ann")
+        await pool.connect(cluster, "ann")
         with pytest.raises(TooMany):
-            await lines.connect(cluster, "ann")
+            await pool.connect(cluster, "ann")
 
     with_lines(use, Limits(endpoint_connections=1))
 
 
 def test_checks_see_who_is_gone_who_hangs_and_who_is_back() -> None:
-    async def use(lines: Lines, fake: FakeCluster) -> None:
+    async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         clusters = [Cluster(EAST, "file:/e", (fake.endpoint,))]
-        condition = lines.fleet.condition(fake.endpoint)
-        await check_all(lines, clusters)
-        await check_all(lines, clusters)
+        condition = pool.health.condition(fake.endpoint)
+        await check_all(pool, clusters)
+        await check_all(pool, clusters)
         assert condition.up
         assert condition.seconds is not None
-        assert len(lines) == 1  # the same connection served both
+        assert len(pool) == 1  # the same connection served both
         fake.silent = True
-        await check_all(lines, clusters)
+        await check_all(pool, clusters)
         assert (condition.up, condition.reason) == (False, "no answer in time")
         fake.silent = False
-        await check_all(lines, clusters)
+        await check_all(pool, clusters)
         assert condition.up
         await fake.stop()
-        await until(lambda: len(lines) == 0)
-        await check_all(lines, clusters)
+        await until(lambda: len(pool) == 0)
+        await check_all(pool, clusters)
         assert condition.up is False
         await fake.start()
-        await check_all(lines, clusters)
+        await check_all(pool, clusters)
         assert condition.up
 
     with_lines(use, Limits(connect=0.1))
 
 
 def test_an_endpoint_without_room_is_not_ill() -> None:
-    async def use(lines: Lines, fake: FakeCluster) -> None:
+    async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         cluster = Cluster(EAST, "file:/e", (fake.endpoint,))
-        await lines.connect(cluster, "ann")
-        await check_all(lines, [cluster])
-        assert lines.fleet.condition(fake.endpoint).up
+        await pool.connect(cluster, "ann")
+        await check_all(pool, [cluster])
+        assert pool.health.condition(fake.endpoint).up
 
     with_lines(use, Limits(endpoint_connections=1))
