@@ -232,10 +232,14 @@ def write_placement(placement: Placement) -> dict[str, str]:
         parameters[COPY_PREFIX + copy.cluster] = _json(location=copy.location, of=copy.of)
     if placement.table_write is None:
         for mark in placement.open:
-            names = None if mark.partitions is None else sorted(mark.partitions)
-            text = _json(since=mark.since, by=mark.by, partitions=names)
-            parameters[OPEN_PREFIX + mark.id] = text
+            parameters |= write_mark(mark)
     return parameters
+
+
+def write_mark(mark: OpenWrite) -> dict[str, str]:
+    """The table's parameter that says the mark."""
+    names = None if mark.partitions is None else sorted(mark.partitions)
+    return {OPEN_PREFIX + mark.id: _json(since=mark.since, by=mark.by, partitions=names)}
 
 
 def replace_placement(parameters: Mapping[str, str], placement: Placement) -> dict[str, str]:

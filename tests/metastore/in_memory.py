@@ -63,6 +63,9 @@ class Memory:
         table = self.tables.get(TableRef(arguments.get(1), arguments.get(2)))
         return None if table is None else (binary.STRUCT, table.struct)
 
+    def _get_all_databases(self, arguments: Struct) -> tuple[int, Any]:
+        return binary.LIST, binary.strings(sorted({ref.db for ref in self.tables}))
+
     def _get_all_tables(self, arguments: Struct) -> tuple[int, Any]:
         names = [ref.name for ref in self.tables if ref.db == arguments.get(1)]
         return binary.LIST, binary.strings(names)

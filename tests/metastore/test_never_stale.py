@@ -3,12 +3,15 @@ outside the primary (DC-M4, DC-R2, DC-R4, D10, D15).
 
 The facts are changed by the real code over a metastore in memory, routed by the real router from
 real partition sheets; the bytes are numbers in a dictionary, which is the model. Some writers come
-past the proxy, by table, by path, through a second table or as streams: of them the view hears what
-the guard tells it before and after each write, and marks that dead proxies left lie about.
+past the proxy, by table, by path, through a second table or as streams: the view gets the guard's
+calls before and after each of them, as long as the writer lives. Proxies and writers die and leave
+their marks, and the view starts anew.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import settings
@@ -21,13 +24,18 @@ from conf.placement import Copy, Placement, read_partition_placement, read_place
 from conf.topology import Cluster, Topology
 from dialect.statement import ALL, Action, Known, Read, Write
 from metastore.client.types import Partition, Table
+from metastore.errors import ChangedMeanwhile
 from metastore.placement.assign import end_writes
 from metastore.placement.placement_store import Facts, new_id
 from metastore.snapshot.partitions import PartitionSheet
-from metastore.view.inbound.copy_folders import FolderIndex, folders_of_tables
-from metastore.view.inbound.spark_writes import SparkWrite, end_copies, touched_tables
+from metastore.view.inbound.lookups import Asking, T
+from metastore.view.inbound.spark_writes import SparkWrite
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
+from metastore.view.server.direct_writes import DirectWriter
+from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.server.reply_cache import TableCache
+from metastore.view.server.shared import Shared
 from router.decision import RunIn
 from router.request import Request
 from router.route import route
@@ -68,12 +76,16 @@ class Running:
 
 @dataclass
 class Direct:
-    """A write past the proxy, of one object or of any partition, as the guard tells of it."""
+    """A write past the proxy, of one object or of any partition, as the guard reports it.
+
+    `named`: it names the table, which is marked then whether it has copies or not.
+    """
 
     table: TableRef
     day: str | None
     cluster: ClusterName
-    told: SparkWrite
+    write: SparkWrite
+    named: bool
 
     def touches(self, table: TableRef, day: str | None) -> bool:
         return self.table == table and (None in (self.day, day) or self.day == day)
@@ -81,7 +93,7 @@ class Direct:
 
 @dataclass
 class Copying:
-    """`amid`: a write past the proxy ran at some time since the copy began."""
+    """`amid`: a write by path alone ran at some time since the copy began."""
 
     table: TableRef
     day: str | None
@@ -91,17 +103,51 @@ class Copying:
     amid: bool = False
 
 
+@dataclass
+class View:
+    """The metastore view: the real code over the metastore in memory."""
+
+    memory: Memory
+    shared: Shared = field(default_factory=lambda: Shared(LeftoverLog(None), TableCache(0, False)))
+
+    def report(self, write: SparkWrite, cluster: ClusterName) -> None:
+        """The guard's call."""
+        asyncio.run(self._writer(cluster).report(write))
+
+    def settle(self, table: TableRef) -> None:
+        """The call of those who have written facts."""
+
+        async def run() -> None:
+            await self.shared.settled(table)
+            await self._writer(CLUSTERS[0]).settle(table)
+
+        asyncio.run(run())
+
+    def _writer(self, cluster: ClusterName) -> DirectWriter:
+        async def answered(questions: Asking[T]) -> T:
+            return self.memory.answered(questions)
+
+        def ask(questions: Asking[T]) -> Awaitable[T]:
+            return answered(questions)
+
+        return DirectWriter(ask, self.shared, Context(ClusterView(cluster, TOPOLOGY), new_id))
+
+
 class Lives(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.memory = Memory()
-        self.facts = Facts(self.memory, CLUSTERS[0])  # type: ignore[arg-type]
+        self.view = View(self.memory)
+        self.facts = Facts(
+            self.memory,  # type: ignore[arg-type]
+            CLUSTERS[0],
+            lambda ref: self.view.settle(ref),
+        )
         self.files: dict[str, int] = {}  # what lies at a location
         self.version = 0
         self.writes: dict[str, Running] = {}
         self.copies: list[Copying] = []
         self.direct: list[Direct] = []
-        self.amid: set[str] = set()  # locations of copies that were taken during direct writes
 
     # placements and locations
 
@@ -243,8 +289,12 @@ class Lives(RuleBasedStateMachine):
         write_id = next((key for key, each in self.writes.items() if each is running), "lost")
         named = [name[3:] for name in running.names or ()]
         spec = {"ds": named[0]} if len(named) == 1 else {}
-        told = SparkWrite(running.table, spec, paths, frozenset([write_id]))
-        self.tell(told, running.cluster)
+        write = SparkWrite(running.table, spec, paths, frozenset([write_id]), new_id())
+        self.view.report(write, running.cluster)
+        self.write_one(running, data)
+        self.view.report(replace(write, ended=True), running.cluster)
+
+    def write_one(self, running: Running, data: st.DataObject) -> None:
         if running.table != PARTED:
             self.put(self.memory.tables[running.table].location)
             return
@@ -291,22 +341,11 @@ class Lives(RuleBasedStateMachine):
     @rule(table=tables)
     def end_marks(self, table: TableRef) -> None:
         """An operator says that the writers are dead."""
-        running = any(each.table == table for each in self.writes.values())
+        running = any(each.table == table for each in [*self.writes.values(), *self.direct])
         if table in self.memory.tables and not running:
             end_writes(self.facts, table)
 
     # writes past the proxy
-
-    def tell(self, write: SparkWrite, cluster: ClusterName) -> None:
-        """What the view does on the guard's call."""
-        view = ClusterView(cluster, TOPOLOGY)
-        index = FolderIndex()
-        found = self.memory.answered(folders_of_tables(view, "db"))
-        for table, folders in found.items():
-            index.put(table, folders)
-        context = Context(view, new_id)
-        for table, folders in touched_tables(write, index, view).items():
-            self.memory.answered(end_copies(write, table, folders, context))
 
     @rule(which=copied, how=ways)
     def begin_direct(self, which: tuple[TableRef, str | None], how: str) -> None:
@@ -319,7 +358,7 @@ class Lives(RuleBasedStateMachine):
             found = self.memory.partitions[PARTED]
             if any(not each.location.startswith(location) for each in found.values()):
                 return
-        told = {
+        write = {
             "table": SparkWrite(table, {} if day is None else {"ds": day}, (location,)),
             "path": SparkWrite(paths=(location,)),
             "above": SparkWrite(paths=(location.rpartition("/")[0],)),
@@ -328,11 +367,12 @@ class Lives(RuleBasedStateMachine):
         others = {self.placement(table, each)[0].primary for each in self.days_of(table, day)}
         if others - {placement.primary}:
             return  # the guard refuses it
-        self.tell(told, placement.primary)
-        direct = Direct(table, day, placement.primary, told)
+        write = replace(write, id=new_id(), by="a server")
+        self.view.report(write, placement.primary)
+        direct = Direct(table, day, placement.primary, write, named=how == "table")
         self.direct.append(direct)
         for copying in self.copies:
-            copying.amid |= direct.touches(copying.table, copying.day)
+            copying.amid |= not direct.named and direct.touches(copying.table, copying.day)
 
     def days_of(self, table: TableRef, day: str | None) -> list[str | None]:
         if table != PARTED or day is not None:
@@ -357,10 +397,28 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self.direct)
     @rule(data=st.data())
     def end_direct(self, data: st.DataObject) -> None:
-        """Streams tell of each batch, others of their end."""
         direct = data.draw(st.sampled_from(self.direct))
         self.direct.remove(direct)
-        self.tell(direct.told, direct.cluster)
+        self.view.report(replace(direct.write, ended=True), direct.cluster)
+
+    @precondition(lambda self: self.direct)
+    @rule(data=st.data())
+    def kill_direct(self, data: st.DataObject) -> None:
+        """The server dies in the middle; the view does not hear from it again."""
+        direct = data.draw(st.sampled_from(self.direct))
+        self.write_directly(direct, data)
+        self.direct.remove(direct)
+        for running in self.view.shared.writes.all():
+            if running.write.id == direct.write.id:
+                running.heard = -1e9
+
+    @rule(now=seldom)
+    def restart_view(self, now: bool) -> None:
+        """The guards soon repeat which writes run."""
+        if now:
+            self.view = View(self.memory)
+            for direct in self.direct:
+                self.view.report(direct.write, direct.cluster)
 
     @rule(which=copied, how=ways, copier=st.none() | clusters, data=st.data())
     def write_directly_at_once(
@@ -379,7 +437,7 @@ class Lives(RuleBasedStateMachine):
                 self.begin_copy(which, copier, 3)
             self.write_directly(direct, data)
             self.direct.remove(direct)
-            self.tell(direct.told, direct.cluster)
+            self.view.report(replace(direct.write, ended=True), direct.cluster)
 
     # copies
 
@@ -393,7 +451,7 @@ class Lives(RuleBasedStateMachine):
         placement, _ = self.placement(*which)
         if cluster == placement.primary or placement.writing:
             return
-        amid = any(each.touches(*which) for each in self.direct)
+        amid = any(each.touches(*which) and not each.named for each in self.direct)
         copying = Copying(*which, cluster, placement.version, amid=amid)
         self.copies.append(copying)
         if steps > 1:
@@ -452,15 +510,14 @@ class Lives(RuleBasedStateMachine):
             return
         location = f"{copying.cluster}/copy/{new_id()}"
         self.files |= {location + name: body for name, body in copying.bytes.items()}
-        if copying.amid:
-            self.amid.add(location)
         copy = Copy(copying.cluster, location, copying.of)
         if copying.day is None:
             if copying.table != PARTED or placement.uniform:
                 self.facts.change_table(copying.table, lambda old: old.with_copy(copy))
         else:
             name = f"ds={copying.day}"
-            self.facts.change_partitions(PARTED, [name], lambda _, old: old.with_copy(copy))
+            with suppress(ChangedMeanwhile):  # its mark was extended: the copy is stale
+                self.facts.change_partitions(PARTED, [name], lambda _, old: old.with_copy(copy))
         if copying.amid and self.source_bytes(copying) != copying.bytes:
             # The copy engine lists the source once more after it has published.
             self.withdraw(copying.table, copying.day, copying.cluster)
@@ -521,8 +578,6 @@ class Lives(RuleBasedStateMachine):
         if copy is None and table == PARTED:
             copy, name = self.placement(table, None)[0].copy_in(cluster), f"/ds={day}"
         assert copy is not None, f"{table} {day} is not in {cluster}"
-        if copy.location in self.amid and any(each.touches(table, day) for each in self.direct):
-            return  # it ends with that write
         assert self.files[copy.location + name] == truth, f"{table} {day} in {cluster} is stale"
 
     @invariant()

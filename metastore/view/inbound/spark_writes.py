@@ -1,17 +1,30 @@
 """Copies end before Spark writes: decisions about `causeway_write` (D10, D15).
 
 The guard in a cluster's Spark makes the call before each write, and once more when the write has
-ended, so that a copy that began in between is stale too. It names the table, if there is one, with
-the static part of the partition specification, and all paths that the write may touch. `marks` are
-the ids of the running writes that the statement itself belongs to: the proxy put their marks
-before, and what they cover ends with them. Marks of others, or of dead proxies, change nothing.
+ended. It names the table, if there is one, with the static part of the partition specification, and
+all paths that the write may touch. `marks` are the ids of the running writes that the statement
+itself belongs to: the proxy put their marks before, and what they cover ends with them. Marks of
+others, or of dead proxies, change nothing.
+
+A write that has an id of its own gets a mark in each table that it may change and that no mark of
+the proxy's covers, from the first call to the second. A guard of an older version sends no id: then
+each of the two calls ends the copies that are there.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from conf.names import TableRef, parse_partition_name, partition_name
-from conf.placement import FACTS, NEVER_WRITTEN, WRITE, OpenWrite
+from conf.placement import (
+    FACTS,
+    NEVER_WRITTEN,
+    OPEN_PREFIX,
+    WRITE,
+    OpenWrite,
+    bounded_names,
+    write_mark,
+)
 from metastore.client.binary import Struct
 from metastore.view.call import ref_of
 from metastore.view.errors import OutsidePrimary
@@ -20,19 +33,32 @@ from metastore.view.inbound.lookups import Asking, TableNow, partitions_named, t
 from metastore.view.inbound.version_updates import Context, set_table, write_partitions
 from metastore.view.locations import ClusterView
 
-_DATABASE, _TABLE, _SPEC, _PATHS, _MARKS = 1, 2, 3, 4, 5
+_DATABASE, _TABLE, _SPEC, _PATHS, _MARKS, _ID, _ENDED, _BY = range(1, 9)
 
 
 @dataclass(frozen=True, slots=True)
 class SparkWrite:
     """A write of one command. `spec` has the keys with a static value; `table` is None where the
-    command writes paths alone.
+    command writes paths alone. `id` is the write's own, empty from older guards; `ended` says that
+    the write is over; `by` names the process that writes.
     """
 
     table: TableRef | None = None
     spec: Mapping[str, str] = field(default_factory=dict)
     paths: tuple[str, ...] = ()
     marks: frozenset[str] = frozenset()
+    id: str = ""
+    ended: bool = False
+    by: str = ""
+
+
+class Marking(Enum):
+    """What became of a write's mark in a table."""
+
+    PUT = auto()
+    THERE = auto()  # it was there before
+    COVERED = auto()  # by a mark of the proxy's
+    NO_TABLE = auto()
 
 
 def read_write(arguments: Struct) -> SparkWrite:
@@ -44,20 +70,26 @@ def read_write(arguments: Struct) -> SparkWrite:
         {str(key).lower(): str(value) for key, value in spec.items()},
         tuple(map(str, arguments.get(_PATHS) or ())),
         frozenset(map(str, arguments.get(_MARKS) or ())),
+        str(arguments.get(_ID) or ""),
+        bool(arguments.get(_ENDED)),
+        str(arguments.get(_BY) or ""),
     )
+
+
+def check_folders(write: SparkWrite, index: FolderIndex, view: ClusterView) -> None:
+    """Raises OutsidePrimary for a path in a folder that the view's cluster may not write."""
+    for path in write.paths:
+        for folder in index.touched(path, view.cluster):
+            if folder.table != write.table:
+                _refuse_foreign(folder, view)
 
 
 def touched_tables(
     write: SparkWrite, index: FolderIndex, view: ClusterView
 ) -> dict[TableRef, list[Folder]]:
-    """The tables that the write may change, each with those of its folders that its paths touch.
-
-    Raises OutsidePrimary for a path in a folder that the view's cluster may not write.
-    """
+    """The tables that the write may change, each with those of its folders that its paths touch."""
     tables: dict[TableRef, list[Folder]] = {}
     for folder in {each for path in write.paths for each in index.touched(path, view.cluster)}:
-        if folder.table != write.table:
-            _refuse_foreign(folder, view)
         tables.setdefault(folder.table, []).append(folder)
     if write.table is not None:
         tables.setdefault(write.table, [])
@@ -85,25 +117,107 @@ def end_copies(
     table = yield from table_now(context.view, ref.db, ref.name)
     if table is None or table.is_view:
         return False
-    if ref == write.table:
-        names = _chosen(table, write.spec)
-        one = bool(table.keys) and set(table.keys) <= write.spec.keys()
-        if names is None and one and _covered(table.placement.open, write, whole=False):
-            return False  # one partition, which the proxy named with its key's type in mind
-    else:
-        own = [each.partition for each in folders if not each.is_copy]
-        names = None if None in own else [name for name in own if name is not None]
-    if names is None or not table.keys or table.placement.uniform:
-        return (yield from _end_all(table, write, context))
+    names = _touched_partitions(table, write, folders)
+    if _is_covered(table, write, names):
+        return False
+    if names is None:
+        return (yield from _end_all(table, context))
     return (yield from _end_some(table, names, write, context))
 
 
-def _end_all(table: TableNow, write: SparkWrite, context: Context) -> Asking[bool]:
+def open_mark(
+    write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context, since: int
+) -> Asking[Marking]:
+    """Puts the write's own mark into the table, or extends it. `since` is in epoch seconds."""
+    table = yield from table_now(context.view, ref.db, ref.name)
+    if table is None or table.is_view:
+        return Marking.NO_TABLE
+    touched = _touched_partitions(table, write, folders)
+    if _is_covered(table, write, touched):
+        return Marking.COVERED
+    names = None if touched is None else bounded_names(touched)
+    old = _own_mark(table, write)
+    if old is not None:
+        if old.partitions is None or (names is not None and names <= old.partitions):
+            return Marking.THERE
+        names = None if names is None else bounded_names(names | old.partitions)
+        since = old.since
+    mark = write_mark(OpenWrite(write.id, since, write.by, names))
+    yield from set_table(table, ref.db, {**table.found.ours, **mark})
+    return Marking.PUT
+
+
+def close_mark(
+    write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context
+) -> Asking[bool]:
+    """Takes the write's own mark away: what it covered has new ids. Whether the table changed.
+
+    Where the mark has gone meanwhile, the copies that are there end.
+    """
+    table = yield from table_now(context.view, ref.db, ref.name)
+    if table is None or table.is_view:
+        return False
+    mark = _own_mark(table, write)
+    if mark is None:
+        return (yield from end_copies(write, ref, folders, context))
+    names = _touched_partitions(table, write, folders)
+    if names is None or mark.partitions is None:
+        facts = {**_without_mark(table, write), WRITE: context.new_id()}
+        yield from set_table(table, ref.db, facts)
+        return True
+    chosen = sorted(mark.partitions.union(names))
+    partitions = yield from partitions_named(table, ref.db, chosen)
+    new = {one.name: {**one.found.ours, WRITE: context.new_id()} for one in partitions}
+    yield from write_partitions(table, ref.db, partitions, new)
+    now = (yield from table_now(context.view, ref.db, ref.name)) or table
+    facts = {**_without_mark(now, write), FACTS: context.new_id()}
+    yield from set_table(now, ref.db, facts)
+    return True
+
+
+def has_mark(write: SparkWrite, ref: TableRef, context: Context) -> Asking[bool]:
+    """Whether the table carries the write's own mark."""
+    table = yield from table_now(context.view, ref.db, ref.name)
+    return table is not None and _own_mark(table, write) is not None
+
+
+def _own_mark(table: TableNow, write: SparkWrite) -> OpenWrite | None:
+    return next((mark for mark in table.placement.open if mark.id == write.id), None)
+
+
+def _without_mark(table: TableNow, write: SparkWrite) -> dict[str, str]:
+    gone = OPEN_PREFIX + write.id
+    return {key: value for key, value in table.found.ours.items() if key != gone}
+
+
+def _touched_partitions(
+    table: TableNow, write: SparkWrite, folders: Collection[Folder]
+) -> list[str] | None:
+    """The partitions that the write may change, as far as they have facts; None for any."""
+    if not table.keys or table.placement.uniform:
+        return None
+    if table.ref == write.table:
+        return _chosen(table, write.spec)
+    own = [each.partition for each in folders if not each.is_copy]
+    return None if None in own else [name for name in own if name is not None]
+
+
+def _is_covered(table: TableNow, write: SparkWrite, names: Collection[str] | None) -> bool:
+    """Whether a mark of the statement's own, which the proxy put, covers all that is written."""
+    marks = [mark for mark in table.placement.open if mark.id in write.marks]
+    if any(mark.partitions is None or not table.keys for mark in marks):
+        return True
+    if table.ref == write.table and set(table.keys) <= write.spec.keys():
+        return bool(marks)  # one partition, which the proxy named with its key's type in mind
+    return bool(names) and all(any(mark.covers(each) for mark in marks) for each in names or ())
+
+
+def _end_all(table: TableNow, context: Context) -> Asking[bool]:
     placed = table.placement
     copied = bool(placed.copies)
     if table.keys and not placed.uniform:
         copied = bool(placed.exceptions) or placed.facts != NEVER_WRITTEN
-    if not copied or _covered(placed.open, write, whole=bool(table.keys)):
+    if not copied:
         return False
     yield from set_table(table, table.ref.db, {**table.found.ours, WRITE: context.new_id()})
     return True
@@ -116,7 +230,7 @@ def _end_some(
     copied = [
         one
         for one in found
-        if one.placement.copies and not _covered(one.placement.open, write, whole=False)
+        if one.placement.copies and not any(each.id in write.marks for each in one.placement.open)
     ]
     if not copied:
         return False
@@ -125,11 +239,6 @@ def _end_some(
     now = (yield from table_now(context.view, table.ref.db, table.ref.name)) or table
     yield from set_table(now, table.ref.db, {**now.found.ours, FACTS: context.new_id()})
     return True
-
-
-def _covered(marks: Iterable[OpenWrite], write: SparkWrite, *, whole: bool) -> bool:
-    """Whether a mark of the statement's own is there that covers what is meant."""
-    return any(mark.id in write.marks and not (whole and mark.partitions) for mark in marks)
 
 
 def _chosen(table: TableNow, spec: Mapping[str, str]) -> list[str] | None:

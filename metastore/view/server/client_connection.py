@@ -16,13 +16,14 @@ from metastore.view.errors import FactsUnavailable, TooLarge, UnknownCluster, Un
 from metastore.view.inbound.admission import Admitted, admit
 from metastore.view.inbound.hive4_compat import NEWER, is_unknown, newer_call, older_reply
 from metastore.view.inbound.lookups import Asking, T, TableNow, table_in, table_question
-from metastore.view.inbound.spark_writes import SparkWrite, end_copies, read_write, touched_tables
+from metastore.view.inbound.spark_writes import read_write
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, MethodSpec, Shape, spec_of
 from metastore.view.outbound import replies
 from metastore.view.outbound.locations_out import ReplyStream
 from metastore.view.outbound.partition_specs import SpecStream, is_spec_call, plain_call
+from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.requests import Requests
 from metastore.view.server.shared import Shared
 from metastore.view.server.upstream_connection import Upstream
@@ -216,9 +217,10 @@ class Session:
                 self._shared.changed((table,))
             else:
                 await self._shared.settled(table)
+                await self._direct().settle(table)
             await self._send(replies.nothing(name, sequence))
         elif name == SPARK_WRITES:
-            await self._end_copies(read_write(arguments))
+            await self._direct().report(read_write(arguments))
             await self._send(replies.nothing(name, sequence))
         elif name == TOUCHED:
             news = self._shared.touched(_number(arguments, 1))
@@ -228,27 +230,13 @@ class Session:
             news = await self._shared.news(_number(arguments, 1), wait)
             await self._send(replies.changes(name, sequence, news))
 
-    async def _end_copies(self, write: SparkWrite) -> None:
-        """Makes stale the copies of what a cluster's Spark is about to write, or has written."""
+    def _direct(self) -> DirectWriter:
         view = self._view
 
         def ask(questions: Asking[T]) -> Awaitable[T]:
             return self._answered(questions, view)
 
-        index = await self._shared.folders.current(ask, view)
-        tables = touched_tables(write, index, view)
-        context = Context(view, _new_id)
-        async with AsyncExitStack() as stack:
-            for lock in self._shared.locks(tables):
-                await stack.enter_async_context(lock)
-            for table, folders in tables.items():
-                try:
-                    ended = await self._answered(end_copies(write, table, folders, context), view)
-                except BaseException:
-                    self._shared.changed((table,))  # some of it may be done
-                    raise
-                if ended:
-                    self._shared.changed((table,))
+        return DirectWriter(ask, self._shared, Context(view, _new_id))
 
     def _known(self, cluster: str) -> ClusterView:
         if cluster not in self._view.topology:

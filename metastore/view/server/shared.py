@@ -10,6 +10,7 @@ from metastore.view.server.change_feed import ChangeFeed, News
 from metastore.view.server.copy_folders import CopyFolders
 from metastore.view.server.orphans_store import LeftoverLog
 from metastore.view.server.reply_cache import TableCache
+from metastore.view.server.running_writes import RunningWrites
 
 
 class Shared:
@@ -22,6 +23,7 @@ class Shared:
         self._feed = ChangeFeed()
         self._touched = ChangeFeed()  # that, and the tables whose facts others have written
         self.folders = CopyFolders(self._touched.since)
+        self.writes = RunningWrites()
         self._more = asyncio.Event()
         self._locks: WeakValueDictionary[TableRef, asyncio.Lock] = WeakValueDictionary()
 

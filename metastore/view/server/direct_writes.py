@@ -1,0 +1,142 @@
+"""`causeway_write`: what a cluster's Spark writes past the proxy, carried out (D10, D15)."""
+
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack, suppress
+from functools import partial
+
+from conf.errors import CausewayError
+from conf.names import TableRef
+from metastore.errors import MetastoreDown
+from metastore.view.errors import FactsUnavailable
+from metastore.view.inbound.copy_folders import Folder, FolderIndex
+from metastore.view.inbound.spark_writes import (
+    Marking,
+    SparkWrite,
+    check_folders,
+    close_mark,
+    end_copies,
+    has_mark,
+    open_mark,
+    touched_tables,
+)
+from metastore.view.inbound.version_updates import Context
+from metastore.view.server.copy_folders import Ask
+from metastore.view.server.running_writes import RunningWrite
+from metastore.view.server.shared import Shared
+
+Change = Callable[[TableRef], Awaitable[bool]]
+"""Changes a table's facts. Returns whether it did."""
+
+
+class DirectWriter:
+    """For the calls of one client. `ask` puts questions to the metastore by its connection."""
+
+    def __init__(self, ask: Ask, shared: Shared, context: Context) -> None:
+        self._ask = ask
+        self._shared = shared
+        self._context = context
+
+    async def report(self, write: SparkWrite) -> None:
+        """A write begins, still runs, or is over. Raises OutsidePrimary, FactsUnavailable."""
+        if not write.id:
+            await self._end_copies(write)
+        elif write.ended:
+            await self._end(write)
+        else:
+            await self._begin(write)
+
+    async def settle(self, table: TableRef) -> None:
+        """Another process wrote facts of the table: running writes of it get their marks again,
+        and ended ones lose theirs. Raises MetastoreDown.
+        """
+        running, ended = self._shared.writes.all(), self._shared.writes.ended(table)
+        if not running and not ended:
+            return
+        try:
+            index = await self._index()
+            for each in running:
+                folders = touched_tables(each.write, index, each.view).get(table)
+                if folders is not None and table not in each.covered:
+                    await self._mark_again(each, table, folders)
+            for write in ended:
+                await self._locked([table], partial(self._take_back, write))
+        except FactsUnavailable as error:  # the client must not believe that it is settled
+            raise MetastoreDown(str(error)) from error
+
+    async def _begin(self, write: SparkWrite) -> None:
+        # It is known before the index is read: a copy that is published from now on finds it.
+        again = write.id in self._shared.writes
+        running = self._shared.writes.begin(write, self._context.view)
+        try:
+            index = await self._index()
+            check_folders(write, index, self._context.view)
+            touched = touched_tables(write, index, self._context.view)
+            await self._locked(touched, lambda ref: self._open(running, ref, touched[ref]))
+        except CausewayError:
+            if not again:  # the guard refuses it
+                with suppress(CausewayError):
+                    await self._end(write)
+            raise
+
+    async def _open(self, running: RunningWrite, ref: TableRef, folders: list[Folder]) -> bool:
+        since = int(time.time())
+        marking = await self._ask(open_mark(running.write, ref, folders, self._context, since))
+        if marking is Marking.COVERED:
+            running.covered.add(ref)
+        elif marking is not Marking.NO_TABLE:
+            running.marked.add(ref)
+        return marking is Marking.PUT
+
+    async def _mark_again(
+        self, running: RunningWrite, ref: TableRef, folders: list[Folder]
+    ) -> None:
+        if self._shared.writes.is_silent(running) and ref in running.marked:
+            if not await self._ask(has_mark(running.write, ref, self._context)):
+                running.marked.discard(ref)  # an operator ended it
+                running.covered.add(ref)
+            return
+        await self._locked([ref], lambda _: self._open(running, ref, folders))
+
+    async def _end(self, write: SparkWrite) -> None:
+        known = self._shared.writes.end(write)
+        index = await self._index()
+        touched = touched_tables(write, index, self._context.view)
+        if known is not None:
+            touched = {ref: [] for ref in known.marked} | touched
+            touched = {ref: each for ref, each in touched.items() if ref not in known.covered}
+        await self._locked(
+            touched, lambda ref: self._ask(close_mark(write, ref, touched[ref], self._context))
+        )
+
+    async def _take_back(self, write: SparkWrite, ref: TableRef) -> bool:
+        """Takes a mark away that others have written back."""
+        if await self._ask(has_mark(write, ref, self._context)):
+            return await self._ask(close_mark(write, ref, [], self._context))
+        return False
+
+    async def _end_copies(self, write: SparkWrite) -> None:
+        """For a guard that gives its writes no ids."""
+        index = await self._index()
+        check_folders(write, index, self._context.view)
+        touched = touched_tables(write, index, self._context.view)
+        await self._locked(
+            touched, lambda ref: self._ask(end_copies(write, ref, touched[ref], self._context))
+        )
+
+    async def _index(self) -> FolderIndex:
+        return await self._shared.folders.current(self._ask, self._context.view)
+
+    async def _locked(self, tables: Iterable[TableRef], change: Change) -> None:
+        refs = sorted(tables)
+        async with AsyncExitStack() as stack:
+            for lock in self._shared.locks(refs):
+                await stack.enter_async_context(lock)
+            for ref in refs:
+                try:
+                    changed = await change(ref)
+                except BaseException:
+                    self._shared.changed((ref,))  # some of it may be done
+                    raise
+                if changed:
+                    self._shared.changed((ref,))
