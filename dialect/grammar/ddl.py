@@ -16,6 +16,7 @@ from dialect.grammar.token_cursor import (
     path_option,
     table_ref,
 )
+from dialect.parsing.keyword_names import follows_query
 from dialect.parsing.language import is_known_function
 from dialect.statement import (
     NONE,
@@ -130,7 +131,6 @@ def _create_like(context: Context, ref: TableRef, temporary: bool, if_not_exists
 def _table_clauses(words: Words) -> str | None:
     """Step over a table's clauses up to its query or the end; its location, if it has one."""
     location = None
-    start = words.at
     while not words.done:
         if words.take("WITH", "SERDEPROPERTIES"):
             words.skip_group()
@@ -145,20 +145,43 @@ def _table_clauses(words: Words) -> str | None:
         elif words.take("OPTIONS"):
             location = path_option(words.group()) or location
         elif words.sees("("):
-            if (
-                words.at > start
-                and words.word(1) == "TABLE"
-                and words.word(-1).split()[-1:] not in _BEFORE_LISTS
-            ):
-                raise NotUnderstood("a query in brackets after the clauses of a table")
-            words.skip_group()
+            listed = words.word(-1).endswith(_BEFORE_LISTS)
+            if _may_be_query(words.group(), words) and not listed:
+                raise NotUnderstood("what may be a query or a list of columns")
         else:
             words.at += 1
     return location
 
 
 # What may stand before a list in brackets, whose first word may be `table`.
-_BEFORE_LISTS = (["BY"], ["TBLPROPERTIES"], ["SERDEPROPERTIES"], ["ON"])
+_BEFORE_LISTS = ("BY", "TBLPROPERTIES", "SERDEPROPERTIES", "ON")
+
+
+# What follows the type of a column.
+_AFTER_TYPES = (",", "(", "<", "NOT", "COMMENT", "DEFAULT", "GENERATED")
+_SIMPLE_TYPES = frozenset(
+    {
+        *("BOOLEAN", "TINYINT", "BYTE", "SMALLINT", "SHORT", "INT", "INTEGER", "BIGINT", "LONG"),
+        *("FLOAT", "REAL", "DOUBLE", "DATE", "TIMESTAMP", "STRING", "BINARY", "DECIMAL", "DEC"),
+    }
+)
+
+
+def _may_be_query(inner: Words, after: Words) -> bool:
+    """Whether `TABLE t` or `MAP x USING ..` may stand in brackets, and not a list of columns."""
+    if inner.sees("("):
+        return True
+    if inner.take_any("MAP", "REDUCE"):
+        return any(token.text.upper() == "USING" for token in inner.rest())
+    if not inner.take("TABLE"):
+        return False
+    kind = inner.word()
+    inner.at += 1
+    if inner.done:  # `(TABLE int) UNION ..` is no list
+        return kind not in _SIMPLE_TYPES or (
+            not after.done and follows_query(after.tokens[after.at])
+        )
+    return inner.word() not in _AFTER_TYPES
 
 
 def _is_query_group(words: Words) -> bool:

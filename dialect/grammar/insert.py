@@ -9,7 +9,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
 from dialect.grammar.token_cursor import QUERY_WORDS, Spec, Words, is_path, path_option
+from dialect.parsing.tokens import word_of
 
+# Where one of these stands in a condition, it may have ended before: nothing marks its end.
+_QUERIES = frozenset({*QUERY_WORDS, "UNION", "INTERSECT", "EXCEPT", "MINUS"})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -44,7 +47,7 @@ def insert_target(words: Words) -> Target:
         start = words.at
         words.skip_to(*QUERY_WORDS)
         condition = words.tokens[start : words.at]
-        if any(token.token_type == TokenType.SELECT for token in condition):
+        if any(word_of(token) in _QUERIES for token in condition):
             raise NotUnderstood("a query inside REPLACE WHERE")
         return target
     if words.take("PARTITION"):

@@ -247,7 +247,7 @@ class _Reader:
     def _arguments(self, found: exp.Select) -> list[exp.Expr]:
         """A table function's arguments as far as they may name a table: its texts."""
         start = self._at
-        self._group(found)
+        self._group(found, of_table_function=True)
         inner = self._tokens[start + 1 : self._at - 1]
         return [
             exp.Literal.string(token.text) if token.token_type == TokenType.STRING else exp.Null()
@@ -316,8 +316,9 @@ class _Reader:
             raise self.refusal()
         self._at += 1
 
-    def _group(self, found: exp.Select) -> None:
-        """What stands in brackets: a query, or expressions with queries among them."""
+    def _group(self, found: exp.Select, of_table_function: bool = False) -> None:
+        """What stands in brackets: a query, or expressions with queries among them. TABLE may
+        only be an argument of a table function; elsewhere it is refused as a name."""
         function = self._peek(-1) if self._at else ""
         if self._query_opens() and not (function in _WITH_FROM and self._peek(1) == "FROM"):
             _add_query(found, self._bracketed_query())
@@ -326,7 +327,7 @@ class _Reader:
         with_from = frozenset({"FROM"}) if function in _WITH_FROM else frozenset[str]()
         while not self._ends():
             word = self._peek()
-            if word == "TABLE" and self._peek(1) == "(" and function:
+            if word == "TABLE" and self._peek(1) == "(" and of_table_function:
                 self._table_argument(found)
             elif word in _SETS and self._opens_term():
                 self._take_set_operation()

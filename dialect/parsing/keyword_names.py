@@ -44,6 +44,23 @@ _TWO_WORDS = {
     "RIGHT": ("JOIN", "OUTER"),
 }
 _AFTER_SELECT = frozenset({TokenType.DISTINCT, TokenType.ALL})
+# What an operand follows: FROM or JOIN is a column's name there.
+_BEFORE_OPERANDS = frozenset(
+    {
+        *(",", "=", "==", "<=>", "<>", "!=", "<", ">", "<=", ">=", "!<", "!>"),
+        *("+", "-", "/", "%", "||", "&", "|", "^", "~", "!"),
+        *("AND", "OR", "NOT", "ON", "WHEN", "THEN", "ELSE", "CASE", "WHERE", "HAVING", "BETWEEN"),
+        *("LIKE", "RLIKE", "ILIKE"),
+    }
+)
+_BEFORE_COLUMNS = (_BEFORE_OPERANDS - {"BETWEEN"}) | {"(", "SELECT", "DISTINCT", "BY", "AS"}
+# What may follow the table in `(TABLE t)`, or a query in brackets.
+_AFTER_QUERY = frozenset(
+    {
+        *(")", "UNION", "INTERSECT", "EXCEPT", "MINUS", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"),
+        *("LIMIT", "OFFSET", "WINDOW"),
+    }
+)
 
 
 def begins_rows(tokens: Sequence[Token], at: int) -> bool:
@@ -92,6 +109,46 @@ def check_select(tokens: Sequence[Token]) -> None:
         named = named or _ends(tokens, at + 1)
         if named or word in _AFTER_TABLE or following in _TWO_WORDS.get(word, ()):
             raise NotUnderstood("what may be a name, select")
+
+
+def check_operands(tokens: Sequence[Token]) -> None:
+    """Refuse columns called from or join: `SELECT x, from, t`, `ON join LEFT JOIN t`."""
+    for at in range(1, len(tokens)):
+        kind = tokens[at].token_type
+        if kind == TokenType.FROM:
+            named = word_of(tokens[at - 1]) in _BEFORE_OPERANDS
+        elif kind == TokenType.JOIN and at + 1 < len(tokens):
+            after = tokens[at + 1]
+            relation = after.token_type == TokenType.L_PAREN or is_name(after)
+            named = (
+                relation
+                and after.token_type != TokenType.FROM
+                and word_of(tokens[at - 1]) in _BEFORE_COLUMNS
+            )
+        else:
+            continue
+        if named:
+            raise NotUnderstood(f"what may be a name, {tokens[at].text.lower()}")
+
+
+def follows_query(token: Token) -> bool:
+    """Whether a bracket closes there, or a clause of a query or a set operation begins."""
+    return word_of(token).partition(" ")[0] in _AFTER_QUERY
+
+
+def check_table(tokens: Sequence[Token]) -> None:
+    """Refuse what may be a table called table: `(table a JOIN t)`."""
+    for at in range(1, len(tokens) - 1):
+        if tokens[at - 1].token_type != TokenType.L_PAREN or word_of(tokens[at]) != "TABLE":
+            continue
+        here = at + 1
+        if tokens[here].token_type == TokenType.L_PAREN:
+            continue  # an argument
+        while here + 2 < len(tokens) and tokens[here + 1].token_type == TokenType.DOT:
+            here += 2
+        ends = here + 1 >= len(tokens) or follows_query(tokens[here + 1])
+        if not ends or not is_name(tokens[here]):
+            raise NotUnderstood("what may be a name, table")
 
 
 def _ends(tokens: Sequence[Token], at: int) -> bool:

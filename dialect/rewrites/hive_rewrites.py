@@ -20,6 +20,7 @@ import re
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dialect.parsing.keyword_names import check_operands, check_table
 from dialect.parsing.tokens import closing, like, looked_at, word_of
 from dialect.rewrites.hive_joins import cross_joins, unique_joins
 
@@ -77,7 +78,10 @@ _QUERY_BEGINS = frozenset(
 
 
 def standard(tokens: list[Token]) -> list[Token]:
-    """The same statement in forms that the parser knows."""
+    """The same statement in forms that the parser knows. Raises NotUnderstood where a word that is
+    rewritten may be a name."""
+    check_operands(tokens)
+    check_table(tokens)
     tokens = _functions_of_types(tokens)
     present = _HINTS & {word_of(token) for token in tokens}
     if not present:

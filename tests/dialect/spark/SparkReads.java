@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.analysis.Analyzer;
 import org.apache.spark.sql.catalyst.analysis.CTESubstitution$;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
 import org.apache.spark.sql.catalyst.analysis.PlanWithUnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
@@ -157,6 +158,9 @@ public final class SparkReads {
   }
 
   private void define(Object node) {
+    if (node instanceof PlanWithUnresolvedIdentifier) {
+      build((PlanWithUnresolvedIdentifier) node); // Spark does so in CTEs that nothing reads, too
+    }
     if (node instanceof CTERelationDef) {
       definitions.put(((CTERelationDef) node).id(), (CTERelationDef) node);
     }
@@ -205,6 +209,8 @@ public final class SparkReads {
       emit(owner, node, ((UnresolvedNamespace) node).multipartIdentifier());
     } else if (node instanceof SetNamespaceCommand) {
       emit("SetNamespaceCommand.0", node, ((SetNamespaceCommand) node).namespace());
+    } else if (node instanceof UnresolvedAttribute) {
+      emitColumn(((UnresolvedAttribute) node).nameParts());
     } else {
       // An alias of a target, and EXPLAIN, leave the place what it is.
       boolean plan = node instanceof LogicalPlan && !(node instanceof SubqueryAlias)
@@ -245,6 +251,13 @@ public final class SparkReads {
     Object text = resolved.condition().eval(InternalRow.empty());
     Seq<String> parts = CatalystSqlParser$.MODULE$.parseMultipartIdentifier(text.toString());
     return (LogicalPlan) ((scala.Function2) node.planBuilder()).apply(parts, node.children());
+  }
+
+  /** `(SELECT * FROM a, b)` is a row to Spark: the column `select` times `from`, and `b`. */
+  private void emitColumn(Seq<String> names) {
+    if (names.size() == 1 && names.head().equalsIgnoreCase("select")) {
+      emit("", "UnresolvedAttribute", List.of());
+    }
   }
 
   private void emit(String owner, Object node, Seq<String> names) {

@@ -1,0 +1,61 @@
+"""Words that Spark may take for names: where tables depend on it, the statement is refused."""
+
+import pytest
+
+from dialect.analyze import FAILED, analyze
+from dialect.statement import Namespace, Unknown
+from tests.dialect.catalogs import TestCatalog, written
+
+# Each of these was found by generated statements: the analysis named other tables than Spark.
+AMBIGUOUS = [
+    # a column called join
+    "SELECT 1 FROM a JOIN b ON join IS NOT NULL, p",
+    "SELECT 1 FROM a JOIN b ON join FULL JOIN p",
+    "FROM a SELECT x, join end_",
+    # an alias called as, and a table called on
+    "FROM a LEFT JOIN b AS join ON order LEFT JOIN p ON true SELECT x",
+    # a column called from
+    "SELECT CASE WHEN from THEN x ELSE 1 END LIMIT 3",
+    "SELECT 1, from `d e`, k",
+    # a table called table
+    "SELECT 1 FROM (table FOR VERSION AS OF 1), b",
+    "SELECT 1 FROM (table a JOIN b)",
+    "SELECT 1 FROM (table AS x)",
+    # a function called table
+    "SELECT f(1, TABLE(a))",
+    # a query after a table's name, or its columns
+    "CREATE TABLE n (TABLE d.a)",
+    "CREATE TABLE n (TABLE a) EXCEPT SELECT 1",
+    "CREATE TABLE n (TABLE int) UNION SELECT 1",
+    "CREATE TABLE n ((TABLE a))",
+    "CREATE TABLE n (MAP x USING 'cat' FROM a)",
+    # where the condition ends
+    "INSERT INTO a REPLACE WHERE x || order (TABLE b) UNION SELECT 1",
+]
+
+
+@pytest.mark.parametrize("sql", AMBIGUOUS)
+def test_a_word_that_may_be_a_name_is_refused(sql: str) -> None:
+    answer = analyze(sql, Namespace("d"), TestCatalog())
+    assert isinstance(answer, Unknown)
+    assert answer.why != FAILED
+
+
+UNDERSTOOD = {
+    "SELECT 1 FROM (TABLE a) x, b": "select; reads d.a, d.b",
+    "SELECT 1 FROM (TABLE d.a ORDER BY x LIMIT 1)": "select; reads d.a",
+    "SELECT * FROM ((TABLE a) UNION (TABLE b))": "select; reads d.a, d.b",
+    "SELECT * FROM stack(1, TABLE(a))": "select; reads d.a",
+    "SELECT * FROM a between JOIN b AS create ON true": "select; reads d.a, d.b",
+    "SELECT 1 AS join FROM a": "select; reads d.a",
+    "CREATE TABLE n (table INT)": "create_table; new create d.n",
+    "CREATE TABLE n (map MAP<INT, INT>, table STRING)": "create_table; new create d.n",
+    "INSERT INTO a REPLACE WHERE x = 1 TABLE b": "insert; reads d.b; insert d.a",
+    # To Spark it is a row of two columns, `select * from` and `b`: too many reads harm nothing.
+    "SELECT (SELECT * FROM a, b)": "select; reads d.a, d.b",
+}
+
+
+@pytest.mark.parametrize("sql", UNDERSTOOD)
+def test_a_keyword_in_its_place_is_understood(sql: str) -> None:
+    assert written(analyze(sql, Namespace("d"), TestCatalog())) == UNDERSTOOD[sql]
