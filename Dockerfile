@@ -23,7 +23,7 @@ COPY --from=java /opt/java/openjdk /opt/java
 RUN apt-get update && apt-get install --yes --no-install-recommends make procps \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/causeway
-COPY Makefile pyproject.toml requirements.lock README.md ./
+COPY Makefile pyproject.toml setup.py requirements.lock README.md ./
 COPY requirements requirements
 COPY bench bench
 COPY cli cli
@@ -36,6 +36,7 @@ COPY router router
 RUN make install \
  && ln -s "$(python -c 'import pyspark; print(pyspark.__path__[0])')" /opt/spark
 COPY --from=jars /jars /opt/jars
+RUN install -D /opt/jars/causeway-guard.jar guard/target/causeway-guard.jar
 ENV SPARK_HOME=/opt/spark
 # Nothing runs as root, and what runs owns its home and the warehouse alone. A volume that is mounted
 # at /warehouse for the first time takes its owner from here.

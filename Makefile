@@ -10,7 +10,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test shared apart check lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard lock sbom audit clean
+.PHONY: help install run test shared apart check lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -48,13 +48,13 @@ lint: install ## style, types and import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-slow: install ## tests that take seconds but no server
+slow: install $(GUARD) ## tests that take seconds but no server
 	$(BIN)/pytest -m slow
 
 e2e: install $(GUARD) ## tests on the real stack
 	$(BIN)/pytest -m e2e
 
-bench: install ## measurements, each paired with the direct way: queries, catalogs, routing, copies, Hudi pulls
+bench: install $(GUARD) ## measurements, each paired with the direct way: queries, catalogs, routing, copies, Hudi pulls
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.crowd
 	$(BIN)/python -m bench.claims
@@ -65,7 +65,7 @@ bench: install ## measurements, each paired with the direct way: queries, catalo
 	$(BIN)/python -m bench.copy_metadata
 	$(BIN)/python -m bench.incremental
 
-lifecycle-demo: install ## feeds and processes on two metastores, shown on a terminal
+lifecycle-demo: install $(GUARD) ## feeds and processes on two metastores, shown on a terminal
 	$(BIN)/python -m bench.lifecycle_demo
 
 spark-inputs: install $(GUARD) ## every statement of Spark's own tests, directly and through the proxy (shared data)
@@ -81,13 +81,16 @@ fuzz: install ## millions of inputs for the readers of what comes from outside, 
 golden: install ## write the golden files anew; the diff is the review
 	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/cli/test_errors.py
 
-guard: ## the Spark extension that keeps writes in the primary (needs Maven)
+guard: ## causeway-guard.jar, all of our Java: guard, file copies, embedded metastore (needs a JDK and Maven)
 	mvn --quiet --file guard/pom.xml package
 
-# What wants the guard does without it where it cannot be built.
+wheel: install ## build/wheels/causeway-*.whl with the jar in it (needs a JDK and Maven)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheels .
+
+# Without Maven everything works that needs no jar; what needs it says so (CW613).
 $(GUARD): guard/pom.xml $(shell find guard/src -name '*.java')
 	@if command -v mvn >/dev/null && mvn --quiet --file guard/pom.xml package; then touch $@; \
-	else echo "the guard cannot be built here: going without"; fi
+	else echo "causeway-guard.jar cannot be built here: no \`causeway up\`, no copies, no guard"; fi
 
 lock: ## newer versions with their hashes: requirements.lock from pyproject.toml, requirements/*.lock from their heads
 	$(PYTHON) -m venv --clear build/lock

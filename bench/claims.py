@@ -19,11 +19,11 @@ from time import perf_counter, process_time
 
 from bench.embedded import EAST, embedded
 from bench.proxy import SPARK_THREADS, RawClient, fetch
-from cli.stack.stack import guard_jar
 from conf.names import TableRef
 from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions, TableFacts
 from conf.settings.settings import Coverage
 from dialect.statement import Known, PartitionPredicate, Read
+from pipeline.spark.jar import guard_jar
 from proxy.protocol.replies import started_operation
 from proxy.protocol.requests import RemoteSession, execute_call, operation_call
 from proxy.protocol.types import Orientation

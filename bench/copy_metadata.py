@@ -36,6 +36,7 @@ from pipeline.replication.plan import Replication
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.partition_dates import read_dating
 from pipeline.retention.plan import Candidate, Policy, plan_retention
+from pipeline.spark.jar import guard_jar
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 
@@ -97,7 +98,7 @@ class MetastoreAlone(Stack):
         self._database = database
 
     def _plan(self) -> list[Service]:
-        service = metastore_service(find_java(), spark_home(), self.layout, self.ports)
+        service = metastore_service(find_java(), spark_home(), guard_jar(), self.layout, self.ports)
         if not self._database:
             return [service]
         driver, *options = self._database

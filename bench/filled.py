@@ -16,6 +16,7 @@ from conf.placement import COPY_PREFIX, Placement, write_placement
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
+from pipeline.spark.jar import guard_jar
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 DATABASE = "filled"
@@ -35,7 +36,7 @@ class Alone(Stack):
         super().__init__(StackSpec((EAST, WEST)), folder)
 
     def _plan(self) -> list[Service]:
-        return [metastore_service(find_java(), spark_home(), self.layout, self.ports)]
+        return [metastore_service(find_java(), spark_home(), guard_jar(), self.layout, self.ports)]
 
 
 @contextmanager

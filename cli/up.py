@@ -11,10 +11,11 @@ from typing import NoReturn
 from cli.stack import sample
 from cli.stack.errors import BadClusters
 from cli.stack.plan import SERVICES, StackSpec
-from cli.stack.stack import Stack, free_ports, guard_jar
+from cli.stack.stack import Stack, free_ports
 from conf.names import ClusterName
 from conf.settings.load import is_cluster_name
 from conf.topology import Endpoint
+from pipeline.spark.jar import guard_jar
 
 _HOST = "127.0.0.1"
 _CHECK_EVERY = 0.5  # seconds
@@ -44,12 +45,9 @@ def run(args: argparse.Namespace) -> int:
     clusters = cluster_names(args.clusters)
     proxy = Endpoint(_HOST, args.port) if args.port else free_ports(1)[0]
     print(f"Starting {', '.join(clusters)}; logs are in {args.dir}/log", flush=True)
-    guard = guard_jar()
-    if guard is None:
-        print("  no guard (`make guard` builds it): writes past the proxy are not all refused")
     began = time.monotonic()
     try:
-        spec = StackSpec(clusters, proxy, guard=guard)
+        spec = StackSpec(clusters, proxy, guard=guard_jar())
         if args.hudi:
             spec = with_hudi(spec, args.dir)
         with Stack(spec, args.dir, _report) as stack:

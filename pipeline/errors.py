@@ -91,3 +91,10 @@ class BadRetention(CopyError):
 
     code = "CW612"
     sqlstate: ClassVar[str] = "42000"
+
+
+class JarMissing(CopyError):
+    """causeway-guard.jar, the Java of Causeway, is missing or of an older version."""
+
+    code = "CW613"
+    hint = "`make guard` builds it in a checkout, with a JDK and Maven; a wheel contains it."

@@ -143,14 +143,15 @@ def files(spec: StackSpec, layout: Layout, ports: Ports) -> dict[Path, str]:
     return written
 
 
-def metastore_service(java: Path, spark_home: Path, layout: Layout, ports: Ports) -> Service:
-    classpath = f"{layout.conf(METASTORE)}{os.pathsep}{spark_home / 'jars'}/*"
+def metastore_service(
+    java: Path, spark_home: Path, jar: Path, layout: Layout, ports: Ports
+) -> Service:
+    """`jar` is causeway-guard.jar."""
+    classpath = os.pathsep.join([str(layout.conf(METASTORE)), str(jar), f"{spark_home / 'jars'}/*"])
     argv = (
         *jvm(java, "512m", layout.scratch(METASTORE)),
         "-XX:TieredStopAtLevel=1",  # its work is short: the quick compiler halves its start
-        # Janino, which Spark carries, compiles the one file as it starts.
-        *("-cp", classpath, "org.codehaus.janino.SimpleCompiler"),
-        *(str(_LOCAL_METASTORE), "LocalMetastore", str(ports.metastore.port)),
+        *("-cp", classpath, _LOCAL_METASTORE, str(ports.metastore.port)),
     )
     return _service(METASTORE, argv, {}, layout, (ports.metastore,))
 
@@ -226,7 +227,7 @@ def hive_site(properties: Mapping[str, str]) -> str:
 
 
 _CAUSEWAY = (sys.executable, "-m", "cli.main")
-_LOCAL_METASTORE = Path(__file__).with_name("LocalMetastore.java")
+_LOCAL_METASTORE = "causeway.stack.LocalMetastore"
 
 _LOG4J = """\
 rootLogger.level = warn

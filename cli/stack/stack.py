@@ -13,9 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from zipfile import ZipFile
 
-from cli.stack.errors import FolderInUse, PortTaken, ServiceDied, ServiceSilent, StackError
+from cli.stack.errors import FolderInUse, PortTaken, ServiceDied, ServiceSilent
 from cli.stack.java import find_java
 from cli.stack.plan import (
     PROXY,
@@ -32,6 +31,7 @@ from cli.stack.plan import (
 from cli.stack.process import Children
 from conf.names import ClusterName
 from conf.topology import Endpoint
+from pipeline.spark.jar import guard_jar
 
 _START_LIMIT = 240.0  # seconds; 2 busy cores and three JVMs need some 60
 _STEP = 0.1
@@ -153,7 +153,7 @@ class Stack:
 
     def _plan(self) -> list[Service]:
         java, spark = find_java(), spark_home()
-        services = [metastore_service(java, spark, self.layout, self.ports)]
+        services = [metastore_service(java, spark, guard_jar(), self.layout, self.ports)]
         if self.spec.views:
             services.append(view_service(self.layout, self.ports))
         for cluster in self.spec.clusters:
@@ -232,17 +232,6 @@ def spark_home() -> Path:
     assert found is not None  # a pinned requirement of this package
     assert found.origin is not None
     return Path(found.origin).parent
-
-
-def guard_jar() -> Path | None:
-    """What `make guard` built beside the sources, None when it did not. Raises StackError."""
-    jar = Path(__file__).parents[2] / "guard" / "target" / "causeway-guard.jar"
-    if not jar.exists():
-        return None
-    with ZipFile(jar) as packed:
-        if b"Premain-Class:" not in packed.read("META-INF/MANIFEST.MF"):
-            raise StackError(f"{jar} has no agent: build it again with `make guard`.")
-    return jar
 
 
 def _write_secret(path: Path) -> None:

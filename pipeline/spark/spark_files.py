@@ -20,7 +20,7 @@ from pipeline.copy.files import (
     share_out,
 )
 from pipeline.errors import CopyError, SparkFailed
-from pipeline.spark import bytecode
+from pipeline.spark import java_classes
 
 _BATCH_BYTES = 128 << 20
 _BATCHES_A_CORE = 4
@@ -42,7 +42,9 @@ class SparkFiles:
         self._endpoints = self._java_map(
             {k: self._java_map(v) for k, v in (endpoints or {}).items()}
         )
-        self._yard = bytecode.new(self._context, "Yard", self._endpoints, _DRIVER_THREADS)
+        self._yard = java_classes.new(
+            self._context, "copy.DriverFiles", self._endpoints, _DRIVER_THREADS
+        )
 
     def listings(self, locations: Sequence[str]) -> list[Listing | None]:
         if not locations:
@@ -76,9 +78,9 @@ class SparkFiles:
         cores = int(self._context.defaultParallelism)
         batches = share_out(orders, effort.parallelism or _tasks(orders, cores))
         at_once = min(len(batches.orders), effort.parallelism or cores)
-        courier = bytecode.new(
+        courier = java_classes.new(
             self._context,
-            "Courier",
+            "copy.FileCopyTask",
             self._endpoints,
             compare,
             effort.checksum or compare,
@@ -156,24 +158,23 @@ class SparkFiles:
         if not locations:
             return []
         found: list[list[str]] = [[] for _ in locations]
-        for line in str(self._call("childrenOf", _lines(locations))).splitlines():
+        for line in str(self._call("folders", _lines(locations))).splitlines():
             number, name = line.split("\t")
-            if name.endswith("/"):
-                found[int(number)].append(unquote_plus(name[:-1]))
+            found[int(number)].append(unquote_plus(name))
         return [tuple(names) for names in found]
 
     def notes(self, locations: Sequence[str]) -> list[str | None]:
         if not locations:
             return []
         found: list[str | None] = [None for _ in locations]
-        for line in str(self._call("notes", _lines(locations))).splitlines():
+        for line in str(self._call("readMarkers", _lines(locations))).splitlines():
             number, _, text = line.partition("\t")
             if "\t" in line:
                 found[int(number)] = unquote_plus(text)
         return found
 
     def leave_note(self, location: str, text: str) -> None:
-        self._call("leaveNote", location, text)
+        self._call("writeMarker", location, text)
 
     def _call(self, method: str, *arguments: Any) -> Any:
         try:

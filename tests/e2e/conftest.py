@@ -18,10 +18,11 @@ from pyhive import hive
 from cli.main import main
 from cli.stack.java import find_java
 from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, free_ports, guard_jar, spark_home
+from cli.stack.stack import Stack, free_ports, spark_home
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
+from pipeline.spark.jar import guard_jar
 
 if TYPE_CHECKING:
     from tests.e2e.fronts import Fronts

@@ -9,6 +9,7 @@ from cli.stack.stack import Stack, find_java, spark_home
 from conf.names import ClusterName
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
+from pipeline.spark.jar import guard_jar
 
 C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
 
@@ -24,7 +25,7 @@ class MetastoreAlone(Stack):
         return self.ports.metastore
 
     def _plan(self) -> list[Service]:
-        return [metastore_service(find_java(), spark_home(), self.layout, self.ports)]
+        return [metastore_service(find_java(), spark_home(), guard_jar(), self.layout, self.ports)]
 
     def client(self, **options: Any) -> HmsClient:
         return HmsClient((self.endpoint,), timeout=600.0, **options)

@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cli.stack.stack import Stack, guard_jar, spark_home
+from cli.stack.stack import Stack, spark_home
 from conf.names import ClusterName
+from pipeline.spark.jar import guard_jar
 
 
 class SparkJob:
@@ -20,7 +21,7 @@ class SparkJob:
 
     def __init__(self, stack: Stack, cluster: ClusterName, scratch: Path) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
-        jars = [str(each) for each in (guard_jar(), *stack.spec.jars) if each is not None]
+        jars = [str(each) for each in (guard_jar(), *stack.spec.jars)]
         self._log = os.open(scratch / "spark.log", os.O_CREAT | os.O_WRONLY)
         environment = {
             "PYSPARK_PYTHON": sys.executable,

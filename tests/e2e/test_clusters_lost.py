@@ -23,9 +23,10 @@ from thrift.transport.TTransport import TTransportException
 
 from bench.proxy import RawClient, fetch
 from cli.stack.plan import METASTORE, StackSpec
-from cli.stack.stack import Stack, free_ports, guard_jar
+from cli.stack.stack import Stack, free_ports
 from conf.names import TableRef
 from metastore.client.metastore_client import HmsClient
+from pipeline.spark.jar import guard_jar
 from proxy.protocol.types import Orientation
 from tests.e2e.conftest import C1, C2, Tables, rows, run_sql
 from tests.e2e.test_operations import SLOW, Running, Site, until

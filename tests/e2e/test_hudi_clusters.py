@@ -15,7 +15,7 @@ from pyhive import hive
 from bench.lifecycle_demo import EXAMPLES
 from cli.main import main
 from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, guard_jar
+from cli.stack.stack import Stack
 from cli.up import with_hudi
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy
@@ -25,6 +25,7 @@ from metastore.client.types import Database
 from metastore.client.view_sync import ViewBarrier
 from metastore.placement.placement_store import Facts
 from pipeline.hudi.errors import StorageFault
+from pipeline.spark.jar import guard_jar
 from tests.e2e.conftest import beyond_claims, rows, run_sql, server
 from tests.e2e.hudi_spark import BUNDLES
 from tests.e2e.metastores import MetastoreAlone

@@ -9,17 +9,14 @@ from pathlib import Path
 import pytest
 
 from cli.stack.java import find_java
-from cli.stack.stack import guard_jar, spark_home
+from cli.stack.stack import spark_home
 from tests.pipeline.spark.minihdfs import running_hdfs
 
 pytestmark = pytest.mark.slow
 PROGRAM = Path(__file__).with_name("hdfs_writes.py")
 
 
-def test_hdfs_of_another_cluster_is_not_written_by_any_name(tmp_path: Path) -> None:
-    jar = guard_jar()
-    if jar is None:
-        pytest.skip("no guard: `make guard` builds it")
+def test_hdfs_of_another_cluster_is_not_written_by_any_name(tmp_path: Path, jar: Path) -> None:
     (tmp_path / "hdfs").mkdir()
     with running_hdfs(tmp_path / "hdfs") as ports:
         answer = attempts(tmp_path, jar, ports)

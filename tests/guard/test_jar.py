@@ -1,33 +1,34 @@
-"""The guard's jar, where it was built; what it does is tested with real Spark in tests/e2e."""
+"""What causeway-guard.jar contains. What its classes do is tested with real Spark in tests/e2e."""
 
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from zipfile import ZipFile
 
-import pytest
-
 from cli.stack.plan import GUARD
-from cli.stack.stack import guard_jar
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ROOT / "guard" / "src" / "main" / "java" / "causeway" / "guard"
+SOURCES = ROOT / "guard" / "src" / "main" / "java" / "causeway"
 
 
-def test_it_has_the_class_that_servers_are_told_of() -> None:
-    jar = guard_jar()
-    if jar is None:
-        pytest.skip("no guard: `make guard` builds it")
+def test_it_has_every_class_and_no_class_of_others(jar: Path) -> None:
     with ZipFile(jar) as packed:
         classes = {name for name in packed.namelist() if name.endswith(".class")}
     assert GUARD.replace(".", "/") + ".class" in classes
-    assert all(name.startswith("causeway/guard/") for name in classes)
+    sources = {path.relative_to(SOURCES.parent) for path in SOURCES.rglob("*.java")}
+    assert {str(path.with_suffix(".class")) for path in sources} <= classes
+    assert all(name.startswith("causeway/") for name in classes)
 
 
-def test_virtual_machines_can_load_it_as_an_agent() -> None:
-    jar = guard_jar()
-    if jar is None:
-        pytest.skip("no guard: `make guard` builds it")
+def test_the_guard_runs_on_java_8_and_the_rest_on_java_11(jar: Path) -> None:
+    with ZipFile(jar) as packed:
+        names = [name for name in packed.namelist() if name.endswith(".class")]
+        versions = {name: packed.read(name)[7] for name in names}
+    for name, version in versions.items():
+        assert version == (52 if name.startswith("causeway/guard/") else 55), name
+
+
+def test_virtual_machines_can_load_it_as_an_agent(jar: Path) -> None:
     with ZipFile(jar) as packed:
         manifest = packed.read("META-INF/MANIFEST.MF").decode()
         assert "causeway/guard/StorageAgent.class" in packed.namelist()
@@ -45,7 +46,7 @@ def test_it_brings_nothing_of_spark_along() -> None:
 
 
 def test_its_settings_are_those_of_its_page() -> None:
-    code = "".join(path.read_text() for path in SOURCES.glob("*.java"))
+    code = "".join(path.read_text() for path in SOURCES.rglob("*.java"))
     page = (ROOT / "docs" / "guide" / "guard.md").read_text()
     names = set(re.findall(r'"(spark\.causeway\.[a-z.]+)"', code))
     assert len(names) == 3

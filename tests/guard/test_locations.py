@@ -7,10 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from cli.stack.java import find_java
-from cli.stack.stack import guard_jar, spark_home
+from cli.stack.stack import spark_home
 from conf.locations import clusters_of
 from conf.names import ClusterName
 
@@ -55,11 +53,8 @@ def questions() -> Iterator[str]:
         yield f"={location}"
 
 
-def test_java_finds_the_same_clusters() -> None:
+def test_java_finds_the_same_clusters(jar: Path) -> None:
     print(f"CAUSEWAY_SEED={SEED}")
-    jar = guard_jar()
-    if jar is None:
-        pytest.skip("no guard: `make guard` builds it")
     argv = [str(find_java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8", "-cp"]
     argv += [os.pathsep.join((str(jar), f"{spark_home() / 'jars'}/*"))]
     argv += ["org.codehaus.janino.SimpleCompiler", str(PROGRAM), "LocationCases"]

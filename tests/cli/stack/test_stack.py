@@ -6,13 +6,12 @@ import socket
 import sys
 import time
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
-from cli.stack.errors import FolderInUse, PortTaken, ServiceDied, StackError
+from cli.stack.errors import FolderInUse, PortTaken, ServiceDied
 from cli.stack.plan import StackSpec
-from cli.stack.stack import Stack, guard_jar
+from cli.stack.stack import Stack
 from conf.names import ClusterName
 from conf.topology import Endpoint
 
@@ -20,8 +19,8 @@ SPEC = StackSpec((ClusterName("east"), ClusterName("west")), views=False)
 # Listens where the service that it stands for would.
 FAKE = f"""#!{sys.executable}
 import os, re, socket, sys
-if "LocalMetastore" in sys.argv:
-    port = int(sys.argv[sys.argv.index("LocalMetastore") + 1])
+if "causeway.stack.LocalMetastore" in sys.argv:
+    port = int(sys.argv[sys.argv.index("causeway.stack.LocalMetastore") + 1])
 else:
     site = open(os.environ["SPARK_CONF_DIR"] + "/hive-site.xml").read()
     port = int(re.search(r"thrift.port</name><value>(\\d+)", site)[1])
@@ -37,6 +36,7 @@ def _java(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     java.write_text(text)
     java.chmod(0o755)
     monkeypatch.setattr("cli.stack.stack.find_java", lambda: java)
+    monkeypatch.setattr("cli.stack.stack.guard_jar", lambda: folder / "causeway-guard.jar")
 
 
 def _is_alive(pid: int) -> bool:
@@ -114,14 +114,3 @@ def test_a_folder_serves_one_stack_at_a_time(
         assert first.layout.endpoints.exists()
     with Stack(SPEC, tmp_path / "d") as again:
         again.check()
-
-
-def test_a_guard_of_before_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.stack.stack.__file__", str(tmp_path / "cli" / "stack" / "stack.py"))
-    assert guard_jar() is None
-    jar = tmp_path / "guard" / "target" / "causeway-guard.jar"
-    jar.parent.mkdir(parents=True)
-    with ZipFile(jar, "w") as packed:
-        packed.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\r\n")
-    with pytest.raises(StackError, match="make guard"):
-        guard_jar()

@@ -1,3 +1,5 @@
+package causeway.stack;
+
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 
@@ -16,10 +18,12 @@ import org.apache.thrift.transport.TServerSocket;
 import org.apache.thrift.transport.TTransport;
 
 /**
- * Hive's metastore on this machine's own address alone: Hive 2.3 has no setting for it, and its
- * own main class listens on every address. Argument: the port.
+ * Hive's metastore on 127.0.0.1. Hive 2.3 has no setting for the address, and its own main class
+ * listens on every address. Argument: the port.
  */
 public final class LocalMetastore {
+    private LocalMetastore() {}
+
     public static void main(String[] arguments) throws Exception {
         HiveConf conf = new HiveConf(HiveMetaStore.class);
         final IHMSHandler handler = HiveMetaStore.newRetryingHMSHandler(
@@ -36,21 +40,25 @@ public final class LocalMetastore {
             conf.getIntVar(HiveConf.ConfVars.METASTORESERVERMAXTHREADS));
         TThreadPoolServer server = new TThreadPoolServer(args);
         server.setServerEventHandler(new TServerEventHandler() {
+            @Override
             public void preServe() {
             }
 
+            @Override
             public ServerContext createContext(TProtocol input, TProtocol output) {
                 return null;
             }
 
+            @Override
             public void deleteContext(ServerContext context, TProtocol input, TProtocol output) {
                 try {
-                    handler.shutdown(); // lets go of what this connection's thread has of Derby
+                    handler.shutdown(); // releases the Derby connection of this thread
                 } catch (TException error) {
                     throw new IllegalStateException(error);
                 }
             }
 
+            @Override
             public void processContext(ServerContext context, TTransport in, TTransport out) {
             }
         });

@@ -1,4 +1,4 @@
-"""Our Java classes in one JVM, whatever applications come and go in it."""
+"""The classes of causeway-guard.jar in one JVM that runs several Spark applications."""
 
 from pathlib import Path
 

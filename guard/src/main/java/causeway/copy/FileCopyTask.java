@@ -1,0 +1,232 @@
+package causeway.copy;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.ReadableByteChannel;
+import java.nio.channels.WritableByteChannel;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Set;
+import java.util.zip.CRC32C;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.function.FlatMapFunction;
+
+/**
+ * Copies whole files between file systems inside a Spark task.
+ *
+ * <p>An item of the RDD is a batch of {@link FileCopy} lines. A task returns its result lines as one
+ * string, since the driver pays for each item that it collects.
+ *
+ * <p>A file gets its final name only when it is complete (and, with checksums, was read back),
+ * together with its source's modification time. A file that has the source's length and time under
+ * its final name is therefore never sent again, and no other record is necessary (FA-R5).
+ */
+public final class FileCopyTask implements FlatMapFunction<Iterator<String>, String> {
+    private static final long serialVersionUID = 1L;
+    private static final int BUFFER = 1 << 18; // stays in the processor's cache from read to write
+    private static final long TRANSFER = 8L << 20;
+
+    private final HashMap<String, Map<String, String>> endpoints;
+    private final boolean compareOnly;
+    private final boolean checksum;
+    private final boolean keepOwner;
+    private final long bytesPerSecond;
+    private final int attempts;
+    private final long pauseMillis;
+
+    /**
+     * compareOnly reads both sides and copies nothing; bytesPerSecond bounds one task, 0 is
+     * unbounded; pauseMillis doubles with each retry.
+     */
+    public FileCopyTask(
+            Map<String, Map<String, String>> endpoints,
+            boolean compareOnly,
+            boolean checksum,
+            boolean keepOwner,
+            long bytesPerSecond,
+            int attempts,
+            long pauseMillis) {
+        this.endpoints = new HashMap<>(endpoints);
+        this.compareOnly = compareOnly;
+        this.checksum = checksum;
+        this.keepOwner = keepOwner;
+        this.bytesPerSecond = bytesPerSecond;
+        this.attempts = attempts;
+        this.pauseMillis = pauseMillis;
+    }
+
+    @Override
+    public Iterator<String> call(Iterator<String> batches) throws Exception {
+        TaskState state = new TaskState(endpoints, bytesPerSecond);
+        StringBuilder results = new StringBuilder();
+        while (batches.hasNext()) {
+            for (String line : batches.next().split("\n", -1)) {
+                results.append(copyWithRetries(new FileCopy(line), state)).append('\n');
+            }
+        }
+        return Collections.singletonList(results.toString()).iterator();
+    }
+
+    private String copyWithRetries(FileCopy file, TaskState state) throws InterruptedException {
+        String failure = "";
+        for (int attempt = 0; attempt < attempts; attempt++) {
+            if (attempt > 0) {
+                Thread.sleep(pauseMillis << (attempt - 1));
+            }
+            try {
+                return copy(file, state);
+            } catch (IOException | RuntimeException error) {
+                failure = error.toString();
+            }
+        }
+        return file.result("failed", 0, 0, failure);
+    }
+
+    private String copy(FileCopy file, TaskState state) throws IOException, InterruptedException {
+        FileStore source = state.systems.of(file.source);
+        FileStore target = state.systems.of(file.target);
+        FileInfo listed = source.stat(file.source);
+        if (!file.matches(listed)) {
+            return file.result("changed", 0, 0, "the source is not as it was listed");
+        }
+        if (compareOnly) {
+            return compare(file, source, target, state);
+        }
+        // An object store keeps no time that could be compared.
+        if (!target.isObjectStore() && file.matches(target.stat(file.target))) {
+            return file.result("kept", 0, 0, "");
+        }
+        Path folder = file.target.getParent();
+        if (state.madeFolders.add(folder)) {
+            target.mkdirs(folder);
+        }
+        Path part = target.isObjectStore()
+                ? file.target
+                : new Path(folder, partName(file.target.getName()));
+        boolean complete = false;
+        try {
+            long sum = write(file, part, source, target, state);
+            if (!file.matches(source.stat(file.source))) {
+                return file.result("changed", file.length, 0, "the source changed while it was read");
+            }
+            target.copyAttributes(part, listed, keepOwner);
+            if (!target.isObjectStore()) {
+                target.rename(part, file.target);
+            }
+            complete = true;
+            return file.result("sent", file.length, sum, "");
+        } finally {
+            if (!complete) {
+                target.delete(part);
+            }
+        }
+    }
+
+    /** Writes the part file and checks it; the checksum, 0 without one. */
+    private long write(FileCopy file, Path part, FileStore source, FileStore target, TaskState state)
+            throws IOException, InterruptedException {
+        boolean local = source.isLocal() && target.isLocal();
+        ByteBuffer buffer = state.buffer(local);
+        long sum = 0;
+        if (local && !checksum) {
+            FileChannel in = (FileChannel) source.read(file.source);
+            transfer(in, (FileChannel) target.write(part), state.throttle);
+        } else {
+            sum = pump(source.read(file.source), target.write(part), buffer, state.throttle);
+        }
+        FileInfo written = target.stat(part);
+        if (written == null || written.length != file.length) {
+            throw new IOException("the length differs after the copy");
+        }
+        if (checksum && sum != pump(target.read(part), null, buffer, state.throttle)) {
+            throw new IOException("the checksum differs after the copy");
+        }
+        return sum;
+    }
+
+    private String compare(FileCopy file, FileStore source, FileStore target, TaskState state)
+            throws IOException, InterruptedException {
+        ByteBuffer buffer = state.buffer(source.isLocal() && target.isLocal());
+        long expected = pump(source.read(file.source), null, buffer, state.throttle);
+        long actual = pump(target.read(file.target), null, buffer, state.throttle);
+        if (expected == actual) {
+            return file.result("kept", 0, expected, "");
+        }
+        String message = Long.toHexString(expected) + " is now " + Long.toHexString(actual);
+        return file.result("differs", 0, actual, message);
+    }
+
+    /** Two attempts of one task may run at the same time: each has its own part file. */
+    private static String partName(String name) {
+        TaskContext context = TaskContext.get();
+        return "." + name + "." + (context == null ? 0 : context.taskAttemptId()) + ".part";
+    }
+
+    /** Copies inside the kernel. Closes both channels. */
+    private static void transfer(FileChannel from, FileChannel to, Throttle throttle)
+            throws IOException, InterruptedException {
+        try (FileChannel in = from; FileChannel out = to) {
+            long size = in.size();
+            for (long position = 0; position < size; ) {
+                long moved = in.transferTo(position, Math.min(TRANSFER, size - position), out);
+                if (moved <= 0) {
+                    throw new IOException("the source became shorter");
+                }
+                position += moved;
+                throttle.add(moved);
+            }
+        }
+    }
+
+    /** Copies `from` to `to`, or only reads it where `to` is null; its checksum. Closes both. */
+    private long pump(
+            ReadableByteChannel from, WritableByteChannel to, ByteBuffer buffer, Throttle throttle)
+            throws IOException, InterruptedException {
+        CRC32C sum = new CRC32C();
+        try (ReadableByteChannel in = from; WritableByteChannel out = to) {
+            buffer.clear();
+            while (in.read(buffer) >= 0) {
+                buffer.flip();
+                if (checksum) {
+                    sum.update(buffer.duplicate());
+                }
+                if (out != null) {
+                    throttle.add(buffer.remaining());
+                    while (buffer.hasRemaining()) {
+                        out.write(buffer);
+                    }
+                }
+                buffer.clear();
+            }
+        }
+        return checksum ? sum.getValue() : 0;
+    }
+
+    /** What one task keeps from file to file. */
+    private static final class TaskState {
+        final FileSystems systems;
+        final Throttle throttle;
+        final Set<Path> madeFolders = new HashSet<>();
+        private ByteBuffer direct;
+        private ByteBuffer heap;
+
+        TaskState(Map<String, Map<String, String>> endpoints, long bytesPerSecond) {
+            systems = new FileSystems(endpoints);
+            throttle = new Throttle(bytesPerSecond);
+        }
+
+        ByteBuffer buffer(boolean local) {
+            if (local) {
+                direct = direct == null ? ByteBuffer.allocateDirect(BUFFER) : direct;
+                return direct;
+            }
+            heap = heap == null ? ByteBuffer.allocate(BUFFER) : heap;
+            return heap;
+        }
+    }
+}

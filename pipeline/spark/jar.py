@@ -1,0 +1,37 @@
+"""Where causeway-guard.jar is: all Java of Causeway, built from `guard/` by Maven.
+
+It has the guard of the clusters' Spark, the tasks that copy files, and the metastore of the
+embedded stack. A wheel contains it; in a checkout `make guard` builds it.
+"""
+
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from pipeline.errors import JarMissing
+
+NAME = "causeway-guard.jar"
+_INSTALLED = Path(__file__).with_name(NAME)
+_BUILT = Path(__file__).parents[2] / "guard" / "target" / NAME
+# One class of each package: the jar of an older checkout lacks some.
+_CLASSES = frozenset(
+    {
+        "causeway/guard/StorageAgent.class",
+        "causeway/copy/FileCopyTask.class",
+        "causeway/stack/LocalMetastore.class",
+    }
+)
+
+
+def guard_jar() -> Path:
+    """The path of causeway-guard.jar. Raises JarMissing, also for the jar of an older version."""
+    jar = next((path for path in (_INSTALLED, _BUILT) if path.exists()), None)
+    if jar is None:
+        raise JarMissing(f"there is no {_BUILT}.")
+    try:
+        with ZipFile(jar) as archive:
+            missing = _CLASSES - set(archive.namelist())
+    except BadZipFile as error:
+        raise JarMissing(f"{jar}: {error}.") from error
+    if missing:
+        raise JarMissing(f"{jar} is of an older version: it has no {min(missing)}.")
+    return jar

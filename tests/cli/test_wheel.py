@@ -1,0 +1,71 @@
+"""A wheel contains causeway-guard.jar, which Maven builds first; a script stands in for Maven."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MAVEN = """#!/bin/sh
+mkdir -p guard/target && echo "$@" >guard/target/causeway-guard.jar
+"""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The files that a build needs, with a single package."""
+    folder = tmp_path / "tree"
+    (folder / "guard").mkdir(parents=True)
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "guard/pom.xml"):
+        shutil.copy(ROOT / name, folder / name)
+    (folder / "conf").mkdir()
+    shutil.copy(ROOT / "conf" / "names.py", folder / "conf")
+    return folder
+
+
+def build(tree: Path, path: str) -> subprocess.CompletedProcess[str]:
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    return subprocess.run(
+        [*pip, "--wheel-dir", "wheels", "."],
+        cwd=tree,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_maven_builds_the_jar_of_a_wheel(tree: Path, tmp_path: Path) -> None:
+    maven = tmp_path / "mvn"
+    maven.write_text(MAVEN)
+    maven.chmod(0o755)
+    done = build(tree, f"{tmp_path}:/usr/bin:/bin")
+    assert done.returncode == 0, done.stderr
+    [wheel] = (tree / "wheels").glob("causeway-*.whl")
+    with ZipFile(wheel) as packed:
+        assert b"package" in packed.read("pipeline/spark/causeway-guard.jar")
+        assert not [name for name in packed.namelist() if name.endswith(".java")]
+
+
+def test_without_maven_and_jar_there_is_no_wheel(tree: Path, tmp_path: Path) -> None:
+    done = build(tree, str(tmp_path / "nothing"))
+    assert done.returncode != 0
+    assert "there is no mvn" in done.stderr + done.stdout
+
+
+def test_without_maven_a_jar_that_was_built_before_is_taken(tree: Path, tmp_path: Path) -> None:
+    jar = tree / "guard" / "target" / "causeway-guard.jar"
+    jar.parent.mkdir()
+    jar.write_bytes(b"built before")
+    done = build(tree, str(tmp_path / "nothing"))
+    assert done.returncode == 0, done.stderr
+    [wheel] = (tree / "wheels").glob("causeway-*.whl")
+    with ZipFile(wheel) as packed:
+        assert packed.read("pipeline/spark/causeway-guard.jar") == b"built before"

@@ -1,0 +1,15 @@
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import JarMissing
+from pipeline.spark.jar import guard_jar
+
+
+@pytest.fixture
+def jar() -> Path:
+    """causeway-guard.jar. The quick tests run without Maven too: then they skip."""
+    try:
+        return guard_jar()
+    except JarMissing as error:
+        pytest.skip(str(error))
