@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "up": "start the embedded stack: metastore, Thrift Servers, views and proxy",
     "serve": "run the proxy against existing clusters",
     "admin": "sessions, statements, clusters and cache of a running proxy; kill, drain, reload",
+    "settings": "list the settings, or print their JSON schema",
     "password": "make a line of a password file",
     "route": "say where a statement would run, and why",
     "table": "assign and show the clusters of tables and partitions",

@@ -13,7 +13,7 @@ from cli.stack.errors import BadClusters
 from cli.stack.plan import SERVICES, StackSpec
 from cli.stack.stack import Stack, free_ports
 from conf.names import ClusterName
-from conf.settings.load import is_cluster_name
+from conf.settings.clusters import is_cluster_name
 from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar
 

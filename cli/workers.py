@@ -55,7 +55,7 @@ async def supervise(settings: Settings, path: Path, announce: Callable[[Listenin
             if audit is not None:
                 audit.put(administration(action, argument, caller, refused))
 
-        desk = AdminServer(ask, observed, settings.doors)
+        desk = AdminServer(ask, observed, settings.transports)
         serving = asyncio.ensure_future(_serve(supervisor, desk, settings, announce, listening))
         _heed_signals(supervisor, held, serving)
         try:
@@ -112,9 +112,9 @@ def _heed_signals(supervisor: Supervisor, held: Held, serving: "asyncio.Future[N
 
 def _reserved(settings: Settings, exits: ExitStack) -> Listening:
     """The addresses, held until the end. Raises OSError when one is somebody else's."""
-    host, doors = settings.listen.host, settings.doors
-    binary = exits.enter_context(_held(settings.listen)) if doors.binary else None
-    http = exits.enter_context(_held(Endpoint(host, doors.http_port))) if doors.http else None
+    host, by = settings.listen.host, settings.transports
+    binary = exits.enter_context(_held(settings.listen)) if by.binary else None
+    http = exits.enter_context(_held(Endpoint(host, by.http_port))) if by.http else None
     return Listening(_at(host, binary), _at(host, http))
 
 
@@ -150,7 +150,7 @@ def told(settings: Settings, brief: Brief) -> Settings:
     return replace(
         settings,
         listen=Endpoint(settings.listen.host, binary or settings.listen.port),
-        doors=replace(settings.doors, http_port=http or settings.doors.http_port),
+        transports=replace(settings.transports, http_port=http or settings.transports.http_port),
     )
 
 

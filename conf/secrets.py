@@ -12,12 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from conf.settings.parse import Reader, choice
-
-FILES = "proxy.secret.files"
-NAMES: tuple[str, ...] = (FILES,)
-
-_OURS, _ROOTS = 0o077, 0o037  # what others may not do with a file of that owner
+_FILES = "proxy.secret.files"
+_OURS, _ROOTS = 0o077, 0o037  # forbidden mode bits, by owner
 
 
 class Sharing(Enum):
@@ -62,7 +58,7 @@ class SecretFile:
             return
         reason = exposure(found.st_uid, stat.S_IMODE(found.st_mode), os.geteuid())
         if reason:
-            raise ExposedSecret(self.path, f"{reason} ({FILES} = shared allows it)")
+            raise ExposedSecret(self.path, f"{reason} ({_FILES} = shared allows it)")
 
     def __str__(self) -> str:
         return str(self.path)
@@ -75,27 +71,3 @@ def exposure(owner: int, mode: int, user: int) -> str:
     if owner == 0:
         return f"others can use it (mode {mode:04o}): chmod 640" if mode & _ROOTS else ""
     return f"it belongs to user {owner}, and Causeway runs as user {user}"
-
-
-def read(reader: Reader, name: str) -> SecretFile | None:
-    """The file that a setting names. Raises BadSetting for one that is there and not private."""
-    path = reader.read(name, Path, None)
-    if path is None:
-        return None
-    return checked(reader, name, SecretFile(path, shared(reader)))
-
-
-def shared(reader: Reader) -> bool:
-    """Whether others may read files with secrets. Raises BadSetting."""
-    return reader.read(FILES, choice(Sharing), Sharing.PRIVATE) is Sharing.SHARED
-
-
-def checked(reader: Reader, name: str, file: SecretFile) -> SecretFile:
-    """The file, where it is private or not there yet. Raises BadSetting."""
-    try:
-        file.check()
-    except ExposedSecret as error:
-        raise reader.bad(name, f"{file}: {error.strerror}") from None
-    except OSError:
-        pass  # said when it is read
-    return file

@@ -1,8 +1,16 @@
 """Every bound of the proxy: sizes, counts and waits (seconds)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
-from conf.settings.operating import DAY, Operating
+from conf.settings.operating import Operating
+
+_DAY = 86_400.0  # seconds
+# Limits whose settings have another name.
+_NAMES = {
+    "connections": "client_connections",
+    "health_timeout": "silence",
+    "drain_timeout": "drain",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +48,11 @@ class Limits:
     linger: float = 5.0
     result_rows: int = 100_000_000
     result_bytes: int = 32 << 30
-    statement_time: float = 2 * DAY
-    idle_result: float = DAY / 6
-    idle_session: float = 7 * DAY
+    statement_time: float = 2 * _DAY
+    idle_result: float = _DAY / 6
+    idle_session: float = 7 * _DAY
     idle_session_check: bool = True
-    idle_operation: float = 5 * DAY
+    idle_operation: float = 5 * _DAY
     check_interval: float = 60.0
     health_interval: float = 0.0
     drain: float = 30.0
@@ -53,30 +61,10 @@ class Limits:
 
     def of(self, operating: Operating) -> "Limits":
         """These, with what the settings say."""
-        return replace(
-            self,
-            sessions_per_user=operating.sessions_per_user,
-            sessions_per_address=operating.sessions_per_address,
-            sessions_per_user_address=operating.sessions_per_user_address,
-            statements_per_user=operating.statements_per_user,
-            statements_per_address=operating.statements_per_address,
-            client_connections=operating.connections,
-            connections_per_address=operating.connections_per_address,
-            new_connections=operating.new_connections,
-            new_connections_per_address=operating.new_connections_per_address,
-            buffered=operating.buffered,
-            result_rows=operating.result_rows,
-            result_bytes=operating.result_bytes,
-            statement_time=operating.statement_time,
-            idle_result=operating.idle_result,
-            idle_session=operating.idle_session,
-            idle_session_check=operating.idle_session_check,
-            idle_operation=operating.idle_operation,
-            check_interval=operating.check_interval,
-            health_interval=operating.health_interval,
-            silence=operating.health_timeout,
-            drain=operating.drain_timeout,
-        )
+        known = {each.name for each in fields(self)}
+        named = {_NAMES.get(each.name, each.name): each.name for each in fields(operating)}
+        values = {name: getattr(operating, of) for name, of in named.items() if name in known}
+        return replace(self, **values)
 
 
 DEFAULT = Limits()

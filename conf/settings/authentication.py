@@ -1,94 +1,37 @@
-"""Who may come in, how that is proved and who may act for whom, under HiveServer2's names."""
+"""Authentication of clients and impersonation, under HiveServer2's names."""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from conf import secrets
 from conf.secrets import SecretFile
-from conf.settings.parse import Reader, choice, flag
-
-AUTH = "hive.server2.authentication"
-_LDAP = "hive.server2.authentication.ldap."
-LDAP_URL = _LDAP + "url"
-LDAP_BASE = _LDAP + "baseDN"
-LDAP_DOMAIN = _LDAP + "Domain"
-LDAP_USER_PATTERN = _LDAP + "userDNPattern"
-LDAP_GROUP_PATTERN = _LDAP + "groupDNPattern"
-LDAP_USER_FILTER = _LDAP + "userFilter"
-LDAP_GROUP_FILTER = _LDAP + "groupFilter"
-LDAP_USER_MEMBERSHIP = _LDAP + "userMembershipKey"
-LDAP_GROUP_MEMBERSHIP = _LDAP + "groupMembershipKey"
-LDAP_GROUP_CLASS = _LDAP + "groupClassKey"
-LDAP_GUID = _LDAP + "guidKey"
-LDAP_QUERY = _LDAP + "customLDAPQuery"
-LDAP_BIND_DN = _LDAP + "binddn"
-LDAP_BIND_PASSWORD = _LDAP + "bindpw"
-LDAP_START_TLS = "proxy.ldap.starttls"
-LDAP_CA = "proxy.ldap.ca.file"
-PRINCIPAL = "hive.server2.authentication.kerberos.principal"
-KEYTAB = "hive.server2.authentication.kerberos.keytab"
-SPNEGO_PRINCIPAL = "hive.server2.authentication.spnego.principal"
-SPNEGO_KEYTAB = "hive.server2.authentication.spnego.keytab"
-JWKS = "hive.server2.authentication.jwt.jwks.url"
-JWT_ISSUER = "proxy.jwt.issuer"
-JWT_AUDIENCE = "proxy.jwt.audience"
-JWT_ALGORITHMS = "proxy.jwt.algorithms"
-JWT_USER = "proxy.jwt.user.claim"
-JWT_CA = "proxy.jwt.ca.file"
-PASSWORD_FILE = "proxy.password.file"
-CUSTOM = "hive.server2.custom.authentication.class"
-QOP = "hive.server2.thrift.sasl.qop"
-SUBSTITUTION = "hive.server2.allow.user.substitution"
-PROXY_RULES = "hadoop.proxyuser."  # and a user's name, and hosts, groups or users
-
-NAMES: tuple[str, ...] = (
-    AUTH,
-    LDAP_URL,
-    LDAP_BASE,
-    LDAP_DOMAIN,
-    LDAP_USER_PATTERN,
-    LDAP_GROUP_PATTERN,
-    LDAP_USER_FILTER,
-    LDAP_GROUP_FILTER,
-    LDAP_USER_MEMBERSHIP,
-    LDAP_GROUP_MEMBERSHIP,
-    LDAP_GROUP_CLASS,
-    LDAP_GUID,
-    LDAP_QUERY,
-    LDAP_BIND_DN,
-    LDAP_BIND_PASSWORD,
-    LDAP_START_TLS,
-    LDAP_CA,
-    PRINCIPAL,
-    KEYTAB,
-    SPNEGO_PRINCIPAL,
-    SPNEGO_KEYTAB,
-    JWKS,
-    JWT_ISSUER,
-    JWT_AUDIENCE,
-    JWT_ALGORITHMS,
-    JWT_USER,
-    JWT_CA,
-    PASSWORD_FILE,
-    CUSTOM,
-    QOP,
-    SUBSTITUTION,
+from conf.settings.kinds import (
+    FILE,
+    FLAG,
+    LIST,
+    LOWER_SET,
+    SECRET_FILE,
+    TEXT,
+    Kind,
+    choice,
+    comma_separated,
 )
+from conf.settings.rows import RESTART, Reader, Setting, made_of, optional_group, setting
+
 SIGNATURES = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
-_RULE = re.compile(re.escape(PROXY_RULES) + r"(.+)\.(hosts|groups|users)")
+_RULE = re.compile(r"hadoop\.proxyuser\.(.+)\.(hosts|groups|users)")
 _CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-_HADOOP_PRINCIPAL = re.compile(r"[^/@\s]+/[^/@\s]+@[^/@\s]+")
+_PRINCIPAL = re.compile(r"[^/@\s]+/[^/@\s]+@[^/@\s]+")
 
 
 class Auth(Enum):
-    """What `hive.server2.authentication` lists: how clients say who they are."""
+    """One method of `hive.server2.authentication`: how clients prove who they are."""
 
     NONE = "NONE"
     NOSASL = "NOSASL"
@@ -100,8 +43,8 @@ class Auth(Enum):
 
 
 class Qop(Enum):
-    """`hive.server2.thrift.sasl.qop`: what tickets protect of all that is said over the binary
-    transport: nothing, that nobody changes it, or that nobody reads it either."""
+    """`hive.server2.thrift.sasl.qop`: how Kerberos protects the binary transport: not at all, its
+    integrity, or its integrity and confidentiality."""
 
     AUTH = "auth"
     AUTH_INT = "auth-int"
@@ -114,110 +57,6 @@ class Qop(Enum):
 
 
 _BY_PASSWORD = frozenset((Auth.NONE, Auth.LDAP, Auth.FILE, Auth.CUSTOM))
-
-
-@dataclass(frozen=True, slots=True)
-class Ldap:
-    """HiveServer2's settings of the same names; patterns have `%s` where the name goes."""
-
-    urls: tuple[str, ...]
-    base: str = ""
-    domain: str = ""
-    user_patterns: tuple[str, ...] = ()
-    group_patterns: tuple[str, ...] = ()
-    users: frozenset[str] = frozenset()
-    groups: frozenset[str] = frozenset()
-    user_membership: str = ""
-    group_membership: str = "member"
-    group_class: str = "groupOfNames"
-    guid: str = "uid"
-    query: str = ""
-    bind_dn: str = ""
-    bind_password: str = field(default="", repr=False)
-    start_tls: bool = False
-    ca: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A service of Kerberos: `name/host@REALM`, and the file with its keys."""
-
-    principal: str
-    keytab: SecretFile
-
-    @property
-    def realm(self) -> str:
-        return self.principal.rpartition("@")[2]
-
-
-@dataclass(frozen=True, slots=True)
-class Jwt:
-    """`jwks` is a file or an https URL. None of issuer, audience: not checked."""
-
-    jwks: str
-    issuer: str = ""
-    audience: tuple[str, ...] = ()
-    algorithms: tuple[str, ...] = SIGNATURES
-    user_claim: str = "sub"
-    ca: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ProxyRule:
-    """For whom a user may act and from where; `*` in a set is everybody, everywhere."""
-
-    hosts: frozenset[str] = frozenset()
-    groups: frozenset[str] = frozenset()
-    users: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """One way of passwords at most, and tickets or tokens beside it."""
-
-    methods: frozenset[Auth] = frozenset((Auth.NONE,))
-    ldap: Ldap | None = None
-    kerberos: Service | None = None
-    spnego: Service | None = None
-    qop: Qop = Qop.AUTH
-    jwt: Jwt | None = None
-    password_file: SecretFile | None = None
-    custom: str = ""
-    substitution: bool = True
-    rules: Mapping[str, ProxyRule] = field(default_factory=dict)
-
-
-def is_rule(name: str) -> bool:
-    """Whether a setting says for whom somebody may act: their names are not fixed."""
-    return _RULE.fullmatch(name) is not None
-
-
-def read(reader: Reader) -> Identity:
-    """Raises BadSetting."""
-    methods = reader.read(AUTH, _methods, frozenset((Auth.NONE,)))
-    kerberos = _service(reader, PRINCIPAL, KEYTAB) if Auth.KERBEROS in methods else None
-    spnego = None
-    if kerberos is not None and reader.read(SPNEGO_PRINCIPAL, str, ""):
-        spnego = _service(reader, SPNEGO_PRINCIPAL, SPNEGO_KEYTAB)
-    return Identity(
-        methods=methods,
-        ldap=_ldap(reader) if Auth.LDAP in methods else None,
-        kerberos=kerberos,
-        spnego=spnego,
-        qop=_qop(reader, methods),
-        jwt=_jwt(reader) if Auth.JWT in methods else None,
-        password_file=_needed_file(reader, PASSWORD_FILE) if Auth.FILE in methods else None,
-        custom=_custom(reader) if Auth.CUSTOM in methods else "",
-        substitution=reader.read(SUBSTITUTION, flag, True),
-        rules=_rules(reader.values),
-    )
-
-
-def _qop(reader: Reader, methods: frozenset[Auth]) -> Qop:
-    qop = reader.read(QOP, choice(Qop), Qop.AUTH)
-    if qop is not Qop.AUTH and Auth.KERBEROS not in methods:
-        raise reader.bad(QOP, f"{qop.value} comes with {Auth.KERBEROS.value} alone")
-    return qop
 
 
 def _methods(text: str) -> frozenset[Auth]:
@@ -235,41 +74,6 @@ def _methods(text: str) -> frozenset[Auth]:
     return methods
 
 
-def _ldap(reader: Reader) -> Ldap:
-    none: tuple[str, ...] = ()
-    urls = reader.read(LDAP_URL, _ldap_urls, none)
-    if not urls:
-        raise reader.bad(LDAP_URL, "missing; LDAP needs it")
-    bind_dn = reader.read(LDAP_BIND_DN, str, "")
-    bind_password = reader.read(LDAP_BIND_PASSWORD, str, "")
-    if bool(bind_dn) != bool(bind_password):
-        raise reader.bad(LDAP_BIND_DN, f"it and {LDAP_BIND_PASSWORD} go together")
-    base = reader.read(LDAP_BASE, str, "")
-    guid = reader.read(LDAP_GUID, _attribute, "uid")
-    return Ldap(
-        urls=urls,
-        base=base,
-        domain=reader.read(LDAP_DOMAIN, str, ""),
-        user_patterns=reader.read(LDAP_USER_PATTERN, _patterns, _below(base, guid)),
-        group_patterns=reader.read(LDAP_GROUP_PATTERN, _patterns, _below(base, guid)),
-        users=reader.read(LDAP_USER_FILTER, _lowered, frozenset()),
-        groups=reader.read(LDAP_GROUP_FILTER, _lowered, frozenset()),
-        user_membership=reader.read(LDAP_USER_MEMBERSHIP, _attribute, ""),
-        group_membership=reader.read(LDAP_GROUP_MEMBERSHIP, _attribute, "member"),
-        group_class=reader.read(LDAP_GROUP_CLASS, _attribute, "groupOfNames"),
-        guid=guid,
-        query=reader.read(LDAP_QUERY, str, ""),
-        bind_dn=bind_dn,
-        bind_password=bind_password,
-        start_tls=reader.read(LDAP_START_TLS, flag, False),
-        ca=_file(reader, LDAP_CA),
-    )
-
-
-def _below(base: str, guid: str) -> tuple[str, ...]:
-    return (f"{guid}=%s,{base}",) if base else ()
-
-
 def _ldap_urls(text: str) -> tuple[str, ...]:
     urls = tuple(re.split(r"[\s,]+", text.strip()))
     for url in urls:
@@ -279,16 +83,12 @@ def _ldap_urls(text: str) -> tuple[str, ...]:
     return urls
 
 
-def _patterns(text: str) -> tuple[str, ...]:
+def _dn_patterns(text: str) -> tuple[str, ...]:
     patterns = tuple(each.strip() for each in text.split(":"))
     for each in patterns:
         if "=%s," not in each:
             raise ValueError(f"not a DN with %s for the name: {each!r}")
     return patterns
-
-
-def _lowered(text: str) -> frozenset[str]:
-    return frozenset(each.strip().lower() for each in text.split(",") if each.strip())
 
 
 def _attribute(text: str) -> str:
@@ -297,49 +97,24 @@ def _attribute(text: str) -> str:
     return text
 
 
-def _service(reader: Reader, principal: str, keytab: str) -> Service:
-    return Service(_needed(reader, principal, _principal), _needed_file(reader, keytab))
-
-
 def _principal(text: str) -> str:
-    if _HADOOP_PRINCIPAL.fullmatch(text) is None:
+    if _PRINCIPAL.fullmatch(text) is None:
         raise ValueError(f"not name/host@REALM: {text!r}")
     return text
 
 
-def _jwt(reader: Reader) -> Jwt:
-    none: tuple[str, ...] = ()
-    return Jwt(
-        jwks=_needed(reader, JWKS, _jwks),
-        issuer=reader.read(JWT_ISSUER, str, ""),
-        audience=reader.read(JWT_AUDIENCE, _listed, none),
-        algorithms=reader.read(JWT_ALGORITHMS, _algorithms, SIGNATURES),
-        user_claim=reader.read(JWT_USER, str, "sub"),
-        ca=_file(reader, JWT_CA),
-    )
-
-
 def _jwks(text: str) -> str:
-    scheme = urlsplit(text).scheme
-    if scheme not in ("", "file", "https"):
+    if urlsplit(text).scheme not in ("", "file", "https"):
         raise ValueError(f"neither a file nor an https URL: {text!r}")
     return text
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in text.split(",") if each.strip())
-
-
 def _algorithms(text: str) -> tuple[str, ...]:
-    named = _listed(text)
+    named = comma_separated(text)
     for each in named:
         if each not in SIGNATURES:
             raise ValueError(f"{each!r} is not one of {', '.join(SIGNATURES)}")
     return named
-
-
-def _custom(reader: Reader) -> str:
-    return _needed(reader, CUSTOM, _callable)
 
 
 def _callable(text: str) -> str:
@@ -348,32 +123,201 @@ def _callable(text: str) -> str:
     return text
 
 
+_ATTRIBUTE = Kind("attribute", _attribute, empty="")
+_DN_PATTERNS: Kind[tuple[str, ...]] = Kind("list of DNs", _dn_patterns, empty=())
+_PRINCIPALS = Kind("principal", _principal, empty="")
+
+# fmt: off
+METHODS = Setting("hive.server2.authentication",
+    Kind("list", _methods, {"type": ["string", "array"]}), "NONE", RESTART,
+    "How clients authenticate: one of `NONE`, `LDAP`, `FILE`, `CUSTOM` for passwords, with or"
+    " without `KERBEROS` and `JWT`, separated by commas; `KERBEROS` and `JWT` alone; or"
+    " `NOSASL` alone.")
+_NEEDED = f"{METHODS.name} needs it"
+_LDAP = "hive.server2.authentication.ldap."
+_BIND_DN = Setting(f"{_LDAP}binddn", TEXT, "", RESTART,
+    "The DN that Causeway searches as, where users may not search the directory.")
+
+
+@dataclass(frozen=True, slots=True)
+class Ldap:
+    """HiveServer2's settings of the same names; patterns have `%s` for the user's name."""
+
+    urls: tuple[str, ...] = setting(f"{_LDAP}url",
+        Kind("list of URLs", _ldap_urls, {"type": ["string", "array"]}, ()), "", RESTART,
+        "`ldap://host[:port]` or `ldaps://..`, several separated by spaces or commas: if one"
+        " does not answer, the next is tried.", needed="LDAP needs it")
+    base: str = setting(f"{_LDAP}baseDN", TEXT, "", RESTART,
+        "Where entries are searched, unless the patterns name a place.")
+    domain: str = setting(f"{_LDAP}Domain", TEXT, "", RESTART,
+        "Users bind as `name@domain` (Active Directory).")
+    user_patterns: tuple[str, ...] = setting(f"{_LDAP}userDNPattern", _DN_PATTERNS, "", RESTART,
+        "DNs of users with `%s` for the name, separated by `:`.", shown="`<guidKey>=%s,<baseDN>`")
+    group_patterns: tuple[str, ...] = setting(f"{_LDAP}groupDNPattern", _DN_PATTERNS, "", RESTART,
+        "DNs of groups with `%s` for the name, separated by `:`; they say where groups are.",
+        shown="`<guidKey>=%s,<baseDN>`")
+    users: frozenset[str] = setting(f"{_LDAP}userFilter", LOWER_SET, "", RESTART,
+        "Users that may log in, separated by commas.")
+    groups: frozenset[str] = setting(f"{_LDAP}groupFilter", LOWER_SET, "", RESTART,
+        "Groups whose members may log in.")
+    user_membership: str = setting(f"{_LDAP}userMembershipKey", _ATTRIBUTE, "", RESTART,
+        "The attribute of a user that names its groups; without it the groups are searched for"
+        " the user.")
+    group_membership: str = setting(f"{_LDAP}groupMembershipKey", _ATTRIBUTE, "member", RESTART,
+        "The attribute of a group that names its members.")
+    group_class: str = setting(f"{_LDAP}groupClassKey", _ATTRIBUTE, "groupOfNames", RESTART,
+        "The object class of groups.")
+    guid: str = setting(f"{_LDAP}guidKey", _ATTRIBUTE, "uid", RESTART,
+        "The attribute that holds a user's name.")
+    query: str = setting(f"{_LDAP}customLDAPQuery", TEXT, "", RESTART,
+        "A filter below `baseDN`: users that it finds, and members of groups that it finds, may"
+        " log in. It replaces the other filters.")
+    bind_dn: str = made_of(_BIND_DN, factory=str)
+    bind_password: str = setting(f"{_LDAP}bindpw", TEXT, "", RESTART,
+        "The password of `binddn`.", secret=True)
+    start_tls: bool = setting("proxy.ldap.starttls", FLAG, "false", RESTART,
+        "StartTLS on `ldap://`.")
+    ca: Path | None = setting("proxy.ldap.ca.file", FILE, "", RESTART,
+        "Certificate authorities (PEM) for ldaps and StartTLS.", shown="the system's")
+
+
+@dataclass(frozen=True, slots=True)
+class KerberosService:
+    """A service of Kerberos: `name/host@REALM`, and the file with its keys."""
+
+    principal: str
+    keytab: SecretFile
+
+    @property
+    def realm(self) -> str:
+        return self.principal.rpartition("@")[2]
+
+
+_PRINCIPAL_ROW = Setting("hive.server2.authentication.kerberos.principal", _PRINCIPALS, "", RESTART,
+    "Causeway's service principal, `hive/_HOST@REALM`.", needed=_NEEDED)
+_KEYTAB = Setting("hive.server2.authentication.kerberos.keytab", SECRET_FILE, "", RESTART,
+    "The file with the keys of that principal.", needed=_NEEDED)
+_SPNEGO_PRINCIPAL = Setting("hive.server2.authentication.spnego.principal",
+    _PRINCIPALS, "", RESTART, "The service principal for HTTP, `HTTP/_HOST@REALM`.")
+_SPNEGO_KEYTAB = Setting("hive.server2.authentication.spnego.keytab", SECRET_FILE, "", RESTART,
+    "The file with the keys of that principal.", needed=_NEEDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Jwt:
+    """`jwks` is a file or an https URL. An empty issuer or audience is not checked."""
+
+    jwks: str = setting("hive.server2.authentication.jwt.jwks.url",
+        Kind("file or https URL", _jwks, empty=""), "", RESTART,
+        "The issuer's keys (JWKS).", needed=_NEEDED)
+    issuer: str = setting("proxy.jwt.issuer", TEXT, "", RESTART,
+        "A token's `iss` has to be this.", shown="not checked")
+    audience: tuple[str, ...] = setting("proxy.jwt.audience", LIST, "", RESTART,
+        "A token's `aud` has to contain one of these.", shown="not checked")
+    algorithms: tuple[str, ...] = setting("proxy.jwt.algorithms",
+        Kind("list", _algorithms, {"type": ["string", "array"]}), ",".join(SIGNATURES), RESTART,
+        "How tokens may be signed.", shown="RS, PS, ES 256..512, EdDSA")
+    user_claim: str = setting("proxy.jwt.user.claim", TEXT, "sub", RESTART,
+        "The claim that holds the user's name.")
+    ca: Path | None = setting("proxy.jwt.ca.file", FILE, "", RESTART,
+        "Certificate authorities (PEM) for the URL of the keys.", shown="the system's")
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyRule:
+    """Whom a user may impersonate and from which hosts; `*` in a set is everybody, everywhere."""
+
+    hosts: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    users: frozenset[str] = frozenset()
+
+
+_QOP = Setting("hive.server2.thrift.sasl.qop", choice(Qop), "auth", RESTART,
+    "How Kerberos protects the binary transport: `auth` not at all, `auth-int` its integrity,"
+    " `auth-conf` its integrity and confidentiality.")
+_RULES = tuple(
+    Setting(f"hadoop.proxyuser.<user>.{part}", LIST, "", RESTART, sentence, shown="nobody")
+    for part, sentence in (
+        ("hosts", "The hosts from which that user may impersonate others."),
+        ("groups", "The groups whose members that user may impersonate."),
+        ("users", "The users that that user may impersonate."),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """At most one method that checks passwords, and Kerberos or tokens beside it."""
+
+    methods: frozenset[Auth] = made_of(METHODS, factory=lambda: METHODS.default_value)
+    ldap: Ldap | None = optional_group(Ldap)
+    kerberos: KerberosService | None = made_of(_PRINCIPAL_ROW, _KEYTAB, factory=lambda: None)
+    spnego: KerberosService | None = made_of(
+        _SPNEGO_PRINCIPAL, _SPNEGO_KEYTAB, factory=lambda: None
+    )
+    qop: Qop = made_of(_QOP, factory=lambda: Qop.AUTH)
+    jwt: Jwt | None = optional_group(Jwt)
+    password_file: SecretFile | None = setting("proxy.password.file",
+        SECRET_FILE, "", RESTART,
+        "For `FILE`: a line for each user, which `causeway password NAME` makes.", needed=_NEEDED)
+    custom: str = setting("hive.server2.custom.authentication.class",
+        Kind("`module:name`", _callable, empty=""), "", RESTART,
+        "For `CUSTOM`: a Python callable.", needed=_NEEDED)
+    substitution: bool = setting("hive.server2.allow.user.substitution", FLAG, "true", RESTART,
+        "`false`: no user may impersonate.")
+    rules: Mapping[str, ProxyRule] = made_of(*_RULES, factory=dict)
+
+
+# fmt: on
+def is_rule(name: str) -> bool:
+    """Whether a setting is one of `hadoop.proxyuser.<user>.`, whose names depend on users."""
+    return _RULE.fullmatch(name) is not None
+
+
+def read(reader: Reader) -> Identity:
+    """Raises BadSetting. Settings of methods that are not in use are not read."""
+    methods, qop = reader.read(METHODS), reader.read(_QOP)
+    kerberos = _service(reader, _PRINCIPAL_ROW, _KEYTAB) if Auth.KERBEROS in methods else None
+    with_spnego = kerberos is not None and reader.is_set(_SPNEGO_PRINCIPAL)
+    if qop is not Qop.AUTH and kerberos is None:
+        raise reader.bad(_QOP, f"{qop.value} comes with {Auth.KERBEROS.value} alone")
+    unused: dict[str, object] = {} if Auth.FILE in methods else {"password_file": None}
+    unused |= {} if Auth.CUSTOM in methods else {"custom": ""}
+    return reader.group(
+        Identity,
+        methods=methods,
+        ldap=_ldap(reader) if Auth.LDAP in methods else None,
+        kerberos=kerberos,
+        spnego=_service(reader, _SPNEGO_PRINCIPAL, _SPNEGO_KEYTAB) if with_spnego else None,
+        qop=qop,
+        jwt=reader.group(Jwt) if Auth.JWT in methods else None,
+        rules=_rules(reader.values),
+        **unused,
+    )
+
+
+def _service(
+    reader: Reader, principal: Setting[str], keytab: Setting[SecretFile]
+) -> KerberosService:
+    return KerberosService(reader.read(principal), reader.read(keytab))
+
+
+def _ldap(reader: Reader) -> Ldap:
+    ldap = reader.group(Ldap)
+    if bool(ldap.bind_dn) != bool(ldap.bind_password):
+        raise reader.bad(_BIND_DN, f"it and {_LDAP}bindpw go together")
+    below_base = (f"{ldap.guid}=%s,{ldap.base}",) if ldap.base else ()
+    return replace(
+        ldap,
+        user_patterns=ldap.user_patterns or below_base,
+        group_patterns=ldap.group_patterns or below_base,
+    )
+
+
 def _rules(values: Mapping[str, str]) -> dict[str, ProxyRule]:
-    told: dict[str, dict[str, frozenset[str]]] = {}
+    rules: dict[str, dict[str, frozenset[str]]] = {}
     for name, text in values.items():
         match = _RULE.fullmatch(name)
         if match is not None:
-            told.setdefault(match[1], {})[match[2]] = frozenset(_listed(text))
-    return {user: ProxyRule(**rule) for user, rule in told.items()}
-
-
-def _needed(reader: Reader, name: str, parse: Callable[[str], str]) -> str:
-    value = reader.read(name, parse, "")
-    if not value:
-        raise reader.bad(name, f"missing; {AUTH} needs it")
-    return value
-
-
-def _file(reader: Reader, name: str) -> Path | None:
-    """A file that is there. Raises BadSetting."""
-    path = reader.read(name, Path, None)
-    if path is not None and not path.is_file():
-        raise reader.bad(name, f"no such file: {path}")
-    return path
-
-
-def _needed_file(reader: Reader, name: str) -> SecretFile:
-    path = _file(reader, name)
-    if path is None:
-        raise reader.bad(name, f"missing; {AUTH} needs it")
-    return secrets.checked(reader, name, SecretFile(path, secrets.shared(reader)))
+            rules.setdefault(match[1], {})[match[2]] = frozenset(comma_separated(text))
+    return {user: ProxyRule(**rule) for user, rule in rules.items()}

@@ -1,191 +1,33 @@
-"""How the proxy is run: who may have how much, what is idle, who watches, where it is written."""
+"""How the proxy is operated: limits, time-outs, health checks, audit log, administration,
+processes and service discovery."""
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from conf import secrets
 from conf.secrets import SecretFile
-from conf.settings.parse import Reader, flag, port, positive, seconds
+from conf.settings.kinds import (
+    COUNT,
+    DURATION,
+    DURATION_OR_NEVER,
+    ENDPOINT,
+    FLAG,
+    HIVE_DURATION,
+    PATH,
+    PORT,
+    POSITIVE,
+    SECRET_PATH,
+    SIZE,
+    TEXT,
+    Kind,
+    count,
+    hive_seconds,
+    size,
+)
+from conf.settings.rows import LIVE, RESTART, Reader, Setting, made_of, optional_group, setting
 from conf.topology import Endpoint
 
-PER_USER = "hive.server2.limit.connections.per.user"
-PER_ADDRESS = "hive.server2.limit.connections.per.ipaddress"
-PER_USER_ADDRESS = "hive.server2.limit.connections.per.user.ipaddress"
-CONNECTIONS = "proxy.limit.connections.total"
-CONNECTIONS_PER_ADDRESS = "proxy.limit.connections.per.ipaddress"
-NEW_CONNECTIONS = "proxy.limit.connections.new.total"
-NEW_CONNECTIONS_PER_ADDRESS = "proxy.limit.connections.new.per.ipaddress"
-BUFFERED = "proxy.limit.request.bytes"
-STATEMENTS_PER_USER = "proxy.limit.statements.per.user"
-STATEMENTS_PER_ADDRESS = "proxy.limit.statements.per.ipaddress"
-RESULT_ROWS = "proxy.limit.result.rows"
-RESULT_BYTES = "proxy.limit.result.bytes"
-STATEMENT_TIME = "proxy.limit.statement.time"
-IDLE_RESULT = "proxy.idle.result.timeout"
-IDLE_SESSION = "hive.server2.idle.session.timeout"
-IDLE_SESSION_CHECK = "hive.server2.idle.session.check.operation"
-IDLE_OPERATION = "hive.server2.idle.operation.timeout"
-CHECK_INTERVAL = "hive.server2.session.check.interval"
-HEALTH_INTERVAL = "proxy.health.interval"
-HEALTH_TIMEOUT = "proxy.health.timeout"
-DRAIN_TIMEOUT = "proxy.drain.timeout"
-AUDIT_FILE = "proxy.audit.file"
-AUDIT_SIZE = "proxy.audit.size"
-ADMIN_HOST = "proxy.admin.host"
-ADMIN_PORT = "proxy.admin.port"
-ADMIN_SOCKET = "proxy.admin.socket"
-ADMIN_TOKEN = "proxy.admin.token.file"
-WORKERS = "proxy.workers"
-DISCOVERY = "hive.server2.support.dynamic.service.discovery"
-QUORUM = "hive.zookeeper.quorum"
-QUORUM_PORT = "hive.zookeeper.client.port"
-NAMESPACE = "hive.server2.zookeeper.namespace"
-ZOOKEEPER_TIMEOUT = "hive.zookeeper.session.timeout"
-PUBLISHED = "hive.server2.zookeeper.publish.uri"
-
-NAMES = (
-    PER_USER,
-    PER_ADDRESS,
-    PER_USER_ADDRESS,
-    CONNECTIONS,
-    CONNECTIONS_PER_ADDRESS,
-    NEW_CONNECTIONS,
-    NEW_CONNECTIONS_PER_ADDRESS,
-    BUFFERED,
-    STATEMENTS_PER_USER,
-    STATEMENTS_PER_ADDRESS,
-    RESULT_ROWS,
-    RESULT_BYTES,
-    STATEMENT_TIME,
-    IDLE_RESULT,
-    IDLE_SESSION,
-    IDLE_SESSION_CHECK,
-    IDLE_OPERATION,
-    CHECK_INTERVAL,
-    HEALTH_INTERVAL,
-    HEALTH_TIMEOUT,
-    DRAIN_TIMEOUT,
-    AUDIT_FILE,
-    AUDIT_SIZE,
-    ADMIN_HOST,
-    ADMIN_PORT,
-    ADMIN_SOCKET,
-    ADMIN_TOKEN,
-    WORKERS,
-    DISCOVERY,
-    QUORUM,
-    QUORUM_PORT,
-    NAMESPACE,
-    ZOOKEEPER_TIMEOUT,
-    PUBLISHED,
-)
-
-DAY = 86_400.0
-_LARGEST_REQUEST = 66 << 20  # bytes
 MOST_WORKERS = 64
-_HIVE_TIME = re.compile(r"(-?\d+(?:\.\d+)?)\s*([a-z]*)")
-_HIVE_UNITS = {"": 1e-3, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0}
-_HIVE_UNITS |= {"m": 60.0, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600}
-_HIVE_UNITS |= {"d": DAY, "day": DAY, "days": DAY, "seconds": 1.0}
-_SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-
-
-@dataclass(frozen=True, slots=True)
-class ZooKeeper:
-    """Where `serviceDiscoveryMode=zooKeeper` finds us. `published` replaces the listener's own
-    address, for who listens on every one or behind another."""
-
-    quorum: str
-    namespace: str = "hiveserver2"
-    timeout: float = 120.0
-    published: Endpoint | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Operating:
-    """Counts, where 0 is any number, and times in seconds, where 0 is for ever.
-
-    As HiveServer2 does, `hive.server2.limit.connections.*` count sessions: with HTTP they outlive
-    connections. `idle_operation` below 0 means that a statement may also be idle while it runs.
-    `new_connections` are those that have not logged in. `buffered` is the bytes of requests that a
-    process keeps while they come in or wait.
-    `result_rows` and `result_bytes` are what may be read of one result, `statement_time` how long
-    a statement may run, `idle_result` how long a result in a cluster may wait to be read.
-    `audit_size` is in bytes, 0: the file is not rotated by us. `admin_token` is needed beside
-    `admin`; a `admin_socket` is its owner's alone. `workers` are processes, 0: one a core.
-    """
-
-    sessions_per_user: int = 1_000
-    sessions_per_address: int = 0
-    sessions_per_user_address: int = 0
-    connections: int = 5_000
-    connections_per_address: int = 2_500
-    new_connections: int = 2_000
-    new_connections_per_address: int = 1_000
-    buffered: int = 256 << 20
-    statements_per_user: int = 0
-    statements_per_address: int = 0
-    result_rows: int = 100_000_000
-    result_bytes: int = 32 << 30
-    statement_time: float = 2 * DAY
-    idle_result: float = DAY / 6
-    idle_session: float = 7 * DAY
-    idle_session_check: bool = True
-    idle_operation: float = 5 * DAY
-    check_interval: float = 60.0
-    health_interval: float = 10.0
-    health_timeout: float = 60.0
-    drain_timeout: float = 30.0
-    audit_file: Path | None = None
-    audit_size: int = 0
-    admin: Endpoint | None = None
-    admin_socket: Path | None = None
-    admin_token: SecretFile | None = None
-    workers: int = 0
-    zookeeper: ZooKeeper | None = None
-
-
-def read(reader: Reader) -> Operating:
-    """The group's settings. Raises BadSetting."""
-    get, default = reader.read, Operating()
-    admin_port = get(ADMIN_PORT, port, None)
-    token = secrets.read(reader, ADMIN_TOKEN)
-    if admin_port is not None and token is None:
-        raise reader.bad(ADMIN_TOKEN, f"missing; who knows what it holds may use {ADMIN_PORT}")
-    host = get(ADMIN_HOST, str, "127.0.0.1")
-    return Operating(
-        sessions_per_user=get(PER_USER, count, default.sessions_per_user),
-        sessions_per_address=get(PER_ADDRESS, count, 0),
-        sessions_per_user_address=get(PER_USER_ADDRESS, count, 0),
-        connections=get(CONNECTIONS, positive, default.connections),
-        connections_per_address=_per_address(reader),
-        new_connections=get(NEW_CONNECTIONS, positive, default.new_connections),
-        new_connections_per_address=get(
-            NEW_CONNECTIONS_PER_ADDRESS, count, default.new_connections_per_address
-        ),
-        buffered=get(BUFFERED, _buffered, default.buffered),
-        statements_per_user=get(STATEMENTS_PER_USER, count, 0),
-        statements_per_address=get(STATEMENTS_PER_ADDRESS, count, 0),
-        result_rows=get(RESULT_ROWS, count, default.result_rows),
-        result_bytes=get(RESULT_BYTES, size, default.result_bytes),
-        statement_time=get(STATEMENT_TIME, _seconds_or_never, default.statement_time),
-        idle_result=get(IDLE_RESULT, _seconds_or_never, default.idle_result),
-        idle_session=max(0.0, get(IDLE_SESSION, hive_time, default.idle_session)),
-        idle_session_check=get(IDLE_SESSION_CHECK, flag, True),
-        idle_operation=get(IDLE_OPERATION, hive_time, default.idle_operation),
-        check_interval=_at_least_a_second(reader, default.check_interval),
-        health_interval=get(HEALTH_INTERVAL, seconds, default.health_interval),
-        health_timeout=get(HEALTH_TIMEOUT, seconds, default.health_timeout),
-        drain_timeout=get(DRAIN_TIMEOUT, seconds, default.drain_timeout),
-        audit_file=get(AUDIT_FILE, Path, None),
-        audit_size=get(AUDIT_SIZE, size, 0),
-        admin=None if admin_port is None else Endpoint(host, admin_port),
-        admin_socket=get(ADMIN_SOCKET, Path, None),
-        admin_token=token,
-        workers=get(WORKERS, _workers, 0),
-        zookeeper=_zookeeper(reader),
-    )
+_LARGEST_REQUEST = 66 << 20  # bytes
 
 
 def _workers(text: str) -> int:
@@ -194,75 +36,170 @@ def _workers(text: str) -> int:
     return int(text)
 
 
-def _seconds_or_never(text: str) -> float:
-    return 0.0 if text == "0" else seconds(text)
-
-
-def _per_address(reader: Reader) -> int:
-    """Half of all connections, so that no address keeps the others out."""
-    every = reader.read(CONNECTIONS, positive, Operating().connections)
-    return reader.read(CONNECTIONS_PER_ADDRESS, count, max(1, every // 2))
-
-
-def _buffered(text: str) -> int:
+def _request_bytes(text: str) -> int:
     if size(text) < _LARGEST_REQUEST:
         raise ValueError(f"less than the largest request, 66m: {text!r}")
     return size(text)
 
 
-def _at_least_a_second(reader: Reader, default: float) -> float:
-    return max(1.0, reader.read(CHECK_INTERVAL, hive_time, default))
+def _hive_seconds_or_never(text: str) -> float:
+    return max(0.0, hive_seconds(text))
 
 
-def _zookeeper(reader: Reader) -> ZooKeeper | None:
-    if not reader.read(DISCOVERY, flag, False):
-        return None
-    default = ZooKeeper("")
-    at = reader.read(QUORUM_PORT, port, 2181)
-    quorum = reader.read(QUORUM, lambda text: _quorum(text, at), "")
-    if not quorum:
-        raise reader.bad(QUORUM, f"missing; {DISCOVERY} needs it")
-    return ZooKeeper(
-        quorum,
-        reader.read(NAMESPACE, _namespace, default.namespace),
-        reader.read(ZOOKEEPER_TIMEOUT, hive_time, default.timeout),
-        reader.read(PUBLISHED, Endpoint.parse, None),
+def _at_least_a_second(text: str) -> float:
+    return max(1.0, hive_seconds(text))
+
+
+def _quorum(text: str, port: int) -> str:
+    hosts = [each.strip() for each in text.split(",")]
+    return ",".join(
+        str(Endpoint.parse(each if ":" in each else f"{each}:{port}")) for each in hosts
     )
 
 
-def _quorum(text: str, at: int) -> str:
-    hosts = [each.strip() for each in text.split(",")]
-    return ",".join(str(Endpoint.parse(each if ":" in each else f"{each}:{at}")) for each in hosts)
-
-
-def _namespace(text: str) -> str:
+def _znode(text: str) -> str:
     name = text.strip("/")
     if not name or any(not part or part in (".", "..") for part in name.split("/")):
         raise ValueError(f"not a path of ZooKeeper: {text!r}")
     return name
 
 
-def count(text: str) -> int:
-    """Raises ValueError."""
-    if not text.isdigit():
-        raise ValueError(f"not a number: {text!r}")
-    return int(text)
+_HIVE_TIME = HIVE_DURATION.schema
+# fmt: off
+_PER_ADDRESS = Setting("proxy.limit.connections.per.ipaddress", COUNT, "2500", LIVE,
+    "Such connections from one address; `0`: no limit. All clients behind a load balancer or"
+    " gateway have its address ([operations](../guide/operate.md#limits)).",
+    shown="half of the total")
+_ADMIN_HOST = Setting("proxy.admin.host", TEXT, "127.0.0.1", RESTART,
+    "Where `causeway admin`, its REST API and the metrics are reached.")
+_ADMIN_PORT: Setting[int | None] = Setting("proxy.admin.port", PORT, "", RESTART,
+    "The administration's port; without it there is none.")
+_ADMIN_TOKEN: Setting[SecretFile | None] = Setting("proxy.admin.token.file",
+    SECRET_PATH, "", RESTART,
+    "A file with the token that callers of the administration's port have to send.",
+    shown="required with a port")
+_DISCOVERY = Setting("hive.server2.support.dynamic.service.discovery", FLAG, "false", RESTART,
+    "`true`: register in ZooKeeper, for clients with `serviceDiscoveryMode=zooKeeper`.")
+_QUORUM = Setting("hive.zookeeper.quorum", TEXT, "", RESTART,
+    "ZooKeeper's servers: `host[:port]`, separated by commas.",
+    shown="required with discovery", needed=f"{_DISCOVERY.name} needs it")
+_QUORUM_PORT = Setting("hive.zookeeper.client.port", PORT, "2181", RESTART,
+    "The port of servers that are named without one.")
 
 
-def size(text: str) -> int:
-    """Bytes, as `64m` or a number. Raises ValueError."""
-    number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
-    if not number.isdigit() or unit not in _SIZES:
-        raise ValueError(f"not a size such as 1000000, 64m or 1g: {text!r}")
-    return int(number) * _SIZES[unit]
+@dataclass(frozen=True, slots=True)
+class ZooKeeper:
+    """Where `serviceDiscoveryMode=zooKeeper` finds the proxy. `published` replaces the listener's
+    own address, for a proxy that listens on every address or behind another one."""
+
+    quorum: str = made_of(_QUORUM, _QUORUM_PORT, factory=str)
+    namespace: str = setting("hive.server2.zookeeper.namespace",
+        Kind("znode", _znode), "hiveserver2", RESTART, "The znode below which Causeway registers.")
+    timeout: float = setting("hive.zookeeper.session.timeout", HIVE_DURATION, "120000ms", RESTART,
+        "ZooKeeper removes the registration after this time without a heartbeat.")
+    published: Endpoint | None = setting("hive.server2.zookeeper.publish.uri",
+        ENDPOINT, "", RESTART, "The `host:port` that is registered.", shown="the listener's")
 
 
-def hive_time(text: str) -> float:
-    """A time as Hive writes it, in seconds; one without a unit is in milliseconds.
+@dataclass(frozen=True, slots=True)
+class Operating:
+    """Counts, where 0 is no limit, and times in seconds, where 0 is for ever.
 
-    Raises ValueError.
+    As in HiveServer2, `hive.server2.limit.connections.*` count sessions, which over HTTP outlive
+    connections. `new_connections` are those that have not logged in. `idle_operation` below 0: a
+    statement may also be idle while it runs. `request_bytes` is what a process keeps of requests
+    that arrive or wait. `audit_size` 0: Causeway does not rotate the file. `admin` needs
+    `admin_token`; only its owner may use `admin_socket`. `workers` 0: one process a core.
     """
-    match = _HIVE_TIME.fullmatch(text.lower())
-    if match is None or match[2] not in _HIVE_UNITS:
-        raise ValueError(f"not a time such as 3600000, 30min or 7d: {text!r}")
-    return float(match[1]) * _HIVE_UNITS[match[2]]
+
+    sessions_per_user: int = setting("hive.server2.limit.connections.per.user", COUNT, "1000", LIVE,
+        "Sessions that one user may have open; `0`: no limit, here and in the limits per user"
+        " and address below. As in HiveServer2 this and the next two count sessions, which over"
+        " HTTP are not connections.")
+    sessions_per_address: int = setting("hive.server2.limit.connections.per.ipaddress",
+        COUNT, "0", LIVE, "Sessions from one address.")
+    sessions_per_user_address: int = setting("hive.server2.limit.connections.per.user.ipaddress",
+        COUNT, "0", LIVE, "Sessions of one user from one address.")
+    connections: int = setting("proxy.limit.connections.total", POSITIVE, "5000", LIVE,
+        "Connections of clients that have logged in.")
+    connections_per_address: int = made_of(_PER_ADDRESS, factory=lambda: _PER_ADDRESS.default_value)
+    new_connections: int = setting("proxy.limit.connections.new.total", POSITIVE, "2000", LIVE,
+        "Connections of clients that have not logged in yet.")
+    new_connections_per_address: int = setting("proxy.limit.connections.new.per.ipaddress",
+        COUNT, "1000", LIVE, "Such connections from one address; `0`: no limit.")
+    buffered: int = setting("proxy.limit.request.bytes",
+        Kind("bytes", _request_bytes, SIZE.schema), "256m", LIVE,
+        "Memory of one process for requests that arrive or wait for the one before; at least"
+        " `66m`.")
+    statements_per_user: int = setting("proxy.limit.statements.per.user", COUNT, "0", LIVE,
+        "Statements of one user that may run at the same time.")
+    statements_per_address: int = setting("proxy.limit.statements.per.ipaddress", COUNT, "0", LIVE,
+        "Statements from one address that may run at the same time.")
+    statement_time: float = setting("proxy.limit.statement.time",
+        DURATION_OR_NEVER, "172800s", LIVE,
+        "A statement that runs longer is cancelled (CW223); the default is two days, `0` is no"
+        " limit.")
+    result_rows: int = setting("proxy.limit.result.rows", COUNT, "100000000", LIVE,
+        "Rows that may be read of one result; then it is closed (CW222). `0`: no limit.")
+    result_bytes: int = setting("proxy.limit.result.bytes", SIZE, "32g", LIVE,
+        "Bytes of one result that may be sent to the client; then it is closed (CW222). `0`: no"
+        " limit.")
+    idle_result: float = setting("proxy.idle.result.timeout", DURATION_OR_NEVER, "14400s", LIVE,
+        "A result that no client has fetched from for this time is closed in its cluster, where"
+        " a Thrift Server keeps it in its heap; `0`: never.")
+    idle_session: float = setting("hive.server2.idle.session.timeout",
+        Kind("Hive time", _hive_seconds_or_never, _HIVE_TIME), "7d", LIVE,
+        "A session without a request for this time is closed, here and in the clusters; `0`:"
+        " never.")
+    idle_session_check: bool = setting("hive.server2.idle.session.check.operation",
+        FLAG, "true", LIVE, "A session in which a statement runs is not idle.")
+    idle_operation: float = setting("hive.server2.idle.operation.timeout",
+        HIVE_DURATION, "5d", LIVE,
+        "A statement that has ended is closed after this time without a request; a negative"
+        " time holds for running statements too, `0` is never.")
+    check_interval: float = setting("hive.server2.session.check.interval",
+        Kind("Hive time", _at_least_a_second, _HIVE_TIME), "60s", LIVE,
+        "How often Causeway looks for idle sessions.")
+    health_interval: float = setting("proxy.health.interval", DURATION, "10s", LIVE,
+        "How often the health of each Thrift Server is checked.")
+    health_timeout: float = setting("proxy.health.timeout", DURATION, "60s", LIVE,
+        "How long a statement or fetch waits for a Thrift Server that fails its health checks;"
+        " then it ends with CW202.")
+    workers: int = setting("proxy.workers", Kind("number", _workers, COUNT.schema), "0", RESTART,
+        "Worker processes; `0`: one a core.")
+    drain_timeout: float = setting("proxy.drain.timeout", DURATION, "30s", LIVE,
+        "How long running statements may continue after SIGTERM.")
+    audit_file: Path | None = setting("proxy.audit.file", PATH, "", RESTART,
+        "The audit log ([operations](../guide/operate.md)).")
+    audit_size: int = setting("proxy.audit.size", SIZE, "0", RESTART,
+        "Size, such as `64m`, at which Causeway renames the audit log and starts a new one;"
+        " `0`: never.")
+    admin: Endpoint | None = made_of(_ADMIN_HOST, _ADMIN_PORT, factory=lambda: None)
+    admin_token: SecretFile | None = made_of(_ADMIN_TOKEN, factory=lambda: None)
+    admin_socket: Path | None = setting("proxy.admin.socket", PATH, "", RESTART,
+        "A Unix socket with the same API, which only the user that Causeway runs as may use.")
+    zookeeper: ZooKeeper | None = optional_group(ZooKeeper, _DISCOVERY)
+
+
+# fmt: on
+def read(reader: Reader) -> Operating:
+    """Raises BadSetting."""
+    admin_port = reader.read(_ADMIN_PORT)
+    operating = reader.group(
+        Operating,
+        admin=admin_port and Endpoint(reader.read(_ADMIN_HOST), admin_port),
+        zookeeper=_zookeeper(reader) if reader.read(_DISCOVERY) else None,
+    )
+    if operating.admin is not None and operating.admin_token is None:
+        raise reader.bad(
+            _ADMIN_TOKEN, f"missing; who knows what it holds may use {_ADMIN_PORT.name}"
+        )
+    if reader.is_set(_PER_ADDRESS):
+        return operating
+    half = max(1, operating.connections // 2)  # no address may keep the others out
+    return replace(operating, connections_per_address=half)
+
+
+def _zookeeper(reader: Reader) -> ZooKeeper:
+    port = reader.read(_QUORUM_PORT)
+    return reader.group(ZooKeeper, quorum=reader.read(_QUORUM, lambda text: _quorum(text, port)))

@@ -9,17 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from conf.settings.kinds import LOWER_LIST, LOWER_SET, Kind, comma_separated_lower
 from conf.settings.names import canonical_name
-from conf.settings.parse import Reader
-
-RESTRICTED = "hive.conf.restricted.list"
-ALLOWED = "hive.security.authorization.sqlstd.confwhitelist"
-ALLOWED_TOO = "hive.security.authorization.sqlstd.confwhitelist.append"
-IGNORED = "proxy.session.conf.ignore.list"
-FUNCTIONS = "hive.server2.builtin.udf.blacklist"
-STATEMENTS = "proxy.denied.statements"
-
-NAMES: tuple[str, ...] = (RESTRICTED, ALLOWED, ALLOWED_TOO, IGNORED, FUNCTIONS, STATEMENTS)
+from conf.settings.rows import LIVE, Reader, Setting, all_rows, made_of, setting
 
 # Settings that would lead a session to other data than the decision was about (another file system,
 # metastore or catalog), and what the guard is told by. They are restricted whatever the operator
@@ -63,16 +55,53 @@ class Verdict(Enum):
     REFUSED = "refused"
 
 
+def _expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return text
+
+
+def _statements(text: str) -> frozenset[Code]:
+    known = {code.value: code for code in Code}
+    for each in comma_separated_lower(text):
+        if each not in known:
+            raise ValueError(f"{each!r} is not one of {', '.join(known)}")
+    return frozenset(known[each] for each in comma_separated_lower(text))
+
+
+_EXPRESSION = Kind("regular expression", _expression, empty="")
+_STATEMENTS: Kind[frozenset[Code]] = Kind(
+    "list", _statements, {"type": ["string", "array"]}, frozenset()
+)
+# fmt: off
+_RESTRICTED = Setting("hive.conf.restricted.list", LOWER_LIST, "", LIVE,
+"Settings that users may not change (CW230), besides those that would lead a session to other"
+    f" data and are always restricted: {', '.join(f'`{each}`' for each in ALWAYS_RESTRICTED)}.")
+_ALLOWED = Setting("hive.security.authorization.sqlstd.confwhitelist", _EXPRESSION, "", LIVE,
+    "A regular expression of the settings that users may change; others are refused (CW230)."
+    " Names without a dot are variables of users and always allowed.", shown="any")
+_ALLOWED_TOO = Setting("hive.security.authorization.sqlstd.confwhitelist.append",
+    _EXPRESSION, "", LIVE, "Adds to the expression above, where there is one.")
+
+
 @dataclass(frozen=True, slots=True)
 class Restrictions:
     """`restricted` and `ignored` are patterns in lower case. `allowed` is a regular expression of
     whole names, None: any name. `functions` are names in lower case."""
 
-    restricted: tuple[str, ...] = ALWAYS_RESTRICTED
-    ignored: tuple[str, ...] = ()
-    allowed: re.Pattern[str] | None = None
-    functions: frozenset[str] = frozenset()
-    statements: frozenset[Code] = frozenset()
+    restricted: tuple[str, ...] = made_of(_RESTRICTED, factory=lambda: ALWAYS_RESTRICTED)
+    allowed: re.Pattern[str] | None = made_of(_ALLOWED, _ALLOWED_TOO, factory=lambda: None)
+    ignored: tuple[str, ...] = setting("proxy.session.conf.ignore.list", LOWER_LIST, "", LIVE,
+        "Settings that are accepted from users and then dropped; no cluster receives them."
+        " Kyuubi has the same as `kyuubi.session.conf.ignore.list`.")
+    functions: frozenset[str] = setting("hive.server2.builtin.udf.blacklist", LOWER_SET, "", LIVE,
+        "Functions that users may not call (CW231), separated by commas.")
+    statements: frozenset[Code] = setting("proxy.denied.statements", _STATEMENTS, "", LIVE,
+        "Kinds of statements that bring code and are refused (CW231): `transform` (TRANSFORM,"
+        " MAP and REDUCE with a script), `add` (ADD JAR, FILE, ARCHIVE), `create-function`"
+        " (temporary functions too).")
     _restricted: re.Pattern[str] = field(init=False, repr=False, compare=False)
     _ignored: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
@@ -101,44 +130,29 @@ class Restrictions:
         return bool(self.functions or self.statements)
 
 
-def read(reader: Reader) -> Restrictions:
-    """Raises BadSetting."""
-    none: tuple[str, ...] = ()
-    return Restrictions(
-        restricted=(*ALWAYS_RESTRICTED, *reader.read(RESTRICTED, _listed, none)),
-        ignored=reader.read(IGNORED, _listed, none),
+# fmt: on
+def read(reader: Reader, clusters: str) -> Restrictions:
+    """`clusters` is the setting without which no statement is analysed, empty where it is set.
+
+    Raises BadSetting, also for lists that nothing would enforce.
+    """
+    for row in all_rows(Restrictions):
+        if clusters and reader.is_set(row):
+            reason = f"needs {clusters}: without clusters no statement is looked at"
+            raise reader.bad(row, reason)
+    return reader.group(
+        Restrictions,
+        restricted=(*ALWAYS_RESTRICTED, *reader.read(_RESTRICTED)),
         allowed=_allowed(reader),
-        functions=frozenset(reader.read(FUNCTIONS, _listed, none)),
-        statements=reader.read(STATEMENTS, _statements, frozenset()),
     )
 
 
 def _allowed(reader: Reader) -> re.Pattern[str] | None:
     """HiveServer2's two settings are regular expressions in Java's syntax, separated by `|`."""
-    parts = [reader.read(name, _expression, "") for name in (ALLOWED, ALLOWED_TOO)]
+    parts = [reader.read(row) for row in (_ALLOWED, _ALLOWED_TOO)]
     if not parts[0]:
         return None
     return re.compile("|".join(f"(?:{part})" for part in parts if part), re.IGNORECASE)
-
-
-def _expression(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from error
-    return text
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(each.strip().lower() for each in text.split(",") if each.strip())
-
-
-def _statements(text: str) -> frozenset[Code]:
-    known = {code.value: code for code in Code}
-    for each in _listed(text):
-        if each not in known:
-            raise ValueError(f"{each!r} is not one of {', '.join(known)}")
-    return frozenset(known[each] for each in _listed(text))
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:

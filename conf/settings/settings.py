@@ -1,14 +1,21 @@
-"""Every setting, validated. docs/reference/settings.md lists them."""
+"""All settings of a running Causeway. docs/reference/settings.md describes them."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
+from urllib.parse import urlsplit
 
 from conf.names import ClusterName
+from conf.secrets import Sharing
+from conf.settings import authentication, operating, restrictions, transports
 from conf.settings.authentication import Identity
+from conf.settings.clusters import VIEW, Clusters, parse_clusters
+from conf.settings.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, Kind, choice
 from conf.settings.operating import Operating
 from conf.settings.restrictions import Restrictions
-from conf.settings.transports import Doors
-from conf.settings.upstream_auth import Login
+from conf.settings.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
+from conf.settings.transports import Transports
+from conf.settings.upstream_auth import Login, parse_login, parse_logins
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Endpoint, Topology
 
@@ -21,47 +28,135 @@ class Coverage(Enum):
 
 
 class Writers(Enum):
-    """`snapshot.writers`: who changes the metastore, past Causeway's views or not."""
+    """`snapshot.writers`: whether the metastore changes only through Causeway's views."""
 
     ANY = "any"
     VIEWS = "views"
 
 
 class Metadata(Enum):
-    """`proxy.metadata`: who answers GetSchemas, GetTables and GetColumns where both give
-    the same."""
+    """`proxy.metadata`: what answers GetSchemas, GetTables and GetColumns where both give the same
+    result."""
 
     MEMORY = "memory"
     CLUSTER = "cluster"
 
 
+def _thrift_uris(text: str) -> tuple[Endpoint, ...]:
+    found = []
+    for each in text.split(","):
+        uri = urlsplit(each.strip())
+        if uri.scheme != "thrift":
+            raise ValueError(f"not thrift://host:port: {each.strip()!r}")
+        found.append(Endpoint.parse(uri.netloc))
+    return tuple(found)
+
+
+_JSON = {"type": ["string", "object"]}
+# fmt: off
+CLUSTERS: Setting[Clusters] = Setting("hive.cluster.properties",
+    Kind("JSON or TOML table", parse_clusters, _JSON, ({}, {})), "", LIVE,
+    "The clusters: name to [keys](#the-keys-of-a-cluster). Without it Causeway changes nothing.")
+_LOGINS: Setting[dict[ClusterName, Login]] = Setting(CLUSTERS.name,
+    Kind("the same JSON", parse_logins, empty={}), "", RESTART, "The logins in the clusters.")
+DEFAULT_CLUSTER: Setting[ClusterName | None] = Setting("hive.default.cluster.name",
+    Kind("name of a cluster", ClusterName), "", RESTART,
+    "The cluster that owns new tables, and all tables without cluster facts.",
+    shown="required with clusters")
+USE_DEFAULT = Setting("hive.use.default.cluster", FLAG, "false", RESTART,
+    "`true`: the default cluster is tried before the primaries of the inputs.")
+BIND_HOST = Setting("hive.server2.thrift.bind.host", TEXT, "127.0.0.1", RESTART,
+    "The address that Causeway listens on.")
+BIND_PORT = Setting("hive.server2.thrift.port", PORT, "10000", RESTART,
+    "The port of the binary transport.")
+LOGIN = Setting("proxy.login", Kind("JSON or TOML table", parse_login, _JSON, Login()), "", RESTART,
+    "How Causeway logs in to the servers of `proxy.upstream`: the keys `Authentication` to"
+    " `CaFile` of [a cluster](#the-keys-of-a-cluster).")
+WRITERS = Setting("snapshot.writers", choice(Writers), "any", RESTART,
+    "`views`: the metastore changes only through the views or by Causeway's own commands with"
+    " these settings (`lifecycle serve` takes them by `--conf`), and each cluster has its"
+    " `MetastoreView`. Causeway then learns from the views what changed instead of asking the"
+    " metastore for each table ([why](../internals/snapshot.md)), and lists tables from memory.",
+    shown="`any` (`views` in what `causeway up` writes)")
+SECRET_FILES = Setting("proxy.secret.files", choice(Sharing), "private", RESTART,
+    "`private`: a file with passwords, a token or keys is used only if no other user can read"
+    " or change it ([which files, and containers](../guide/security.md#files-that-hold-secrets));"
+    " `shared`: other users may read it.")
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a running Causeway needs to know. Times are in seconds.
+    """Times are in seconds.
 
-    `metastores` are the real Hive Metastore's addresses in order of preference; `views` the
-    addresses of the per-cluster view endpoints; `upstream` the Thrift Servers that everything
-    goes to, unlooked at, while no cluster is configured (DC-N1), and `upstream_login` how we come
-    in there; `logins` how into clusters that want more than a name; `snapshot_ttl` bounds the age
-    of a cached fact and `snapshot_limit` the number of tables kept, `writers` tells whom to ask
-    whether one is still true.
+    `metastores` are the addresses of the real Hive Metastore, in order of preference, `views` those
+    of the metastore views by cluster. `upstream` are the Thrift Servers that receive everything,
+    unanalysed, while no cluster is configured (DC-N1). `upstream_login` and `logins` are how the
+    proxy authenticates there and in the clusters that need more than a name.
     """
 
-    topology: Topology
-    metastores: tuple[Endpoint, ...]
-    listen: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 10000))
-    coverage: Coverage = Coverage.READ
-    upstream: tuple[Endpoint, ...] = ()
-    upstream_login: Login = field(default_factory=Login)
-    logins: dict[ClusterName, Login] = field(default_factory=dict)
-    views: dict[ClusterName, Endpoint] = field(default_factory=dict)
-    snapshot_ttl: float = 60.0
-    snapshot_limit: int = 10_000
-    metastore_timeout: float = 20.0
-    writers: Writers = Writers.ANY
-    metadata: Metadata = Metadata.MEMORY
-    operating: Operating = field(default_factory=Operating)
-    doors: Doors = field(default_factory=Doors)
-    identity: Identity = field(default_factory=Identity)
-    restrictions: Restrictions = field(default_factory=Restrictions)
-    view_limits: ViewLimits = field(default_factory=ViewLimits)
+    topology: Topology = made_of(CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, factory=Topology)
+    metastores: tuple[Endpoint, ...] = setting("hive.metastore.uris",
+        Kind("list of URIs", _thrift_uris, {"type": ["string", "array"]}, ()), "", RESTART,
+        "The metastore: `thrift://host:port`, several separated by commas, in order of preference.")
+    listen: Endpoint = made_of(
+        BIND_HOST, BIND_PORT, factory=lambda: Endpoint("127.0.0.1", BIND_PORT.default_value)
+    )
+    coverage: Coverage = setting("router.coverage", choice(Coverage), "read", RESTART,
+        "What a cluster must have of a table to read it: `read`, the partitions that the"
+        " statement reads; `table`, all partitions.")
+    upstream: tuple[Endpoint, ...] = setting("proxy.upstream", ENDPOINTS, "", RESTART,
+        "The Thrift Servers that receive all statements, unanalysed, while no cluster is"
+        " configured.")
+    upstream_login: Login = made_of(LOGIN, factory=Login)
+    logins: Mapping[ClusterName, Login] = made_of(factory=dict)
+    views: Mapping[ClusterName, Endpoint] = made_of(factory=dict)
+    snapshot_ttl: float = setting("snapshot.ttl", DURATION, "60s", RESTART,
+        "How old a cached fact may be where others change the metastore too.")
+    snapshot_limit: int = setting("snapshot.limit", POSITIVE, "10000", RESTART,
+        "The number of tables that are kept in memory.")
+    writers: Writers = made_of(WRITERS, factory=lambda: Writers.ANY)
+    metadata: Metadata = setting("proxy.metadata", choice(Metadata), "memory", RESTART,
+        "What answers GetSchemas, GetTables and GetColumns: `memory` where the result is"
+        " certain ([when](../guide/sessions.md)), which needs `snapshot.writers = views`; `cluster`"
+        " always, for metastores that show different tables to different users.")
+    metastore_timeout: float = setting("metastore.timeout", DURATION, "20s", RESTART,
+        "How long a call to the metastore may take.")
+    secret_files: Sharing = made_of(SECRET_FILES, factory=lambda: Sharing.PRIVATE)
+    operating: Operating = group(Operating)
+    transports: Transports = group(Transports)
+    identity: Identity = group(Identity)
+    restrictions: Restrictions = group(Restrictions)
+    view_limits: ViewLimits = group(ViewLimits)
+
+
+# fmt: on
+def settings_from(values: Mapping[str, str], source: str) -> Settings:
+    """Validates settings by name; errors name `source`. Raises BadSetting."""
+    reader = Reader(values, source)
+    reader = Reader(values, source, reader.read(SECRET_FILES) is Sharing.SHARED)
+    clusters, views = reader.read(CLUSTERS)
+    logins = reader.read(_LOGINS, lambda text: parse_logins(text, reader.shared))
+    default, writers = reader.read(DEFAULT_CLUSTER), reader.read(WRITERS)
+    if clusters and default not in clusters:
+        reason = f"{default!r} is not" if default else "missing; it has to be"
+        raise reader.bad(DEFAULT_CLUSTER, f"{reason} one of {', '.join(clusters)}")
+    without_view = ", ".join(name for name in clusters if name not in views)
+    if writers is Writers.VIEWS and (without_view or not clusters):
+        raise reader.bad(
+            WRITERS,
+            f"what changes through {without_view or 'no view'} is not told:"
+            f" each cluster needs its {VIEW}",
+        )
+    return reader.group(
+        Settings,
+        topology=Topology(clusters, default, reader.read(USE_DEFAULT)),
+        listen=Endpoint(reader.read(BIND_HOST), reader.read(BIND_PORT)),
+        upstream_login=reader.read(LOGIN, lambda text: parse_login(text, reader.shared)),
+        logins=logins,
+        views=views,
+        operating=operating.read(reader),
+        transports=transports.read(reader),
+        identity=authentication.read(reader),
+        restrictions=restrictions.read(reader, "" if clusters else CLUSTERS.name),
+        view_limits=reader.group(ViewLimits),
+    )

@@ -1,48 +1,27 @@
-"""How clients come in: transports, the HTTP path, cookies and TLS, under HiveServer2's names."""
+"""How clients connect: transports, the HTTP path, cookies and TLS, under HiveServer2's names."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
-from conf import secrets
 from conf.secrets import SecretFile
-from conf.settings.parse import Reader, choice, flag, port, seconds
-
-MODE = "hive.server2.transport.mode"
-HTTP_PORT = "hive.server2.thrift.http.port"
-HTTP_PATH = "hive.server2.thrift.http.path"
-HTTP_IDLE = "hive.server2.thrift.http.max.idle.time"
-COOKIES = "hive.server2.thrift.http.cookie.auth.enabled"
-COOKIE_AGE = "hive.server2.thrift.http.cookie.max.age"
-XSRF = "hive.server2.xsrf.filter.enabled"
-ALLOWED_HOSTS = "proxy.http.allowed.hosts"
-USE_TLS = "hive.server2.use.SSL"
-KEYSTORE = "hive.server2.keystore.path"
-KEYSTORE_PASSWORD = "hive.server2.keystore.password"
-KEYSTORE_PASSWORD_FILE = "proxy.keystore.password.file"
-OLDEST_TLS = "proxy.tls.oldest"
-
-NAMES: tuple[str, ...] = (
-    MODE,
-    HTTP_PORT,
-    HTTP_PATH,
-    HTTP_IDLE,
-    COOKIES,
-    COOKIE_AGE,
-    XSRF,
-    ALLOWED_HOSTS,
-    USE_TLS,
-    KEYSTORE,
-    KEYSTORE_PASSWORD,
-    KEYSTORE_PASSWORD_FILE,
-    OLDEST_TLS,
+from conf.settings.kinds import (
+    DURATION,
+    FLAG,
+    PORT,
+    SECRET_PATH,
+    TEXT,
+    Kind,
+    choice,
+    comma_separated_lower,
 )
+from conf.settings.rows import RESTART, Reader, Setting, made_of, optional_group, setting
 
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 
 
 class Transport(Enum):
-    """`hive.server2.transport.mode`: which doors are open."""
+    """`hive.server2.transport.mode`: which listeners are open."""
 
     BINARY = "binary"
     HTTP = "http"
@@ -56,73 +35,8 @@ class TlsVersion(Enum):
     V1_3 = "TLSv1.3"
 
 
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """The certificate with its key, in one file: PEM, or PKCS12, under `password` or what the file
-    of it says when it is needed."""
-
-    keystore: SecretFile
-    password: str = field(default="", repr=False)
-    oldest: TlsVersion = TlsVersion.V1_2
-    password_file: SecretFile | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Doors:
-    """`path` is the one that HTTP clients post to, without slashes around it. Times in seconds.
-
-    `tls` covers both transports, as in HiveServer2; None is plain text. `xsrf` and `allowed_hosts`
-    hold for HTTP and the administration's port; without hosts the listener's own address decides.
-    """
-
-    transport: Transport = Transport.BINARY
-    http_port: int = 10001
-    path: str = "cliservice"
-    http_idle: float = 1800.0
-    cookies: bool = True
-    cookie_age: float = 86_400.0
-    tls: Tls | None = None
-    xsrf: bool = False
-    allowed_hosts: frozenset[str] = frozenset()
-
-    @property
-    def binary(self) -> bool:
-        return self.transport is not Transport.HTTP
-
-    @property
-    def http(self) -> bool:
-        return self.transport is not Transport.BINARY
-
-
-def read(reader: Reader) -> Doors:
-    """Raises BadSetting."""
-    return Doors(
-        transport=reader.read(MODE, choice(Transport), Transport.BINARY),
-        http_port=reader.read(HTTP_PORT, port, 10001),
-        path=reader.read(HTTP_PATH, _path, "cliservice"),
-        http_idle=reader.read(HTTP_IDLE, seconds, 1800.0),
-        cookies=reader.read(COOKIES, flag, True),
-        cookie_age=reader.read(COOKIE_AGE, seconds, 86_400.0),
-        tls=_tls(reader) if reader.read(USE_TLS, flag, False) else None,
-        xsrf=reader.read(XSRF, flag, False),
-        allowed_hosts=reader.read(ALLOWED_HOSTS, _hosts, frozenset()),
-    )
-
-
-def _tls(reader: Reader) -> Tls:
-    keystore = secrets.read(reader, KEYSTORE)
-    if keystore is None:
-        raise reader.bad(KEYSTORE, f"missing; {USE_TLS} needs a certificate with its key")
-    password = reader.read(KEYSTORE_PASSWORD, str, "")
-    file = secrets.read(reader, KEYSTORE_PASSWORD_FILE)
-    if password and file is not None:
-        raise reader.bad(KEYSTORE_PASSWORD_FILE, f"it and {KEYSTORE_PASSWORD} say the same")
-    oldest = reader.read(OLDEST_TLS, choice(TlsVersion), TlsVersion.V1_2)
-    return Tls(keystore, password, oldest, file)
-
-
 def _hosts(text: str) -> frozenset[str]:
-    hosts = frozenset(each.strip().lower().rstrip(".") for each in text.split(",") if each.strip())
+    hosts = frozenset(each.rstrip(".") for each in comma_separated_lower(text))
     for each in hosts:
         if each != "*" and _HOST.fullmatch(each) is None:
             raise ValueError(f"not a host's name without a port: {each!r}")
@@ -134,3 +48,82 @@ def _path(text: str) -> str:
     if not path or any(not (c.isalnum() or c in "-._~/") for c in path):
         raise ValueError(f"not a plain path: {text!r}")
     return path
+
+
+_HOSTS: Kind[frozenset[str]] = Kind(
+    "list of hosts", _hosts, {"type": ["string", "array"]}, frozenset()
+)
+# fmt: off
+USE_TLS = Setting("hive.server2.use.SSL", FLAG, "false", RESTART,
+    "`true`: TLS on every port that clients connect to.")
+_PASSWORD_FILE: Setting[SecretFile | None] = Setting("proxy.keystore.password.file",
+    SECRET_PATH, "", RESTART, "A file with the keystore's password, read whenever the keystore is.")
+_PASSWORD = "hive.server2.keystore.password"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The certificate with its key in one file, PEM or PKCS12. Its password is `password`, or what
+    `password_file` holds when the keystore is read."""
+
+    keystore: SecretFile = setting("hive.server2.keystore.path", SECRET_PATH, "", RESTART,
+        "The certificate, its chain and its key in one file, PEM or PKCS12. New connections get"
+        " a changed file within 10 s. A JKS keystore is refused, with the `keytool` command"
+        " that converts it.",
+        shown="required with TLS", needed=f"{USE_TLS.name} needs a certificate with its key")
+    password: str = setting(_PASSWORD, TEXT, "", RESTART, "The keystore's password.", secret=True)
+    oldest: TlsVersion = setting("proxy.tls.oldest", choice(TlsVersion), "TLSv1.2", RESTART,
+        "The oldest version of TLS that a client may use.")
+    password_file: SecretFile | None = made_of(_PASSWORD_FILE, factory=lambda: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Transports:
+    """`path` is the one that HTTP clients post to, without slashes around it. Times in seconds.
+
+    `tls` covers both transports, as in HiveServer2; None is plain text. `xsrf` and `allowed_hosts`
+    hold for HTTP and the administration's port; without hosts the listener's own address decides.
+    """
+
+    transport: Transport = setting("hive.server2.transport.mode",
+        choice(Transport), "binary", RESTART,
+        "Which transports clients may use ([clients](../guide/connect.md)).")
+    http_port: int = setting("hive.server2.thrift.http.port", PORT, "10001", RESTART,
+        "The port of the HTTP transport.")
+    path: str = setting("hive.server2.thrift.http.path",
+        Kind("path of a URL", _path), "cliservice", RESTART, "The path that HTTP clients post to.")
+    http_idle: float = setting("hive.server2.thrift.http.max.idle.time", DURATION, "1800s", RESTART,
+        "An HTTP connection is closed after this time without a request; its sessions stay open.")
+    cookies: bool = setting("hive.server2.thrift.http.cookie.auth.enabled", FLAG, "true", RESTART,
+        "HTTP clients get a signed cookie, which replaces their credentials until it expires.")
+    cookie_age: float = setting("hive.server2.thrift.http.cookie.max.age",
+        DURATION, "86400s", RESTART, "Lifetime of the session cookie.")
+    tls: Tls | None = optional_group(Tls, USE_TLS)
+    xsrf: bool = setting("hive.server2.xsrf.filter.enabled", FLAG, "false", RESTART,
+        "`true`: HTTP requests, and changes through the administration port, need the header"
+        " `X-XSRF-HEADER`, which hive-jdbc and `causeway admin` send and web pages cannot.")
+    allowed_hosts: frozenset[str] = setting("proxy.http.allowed.hosts", _HOSTS, "", RESTART,
+        "Host names, without ports, that HTTP requests and requests to the administration port"
+        " may be addressed to (`Host`); `*.example.com` is any name below it, `*` any name.",
+        shown="see [security](../guide/security.md#requests-that-web-pages-have-browsers-send)")
+
+    @property
+    def binary(self) -> bool:
+        return self.transport is not Transport.HTTP
+
+    @property
+    def http(self) -> bool:
+        return self.transport is not Transport.BINARY
+
+
+# fmt: on
+def read(reader: Reader) -> Transports:
+    """Raises BadSetting."""
+    return reader.group(Transports, tls=_tls(reader) if reader.read(USE_TLS) else None)
+
+
+def _tls(reader: Reader) -> Tls:
+    tls = reader.group(Tls)
+    if tls.password and tls.password_file is not None:
+        raise reader.bad(_PASSWORD_FILE, f"it and {_PASSWORD} say the same")
+    return tls

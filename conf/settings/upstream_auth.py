@@ -1,10 +1,11 @@
-"""How the proxy says who it is to a cluster's Thrift Servers, and how those prove who they are."""
+"""How the proxy authenticates to a cluster's Thrift Servers, and verifies them."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from conf.names import ClusterName
 from conf.secrets import SecretFile
@@ -15,8 +16,8 @@ KEYS = (PROOF, USER, PASSWORD_FILE, PRINCIPAL, KEYTAB, TLS, CA)
 
 
 class Proof(Enum):
-    """NONE: connections are the end user's own, unproved. Else they are ours, and each session
-    names its end user as hive.server2.proxy.user."""
+    """NONE: connections carry the end user's name, without proof. Otherwise they are the proxy's
+    own, and each session names its end user as hive.server2.proxy.user."""
 
     NONE = "NONE"
     PLAIN = "PLAIN"
@@ -25,8 +26,8 @@ class Proof(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """`user` is our name or principal there, `secret` the file of its password or keys, `server`
-    the principal of the Thrift Servers. `ca` None: the system's authorities."""
+    """`user` is the proxy's name or principal there, `secret` the file with its password or keys,
+    `server` the principal of the Thrift Servers. `ca` None: the system's authorities."""
 
     proof: Proof = Proof.NONE
     user: str = ""
@@ -41,38 +42,36 @@ class Login:
 
 
 def parse_logins(text: str, shared: bool = False) -> dict[ClusterName, Login]:
-    """Those of hive.cluster.properties, which is known to be well-formed, where something is
-    said of it. `shared`: others may read files with secrets. Raises ValueError."""
-    named = {
-        ClusterName(name): _named(f"cluster {name}", keys, shared) for name, keys in _told(text)
-    }
-    return {name: login for name, login in named.items() if login != Login()}
+    """The logins of clusters that name one; `text` is a valid hive.cluster.properties.
+
+    `shared`: others may read files with secrets. Raises ValueError.
+    """
+    logins = {}
+    for name, keys in _object(text).items():
+        try:
+            logins[ClusterName(name)] = _login(keys, shared)
+        except ValueError as error:
+            raise ValueError(f"cluster {name}: {error}") from error
+    return {name: login for name, login in logins.items() if login != Login()}
 
 
 def parse_login(text: str, shared: bool = False) -> Login:
     """proxy.login; `shared` as in `parse_logins`. Raises ValueError."""
-    told = dict(_told(text))
-    unknown = [key for key in told if key not in KEYS]
+    keys = _object(text)
+    unknown = [key for key in keys if key not in KEYS]
     if unknown:
         raise ValueError(f"unknown key {unknown[0]!r}")
-    return _login({key: str(value) for key, value in told.items()}, shared)
+    return _login({key: str(value) for key, value in keys.items()}, shared)
 
 
-def _told(text: str) -> list[tuple[str, Mapping[str, str]]]:
+def _object(text: str) -> dict[str, Any]:
     try:
-        told = json.loads(text)
+        value = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from error
-    if not isinstance(told, dict):
+    if not isinstance(value, dict):
         raise ValueError("not a JSON object")
-    return list(told.items())
-
-
-def _named(whose: str, keys: Mapping[str, str], shared: bool) -> Login:
-    try:
-        return _login(keys, shared)
-    except ValueError as error:
-        raise ValueError(f"{whose}: {error}") from error
+    return value
 
 
 def _login(keys: Mapping[str, str], shared: bool) -> Login:

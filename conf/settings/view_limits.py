@@ -1,41 +1,32 @@
-"""Bounds of the metastore view: connections in all, of one address, and to the metastore itself."""
+"""Limits of the metastore view: clients, clients of one address, connections to the metastore."""
 
 from dataclasses import dataclass
 
-from conf.settings.parse import Reader, positive, seconds
-
-CLIENTS = "view.limit.connections.total"
-CLIENTS_PER_ADDRESS = "view.limit.connections.per.ipaddress"
-UPSTREAM = "view.limit.metastore.connections"
-UPSTREAM_IDLE = "view.metastore.idle.timeout"
-
-NAMES = (CLIENTS, CLIENTS_PER_ADDRESS, UPSTREAM, UPSTREAM_IDLE)
+from conf.settings.kinds import DURATION, POSITIVE
+from conf.settings.rows import RESTART, setting
 
 
+# fmt: off
 @dataclass(frozen=True, slots=True)
 class ViewLimits:
     """Of one process of the view, over all its endpoints. Times are in seconds.
 
-    A metastore has a thread for each connection, 1,000 by default: `upstream` is below that.
-    A connection to it is given up when its client asked nothing for `upstream_idle`; the client's
-    own stays. `first_call` is how long a client may be silent at first, `request` how long it may
-    take for one whole request.
+    A metastore has a thread for each connection, 1,000 by default: `upstream` stays below that.
+    Not settings: `first_call` is how long a new client may be silent, `request` how long one
+    request may take to arrive.
     """
 
-    clients: int = 2_000
-    clients_per_address: int = 400
-    upstream: int = 900
-    upstream_idle: float = 600.0
+    clients: int = setting("view.limit.connections.total", POSITIVE, "2000", RESTART,
+        "Clients of one process of the view.")
+    clients_per_address: int = setting("view.limit.connections.per.ipaddress",
+        POSITIVE, "400", RESTART,
+        "Clients from one address. A client beyond it replaces one that has never made a call,"
+        " or is refused if there is none.")
+    upstream: int = setting("view.limit.metastore.connections", POSITIVE, "900", RESTART,
+        "Connections to the metastore, which has a thread for each (1,000 by default:"
+        " `hive.metastore.server.max.threads`).")
+    upstream_idle: float = setting("view.metastore.idle.timeout", DURATION, "10m", RESTART,
+        "A connection to the metastore is closed after this time without a call. The client's"
+        " own connection stays open.")
     first_call: float = 60.0
     request: float = 300.0
-
-
-def read(reader: Reader) -> ViewLimits:
-    """The group's settings. Raises BadSetting."""
-    default = ViewLimits()
-    return ViewLimits(
-        clients=reader.read(CLIENTS, positive, default.clients),
-        clients_per_address=reader.read(CLIENTS_PER_ADDRESS, positive, default.clients_per_address),
-        upstream=reader.read(UPSTREAM, positive, default.upstream),
-        upstream_idle=reader.read(UPSTREAM_IDLE, seconds, default.upstream_idle),
-    )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from conf.errors import BadSetting
-from conf.settings.authentication import Qop, Service
+from conf.settings.authentication import KerberosService, Qop
 from proxy.auth.errors import Unsure, Wrong
 from proxy.auth.kerberos import LARGEST, Sealed, library, own_name
 from proxy.auth.throttled_authenticator import Context
@@ -14,7 +14,9 @@ from proxy.server.sasl_transport import Layer
 class Tickets:
     """What our keytabs can accept."""
 
-    def __init__(self, kerberos: Service, spnego: Service | None, qop: Qop = Qop.AUTH) -> None:
+    def __init__(
+        self, kerberos: KerberosService, spnego: KerberosService | None, qop: Qop = Qop.AUTH
+    ) -> None:
         """Raises BadSetting when a keytab has no keys of its principal."""
         self._gssapi = library()
         self._qop = qop
@@ -24,7 +26,7 @@ class Tickets:
         self._any = self._credentials(kerberos, None)
         self._spnego = self._credentials(spnego, None) if spnego is not None else None
 
-    def _credentials(self, service: Service, mechanisms: list[Any] | None) -> Any:
+    def _credentials(self, service: KerberosService, mechanisms: list[Any] | None) -> Any:
         gssapi = self._gssapi
         name = gssapi.Name(own_name(service.principal), gssapi.NameType.kerberos_principal)
         store = {"keytab": f"FILE:{service.keytab}"}

@@ -23,7 +23,7 @@ from conf.errors import CausewayError
 from conf.printable import json_text
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating
-from conf.settings.transports import Doors
+from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from proxy.errors import NoSuchThing
 from proxy.operations import administration as asked
@@ -68,11 +68,11 @@ class AdminServer:
     """Answers with what `ask` says, of this process or of many."""
 
     def __init__(
-        self, ask: asked.Ask, observed: Observed | None = None, doors: Doors | None = None
+        self, ask: asked.Ask, observed: Observed | None = None, transports: Transports | None = None
     ) -> None:
-        """`observed` is told of each request but those for health and metrics. `doors` has what a
-        request over the port needs."""
-        self._doors = doors or Doors()
+        """`observed` is called for each request except those for health and metrics. `transports`
+        says what a request over the port needs."""
+        self._transports = transports or Transports()
         self._ask = ask
         self._observed = observed or (lambda action, argument, caller, refused: None)
         self._servers: list[asyncio.Server] = []
@@ -84,9 +84,9 @@ class AdminServer:
         """Where the settings say. Raises OSError."""
         if operating.admin is not None:
             assert operating.admin_token is not None, "validated with the settings"
-            where, doors = operating.admin, self._doors
+            where, transports = operating.admin, self._transports
             own = socket.gethostname()
-            guard = guard_of(doors.allowed_hosts, doors.xsrf, where.host, own)
+            guard = guard_of(transports.allowed_hosts, transports.xsrf, where.host, own)
             serve = self._serving(operating.admin_token, guard)
             server = await asyncio.start_server(serve, where.host, where.port)
             self._servers.append(server)

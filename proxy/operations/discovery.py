@@ -45,7 +45,7 @@ def nodes(
             at = published if binary is None else Endpoint(published.host, at.port)
         if binary is not None:
             namespace += _BESIDE
-        path = settings.doors.path
+        path = settings.transports.path
         told = {
             "hive.server2.thrift.http.port": str(at.port),
             "hive.server2.thrift.http.path": path,
@@ -63,7 +63,7 @@ def _node(
         "hive.server2.authentication": _authentication(methods),
         "hive.server2.transport.mode": transport,
         "hive.server2.thrift.bind.host": at.host,
-        "hive.server2.use.SSL": str(settings.doors.tls is not None).lower(),
+        "hive.server2.use.SSL": str(settings.transports.tls is not None).lower(),
         **more,
     }
     if kerberos is not None and pairs["hive.server2.authentication"] == "KERBEROS":

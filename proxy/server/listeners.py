@@ -53,13 +53,15 @@ class Porter:
         return ClientConnection(inbound, self.connected, buffers, self.limits.request)
 
     def http(self) -> Callable[[], ClientConnection]:
-        doors = self.settings.doors
-        secure = doors.tls is not None
-        cookies = Cookies(self.cookie_key, doors.cookie_age, secure) if doors.cookies else None
+        transports = self.settings.transports
+        secure = transports.tls is not None
+        cookies = None
+        if transports.cookies:
+            cookies = Cookies(self.cookie_key, transports.cookie_age, secure)
         host, own = self.settings.listen.host, socket.gethostname()
-        guard = guard_of(doors.allowed_hosts, doors.xsrf, host, own)
+        guard = guard_of(transports.allowed_hosts, transports.xsrf, host, own)
         door = HttpDoor(
-            doors.path, doors.http_idle, self.authenticator, cookies, self.limits, guard
+            transports.path, transports.http_idle, self.authenticator, cookies, self.limits, guard
         )
         return lambda: HttpConnection(door, self.connected, self.turnstile.buffers)
 
@@ -80,14 +82,14 @@ class Doors:
         Raises OSError when an address cannot be had, and BadCertificate.
         """
         settings = porter.settings
-        tls = settings.doors.tls
+        tls = settings.transports.tls
         doors = cls(Certificate(tls) if tls is not None else None, shared)
         host, binary, http = settings.listen.host, None, None
         try:
-            if settings.doors.binary:
+            if settings.transports.binary:
                 binary = await doors._listen(porter, porter.binary, settings.listen)
-            if settings.doors.http:
-                endpoint = Endpoint(host, settings.doors.http_port)
+            if settings.transports.http:
+                endpoint = Endpoint(host, settings.transports.http_port)
                 http = await doors._listen(porter, porter.http(), endpoint)
         except BaseException:
             doors.close()

@@ -81,7 +81,7 @@ async def serve(
         registration = _registration(settings, doors.listening, crew)
         leave = registration.stop if registration is not None else None
         admin = Admin(server, turnstile, doors, read, leave)
-        desk = AdminServer(admin.ask, server.observer.administered, settings.doors)
+        desk = AdminServer(admin.ask, server.observer.administered, settings.transports)
         try:
             if crew.sockets:
                 await server.peers.listen(called)

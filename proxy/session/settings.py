@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from conf.locations import Location
 from conf.names import ClusterName
-from conf.settings.load import parse_clusters
+from conf.settings.clusters import parse_clusters
 from dialect.statement import SetVariable
 from proxy.errors import EndpointNotAllowed, Failure, NotUnderstoodCommand, UnknownCluster
 from proxy.protocol.results import NO_ROWS, Table

@@ -17,7 +17,6 @@ import pytest
 from conf.errors import BadSetting
 from conf.names import ClusterName
 from conf.settings.load import load
-from conf.settings.operating import PER_USER
 from conf.topology import Endpoint
 from proxy.protocol.binary import Struct
 from tests.proxy.certificates import made
@@ -289,7 +288,9 @@ def test_a_broken_settings_file_changes_nothing_and_nobody_reads_it(tmp_path: Pa
         one, other = await there.one_of_each("ann")
         good = conf.read_text().replace("per.user = 6", "per.user = 1")
         conf.write_text(good)
-        assert (await there.ask("POST /v1/reload"))["changed"] == [PER_USER]
+        assert (await there.ask("POST /v1/reload"))["changed"] == [
+            "hive.server2.limit.connections.per.user"
+        ]
         conf.write_text(good + "proxy.drain.timout = '1s'\n")
         there.process.send_signal(signal.SIGHUP)
         said = f"{conf}: proxy.drain.timout: no such setting; proxy.drain.timeout was meant?"

@@ -20,7 +20,7 @@ from conf.partitions import Holders, TableFacts
 from conf.settings.authentication import Identity
 from conf.settings.restrictions import Restrictions
 from conf.settings.settings import Settings
-from conf.settings.transports import Doors, Transport
+from conf.settings.transports import Transport, Transports
 from conf.settings.upstream_auth import Login
 from conf.tables import NotLoaded, TableInfo, TableKind
 from conf.topology import Cluster, Endpoint, Topology
@@ -478,7 +478,7 @@ async def world(
     limits: Limits,
     in_use: bool = True,
     authenticator: Authenticator | None = None,
-    doors: Doors | None = None,
+    transports: Transports | None = None,
     identity: Identity | None = None,
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
@@ -502,7 +502,7 @@ async def world(
         (),
         listen,
         upstream=(east.endpoint,),
-        doors=doors or Doors(Transport.ALL, http_port=0),
+        transports=transports or Transports(Transport.ALL, http_port=0),
         identity=identity or Identity(),
         restrictions=restrictions or Restrictions(),
         views={EAST: listen, WEST: listen} if restrictions else {},
@@ -551,7 +551,7 @@ def play(
     limits: Limits | None = None,
     in_use: bool = True,
     authenticator: Authenticator | None = None,
-    doors: Doors | None = None,
+    transports: Transports | None = None,
     identity: Identity | None = None,
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
@@ -567,7 +567,7 @@ def play(
                 bounds,
                 in_use,
                 authenticator,
-                doors,
+                transports,
                 identity,
                 login,
                 prepared,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from cli.stack.plan import Layout, Ports, StackSpec, files, hive_site, thrift_server
 from conf.names import ClusterName
-from conf.settings.load import load, settings_from
-from conf.settings.settings import Writers
+from conf.settings.load import load
+from conf.settings.settings import Writers, settings_from
 from conf.topology import Endpoint
 
 EAST, WEST = ClusterName("east"), ClusterName("west")

@@ -6,7 +6,8 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.settings.authentication import Auth, ProxyRule, Qop, is_rule
-from conf.settings.load import load, settings_from
+from conf.settings.load import load
+from conf.settings.settings import settings_from
 from tests.secret_files import private
 
 H, L = "hive.server2.authentication", "hive.server2.authentication.ldap."

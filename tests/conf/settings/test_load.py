@@ -7,8 +7,9 @@ import pytest
 
 from conf.errors import BadSetting, UnreadableSettings
 from conf.settings.authentication import Auth
-from conf.settings.load import NAMES, load, parse_clusters, settings_from
-from conf.settings.settings import Coverage
+from conf.settings.clusters import parse_clusters
+from conf.settings.load import load
+from conf.settings.settings import Coverage, settings_from
 from conf.topology import Cluster, Endpoint
 
 CLUSTERS = json.dumps(
@@ -197,9 +198,3 @@ def test_clusters_of_a_session_are_parsed_alone() -> None:
     clusters, views = parse_clusters(CLUSTERS)
     assert list(clusters) == ["C1", "C2"]
     assert list(views) == ["C2"]
-
-
-def test_every_setting_is_documented() -> None:
-    page = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
-    text = page.read_text()
-    assert [name for name in NAMES if f"`{name}`" not in text] == []

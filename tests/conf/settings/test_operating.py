@@ -1,4 +1,4 @@
-"""How the proxy is run: names and units of HiveServer2, and what has to be there together."""
+"""Settings of operation: HiveServer2's names and units, and settings that need each other."""
 
 from pathlib import Path
 
@@ -6,17 +6,19 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from conf.settings.operating import DAY, Operating, ZooKeeper, read
-from conf.settings.parse import Reader
+from conf.settings.kinds import DAY
+from conf.settings.operating import Operating, ZooKeeper
+from conf.settings.settings import settings_from
 from conf.topology import Endpoint
 
 
 def of(**values: str) -> Operating:
     """Underscores stand for dots."""
-    return read(Reader({key.replace("_", "."): text for key, text in values.items()}, "here"))
+    named = {key.replace("_", "."): text for key, text in values.items()}
+    return settings_from(named, "here").operating
 
 
-def test_nothing_said() -> None:
+def test_defaults() -> None:
     assert of() == Operating()
 
 
@@ -28,26 +30,28 @@ def test_hives_times_are_milliseconds_without_a_unit(text: str, seconds: float) 
     assert of(hive_server2_idle_session_timeout=text).idle_session == seconds
 
 
-def test_below_zero() -> None:
-    told = of(hive_server2_idle_session_timeout="-1", hive_server2_idle_operation_timeout="-60s")
-    assert told.idle_session == 0
-    assert told.idle_operation == -60
+def test_negative_times() -> None:
+    operating = of(
+        hive_server2_idle_session_timeout="-1", hive_server2_idle_operation_timeout="-60s"
+    )
+    assert operating.idle_session == 0
+    assert operating.idle_operation == -60
 
 
 def test_the_admin_port_needs_a_token() -> None:
     with pytest.raises(BadSetting, match=r"proxy\.admin\.token\.file: missing"):
         of(proxy_admin_port="10099")
-    told = of(proxy_admin_port="10099", proxy_admin_token_file="/etc/token")
-    assert told.admin == Endpoint("127.0.0.1", 10099)
-    assert told.admin_token == SecretFile(Path("/etc/token"))
+    operating = of(proxy_admin_port="10099", proxy_admin_token_file="/etc/token")
+    assert operating.admin == Endpoint("127.0.0.1", 10099)
+    assert operating.admin_token == SecretFile(Path("/etc/token"))
 
 
 def test_zookeeper() -> None:
     on = {"hive_server2_support_dynamic_service_discovery": "true"}
     with pytest.raises(BadSetting, match=r"hive\.zookeeper\.quorum: missing"):
         of(**on)
-    told = of(**on, hive_zookeeper_quorum="a, b:2", hive_server2_zookeeper_namespace="/hs2/x")
-    assert told.zookeeper == ZooKeeper("a:2181,b:2", "hs2/x")
+    operating = of(**on, hive_zookeeper_quorum="a, b:2", hive_server2_zookeeper_namespace="/hs2/x")
+    assert operating.zookeeper == ZooKeeper("a:2181,b:2", "hs2/x")
     assert of(hive_zookeeper_quorum="a").zookeeper is None
 
 
@@ -60,7 +64,7 @@ def test_zookeeper() -> None:
         ("hive_server2_session_check_interval", "5 parsecs", "not a time"),
     ],
 )
-def test_what_is_wrong_is_named(name: str, text: str, reason: str) -> None:
+def test_wrong_values_are_refused(name: str, text: str, reason: str) -> None:
     with pytest.raises(BadSetting, match=reason):
         of(**{name: text})
 

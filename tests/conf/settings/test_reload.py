@@ -3,9 +3,8 @@
 import json
 from dataclasses import replace
 
-from conf.settings.load import settings_from
 from conf.settings.reload import Reloaded, reloaded
-from conf.settings.settings import Settings
+from conf.settings.settings import Settings, settings_from
 from conf.topology import Endpoint
 
 EAST = {"FileSystem": "hdfs://e", "JobTracker": "e1:1,e2:1"}

@@ -3,8 +3,8 @@
 import pytest
 
 from conf.errors import BadSetting
-from conf.settings.load import settings_from
 from conf.settings.restrictions import Code, Restrictions, Verdict
+from conf.settings.settings import settings_from
 
 CLUSTERS = {
     "hive.cluster.properties": '{"c": {"FileSystem": "file:/c", "JobTracker": "c:1"}}',

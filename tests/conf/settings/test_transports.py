@@ -1,4 +1,4 @@
-"""How clients come in, from text."""
+"""Settings of transports: HiveServer2's names, TLS, and errors."""
 
 from pathlib import Path
 
@@ -6,29 +6,30 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from conf.settings import transports
-from conf.settings.parse import Reader
-from conf.settings.transports import Doors, Tls, TlsVersion, Transport
+from conf.settings.settings import settings_from
+from conf.settings.transports import Tls, TlsVersion, Transport, Transports
+
+NAMES = {
+    "mode": "hive.server2.transport.mode",
+    "http_port": "hive.server2.thrift.http.port",
+    "http_path": "hive.server2.thrift.http.path",
+    "idle": "hive.server2.thrift.http.max.idle.time",
+    "cookies": "hive.server2.thrift.http.cookie.auth.enabled",
+    "age": "hive.server2.thrift.http.cookie.max.age",
+    "SSL": "hive.server2.use.SSL",
+    "keystore": "hive.server2.keystore.path",
+    "password": "hive.server2.keystore.password",
+    "secret": "proxy.keystore.password.file",
+    "oldest": "proxy.tls.oldest",
+}
 
 
-def read(**values: str) -> Doors:
-    names = {name.rpartition(".")[2]: name for name in transports.NAMES}
-    names |= {
-        "http_path": transports.HTTP_PATH,
-        "http_port": transports.HTTP_PORT,
-        "keystore": transports.KEYSTORE,
-    }
-    names |= {
-        "cookies": transports.COOKIES,
-        "age": transports.COOKIE_AGE,
-        "idle": transports.HTTP_IDLE,
-    }
-    names |= {"password": transports.KEYSTORE_PASSWORD, "secret": transports.KEYSTORE_PASSWORD_FILE}
-    return transports.read(Reader({names[key]: value for key, value in values.items()}, "f"))
+def read(**values: str) -> Transports:
+    return settings_from({NAMES[key]: value for key, value in values.items()}, "f").transports
 
 
-def test_defaults_are_hive_server_2s() -> None:
-    assert read() == Doors(Transport.BINARY, 10001, "cliservice", 1800.0, True, 86400.0, None)
+def test_defaults_are_those_of_hiveserver2() -> None:
+    assert read() == Transports(Transport.BINARY, 10001, "cliservice", 1800.0, True, 86400.0, None)
 
 
 @pytest.mark.parametrize(
@@ -36,14 +37,14 @@ def test_defaults_are_hive_server_2s() -> None:
     [("binary", True, False), ("HTTP", False, True), ("all", True, True)],
 )
 def test_modes(mode: str, binary: bool, http: bool) -> None:
-    there = read(mode=mode)
-    assert (there.binary, there.http) == (binary, http)
+    transports = read(mode=mode)
+    assert (transports.binary, transports.http) == (binary, http)
 
 
-def test_the_rest() -> None:
-    there = read(http_port="8080", http_path="/a/b/*", cookies="false", age="1h", idle="5m")
-    assert (there.http_port, there.path, there.cookies) == (8080, "a/b", False)
-    assert (there.cookie_age, there.http_idle) == (3600.0, 300.0)
+def test_http_settings() -> None:
+    transports = read(http_port="8080", http_path="/a/b/*", cookies="false", age="1h", idle="5m")
+    assert (transports.http_port, transports.path, transports.cookies) == (8080, "a/b", False)
+    assert (transports.cookie_age, transports.http_idle) == (3600.0, 300.0)
 
 
 def test_tls() -> None:
@@ -63,6 +64,6 @@ def test_tls() -> None:
     ("key", "value"),
     [("SSL", "true"), ("mode", "udp"), ("http_path", "/"), ("http_path", "a?b"), ("age", "-1")],
 )
-def test_what_is_wrong_is_named(key: str, value: str) -> None:
+def test_wrong_values_are_refused(key: str, value: str) -> None:
     with pytest.raises(BadSetting):
         read(**{key: value})

@@ -7,7 +7,9 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from conf.settings.load import load, parse_clusters, settings_from
+from conf.settings.clusters import parse_clusters
+from conf.settings.load import load
+from conf.settings.settings import settings_from
 from conf.settings.upstream_auth import Login, Proof, parse_login
 from tests.secret_files import private
 

@@ -8,7 +8,7 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from conf.settings.authentication import Qop, Service
+from conf.settings.authentication import KerberosService, Qop
 from proxy.auth.errors import Wrong
 from proxy.auth.gssapi_server import Tickets
 from proxy.errors import WireError
@@ -30,8 +30,8 @@ def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
 @pytest.fixture
 def tickets(realm: Kdc) -> Tickets:
     return Tickets(
-        Service(SERVICE, SecretFile(realm.keytab(SERVICE))),
-        Service(WEB, SecretFile(realm.keytab(WEB))),
+        KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))),
+        KerberosService(WEB, SecretFile(realm.keytab(WEB))),
     )
 
 
@@ -90,7 +90,7 @@ def test_nobody_chooses_another_name_or_a_layer(
 
 @pytest.mark.parametrize("qop", [Qop.AUTH_INT, Qop.AUTH_CONF])
 def test_what_the_layer_wrapped_nobody_changes_repeats_or_reads(realm: Kdc, qop: Qop) -> None:
-    tickets = Tickets(Service(SERVICE, SecretFile(realm.keytab(SERVICE))), None, qop)
+    tickets = Tickets(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, qop)
     context, acceptor = initiator(realm, "ann"), tickets.sasl()
     assert acceptor.layer is None
     answer, offer = bytes((qop.bit, 1, 0, 0)), bytes((qop.bit, 255, 255, 255))
@@ -109,7 +109,9 @@ def test_what_the_layer_wrapped_nobody_changes_repeats_or_reads(realm: Kdc, qop:
 
 
 def test_a_layer_is_not_to_be_talked_down(realm: Kdc) -> None:
-    tickets = Tickets(Service(SERVICE, SecretFile(realm.keytab(SERVICE))), None, Qop.AUTH_CONF)
+    tickets = Tickets(
+        KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, Qop.AUTH_CONF
+    )
     offer = b"\4\xff\xff\xff"
     for answer in (b"\1\0\0\0", b"\2\0\xff\xff", b"\4\0\0\0", b"\4\0\0\1"):
         with pytest.raises(Wrong):
@@ -175,7 +177,7 @@ def test_spnego(realm: Kdc, tickets: Tickets) -> None:
 def test_a_keytab_has_to_have_the_keys(realm: Kdc, tmp_path: Path) -> None:
     for keytab in (realm.keytab("ann"), tmp_path / "none"):
         with pytest.raises(BadSetting, match=r"no keys|No such file"):
-            Tickets(Service(SERVICE, SecretFile(keytab)), None)
-    without = Tickets(Service(SERVICE, SecretFile(realm.keytab(SERVICE))), None)
+            Tickets(KerberosService(SERVICE, SecretFile(keytab)), None)
+    without = Tickets(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None)
     with pytest.raises(Wrong):
         without.spnego().step(initiator(realm, "ann", WEB).step())

@@ -13,7 +13,7 @@ import uvloop
 
 from conf.secrets import SecretFile
 from conf.settings.operating import Operating
-from conf.settings.transports import Doors
+from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from proxy.errors import NoSuchThing
 from proxy.operations.admin_server import AdminServer, _is_allowed
@@ -27,7 +27,7 @@ Call = Callable[..., Awaitable[tuple[int, str]]]
 def serving(
     use: Callable[[Call, list[tuple[str, str]]], Awaitable[None]],
     folder: Path,
-    doors: Doors | None = None,
+    transports: Transports | None = None,
 ) -> None:
     """`use` is given a way to call and what the server asked."""
     token, log = folder / "token", list[tuple[str, str]]()
@@ -46,7 +46,7 @@ def serving(
         operating = Operating(
             admin=Endpoint("127.0.0.1", 0), admin_token=readable(token), admin_socket=folder / "s"
         )
-        server = AdminServer(ask, doors=doors)
+        server = AdminServer(ask, transports=transports)
         await server.listen(operating)
         assert server.listening is not None
         port = server.listening.port
@@ -216,4 +216,4 @@ def test_the_header_against_forged_requests(tmp_path: Path) -> None:
         assert (await call("GET /v1/cache", ALLOWED))[0] == 200
         assert (await call("POST /v1/reload", local=True))[0] == 200
 
-    serving(use, tmp_path, Doors(xsrf=True))
+    serving(use, tmp_path, Transports(xsrf=True))

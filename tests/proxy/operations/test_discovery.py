@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from conf.secrets import SecretFile
-from conf.settings.authentication import Auth, Identity, Qop, Service
+from conf.settings.authentication import Auth, Identity, KerberosService, Qop
 from conf.settings.operating import Operating, ZooKeeper
 from conf.settings.settings import Settings
-from conf.settings.transports import Doors, Tls, Transport
+from conf.settings.transports import Tls, Transport, Transports
 from conf.topology import Endpoint, Topology
 from proxy.operations.discovery import nodes
 
@@ -35,10 +35,10 @@ def test_binary() -> None:
 
 
 def test_both_transports_under_tls_and_tickets() -> None:
-    kerberos = Service("hive/_HOST@R", SecretFile(Path("k")))
+    kerberos = KerberosService("hive/_HOST@R", SecretFile(Path("k")))
     settings = replace(
         SETTINGS,
-        doors=Doors(Transport.ALL, path="p/q", tls=Tls(SecretFile(Path("t")))),
+        transports=Transports(Transport.ALL, path="p/q", tls=Tls(SecretFile(Path("t")))),
         identity=Identity(frozenset((Auth.KERBEROS,)), kerberos=kerberos, qop=Qop.AUTH_CONF),
     )
     binary, http = nodes(settings, BINARY, HTTP, "me.example")

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from conf.settings.transports import Doors, Transport
+from conf.settings.transports import Transport, Transports
 from proxy.auth.authenticator import Anyone
 from proxy.errors import Denied
 from proxy.limits import Limits
@@ -13,7 +13,7 @@ from proxy.protocol.binary import CALL, STRUCT, Message, encode_message
 from tests.proxy.fakes import World, column_length, error_of, play, until
 from tests.proxy.web import PATH, basic, post, read_reply, web
 
-ALL = Doors(Transport.ALL, http_port=0)
+ALL = Transports(Transport.ALL, http_port=0)
 ANN = basic("ann")
 CALL_BYTES = encode_message(Message("GetInfo", CALL, 7, {1: (STRUCT, {})}))
 
@@ -292,7 +292,7 @@ def test_without_cookies() -> None:
             await client.open()
             assert client.last.header("Set-Cookie") is None
 
-    play(scenario, doors=Doors(Transport.ALL, http_port=0, cookies=False))
+    play(scenario, transports=Transports(Transport.ALL, http_port=0, cookies=False))
 
 
 def test_nobody_acts_as_another_by_the_address() -> None:
@@ -347,7 +347,7 @@ def test_an_idle_connection_is_closed_and_its_session_goes_on() -> None:
             again.session = client.session
             assert await again.rows("SELECT * FROM w") == 1
 
-    play(scenario, doors=Doors(Transport.ALL, http_port=0, http_idle=0.1))
+    play(scenario, transports=Transports(Transport.ALL, http_port=0, http_idle=0.1))
 
 
 def test_forged_requests_are_refused_before_anybody_is_asked_who_it_is() -> None:
@@ -362,4 +362,4 @@ def test_forged_requests_are_refused_before_anybody_is_asked_who_it_is() -> None
             headers = {"Authorization": ANN, "X-XSRF-HEADER": "true", "Host": "rebound.example"}
             assert (await client.say(post(CALL_BYTES, **headers))).status == 421
 
-    play(protected, doors=Doors(Transport.ALL, http_port=0, xsrf=True))
+    play(protected, transports=Transports(Transport.ALL, http_port=0, xsrf=True))

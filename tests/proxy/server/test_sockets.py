@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conf.settings.transports import Doors, Tls, Transport
+from conf.settings.transports import Tls, Transport, Transports
 from proxy.server.sockets import tune
 from tests.proxy.certificates import made
 from tests.proxy.fakes import World, play, until
@@ -40,7 +40,7 @@ def test_idle_clients_are_asked_whether_they_are_there(tmp_path: Path, secure: b
             await until(lambda: _kept_alive(port, _OURS))  # noqa: B023
             writer.transport.abort()
 
-    play(scenario, doors=Doors(Transport.ALL, http_port=0, tls=tls))
+    play(scenario, transports=Transports(Transport.ALL, http_port=0, tls=tls))
 
 
 def test_clusters_are_asked_whether_they_are_there() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.stack.java import find_java
-from conf.settings.transports import Doors, Tls, TlsVersion, Transport
+from conf.settings.transports import Tls, TlsVersion, Transport, Transports
 from conf.topology import Endpoint
 from proxy.errors import BadCertificate
 from proxy.limits import Limits
@@ -33,8 +33,10 @@ def ours() -> Made:
     return made()
 
 
-def doors(keystore: Path, password: str = "", oldest: TlsVersion = TlsVersion.V1_2) -> Doors:
-    return Doors(Transport.ALL, http_port=0, tls=Tls(readable(keystore), password, oldest))
+def transports(
+    keystore: Path, password: str = "", oldest: TlsVersion = TlsVersion.V1_2
+) -> Transports:
+    return Transports(Transport.ALL, http_port=0, tls=Tls(readable(keystore), password, oldest))
 
 
 @asynccontextmanager
@@ -63,12 +65,12 @@ def test_both_transports(kind: str, ours: Made, tmp_path: Path) -> None:
             assert column_length(await client.on("FetchResults", operation, rows=5000)) == 5000
 
     if kind == "pem":
-        there = doors(ours.pem(tmp_path / "k"))
+        there = transports(ours.pem(tmp_path / "k"))
     elif kind == "locked":
-        there = doors(ours.pem(tmp_path / "k", "secret"), "secret")
+        there = transports(ours.pem(tmp_path / "k", "secret"), "secret")
     else:
-        there = doors(ours.p12(tmp_path / "k", "secret"), "secret")
-    play(scenario, doors=there)
+        there = transports(ours.p12(tmp_path / "k", "secret"), "secret")
+    play(scenario, transports=there)
 
 
 def test_the_last_word_over_tls_is_heard(ours: Made, tmp_path: Path) -> None:
@@ -83,7 +85,7 @@ def test_the_last_word_over_tls_is_heard(ours: Made, tmp_path: Path) -> None:
             assert error_of(await client.open()) is None
             assert await client.reader.read() == b""
 
-    play(scenario, doors=doors(ours.pem(tmp_path / "k")))
+    play(scenario, transports=transports(ours.pem(tmp_path / "k")))
 
 
 def test_an_older_version_is_not_spoken(ours: Made, tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_an_older_version_is_not_spoken(ours: Made, tmp_path: Path) -> None:
         async with web(world.http, tls=ours.trusting()) as client:
             assert error_of(await client.open()) is None
 
-    play(scenario, doors=doors(ours.pem(tmp_path / "k"), oldest=TlsVersion.V1_3))
+    play(scenario, transports=transports(ours.pem(tmp_path / "k"), oldest=TlsVersion.V1_3))
 
 
 def test_who_says_nothing_or_speaks_plainly_is_let_go(ours: Made, tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ def test_who_says_nothing_or_speaks_plainly_is_let_go(ours: Made, tmp_path: Path
             assert b"HTTP" not in await plain.reader.read()
             assert await silent.reader.read() == b""
 
-    play(scenario, Limits(handshake=0.2), doors=doors(ours.pem(tmp_path / "k")))
+    play(scenario, Limits(handshake=0.2), transports=transports(ours.pem(tmp_path / "k")))
 
 
 async def _half_said(world: World, exits: ExitStack) -> asyncio.StreamReader:
@@ -155,7 +157,7 @@ def test_those_in_their_handshake_count(limits: Limits, ours: Made, tmp_path: Pa
             async with binary(world.endpoint, ours.trusting()) as client:
                 assert error_of(await client.open()) is None
 
-    play(scenario, limits, doors=doors(ours.pem(tmp_path / "k")))
+    play(scenario, limits, transports=transports(ours.pem(tmp_path / "k")))
 
 
 def test_over_tls_too_those_that_are_too_many_are_told_so(ours: Made, tmp_path: Path) -> None:
@@ -166,7 +168,7 @@ def test_over_tls_too_those_that_are_too_many_are_told_so(ours: Made, tmp_path: 
             assert told[:1] == b"\4"
             assert b"[CW207] " in told
 
-    play(scenario, Limits(client_connections=1), doors=doors(ours.pem(tmp_path / "k")))
+    play(scenario, Limits(client_connections=1), transports=transports(ours.pem(tmp_path / "k")))
 
 
 def test_those_in_their_handshake_are_let_go_at_the_end(ours: Made, tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ def test_those_in_their_handshake_are_let_go_at_the_end(ours: Made, tmp_path: Pa
             async with binary(world.endpoint, ours.trusting()) as client:
                 assert error_of(await client.open()) is None
 
-        play(scenario, Limits(handshake=60.0), doors=doors(ours.pem(tmp_path / "k")))
+        play(scenario, Limits(handshake=60.0), transports=transports(ours.pem(tmp_path / "k")))
 
 
 def test_a_new_certificate_drops_nobody(ours: Made, tmp_path: Path) -> None:
@@ -274,7 +276,7 @@ def test_what_javas_keytool_makes(kind: str, tmp_path: Path) -> None:
         async with web(world.http, tls=trusting_keytools(tmp_path, store)) as client:
             assert error_of(await client.open()) is None
 
-    play(scenario, doors=Doors(Transport.ALL, http_port=0, tls=tls))
+    play(scenario, transports=Transports(Transport.ALL, http_port=0, tls=tls))
 
 
 def test_the_file_of_the_password(ours: Made, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import uvloop
 from conf.errors import BadSetting
 from conf.names import ClusterName
 from conf.secrets import SecretFile
-from conf.settings.authentication import Qop, Service
+from conf.settings.authentication import KerberosService, Qop
 from conf.settings.upstream_auth import Login, Proof
 from conf.topology import Endpoint
 from proxy.auth.gssapi_server import Tickets
@@ -126,7 +126,9 @@ def test_both_sides_prove_themselves_by_tickets(realm: Kdc, qop: Qop) -> None:
 
     async def scenario() -> str | None:
         conversation = UpstreamCredentials(login(realm)).conversation(HERE, "ann")
-        server = Tickets(Service(SERVERS, SecretFile(realm.keytab(SERVERS))), None, qop).sasl()
+        server = Tickets(
+            KerberosService(SERVERS, SecretFile(realm.keytab(SERVERS))), None, qop
+        ).sasl()
         challenge: bytes | None = None
         for _ in range(5):
             word = await conversation.answer(challenge)

@@ -1,0 +1,160 @@
+"""A setting is a row: name, type, default, live or restart, and a sentence about it.
+
+The row stands where its value lives: as a field of the frozen dataclass of its subject. All else
+comes from the rows: `Reader` parses and validates, `conf.settings.reload` compares old and new,
+`conf.settings.catalog` writes the documentation and the JSON schema.
+
+    sessions_per_user: int = setting("hive.server2.limit..user", COUNT, "1000", LIVE, "..")
+    listen: Endpoint = made_of(BIND_HOST, PORT, factory=lambda: Endpoint("127.0.0.1", 10000))
+    ldap: Ldap | None = optional_group(Ldap)
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from enum import Enum
+from typing import Any, Generic, TypeVar, cast
+
+from conf.errors import BadSetting
+from conf.secrets import ExposedSecret, SecretFile
+from conf.settings.kinds import Kind
+
+T = TypeVar("T")
+_ROWS, _GROUP = "rows", "group"
+
+
+class Change(Enum):
+    """How a new value of a setting takes effect."""
+
+    LIVE = "SIGHUP"
+    RESTART = "restart"
+
+
+LIVE, RESTART = Change.LIVE, Change.RESTART
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """`default` is text as a file would have it, empty for none; `shown` replaces it in the
+    documentation. `needed` is why the setting may not be missing where its subject is in use."""
+
+    name: str
+    kind: Kind[T]
+    default: str
+    change: Change
+    sentence: str
+    shown: str = ""
+    needed: str = ""
+
+    @property
+    def default_value(self) -> T:
+        return self.kind.parse(self.default) if self.default else cast(T, self.kind.empty)
+
+    @property
+    def shown_default(self) -> str:
+        return self.shown or (f"`{self.default}`" if self.default else "none")
+
+
+def setting(
+    name: str,
+    kind: Kind[T],
+    default: str,
+    change: Change,
+    sentence: str,
+    *,
+    shown: str = "",
+    needed: str = "",
+    secret: bool = False,
+) -> T:
+    """A dataclass field that holds the value of one setting. A `secret` one is not in the repr."""
+    row = Setting(name, kind, default, change, sentence, shown, needed)
+    return field(default=row.default_value, repr=not secret, metadata={_ROWS: (row,)})
+
+
+def made_of(*rows: Setting[Any], factory: Callable[[], T]) -> T:
+    """A dataclass field whose value is made of these settings by code beside the dataclass;
+    `factory` makes the default."""
+    return field(default_factory=factory, metadata={_ROWS: rows})
+
+
+def group(cls: type[T]) -> T:
+    """A dataclass field with settings of its own."""
+    return field(default_factory=cls, metadata={_GROUP: cls})
+
+
+def optional_group(cls: type[T], *rows: Setting[Any]) -> T | None:
+    """A dataclass field with settings of its own, which count only where `rows` say so."""
+    return field(default=None, metadata={_ROWS: rows, _GROUP: cls})
+
+
+def rows_of(each: "Field[Any]") -> tuple[Setting[Any], ...]:
+    """The settings of a field, without those of the dataclass in it."""
+    return cast(tuple[Setting[Any], ...], each.metadata.get(_ROWS, ()))
+
+
+def is_group(each: "Field[Any]") -> bool:
+    """Whether the field holds a dataclass with settings of its own."""
+    return _GROUP in each.metadata
+
+
+def all_rows(cls: type[Any], *, nested: bool = True) -> Iterator[Setting[Any]]:
+    """The settings of a dataclass; of the dataclasses in it only if `nested`."""
+    for each in fields(cls):
+        yield from rows_of(each)
+        if nested and is_group(each):
+            yield from all_rows(each.metadata[_GROUP])
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Settings by name, as text. Errors name `source`, the setting and the reason.
+
+    `shared`: files with secrets may be readable for other users.
+    """
+
+    values: Mapping[str, str]
+    source: str
+    shared: bool = False
+
+    def is_set(self, row: Setting[Any]) -> bool:
+        return bool(self.values.get(row.name, "").strip())
+
+    def read(
+        self, row: Setting[T], parse: Callable[[str], T] | None = None, default: T | None = None
+    ) -> T:
+        """The value, or the default. `parse` and `default` replace the row's own.
+
+        Raises BadSetting, also for a secret file that other users can read; one that does not
+        exist is reported where it is used.
+        """
+        text = self.values.get(row.name, "").strip()
+        if not text and row.needed:
+            raise self.bad(row, f"missing; {row.needed}")
+        if not text:
+            return row.default_value if default is None else default
+        try:
+            value = (parse or row.kind.parse)(text)
+        except ValueError as error:
+            raise self.bad(row, str(error)) from error
+        return cast(T, self._checked(row, value)) if isinstance(value, SecretFile) else value
+
+    def group(self, cls: type[T], **given: Any) -> T:
+        """A dataclass of settings: each field of one setting is read, the others are `given`."""
+        read = {
+            each.name: self.read(rows_of(each)[0])
+            for each in fields(cls)  # type: ignore[arg-type]
+            if each.name not in given and len(rows_of(each)) == 1 and not is_group(each)
+        }
+        return cls(**read, **given)
+
+    def bad(self, row: Setting[Any], reason: str) -> BadSetting:
+        return BadSetting(f"{self.source}: {row.name}: {reason}.")
+
+    def _checked(self, row: Setting[Any], file: SecretFile) -> SecretFile:
+        file = replace(file, shared=self.shared)
+        try:
+            file.check()
+        except ExposedSecret as error:
+            raise self.bad(row, f"{file}: {error.strerror}") from None
+        except OSError:
+            pass
+        return file
