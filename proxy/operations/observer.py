@@ -72,7 +72,7 @@ class Observer:
         if record.code:
             self.metrics.count("causeway_errors_total", record.code)
         for phase, seconds in record.phases.items():
-            self.metrics.took(phase, seconds)
+            self.metrics.observe(phase, seconds)
         self._write(operation)
 
     def closed(self, operation: Operation) -> None:
@@ -83,7 +83,7 @@ class Observer:
     def fetched(self, operation: Operation, seconds: float, length: int, rows: int | None) -> None:
         """A reply with rows went to the client."""
         operation.record.sent(length, rows)
-        self.metrics.took("fetch", seconds)
+        self.metrics.observe("fetch", seconds)
         self.metrics.count("causeway_sent_bytes_total", by=length)
         if rows:
             self.metrics.count("causeway_sent_rows_total", by=rows)

@@ -207,13 +207,13 @@ def test_metrics_tell_what_happened() -> None:
         assert await client.rows("SELECT * FROM e") == 1
         await client.execute("SELECT * FROM e JOIN w")
         told = text(site.admin.samples()).splitlines()
-        assert 'causeway_decisions_total{rule="DC-R7",cluster="east"} 1' in told
-        assert 'causeway_errors_total{code="CW104"} 1' in told
-        assert 'causeway_statements_total{state="FINISHED"} 1' in told
-        assert 'causeway_phase_seconds_count{phase="execute"} 1' in told
-        assert "causeway_sent_rows_total 1" in told
-        assert "causeway_sessions 1" in told
-        assert f'causeway_endpoint_up{{cluster="east",endpoint="{site.one.endpoint}"}} 1' in told
+        assert 'causeway_decisions_total{cluster="east",rule="DC-R7"} 1.0' in told
+        assert 'causeway_errors_total{code="CW104"} 1.0' in told
+        assert 'causeway_statements_total{state="FINISHED"} 1.0' in told
+        assert 'causeway_phase_seconds_count{phase="execute"} 1.0' in told
+        assert "causeway_sent_rows_total 1.0" in told
+        assert "causeway_sessions 1.0" in told
+        assert f'causeway_endpoint_up{{cluster="east",endpoint="{site.one.endpoint}"}} 1.0' in told
 
     play(scenario)
 

@@ -110,7 +110,7 @@ def test_metrics_and_health_are_for_all(tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         status, text = await call("GET /metrics")
         assert status == 200
-        assert "\ncauseway_sessions 3\n" in text
+        assert "\ncauseway_sessions 3.0\n" in text
         assert await call("GET /health") == (200, '{"status": "ok"}\n')
 
     serving(use, tmp_path)
