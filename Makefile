@@ -85,6 +85,7 @@ guard: ## causeway-guard.jar, all of our Java: guard, file copies, embedded meta
 	mvn --quiet --file guard/pom.xml package
 
 wheel: install ## build/wheels/causeway-*.whl with the jar in it (needs a JDK and Maven)
+	@rm -rf build/lib
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheels .
 
 # Without Maven everything works that needs no jar; what needs it says so (CW613).

@@ -20,7 +20,7 @@ from pathlib import Path
 from cli.stack.java import find_java
 from cli.stack.plan import jvm
 from cli.stack.stack import spark_home
-from pipeline.copy.files import Effort, Order
+from pipeline.copy.files import CopyOptions, FileCopy
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 
@@ -50,7 +50,7 @@ def throughput(folder: Path, count: int, size: int, rounds: int, distcp: Path | 
     files = SparkFiles(open_session("local[2]", {"spark.driver.memory": "1g"}))
     ways = ways_of(files, source, folder, distcp)
     for number in range(WARM):
-        carry(files, source, folder / f"first-{number}", checksum=number % 2 == 0, most=100)
+        timed_copy(files, source, folder / f"first-{number}", checksum=number % 2 == 0, most=100)
         hollow(folder / f"first-{number}")
     time.sleep(SETTLE)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before the first round")
@@ -75,8 +75,8 @@ def ways_of(files: SparkFiles, source: Path, folder: Path, distcp: Path | None) 
     """What copies the source to a target that is not there yet, by name."""
     ways: dict[str, Way] = {
         "cp -r": lambda to: subprocess.run(["cp", "-r", source, to], check=True),
-        "copy": lambda to: carry(files, source, to, checksum=False),
-        "copy, checksums read back": lambda to: carry(files, source, to, checksum=True),
+        "copy": lambda to: timed_copy(files, source, to, checksum=False),
+        "copy, checksums read back": lambda to: timed_copy(files, source, to, checksum=True),
     }
     if distcp is not None:
         ways["DistCp, local mode"] = lambda to: run_distcp(distcp, folder, source, to)
@@ -91,13 +91,15 @@ def hollow(target: Path) -> None:
         os.truncate(file, 0)
 
 
-def carry(files: SparkFiles, source: Path, target: Path, *, checksum: bool, most: int = 0) -> None:
+def timed_copy(
+    files: SparkFiles, source: Path, target: Path, *, checksum: bool, most: int = 0
+) -> None:
     [listing] = files.listings([source.as_uri()])
     assert listing is not None
     entries = listing.files[: most or None]
-    orders = [Order(source.as_uri(), target.as_uri(), entry) for entry in entries]
-    outcomes = files.carry(orders, Effort(checksum=checksum))
-    assert {outcome.verdict.value for outcome in outcomes} == {"sent"}
+    orders = [FileCopy(source.as_uri(), target.as_uri(), entry) for entry in entries]
+    results = files.copy_files(orders, CopyOptions(checksum=checksum))
+    assert {result.status.value for result in results} == {"sent"}
 
 
 def run_distcp(jar: Path, folder: Path, source: Path, target: Path) -> None:

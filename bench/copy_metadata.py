@@ -28,11 +28,11 @@ from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, replace_placement
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
-from pipeline.copy.copy_catalog import Object, Objects, Publication
-from pipeline.copy.copy_job import Limits, Tools
-from pipeline.copy.files import Effort
+from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, Publication
+from pipeline.copy.copy_job import CopyLimits, JobContext
+from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import plan_copy
-from pipeline.replication.plan import Replication
+from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.partition_dates import read_dating
 from pipeline.retention.plan import Candidate, Policy, plan_retention
@@ -137,13 +137,15 @@ def one_registration(
     client.create_database(Database.make(db, (folder / db).as_uri()))
     table, parts = partitions_of(client, TableRef(db, "t"), folder, count)
     bare = seconds(lambda: client.add_partitions(table.ref, parts))
-    request = Replication(table.ref, TableRef(db, "replica"))
+    request = ReplicationRequest(table.ref, TableRef(db, "replica"))
     plan = read_replication(request, client, client, files)
     times = [(time.perf_counter(), "")]
-    tools = Tools(
+    context = JobContext(
         files, emit=lambda event: times.append((time.perf_counter(), str(event["event"])))
     )
-    total = seconds(lambda: run_replication(plan, client, client, tools, Effort(), Limits()))
+    total = seconds(
+        lambda: run_replication(plan, client, client, context, CopyOptions(), CopyLimits())
+    )
     print(f"replication of {count} partitions in all: {total:.1f} s")
     steps = pairwise(times)
     return bare, sum(now - before for (before, _), (now, name) in steps if name == "published")
@@ -153,7 +155,7 @@ def nothing_to_do(client: HmsClient, folder: Path, count: int) -> None:
     """Publishing some copies; and `causeway copy` of a table all of whose copies are fresh."""
     client.create_database(Database.make("rerun", (folder / "rerun").as_uri()))
     table, parts = partitions_of(client, TableRef("rerun", "t"), folder, count)
-    objects = Objects(client, C1)
+    objects = ObjectCatalog(client, C1)
     client.add_partitions(table.ref, parts[:PUBLISHED])
     news = [
         Publication(e.name, e.location, e.placement.version, f"{e.location}-c2")
@@ -168,14 +170,16 @@ def nothing_to_do(client: HmsClient, folder: Path, count: int) -> None:
     client.add_partitions(table.ref, parts[PUBLISHED:])
 
     def plan() -> None:
-        made = plan_copy(objects.table(table.ref), all_of(objects, table.ref), C2, "file:///yard")
+        made = plan_copy(
+            objects.table(table.ref), all_of(objects, table.ref), C2, "file:///staging"
+        )
         assert (len(made.items), made.fresh) == (0, count)
 
     times = [seconds(plan) for _ in range(3)]
     print(f"a rerun with nothing to do over {count}: {statistics.median(times):.2f} s")
 
 
-def all_of(objects: Objects, ref: TableRef) -> list[Object]:
+def all_of(objects: ObjectCatalog, ref: TableRef) -> list[DataObject]:
     state = objects.table(ref)
     return objects.objects(state, objects.names(state))
 

@@ -31,7 +31,7 @@ from pipeline.hudi.read import changed_rows
 from pipeline.hudi.spark_reader import read
 from pipeline.hudi.spark_target import session
 from pipeline.hudi.table.archive import open_for_changes
-from pipeline.hudi.table.storage import Counted, LocalStorage
+from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 
 SCAN = "Spark's full scan and filter"
 CHANGED = 20  # rows of the second commit, half of them in each of two partitions
@@ -223,7 +223,7 @@ def first_key(base: str) -> str:
 
 def full_listing(base: str) -> tuple[int, int]:
     """Files and list calls of looking into every partition."""
-    storage = Counted()
+    storage = CountingStorage()
     table = open_for_changes(base, storage)
     before = storage.lists
     return sum(len(files) for _, files in table.walk()), storage.lists - before
@@ -252,7 +252,7 @@ def report(partitions: int, version: int, taken: dict[str, tuple[int, list[float
 
 
 def costs(base: str) -> None:
-    storage = Counted()
+    storage = CountingStorage()
     table = open_for_changes(base, storage)
     before = storage.lists
     planned = plan(table, first_key(base))

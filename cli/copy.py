@@ -24,16 +24,16 @@ from conf.names import ClusterName, TableRef
 from conf.settings.settings import Settings
 from metastore.client.notifying_client import told_client
 from metastore.view.server.orphans_store import LeftoverLog
-from pipeline.copy.copy_catalog import Object, Objects, TableState, spec_of
-from pipeline.copy.copy_job import Limits, Report, Tools
+from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState, spec_of
+from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.endpoints import read_endpoints
-from pipeline.copy.files import Effort
+from pipeline.copy.files import CopyOptions
 from pipeline.copy.filter import parse_filter
-from pipeline.copy.orphans import Cleaned, clean_leftovers, read_leftovers
+from pipeline.copy.orphans import CleanupResult, delete_orphans, read_orphans
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
-from pipeline.copy.staging import default_root, yard_of
-from pipeline.copy.sweep import Swept, sweep_yard, yards
+from pipeline.copy.staging import default_root, staging_of
+from pipeline.copy.sweep import SweepResult, all_staging, sweep_staging
 from pipeline.copy.verify import Verification, verify_copies
 from pipeline.errors import NotCopyable
 
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     ref = TableRef.parse(names[0]) if names else None
     with told_client(settings, _METASTORE_TIMEOUT) as client:
-        objects = Objects(client, settings.topology.default)
+        objects = ObjectCatalog(client, settings.topology.default)
         command = _Command(args, settings, objects)
         if action == "sweep":
             return command.sweep(ref)
@@ -96,7 +96,7 @@ def parse_bytes(text: str) -> int:
 class _Command:
     args: argparse.Namespace
     settings: Settings
-    objects: Objects
+    objects: ObjectCatalog
     _files: "SparkFiles | None" = None
 
     @property
@@ -113,9 +113,9 @@ class _Command:
         return self._files
 
     @property
-    def effort(self) -> Effort:
+    def options(self) -> CopyOptions:
         args = self.args
-        return Effort(
+        return CopyOptions(
             checksum=args.checksum,
             parallelism=args.parallelism,
             bandwidth=args.bandwidth,
@@ -130,7 +130,7 @@ class _Command:
         if self.args.plan:
             self._show_plan(plan)
             return 0
-        report = self._carry_out(plan) if plan.items else Report(fresh=plan.fresh)
+        report = self._carry_out(plan) if plan.items else CopyReport(fresh=plan.fresh)
         self._tell(as_json(report), in_words(report, plan))
         return 1 if report.failed else 0
 
@@ -142,12 +142,12 @@ class _Command:
             if each.placement.primary != source:
                 what = f"{ref} {each.name}".rstrip()
                 raise NotCopyable(f"the primary of {what} is {each.placement.primary}.")
-        yard = yard_of(self._root(cluster), ref)
+        staging = staging_of(self._root(cluster), ref)
         return plan_copy(
-            table, chosen, cluster, yard, checksum=self.args.checksum, again=self.args.again
+            table, chosen, cluster, staging, checksum=self.args.checksum, again=self.args.again
         )
 
-    def _chosen(self, table: TableState) -> list[Object]:
+    def _chosen(self, table: TableState) -> list[DataObject]:
         names = self.objects.names(table)
         if self.args.partition is not None:
             if not table.partitioned:
@@ -156,11 +156,11 @@ class _Command:
             names = [name for name in names if wanted.accepts(spec_of(name))]
         return self.objects.objects(table, names)
 
-    def _carry_out(self, plan: CopyPlan) -> Report:
+    def _carry_out(self, plan: CopyPlan) -> CopyReport:
         with Bar(sys.stderr, shown=not self.args.json) as bar:
-            tools = Tools(self.files, emit=self._emit, progress=bar)
-            limits = Limits(self.args.wait, self.args.attempts, grace=self.args.grace)
-            return run_copy(plan, self.objects, tools, self.effort, limits)
+            context = JobContext(self.files, emit=self._emit, progress=bar)
+            limits = CopyLimits(self.args.wait, self.args.attempts, grace=self.args.grace)
+            return run_copy(plan, self.objects, context, self.options, limits)
 
     def verify(self, ref: TableRef) -> int:
         table = self.objects.table(ref)
@@ -171,20 +171,22 @@ class _Command:
                 continue
             with Bar(sys.stderr, shown=not self.args.json) as bar:
                 found = verify_copies(
-                    self.files, self.objects, table, chosen, cluster, self.effort, bar
+                    self.files, self.objects, table, chosen, cluster, self.options, bar
                 )
             bad += len(found.findings)
             self._tell(dataclasses.asdict(found) | {"cluster": cluster}, _found(found, cluster))
         return 1 if bad else 0
 
     def sweep(self, ref: TableRef | None) -> int:
-        swept = Swept()
+        swept = SweepResult()
         for cluster in self._clusters():
             root = self._root(cluster)
-            where = [yard_of(root, ref)] if ref is not None else list(yards(self.files, root))
+            where = (
+                [staging_of(root, ref)] if ref is not None else list(all_staging(self.files, root))
+            )
             used = partial(used_by, self.objects, cluster)
-            for yard in where:
-                swept += sweep_yard(self.files, used, yard, time.time, self.args.grace)
+            for staging in where:
+                swept += sweep_staging(self.files, used, staging, time.time, self.args.grace)
         words = f"{swept.deleted} deleted, {swept.condemned} newly unused, {swept.kept} left"
         result, lines = dataclasses.asdict(swept), [words]
         if self.args.leftovers is not None:
@@ -197,14 +199,14 @@ class _Command:
         self._tell(result, "\n".join(lines))
         return 0
 
-    def _clean(self, record: Path) -> Cleaned:
+    def _clean(self, record: Path) -> CleanupResult:
         """What drops left (docs/guide/metastore-view.md); the file need not be there yet."""
         text = record.read_text(encoding="utf-8") if record.exists() else ""
         clusters = self._clusters()
-        left = [each for each in read_leftovers(text) if each.cluster in clusters]
+        left = [each for each in read_orphans(text) if each.cluster in clusters]
         before = time.time() - self.args.grace
         topology, log = self.settings.topology, LeftoverLog(record)
-        return clean_leftovers(self.files, self.objects, topology, left, log, before)
+        return delete_orphans(self.files, self.objects, topology, left, log, before)
 
     def _clusters(self) -> list[ClusterName]:
         clusters = self.settings.topology.clusters
@@ -232,13 +234,13 @@ class _Command:
         print(json.dumps(result) if self.args.json else words, flush=True)
 
 
-def as_json(report: Report) -> dict[str, object]:
+def as_json(report: CopyReport) -> dict[str, object]:
     """The result as one JSON object."""
     told = dataclasses.asdict(report)
     return told | {"failed": {name: str(error) for name, error in report.failed.items()}}
 
 
-def in_words(report: Report, plan: CopyPlan) -> str:
+def in_words(report: CopyReport, plan: CopyPlan) -> str:
     """The result for people."""
     lines = [
         f"{plan.ref} to {plan.cluster}: {len(report.published)} copied, {report.fresh} fresh,"

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.copy.files import Effort
+from pipeline.copy.files import CopyOptions
 from pipeline.hudi.plan import EARLIEST, Plan, plan
-from pipeline.hudi.pull import DEFAULT_KEY, Mode, Pulled, pull
+from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
 from pipeline.hudi.replicate import plan_replication, run_replication
 from pipeline.hudi.table.archive import open_for_changes
-from pipeline.hudi.table.storage import Counted, LocalStorage
+from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import HOODIE, open_table
 
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> int:
-    storage = Counted()
+    storage = CountingStorage()
     table = open_for_changes(_absolute(args.path), storage)
     opened = storage.lists
     began = time.perf_counter()
@@ -92,7 +92,7 @@ def plan_facts(planned: Plan) -> dict[str, Any]:
 
 def _full_listing(base: str) -> tuple[int, int, float]:
     """List calls, files and seconds of looking into every folder of the table."""
-    storage, files, waiting = Counted(), 0, [base]
+    storage, files, waiting = CountingStorage(), 0, [base]
     began = time.perf_counter()
     while waiting:
         for entry in storage.list(waiting.pop()):
@@ -127,7 +127,7 @@ def _replicate(args: argparse.Namespace) -> int:
         source, target = _uri(args.source), _uri(args.target)
         table = open_table(source, storage_for(spark, source))
         planned = plan_replication(table, target, storage_for(spark, target))
-        done = run_replication(planned, SparkFiles(spark), Effort())
+        done = run_replication(planned, SparkFiles(spark), CopyOptions())
     finally:
         spark.stop()
     print(f"{done.commits} commits, {done.files} files, {done.bytes:,} bytes sent")
@@ -136,7 +136,7 @@ def _replicate(args: argparse.Namespace) -> int:
 
 def _pull_with_spark(
     source: str, mode: Mode, key: tuple[str, ...], args: argparse.Namespace
-) -> Pulled:
+) -> PullResult:
     from pipeline.hudi.spark_target import pull_into, session
 
     with session(dict(args.conf), metastore="/" not in args.target) as spark:
@@ -148,7 +148,7 @@ def _needs_spark(target: str) -> bool:
     return "/" not in target or (Path(target) / HOODIE).is_dir()
 
 
-def _show(done: Pulled, as_json: bool) -> None:
+def _show(done: PullResult, as_json: bool) -> None:
     if as_json:
         print(json.dumps(dataclasses.asdict(done)))
         return

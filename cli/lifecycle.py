@@ -36,7 +36,7 @@ from conf.settings.load import load
 from metastore.client.notifying_client import Tell
 from metastore.client.view_sync import ViewBarrier
 from pipeline.copy.endpoints import read_endpoints
-from pipeline.copy.files import Effort
+from pipeline.copy.files import CopyOptions
 from pipeline.falcon.calendar import format_time
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.processes.commands import Programs, find_spark_submit
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pipeline.copy.files import Files
-    from pipeline.hudi.table.storage import Storage
+    from pipeline.hudi.table.storage import HudiStorage
 
 _STOP = (signal.SIGTERM, signal.SIGINT)
 
@@ -139,7 +139,7 @@ def _actions(args: argparse.Namespace, tell: Tell) -> ClusterActions:
         files=files,
         storage=files.storage,
         programs=Programs(args.spark_submit, args.pig),
-        effort=Effort(checksum=args.checksum, bandwidth=args.bandwidth),
+        effort=CopyOptions(checksum=args.checksum, bandwidth=args.bandwidth),
         default=ClusterName(args.default_cluster) if args.default_cluster else None,
         tell=tell,
     )
@@ -152,7 +152,7 @@ class _Files:
         self._args = args
         self._lock = threading.Lock()
         self._files: Files | None = None
-        self._storage: Storage | None = None
+        self._storage: HudiStorage | None = None
 
     def __call__(self) -> "Files":
         with self._lock:
@@ -162,7 +162,7 @@ class _Files:
                 self._files = SparkFiles(self._session(), self._endpoints())
             return self._files
 
-    def storage(self, uri: str) -> "Storage":
+    def storage(self, uri: str) -> "HudiStorage":
         """What reads the timelines of Hudi tables there."""
         if tables.is_local(uri):
             return LocalStorage()

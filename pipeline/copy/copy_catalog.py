@@ -31,7 +31,7 @@ _VIEWS = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW", "INDEX_TABLE")
 
 
 @dataclass(frozen=True, slots=True)
-class Object:
+class DataObject:
     """An unpartitioned table (`name` is empty) or one partition (`ds=1/hr=2`)."""
 
     name: str
@@ -67,7 +67,7 @@ class Publication:
     location: str
 
 
-class Objects:
+class ObjectCatalog:
     """The objects of tables in one metastore; `default` is hive.default.cluster.name.
 
     Where there are views, `metastore` is a `ToldClient`: facts are certain when they have heard.
@@ -136,15 +136,15 @@ class Objects:
             return [TABLE_ITSELF]
         return sorted(self._metastore.get_partition_names(state.ref))
 
-    def objects(self, state: TableState, names: Sequence[str]) -> list[Object]:
+    def objects(self, state: TableState, names: Sequence[str]) -> list[DataObject]:
         """Those of the objects that exist, in the order of `names`."""
         if not state.partitioned:
-            return [Object(TABLE_ITSELF, state.location, state.placement)]
+            return [DataObject(TABLE_ITSELF, state.location, state.placement)]
         found = {}
         for facts in self._metastore.get_partition_facts(state.ref, names):
             name = self._name(state, facts.values)
             placement = self._partition_placement(state, name, facts.parameters)
-            found[name] = Object(name, facts.location, placement)
+            found[name] = DataObject(name, facts.location, placement)
         return [found[name] for name in names if name in found]
 
     def publish(

@@ -1,4 +1,4 @@
-"""Files as facts: listings, orders to carry, outcomes; and the seam to what carries them."""
+"""Files as facts: listings, orders to carry, results; and the seam to what carries them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FileListing:
     """All files below one directory, by path."""
 
     files: tuple[FileEntry, ...]
@@ -28,7 +28,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class FileCopy:
     """Carry the file `entry` from directory `source` to directory `target` (URIs)."""
 
     source: str
@@ -36,7 +36,7 @@ class Order:
     entry: FileEntry
 
 
-class Verdict(Enum):
+class FileStatus(Enum):
     SENT = "sent"
     KEPT = "kept"  # was already there, complete
     CHANGED = "changed"  # the source is not as it was listed
@@ -45,18 +45,18 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FileResult:
     """What became of an order. `checksum` is CRC-32C in hex, empty when none was taken."""
 
-    order: Order
-    verdict: Verdict
+    order: FileCopy
+    status: FileStatus
     sent: int
     checksum: str = ""
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class CopyOptions:
     """How files are carried. `bandwidth` is bytes a second over all tasks, 0 for unbounded;
     `parallelism` the most files at once, 0 for as many as Spark has cores; `pause` is in
     seconds and doubles with each retry.
@@ -80,23 +80,23 @@ def no_progress(done: int, total: int) -> None:
 class Files(Protocol):
     """File systems by URI. Errors are CopyError."""
 
-    def listings(self, locations: Sequence[str]) -> list[Listing | None]:
+    def listings(self, locations: Sequence[str]) -> list[FileListing | None]:
         """What is below each directory; None where there is none."""
         ...
 
-    def carry(
-        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
-    ) -> list[Outcome]:
+    def copy_files(
+        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+    ) -> list[FileResult]:
         """Carries them all, in parallel; never raises for a single file."""
         ...
 
     def compare(
-        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
-    ) -> list[Outcome]:
+        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+    ) -> list[FileResult]:
         """Reads both sides of each order, in parallel: KEPT, DIFFERS, CHANGED or FAILED."""
         ...
 
-    def make(self, likes: Mapping[str, str], keep_owner: bool) -> None:
+    def make_folders(self, likes: Mapping[str, str], keep_owner: bool) -> None:
         """Makes each directory, with the permission and owner of its model."""
         ...
 
@@ -112,7 +112,7 @@ class Files(Protocol):
         """Names of the directories directly below; empty when there is no such directory."""
         ...
 
-    def note(self, location: str) -> str | None:
+    def read_marker(self, location: str) -> str | None:
         """A small text file, None when there is none."""
         ...
 
@@ -120,11 +120,11 @@ class Files(Protocol):
         """`children` of many at once."""
         ...
 
-    def notes(self, locations: Sequence[str]) -> list[str | None]:
-        """`note` of many at once."""
+    def read_markers(self, locations: Sequence[str]) -> list[str | None]:
+        """`marker` of many at once."""
         ...
 
-    def leave_note(self, location: str, text: str) -> None:
+    def write_marker(self, location: str, text: str) -> None:
         """Writes one, whole or not at all."""
         ...
 
@@ -145,7 +145,7 @@ class Difference:
         return "; ".join(_some(name, paths) for name, paths in parts if paths) or "none"
 
 
-def compare(source: Listing, target: Listing) -> Difference:
+def compare(source: FileListing, target: FileListing) -> Difference:
     """By path and length."""
     wanted = {entry.path: entry.length for entry in source.files}
     found = {entry.path: entry.length for entry in target.files}
@@ -165,18 +165,18 @@ def _some(name: str, paths: Sequence[str]) -> str:
 class Batches:
     """Orders shared out among tasks; `loads` are the bytes of each."""
 
-    orders: tuple[tuple[Order, ...], ...]
+    orders: tuple[tuple[FileCopy, ...], ...]
     loads: tuple[int, ...] = field(default=())
 
 
 FILE_COST = 1 << 20  # opening and placing a file weighs like a MiB
 
 
-def share_out(orders: Sequence[Order], tasks: int) -> Batches:
+def share_out(orders: Sequence[FileCopy], tasks: int) -> Batches:
     """Into at most `tasks` batches of nearly equal weight: the largest first, to the lightest."""
     count = max(1, min(tasks, len(orders)))
     heap = [(0, number) for number in range(count)]
-    shares: list[list[Order]] = [[] for _ in range(count)]
+    shares: list[list[FileCopy]] = [[] for _ in range(count)]
     for order in sorted(orders, key=lambda each: -each.entry.length):
         weight, number = heap[0]
         shares[number].append(order)

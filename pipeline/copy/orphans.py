@@ -12,16 +12,16 @@ from conf.names import ClusterName
 from conf.topology import Topology
 from metastore.view.locations import moved
 from metastore.view.server.orphans_store import LeftoverLog
-from pipeline.copy.copy_catalog import Objects
-from pipeline.copy.files import Files, Listing
-from pipeline.copy.path_usage import Place, Watch
+from pipeline.copy.copy_catalog import ObjectCatalog
+from pipeline.copy.files import FileListing, Files
+from pipeline.copy.path_usage import FolderPath, PathUsage
 from pipeline.copy.staging import default_root
 
 _ALL = ".*"  # ends the name of what a dropped database left
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Orphan:
     """One directory that a drop was to leave in `cluster`. `at` is the call's epoch second;
     `dropped`: the call is known to have succeeded.
     """
@@ -35,18 +35,18 @@ class Left:
 
 
 @dataclass(slots=True)
-class Cleaned:
+class CleanupResult:
     """What a cleaning deleted, and why it left the others: location to reason."""
 
     deleted: list[str] = field(default_factory=list)
     kept: dict[str, str] = field(default_factory=dict)
 
 
-def read_leftovers(text: str) -> list[Left]:
+def read_orphans(text: str) -> list[Orphan]:
     """What is still to be deleted, oldest first. A line that was cut short is overlooked: its
-    drop counts as one whose outcome is not known.
+    drop counts as one whose result is not known.
     """
-    found: list[Left] = []
+    found: list[Orphan] = []
     dropped: set[str] = set()
     deleted: set[tuple[str, str]] = set()
     for line in text.splitlines():
@@ -55,40 +55,40 @@ def read_leftovers(text: str) -> list[Left]:
             ticket = str(entry["id"])
             for each in entry.get("left", ()):
                 where = ClusterName(each["cluster"]), str(each["location"])
-                found.append(Left(ticket, float(entry["at"]), str(each["what"]), *where, False))
+                found.append(Orphan(ticket, float(entry["at"]), str(each["what"]), *where, False))
             deleted |= {(ticket, str(location)) for location in entry.get("deleted", ())}
             if entry.get("dropped") is True:
                 dropped.add(ticket)
         except (ValueError, TypeError, KeyError, AttributeError):
             continue
     return [
-        Left(e.ticket, e.at, e.what, e.cluster, e.location, e.ticket in dropped)
+        Orphan(e.ticket, e.at, e.what, e.cluster, e.location, e.ticket in dropped)
         for e in found
         if (e.ticket, e.location) not in deleted
     ]
 
 
-def clean_leftovers(
+def delete_orphans(
     files: Files,
-    objects: Objects,
+    objects: ObjectCatalog,
     topology: Topology,
-    left: Sequence[Left],
+    left: Sequence[Orphan],
     log: LeftoverLog,
     before: float,
-) -> Cleaned:
+) -> CleanupResult:
     """Deletes what was left before the epoch second `before` and nothing uses.
 
     Raises UnreadableFacts, with nothing deleted, when it cannot be seen what an object uses.
     """
-    cleaned = Cleaned()
-    due: dict[Left, str] = {}
+    cleaned = CleanupResult()
+    due: dict[Orphan, str] = {}
     for each in left:
         location = _full(each, topology)
         if each.at <= before and location is not None:
             due[each] = location
     if not due:
         return cleaned
-    watch = Watch({each: Place.of(location) for each, location in due.items()})
+    watch = PathUsage({each: FolderPath.of(location) for each, location in due.items()})
     there = _look(objects, topology, watch, {each.what for each in due})
     used = watch.found()
     listings = files.listings(list(due.values()))
@@ -104,14 +104,14 @@ def clean_leftovers(
     return cleaned
 
 
-def _full(left: Left, topology: Topology) -> str | None:
+def _full(left: Orphan, topology: Topology) -> str | None:
     """With its file system; None where that is not known any more."""
     if not left.location.startswith("/"):
         return left.location
     return moved(left.location, topology, left.cluster) if left.cluster in topology else None
 
 
-def _reason(left: Left, there: frozenset[str], listing: Listing | None) -> str:
+def _reason(left: Orphan, there: frozenset[str], listing: FileListing | None) -> str:
     """Why it stays although nothing uses it; empty when it may go."""
     if not left.dropped and left.what in there:
         return f"{left.what} is still there"
@@ -125,7 +125,7 @@ def _reason(left: Left, there: frozenset[str], listing: Listing | None) -> str:
 
 
 def _look(
-    objects: Objects, topology: Topology, watch: Watch[Left], wanted: set[str]
+    objects: ObjectCatalog, topology: Topology, watch: PathUsage[Orphan], wanted: set[str]
 ) -> frozenset[str]:
     """Shows `watch` everything in use; those of the wanted objects that exist."""
     for name, cluster in topology.clusters.items():

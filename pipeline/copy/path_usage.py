@@ -11,7 +11,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FolderPath:
     """A directory. A bare path may lie in any file system, and all ports of a host may be one.
 
     `plain` says that the text names one directory below a root, without detours.
@@ -21,7 +21,7 @@ class Place:
     plain: bool
 
     @classmethod
-    def of(cls, text: str) -> "Place":
+    def of(cls, text: str) -> "FolderPath":
         location = Location.of(text)
         detours = {".", ".."} & set(text.split("/"))
         return cls(location, bool(location.parts) and not detours)
@@ -30,16 +30,16 @@ class Place:
     def parts(self) -> tuple[str, ...]:
         return self.location.parts
 
-    def same_system(self, other: "Place") -> bool:
+    def same_system(self, other: "FolderPath") -> bool:
         if BARE in (self.location.kind, other.location.kind):
             return True
         return self.location.may_share(other.location)
 
 
-class Watch(Generic[K]):
+class PathUsage(Generic[K]):
     """Some places, and which of them are seen to be in use. Asked in any order, any number."""
 
-    def __init__(self, places: Mapping[K, Place]) -> None:
+    def __init__(self, places: Mapping[K, FolderPath]) -> None:
         self._places = places
         self._used = {key: "it is no directory" for key, p in places.items() if not p.plain}
         self._at: defaultdict[tuple[str, ...], list[K]] = defaultdict(list)
@@ -53,7 +53,7 @@ class Watch(Generic[K]):
         """`who` uses each of the locations; with `holds` all that lies below it too. What lies
         around a location is always in use.
         """
-        uses = (Place(each, True) for text in locations if text for each in readings(text))
+        uses = (FolderPath(each, True) for text in locations if text for each in readings(text))
         for use in uses:
             keys = [k for n in range(len(use.parts) + 1) for k in self._at.get(use.parts[:n], ())]
             if holds:

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from enum import Enum
 
 from conf.names import ClusterName, TableRef
-from pipeline.copy.copy_catalog import TABLE_ITSELF, Object, TableState
+from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, TableState
 from pipeline.errors import NotCopyable
 
 ROUND = 200  # objects that are carried, verified and published together
 
 
-class Why(Enum):
+class CopyReason(Enum):
     ABSENT = "no copy yet"
     STALE = "its copy is stale"
     ASKED = "asked for again"
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PlannedCopy:
     """One object to copy. `of` is the version of it that the copy will hold, `retires` the
     location of the copy that the new one replaces.
     """
@@ -26,26 +26,26 @@ class Item:
     name: str
     source: str
     of: str
-    why: Why
+    why: CopyReason
     retires: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Make a fresh directory in `yard` for each object; take over what a dead run left."""
+    """Make a fresh directory in `staging` for each object; take over what a dead run left."""
 
-    yard: str
+    staging: str
     objects: int
 
     def __str__(self) -> str:
-        return f"stage    {self.objects} fresh director{_ies(self.objects)} in {self.yard}"
+        return f"stage    {self.objects} fresh director{_ies(self.objects)} in {self.staging}"
 
 
 @dataclass(frozen=True, slots=True)
-class Carry:
+class CopyFiles:
     """Carry every file of these objects that is not there yet."""
 
-    items: tuple[Item, ...]
+    items: tuple[PlannedCopy, ...]
 
     def __str__(self) -> str:
         return f"copy     {_objects(self.items)}, byte for byte"
@@ -55,7 +55,7 @@ class Carry:
 class Verify:
     """List both sides again: the target is complete, the source and its version unchanged."""
 
-    items: tuple[Item, ...]
+    items: tuple[PlannedCopy, ...]
     checksum: bool
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class Verify:
 class Publish:
     """Record the copies in the metastore: from here on they are read."""
 
-    items: tuple[Item, ...]
+    items: tuple[PlannedCopy, ...]
     cluster: ClusterName
 
     def __str__(self) -> str:
@@ -78,13 +78,13 @@ class Publish:
 class Sweep:
     """Condemn what nothing refers to any more; delete what was condemned long enough."""
 
-    yard: str
+    staging: str
 
     def __str__(self) -> str:
-        return f"sweep    {self.yard}"
+        return f"sweep    {self.staging}"
 
 
-Step = Stage | Carry | Verify | Publish | Sweep
+Step = Stage | CopyFiles | Verify | Publish | Sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,8 @@ class CopyPlan:
 
     table: TableState
     cluster: ClusterName
-    yard: str
-    items: tuple[Item, ...]
+    staging: str
+    items: tuple[PlannedCopy, ...]
     fresh: int = 0
     busy: tuple[str, ...] = ()
     checksum: bool = True
@@ -106,7 +106,7 @@ class CopyPlan:
         return self.table.ref
 
     @property
-    def rounds(self) -> tuple[tuple[Item, ...], ...]:
+    def rounds(self) -> tuple[tuple[PlannedCopy, ...], ...]:
         return tuple(self.items[at : at + ROUND] for at in range(0, len(self.items), ROUND))
 
     @property
@@ -115,12 +115,12 @@ class CopyPlan:
         steps: list[Step] = []
         for items in self.rounds:
             steps += [
-                Stage(self.yard, len(items)),
-                Carry(items),
+                Stage(self.staging, len(items)),
+                CopyFiles(items),
                 Verify(items, self.checksum),
                 Publish(items, self.cluster),
             ]
-        return (*steps, Sweep(self.yard)) if steps else ()
+        return (*steps, Sweep(self.staging)) if steps else ()
 
     def lines(self) -> tuple[str, ...]:
         """The plan for people."""
@@ -134,9 +134,9 @@ class CopyPlan:
 
 def plan_copy(
     table: TableState,
-    objects: Sequence[Object],
+    objects: Sequence[DataObject],
     cluster: ClusterName,
-    yard: str,
+    staging: str,
     *,
     checksum: bool = True,
     again: bool = False,
@@ -157,15 +157,15 @@ def plan_copy(
             continue
         if placement.writing:
             busy.append(each.name)
-        why = Why.ABSENT if copy is None else Why.STALE
+        why = CopyReason.ABSENT if copy is None else CopyReason.STALE
         if copy is not None and placement.is_fresh(copy):
-            why = Why.ASKED
+            why = CopyReason.ASKED
         retires = None if copy is None else copy.location
-        items.append(Item(each.name, each.location, placement.version, why, retires))
-    return CopyPlan(table, cluster, yard, tuple(items), fresh, tuple(busy), checksum)
+        items.append(PlannedCopy(each.name, each.location, placement.version, why, retires))
+    return CopyPlan(table, cluster, staging, tuple(items), fresh, tuple(busy), checksum)
 
 
-def _objects(items: Sequence[Item]) -> str:
+def _objects(items: Sequence[PlannedCopy]) -> str:
     if len(items) == 1 and items[0].name == TABLE_ITSELF:
         return "the table"
     first = items[0].name

@@ -1,7 +1,7 @@
 """Where copies lie in a target cluster, and who is working there.
 
     <root>/<db>.db/<table>/<run>/<object>          one fresh directory a copied object
-    <root>/<db>.db/<table>/<run>/.causeway/run     the run's note: who, since when, its last beat
+    <root>/<db>.db/<table>/<run>/.causeway/run     the run's marker: who, since when, its last beat
 
 Every run has its own directory and never writes into another's; what a dead run finished is
 *moved* into the new run's directory, so that a run that only seemed dead cannot write there.
@@ -22,17 +22,17 @@ from pathlib import Path
 from conf.names import TableRef
 
 FOLDER = "causeway-copies"
-LEASE = 300.0  # seconds after its last beat for which a run counts as alive
-BEAT = 20.0
+LEASE_SECONDS = 300.0  # seconds after its last beat for which a run counts as alive
+HEARTBEAT_SECONDS = 20.0
 WHOLE_TABLE = "table"
-NOTE, RUBBISH, RETIRED = ".causeway/run", ".causeway/condemned", ".causeway/retired"
+MARKER, UNUSED, RETIRED = ".causeway/run", ".causeway/condemned", ".causeway/retired"
 _LONGEST_NAME = 150
 _LEVEL = "^"  # Hive escapes it in values, so that two partitions never share a directory
 _RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
-class RunNote:
+class RunMarker:
     """What a run says of itself. Times are epoch seconds; `created` is the table's."""
 
     run: str
@@ -47,38 +47,38 @@ class RunNote:
 
     def alive(self, now: float, here: str) -> bool:
         """Dead when it said so, when its process is gone, or when it stopped beating."""
-        if self.done or self.taken_by or now - self.beat > LEASE:
+        if self.done or self.taken_by or now - self.beat > LEASE_SECONDS:
             return False
         return self.where != here or Path(f"/proc/{self.pid}").exists()
 
-    def beating(self, now: float) -> "RunNote":
+    def beating(self, now: float) -> "RunMarker":
         return replace(self, beat=now)
 
-    def at_work(self) -> "RunNote":
+    def at_work(self) -> "RunMarker":
         return replace(self, working=True)
 
-    def done_with(self, now: float) -> "RunNote":
+    def done_with(self, now: float) -> "RunMarker":
         return replace(self, beat=now, done=True)
 
-    def taken(self, by: str) -> "RunNote":
+    def taken(self, by: str) -> "RunMarker":
         return replace(self, taken_by=by)
 
     def to_text(self) -> str:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_text(cls, text: str) -> "RunNote | None":
+    def from_text(cls, text: str) -> "RunMarker | None":
         try:
             return cls(**json.loads(text))
         except (ValueError, TypeError):
             return None
 
 
-def new_run(ref: TableRef, created: int, now: float) -> RunNote:
-    """A note of a run that starts now, in this process."""
+def new_run(ref: TableRef, created: int, now: float) -> RunMarker:
+    """A marker of a run that starts now, in this process."""
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
     run = f"{stamp}-{secrets.token_hex(4)}"
-    return RunNote(run, str(ref), created, now, this_machine(), os.getpid())
+    return RunMarker(run, str(ref), created, now, this_machine(), os.getpid())
 
 
 def this_machine() -> str:
@@ -94,7 +94,7 @@ def this_machine() -> str:
     return " ".join(parts)
 
 
-def yard_of(root: str, ref: TableRef) -> str:
+def staging_of(root: str, ref: TableRef) -> str:
     """The directory of all copies of a table below a cluster's `root`."""
     return f"{root.rstrip('/')}/{ref.db}.db/{ref.name}"
 
@@ -104,8 +104,8 @@ def default_root(filesystem: str) -> str:
     return f"{filesystem.rstrip('/')}/{FOLDER}"
 
 
-def note_path(yard: str, run: str) -> str:
-    return f"{yard}/{run}/{NOTE}"
+def marker_path(staging: str, run: str) -> str:
+    return f"{staging}/{run}/{MARKER}"
 
 
 def is_run(name: str) -> bool:
@@ -113,16 +113,16 @@ def is_run(name: str) -> bool:
     return _RUN.fullmatch(name) is not None
 
 
-def object_path(yard: str, run: str, name: str) -> str:
+def object_path(staging: str, run: str, name: str) -> str:
     """The directory of one object in one run: one level, so that a sweep need not guess."""
     flat = name.replace("/", _LEVEL) or WHOLE_TABLE
     if len(flat) > _LONGEST_NAME or flat.startswith("."):
         digest = blake2b(name.encode(), digest_size=6).hexdigest()
         flat = f"{flat[:_LONGEST_NAME].lstrip('.')}-{digest}"
-    return f"{yard}/{run}/{flat}"
+    return f"{staging}/{run}/{flat}"
 
 
-def read_rubbish(text: str | None) -> dict[str, float]:
+def read_unused(text: str | None) -> dict[str, float]:
     """When each object's directory was condemned, in epoch seconds."""
     try:
         value = json.loads(text or "{}")
@@ -131,7 +131,7 @@ def read_rubbish(text: str | None) -> dict[str, float]:
         return {}
 
 
-def write_rubbish(condemned: Mapping[str, float]) -> str:
+def unused_text(condemned: Mapping[str, float]) -> str:
     return json.dumps(dict(condemned))
 
 

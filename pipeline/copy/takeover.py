@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 
 from pipeline.copy.files import Files
-from pipeline.copy.lease import Clock, notes_in
-from pipeline.copy.staging import RETIRED, RunNote, is_run, note_path, object_path, this_machine
+from pipeline.copy.lease import Clock, run_markers
+from pipeline.copy.staging import RETIRED, RunMarker, is_run, marker_path, object_path, this_machine
 from pipeline.copy.sweep import Used
 
 
 def take_over(
-    files: Files, yard: str, own: RunNote, targets: Mapping[str, str], used: Used, clock: Clock
+    files: Files, staging: str, own: RunMarker, targets: Mapping[str, str], used: Used, clock: Clock
 ) -> int:
     """Moves what dead runs have of these objects (name to directory) into the own run; how many.
 
@@ -19,40 +19,40 @@ def take_over(
     """
     here, now = this_machine(), clock()
     dead = {
-        name: note
-        for name, note in notes_in(files, yard).items()
-        if name != own.run and note is not None and not note.alive(now, here)
+        name: marker
+        for name, marker in run_markers(files, staging).items()
+        if name != own.run and marker is not None and not marker.alive(now, here)
     }
-    runs = [f"{yard}/{name}" for name in dead]
-    retired = files.notes([f"{run}/{RETIRED}" for run in runs])
+    runs = [f"{staging}/{name}" for name in dead]
+    retired = files.read_markers([f"{run}/{RETIRED}" for run in runs])
     found: list[tuple[str, str]] = []
     for name, children, text in zip(dead, files.folders(runs), retired, strict=True):
-        there = {f"{yard}/{name}/{child}" for child in set(children) - read_retired(text)}
-        wanted = {object_path(yard, name, each): target for each, target in targets.items()}
+        there = {f"{staging}/{name}/{child}" for child in set(children) - read_retired(text)}
+        wanted = {object_path(staging, name, each): target for each, target in targets.items()}
         found += [(source, target) for source, target in wanted.items() if source in there]
     if not found:
         return 0
     in_use = used(own)
     newest = {target: source for source, target in reversed(found) if source not in in_use}
-    for name in {source.removeprefix(f"{yard}/").split("/")[0] for source in newest.values()}:
-        files.leave_note(note_path(yard, name), dead[name].taken(own.run).to_text())
+    for name in {source.removeprefix(f"{staging}/").split("/")[0] for source in newest.values()}:
+        files.write_marker(marker_path(staging, name), dead[name].taken(own.run).to_text())
     return len(files.move({source: target for target, source in newest.items()}))
 
 
-def retire(files: Files, yard: str, locations: Sequence[str | None]) -> None:
+def retire(files: Files, staging: str, locations: Sequence[str | None]) -> None:
     """Notes in their runs that these directories are being replaced: readers may be at them, so
     that they wait for a sweep and are not taken over.
     """
     by_run: dict[str, set[str]] = {}
     for location in locations:
-        run, slash, name = (location or "").removeprefix(f"{yard}/").partition("/")
+        run, slash, name = (location or "").removeprefix(f"{staging}/").partition("/")
         if slash and is_run(run):
             by_run.setdefault(run, set()).add(name)
-    texts = files.notes([f"{yard}/{run}/{RETIRED}" for run in by_run])
+    texts = files.read_markers([f"{staging}/{run}/{RETIRED}" for run in by_run])
     for (run, names), text in zip(by_run.items(), texts, strict=True):
         known = read_retired(text)
         if not names <= known:
-            files.leave_note(f"{yard}/{run}/{RETIRED}", json.dumps(sorted(known | names)))
+            files.write_marker(f"{staging}/{run}/{RETIRED}", json.dumps(sorted(known | names)))
 
 
 def read_retired(text: str | None) -> frozenset[str]:

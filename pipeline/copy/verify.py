@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conf.names import ClusterName
-from pipeline.copy.copy_catalog import Object, Objects, TableState
+from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState
 from pipeline.copy.files import (
-    Effort,
+    CopyOptions,
+    FileCopy,
+    FileListing,
     Files,
-    Listing,
-    Order,
+    FileStatus,
     Progress,
-    Verdict,
     compare,
     no_progress,
 )
@@ -40,11 +40,11 @@ class Verification:
 
 def verify_copies(
     files: Files,
-    objects: Objects,
+    objects: ObjectCatalog,
     table: TableState,
-    chosen: Sequence[Object],
+    chosen: Sequence[DataObject],
     cluster: ClusterName,
-    effort: Effort,
+    options: CopyOptions,
     progress: Progress = no_progress,
 ) -> Verification:
     """Compares every fresh copy in the cluster by paths and lengths, and by checksums if asked.
@@ -56,22 +56,22 @@ def verify_copies(
     sources = files.listings([each.location for each, _ in fresh])
     targets = files.listings([copy.location for _, copy in fresh])
     wrong: dict[str, str] = {}
-    orders: list[Order] = []
+    orders: list[FileCopy] = []
     owner: dict[str, str] = {}
     for (each, copy), source, target in zip(fresh, sources, targets, strict=True):
-        difference = compare(source or Listing(()), target or Listing(()))
+        difference = compare(source or FileListing(()), target or FileListing(()))
         if target is None or source is None:
             wrong[each.name] = f"no directory {each.location if source is None else copy.location}"
         elif difference:
             wrong[each.name] = str(difference)
-        elif effort.checksum:
+        elif options.checksum:
             owner[copy.location] = each.name
-            orders += [Order(each.location, copy.location, entry) for entry in source.files]
-    for outcome in files.compare(orders, effort, progress):
-        if outcome.verdict is not Verdict.KEPT:
-            path = outcome.order.entry.path
-            said = f"{outcome.verdict.value}: {path} {outcome.message}".rstrip()
-            wrong.setdefault(owner[outcome.order.target], said)
+            orders += [FileCopy(each.location, copy.location, entry) for entry in source.files]
+    for result in files.compare(orders, options, progress):
+        if result.status is not FileStatus.KEPT:
+            path = result.order.entry.path
+            said = f"{result.status.value}: {path} {result.message}".rstrip()
+            wrong.setdefault(owner[result.order.target], said)
     now = {e.name: e.placement for e in objects.objects(objects.table(table.ref), list(wrong))}
     findings = tuple(
         Finding(each.name, cluster, wrong[each.name])

@@ -27,7 +27,7 @@ _WORK = ".causeway-"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PullMark:
     """What a target knows of its last pull: whose changes, in which mode, up to where, and which
     commits of the source's active timeline it had seen by then (request times)."""
 
@@ -42,7 +42,7 @@ class Mark:
         return {f"{PREFIX}{key}": value for key, value in zip(_KEYS, values, strict=True)}
 
     @classmethod
-    def of_texts(cls, texts: Mapping[str, str]) -> "Mark | None":
+    def of_texts(cls, texts: Mapping[str, str]) -> "PullMark | None":
         values = [texts.get(f"{PREFIX}{key}") for key in _KEYS]
         source, mode, bookmark, commits = values
         if not source or not mode or not bookmark or commits is None:
@@ -67,15 +67,17 @@ def locked(folder: Path) -> Iterator[None]:
         raise StorageFault(f"{folder}: {fault}.") from fault
 
 
-def last_mark(folder: Path) -> Mark | None:
+def last_mark(folder: Path) -> PullMark | None:
     """The mark of the newest pull; None for an empty folder.
 
     Raises TargetMismatch when parquet files are there that no pull wrote.
     """
-    newest: Mark | None = None
+    newest: PullMark | None = None
     for path in sorted(folder.glob("*.parquet")):
         texts = (pq.read_schema(path).metadata or {}).items()
-        mark = Mark.of_texts({k.decode(): v.decode() for k, v in texts if k.startswith(_MARKED)})
+        mark = PullMark.of_texts(
+            {k.decode(): v.decode() for k, v in texts if k.startswith(_MARKED)}
+        )
         if mark is None:
             raise TargetMismatch(f"{path} was not written by a pull.")
         if newest is None or newest.bookmark < mark.bookmark:
@@ -83,17 +85,21 @@ def last_mark(folder: Path) -> Mark | None:
     return newest
 
 
-def append(folder: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, mark: Mark) -> int:
+def append(
+    folder: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, mark: PullMark
+) -> int:
     """Adds one file with the rows; how many. Raises StorageFault."""
     return _publish(folder, f"changes-{mark.bookmark}.parquet", batches, schema, mark)
 
 
-def replace(folder: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, mark: Mark) -> int:
+def replace(
+    folder: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, mark: PullMark
+) -> int:
     """Puts the rows in place of all that was there; how many."""
     return _publish(folder, "data.parquet", batches, schema, mark)
 
 
-def merge(folder: Path, changes: pa.Table, key: tuple[str, ...], mark: Mark) -> int:
+def merge(folder: Path, changes: pa.Table, key: tuple[str, ...], mark: PullMark) -> int:
     """Puts each changed row in place of the one with its key, or adds it; how many changed.
 
     Of several changes with one key the latest commit's wins. Raises MissingKey.
@@ -135,7 +141,7 @@ def _publish(
     name: str,
     batches: Iterable[pa.RecordBatch],
     schema: pa.Schema,
-    mark: Mark,
+    mark: PullMark,
 ) -> int:
     staged = folder / f"{_WORK}staged-{os.getpid()}"
     marked = schema.with_metadata({**(schema.metadata or {}), **mark.texts()})

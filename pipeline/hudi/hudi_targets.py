@@ -9,30 +9,30 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, NoSuchObject
 from metastore.placement.placement_store import Facts, new_id
-from pipeline.copy.copy_catalog import TABLE_ITSELF, Objects, Publication, data_location
+from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, Publication, data_location
 from pipeline.copy.run import used_by
-from pipeline.copy.staging import RunNote, new_run, yard_of
+from pipeline.copy.staging import RunMarker, new_run, staging_of
 from pipeline.errors import NotCopyable
-from pipeline.hudi.feeds import Now
-from pipeline.replication.plan import FROM, YARD, Replication, base_of, target_keys
+from pipeline.hudi.feeds import ReplicaState
+from pipeline.replication.plan import FROM, STAGING, ReplicationRequest, base_of, target_keys
 from pipeline.replication.run import made_partition, made_table, move_table
 from pipeline.replication.schema import SchemaChange, follow
 
 
 @dataclass(frozen=True, slots=True)
-class SharedTable:
+class SharedMetastoreReplica:
     """One metastore: the replica is the table's copy in `cluster`."""
 
-    objects: Objects
+    objects: ObjectCatalog
     table: TableRef
     cluster: ClusterName
-    yard: str
-    note: RunNote
+    staging: str
+    marker: RunMarker
 
     @classmethod
     def of(
-        cls, objects: Objects, table: TableRef, cluster: ClusterName, root: str, now: float
-    ) -> "SharedTable":
+        cls, objects: ObjectCatalog, table: TableRef, cluster: ClusterName, root: str, now: float
+    ) -> "SharedMetastoreReplica":
         """`now` in epoch seconds. Raises NotCopyable when the table cannot have a copy there."""
         state = objects.table(table)
         if state.placement.primary == cluster:
@@ -42,18 +42,18 @@ class SharedTable:
                 f"{table} is a Hudi table, copied as a whole, but its partitions may have facts of"
                 " their own: see `causeway metastore upgrade`."
             )
-        note = new_run(table, state.created, now)
-        return cls(objects, table, cluster, yard_of(root, table), note)
+        marker = new_run(table, state.created, now)
+        return cls(objects, table, cluster, staging_of(root, table), marker)
 
     @property
     def what(self) -> str:
         return str(self.table)
 
-    def now(self) -> Now:
+    def now(self) -> ReplicaState:
         state = self.objects.table(self.table)
         placement = state.placement
         copy = placement.copy_in(self.cluster)
-        return Now(
+        return ReplicaState(
             source=state.location,
             replica=copy.location if copy else None,
             of=placement.version,
@@ -61,29 +61,29 @@ class SharedTable:
             busy=placement.writing,
         )
 
-    def publish(self, now: Now, replica: str) -> bool:
+    def publish(self, now: ReplicaState, replica: str) -> bool:
         new = Publication(TABLE_ITSELF, now.source, now.of, replica)
         return bool(self.objects.publish(self.table, self.cluster, [new]))
 
-    def used(self, note: RunNote) -> frozenset[str]:
-        return used_by(self.objects, self.cluster, note)
+    def used(self, marker: RunMarker) -> frozenset[str]:
+        return used_by(self.objects, self.cluster, marker)
 
 
 @dataclass(frozen=True, slots=True)
-class TwoTables:
+class CrossMetastoreReplica:
     """Two metastores: the replica is the target's table. It is made once its data is there."""
 
     source: HmsClient
     target: HmsClient
-    request: Replication
-    yard: str
-    note: RunNote
+    request: ReplicationRequest
+    staging: str
+    marker: RunMarker
     _change: SchemaChange | None = field(default=None)
 
     @classmethod
     def of(
-        cls, source: HmsClient, target: HmsClient, request: Replication, now: float
-    ) -> "TwoTables":
+        cls, source: HmsClient, target: HmsClient, request: ReplicationRequest, now: float
+    ) -> "CrossMetastoreReplica":
         """`now` in epoch seconds. Raises NotCopyable, UnsafeSchemaChange."""
         table, known = source.get_table(request.source), _table(target, request.target)
         if request.source_spec != request.target_spec:
@@ -97,21 +97,21 @@ class TwoTables:
         else:
             base = base_of(data_location(known))
             change = follow(table, known, target_keys(request, table))
-        note = new_run(request.target, 0, now)
-        return cls(source, target, request, f"{base}/{YARD}", note, change)
+        marker = new_run(request.target, 0, now)
+        return cls(source, target, request, f"{base}/{STAGING}", marker, change)
 
     @property
     def what(self) -> str:
         return str(self.request.target)
 
-    def now(self) -> Now:
+    def now(self) -> ReplicaState:
         """Whole commits are carried whatever is being written; no version has to be kept."""
         known = _table(self.target, self.request.target)
         source = data_location(self.source.get_table(self.request.source))
         replica = None if known is None else data_location(known)
-        return Now(source, replica, of="", fresh=known is not None, busy=False)
+        return ReplicaState(source, replica, of="", fresh=known is not None, busy=False)
 
-    def publish(self, now: Now, replica: str) -> bool:
+    def publish(self, now: ReplicaState, replica: str) -> bool:
         request = self.request
         known = _table(self.target, request.target)
         if known is None:
@@ -126,7 +126,7 @@ class TwoTables:
             self.target.alter_table(request.target, known)
         return True
 
-    def used(self, note: RunNote) -> frozenset[str]:
+    def used(self, marker: RunMarker) -> frozenset[str]:
         known = _table(self.target, self.request.target)
         return frozenset() if known is None else frozenset({data_location(known)})
 

@@ -12,16 +12,16 @@ from pipeline.hudi.flags import Conf, Flags, table_flags
 from pipeline.hudi.table.classify import classify
 from pipeline.hudi.table.metadata import FileGroup
 from pipeline.hudi.table.slices import latest_base_files
-from pipeline.hudi.table.storage import FileStatus, LocalStorage, Storage
-from pipeline.hudi.table.table import Table
+from pipeline.hudi.table.storage import FileInfo, HudiStorage, LocalStorage
+from pipeline.hudi.table.table import HudiTable
 from pipeline.hudi.table.timeline import REPLACE_COMMIT, Instant
 
 RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 
 
 def list_status(
-    paths: Iterable[str], conf: Conf, storage: Storage | None = None
-) -> list[FileStatus]:
+    paths: Iterable[str], conf: Conf, storage: HudiStorage | None = None
+) -> list[FileInfo]:
     """Files under `paths` in the view that `conf` asks of each table, each class in turn (HU-3).
 
     Incremental tables give the latest base files written in the asked commits (HU-4), other
@@ -30,7 +30,7 @@ def list_status(
     """
     storage = storage or LocalStorage()
     inputs = classify(paths, conf, storage)
-    files: list[FileStatus] = []
+    files: list[FileInfo] = []
     for base, wanted in inputs.incremental.items():
         flags = table_flags(conf, inputs.names[base])
         # Hudi looks the compaction flag up by the bare name, also where names carry databases.
@@ -45,7 +45,7 @@ def list_status(
 
 
 def commits_in_range(
-    table: Table, flags: Flags, stop_at_compaction: bool = True
+    table: HudiTable, flags: Flags, stop_at_compaction: bool = True
 ) -> tuple[Instant, ...]:
     """Completed commits after the start by request time, as many as asked (HU-7, HU-10).
 
@@ -60,7 +60,7 @@ def commits_in_range(
 
 
 def visible_commits(
-    table: Table, flags: Flags, stop_at_compaction: bool = True
+    table: HudiTable, flags: Flags, stop_at_compaction: bool = True
 ) -> tuple[Instant, ...]:
     """Completed commits by request time, those behind a pending compaction left out.
 
@@ -82,8 +82,8 @@ def visible_commits(
 
 
 def _incremental(
-    table: Table, wanted: Sequence[str], flags: Flags, stop_at_compaction: bool
-) -> list[FileStatus]:
+    table: HudiTable, wanted: Sequence[str], flags: Flags, stop_at_compaction: bool
+) -> list[FileInfo]:
     commits = commits_in_range(table, flags, stop_at_compaction)
     touched = {p for commit in commits for p in table.commit(commit).partitions}
     asked = set(wanted)
@@ -101,7 +101,7 @@ def _incremental(
     return files
 
 
-def _snapshot(table: Table, wanted: Sequence[str], flags: Flags) -> list[FileStatus]:
+def _snapshot(table: HudiTable, wanted: Sequence[str], flags: Flags) -> list[FileInfo]:
     commits = sorted(table.timeline.commits, key=lambda i: i.requested)
     pending = {i.requested for i in table.timeline.instants if not i.completed}
     visible = table.timeline.committed()
@@ -122,7 +122,9 @@ def _snapshot(table: Table, wanted: Sequence[str], flags: Flags) -> list[FileSta
     return files
 
 
-def replaced_groups(table: Table, commits: Iterable[Instant], upto: str) -> frozenset[FileGroup]:
+def replaced_groups(
+    table: HudiTable, commits: Iterable[Instant], upto: str
+) -> frozenset[FileGroup]:
     """File groups that a replace commit requested at or before `upto` put others in place of."""
     gone: set[FileGroup] = set()
     for commit in commits:
@@ -131,7 +133,7 @@ def replaced_groups(table: Table, commits: Iterable[Instant], upto: str) -> froz
     return frozenset(gone)
 
 
-def _walk_each(table: Table, wanted: Iterable[str]) -> Iterable[tuple[str, Sequence[FileStatus]]]:
+def _walk_each(table: HudiTable, wanted: Iterable[str]) -> Iterable[tuple[str, Sequence[FileInfo]]]:
     """Partitions at or below the wanted paths, each once."""
     seen: set[str] = set()
     for path in wanted:
@@ -141,13 +143,13 @@ def _walk_each(table: Table, wanted: Iterable[str]) -> Iterable[tuple[str, Seque
                 yield partition, listed
 
 
-def _plain(path: str, conf: Conf, storage: Storage) -> list[FileStatus]:
+def _plain(path: str, conf: Conf, storage: HudiStorage) -> list[FileInfo]:
     """What Hadoop lists for a path or pattern: visible children, folders too (HU-5).
 
     Raises MissingPath.
     """
     recursive = conf.get(RECURSIVE, "").strip().lower() == "true"
-    found: list[FileStatus] = []
+    found: list[FileInfo] = []
     for match in _matches(path, storage):
         children = storage.list(match)
         if len(children) == 1 and children[0].path == match:
@@ -163,7 +165,7 @@ def _plain(path: str, conf: Conf, storage: Storage) -> list[FileStatus]:
     return found
 
 
-def _matches(pattern: str, storage: Storage) -> list[str]:
+def _matches(pattern: str, storage: HudiStorage) -> list[str]:
     """Existing paths that a pattern of `*`, `?` and `[...]` names. Raises MissingPath."""
     if not any(mark in pattern for mark in "*?["):
         if not storage.exists(pattern):

@@ -14,8 +14,8 @@ from pipeline.hudi.listing import replaced_groups
 from pipeline.hudi.table.archive import archived_commits, has_archive
 from pipeline.hudi.table.metadata import CommitMetadata, FileGroup, WriteStat
 from pipeline.hudi.table.slices import FileSlice, Moment, file_slices, parse_base, parse_log
-from pipeline.hudi.table.storage import FileStatus
-from pipeline.hudi.table.table import Table
+from pipeline.hudi.table.storage import FileInfo
+from pipeline.hudi.table.table import HudiTable
 from pipeline.hudi.table.timeline import Instant
 
 EARLIEST = "earliest"
@@ -50,7 +50,7 @@ class Plan:
     commit of a layout 1 table: commits behind it wait for the next plan.
     """
 
-    table: Table
+    table: HudiTable
     since: str
     bookmark: str
     commits: tuple[Instant, ...]
@@ -68,7 +68,7 @@ class Plan:
         return self.bookmark == self.since and not self.undone
 
     @property
-    def files(self) -> tuple[FileStatus, ...]:
+    def files(self) -> tuple[FileInfo, ...]:
         return tuple(file for part in self.slices for file in part.files)
 
     @property
@@ -76,7 +76,7 @@ class Plan:
         return sum(file.length for file in self.files)
 
 
-def plan(table: Table, since: str, until: str | None = None) -> Plan:
+def plan(table: HudiTable, since: str, until: str | None = None) -> Plan:
     """The plan for (since, until]; `until` None is everything that is complete.
 
     Bookmarks are completion times where the table has them (layout 2), else request times.
@@ -106,7 +106,7 @@ def plan(table: Table, since: str, until: str | None = None) -> Plan:
     )  # fmt: skip
 
 
-def snapshot(table: Table) -> Plan:
+def snapshot(table: HudiTable) -> Plan:
     """Every row as of now, with the bookmark to go on from."""
     commits, held_back_by = _commits(table, "0", None)
     bookmark = table.timeline.key(commits[-1]) if commits else "0"
@@ -122,7 +122,9 @@ def _checked(instant: str) -> str:
     return instant
 
 
-def _commits(table: Table, since: str, upto: str | None) -> tuple[tuple[Instant, ...], str | None]:
+def _commits(
+    table: HudiTable, since: str, upto: str | None
+) -> tuple[tuple[Instant, ...], str | None]:
     """Complete commits of the range, and the running one that ended it early, if any."""
     timeline = table.timeline
     commits = [
@@ -148,7 +150,7 @@ class _Lost:
     older: tuple[str, str] | None = None
 
 
-def _lost(table: Table, since: str, upto: str | None) -> _Lost | None:
+def _lost(table: HudiTable, since: str, upto: str | None) -> _Lost | None:
     """The archived part of a range, None when there is none."""
     if not table.timeline.by_completion:
         return _lost_by_request(table, since, upto)
@@ -165,7 +167,7 @@ def _lost(table: Table, since: str, upto: str | None) -> _Lost | None:
     return _Lost(why, max(found.values()), frozenset(found), older)
 
 
-def _lost_by_request(table: Table, since: str, upto: str | None) -> _Lost | None:
+def _lost_by_request(table: HudiTable, since: str, upto: str | None) -> _Lost | None:
     """A layout 1 archive is not read: whatever is before the active timeline may be in it."""
     start = table.timeline.start
     if since >= start or not has_archive(table):
@@ -186,7 +188,7 @@ class _Undone:
     bookmark: str
 
 
-def _undone(table: Table, since: str, upto: str | None) -> _Undone | None:
+def _undone(table: HudiTable, since: str, upto: str | None) -> _Undone | None:
     """Rollbacks and restores in the range of what was requested before it.
 
     Of a rollback nobody can tell whether its commit had completed; one that had not costs a full
@@ -206,7 +208,7 @@ def _undone(table: Table, since: str, upto: str | None) -> _Undone | None:
     return None
 
 
-def undone_commits(table: Table, seen: Iterable[str]) -> tuple[str, ...]:
+def undone_commits(table: HudiTable, seen: Iterable[str]) -> tuple[str, ...]:
     """Those of the commits (request times) that a reader has seen which the table has undone."""
     if table.timeline.by_completion:
         there = table.timeline.committed().done | archived_commits(table).keys()
@@ -216,7 +218,7 @@ def undone_commits(table: Table, seen: Iterable[str]) -> tuple[str, ...]:
 
 
 def _changed(
-    table: Table, done: Sequence[CommitMetadata], bookmark: str
+    table: HudiTable, done: Sequence[CommitMetadata], bookmark: str
 ) -> tuple[tuple[str, ...], tuple[FileSlice, ...]] | str:
     """Touched partitions and their touched slices as of the bookmark, or why a file is gone.
 
@@ -242,7 +244,7 @@ def _changed(
 
 
 def _wanted_slices(
-    table: Table,
+    table: HudiTable,
     partition: str,
     wanted: dict[FileGroup, list[WriteStat]],
     moment: Moment,
@@ -270,7 +272,7 @@ def _wanted_slices(
     return [slices[group] for group in sorted(wanted)]
 
 
-def _later_files(table: Table, bookmark: str) -> frozenset[str]:
+def _later_files(table: HudiTable, bookmark: str) -> frozenset[str]:
     """Names of files that commits behind the bookmark wrote, where names do not tell: a log
     of layout 1 is called after its base file."""
     if table.timeline.by_completion or not table.merge_on_read:
@@ -281,7 +283,7 @@ def _later_files(table: Table, bookmark: str) -> frozenset[str]:
 
 def _superseded(partition: str, name: str, found: FileSlice, moment: Moment) -> bool:
     """Whether a log that is not in the slice had been compacted into the slice's base file."""
-    log = parse_log(partition, FileStatus(name, 0))
+    log = parse_log(partition, FileInfo(name, 0))
     base = parse_base(partition, found.base) if found.base else None
     if log is None or base is None:
         return False
@@ -289,7 +291,7 @@ def _superseded(partition: str, name: str, found: FileSlice, moment: Moment) -> 
     return done is not None and done < base.instant
 
 
-def _everything(table: Table) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:
+def _everything(table: HudiTable) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:
     """All partitions and their slices as of now."""
     commits = table.timeline.commits
     moment = _moment(table, None)
@@ -303,7 +305,7 @@ def _everything(table: Table) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:
     return tuple(partitions), tuple(slices)
 
 
-def _moment(table: Table, upto: str | None) -> Moment:
+def _moment(table: HudiTable, upto: str | None) -> Moment:
     timeline = table.timeline
     known = {i.requested: timeline.key(i) for i in timeline.commits}
     if timeline.by_completion:

@@ -13,7 +13,7 @@ from pipeline.hudi import folder
 from pipeline.hudi.errors import TargetMismatch, Undone
 from pipeline.hudi.plan import EARLIEST, Plan, plan, snapshot, undone_commits
 from pipeline.hudi.read import changed_batches, changed_rows, schema_of
-from pipeline.hudi.table.table import Table
+from pipeline.hudi.table.table import HudiTable
 
 DEFAULT_KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 
@@ -24,7 +24,7 @@ class Mode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class PullResult:
     """What a pull did. `rows` written; `reloaded` says why the target was loaded anew, if so."""
 
     since: str
@@ -37,13 +37,13 @@ class Pulled:
 
 
 def pull(
-    table: Table,
+    table: HudiTable,
     target: Path,
     mode: Mode,
     key: tuple[str, ...] = DEFAULT_KEY,
     since: str = EARLIEST,
     until: str | None = None,
-) -> Pulled:
+) -> PullResult:
     """Pulls into a local folder from its own bookmark on; `since` counts for the first pull.
 
     Raises IncrementalError; the target is then as it was.
@@ -69,7 +69,7 @@ class Step:
 
     planned: Plan
     reads: Plan
-    mark: folder.Mark
+    mark: folder.PullMark
     reload: str | None
 
     @property
@@ -78,8 +78,8 @@ class Step:
 
 
 def next_step(
-    table: Table,
-    before: folder.Mark | None,
+    table: HudiTable,
+    before: folder.PullMark | None,
     mode: Mode,
     since: str,
     until: str | None,
@@ -95,7 +95,7 @@ def next_step(
     reload = _reload_reason(planned, mode, undone, first=before is None)
     reads = snapshot(table) if reload else planned
     seen = (i for i in table.timeline.commits if table.timeline.key(i) <= reads.bookmark)
-    mark = folder.Mark(table.base, mode.value, reads.bookmark, tuple(i.requested for i in seen))
+    mark = folder.PullMark(table.base, mode.value, reads.bookmark, tuple(i.requested for i in seen))
     return Step(planned, reads, mark, reload)
 
 
@@ -113,7 +113,7 @@ def _reload_reason(planned: Plan, mode: Mode, undone: tuple[str, ...], first: bo
     return planned.fallback or "rows were deleted or replaced at the source"
 
 
-def check_mark(mark: folder.Mark | None, table: Table, mode: Mode, target: str) -> None:
+def check_mark(mark: folder.PullMark | None, table: HudiTable, mode: Mode, target: str) -> None:
     """Raises TargetMismatch unless the target goes on with this source in this mode."""
     if mark is not None and (mark.source, mark.mode) != (table.base, mode.value):
         raise TargetMismatch(
@@ -122,9 +122,9 @@ def check_mark(mark: folder.Mark | None, table: Table, mode: Mode, target: str) 
         )
 
 
-def report(step: Step, rows: int) -> Pulled:
+def report(step: Step, rows: int) -> PullResult:
     planned = step.planned
-    return Pulled(
+    return PullResult(
         planned.since, step.reads.bookmark, len(planned.commits), rows,
         planned.fallback, step.reload, planned.held_back_by,
     )  # fmt: skip

@@ -11,22 +11,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.copy.files import (
-    Effort,
+    CopyOptions,
+    FileCopy,
     FileEntry,
     Files,
-    Order,
+    FileStatus,
     Progress,
-    Verdict,
     no_progress,
 )
 from pipeline.hudi.errors import MissingPath, NotAHudiTable, OutOfStep, StorageFault
 from pipeline.hudi.plan import snapshot
 from pipeline.hudi.table.archive import archived_commits, has_archive
-from pipeline.hudi.table.storage import FileStatus, Storage
+from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.table import (
     HOODIE,
     PARTITION_MARK,
-    Table,
+    HudiTable,
     archive_folder,
     open_table,
     timeline_folder,
@@ -41,7 +41,7 @@ _NOT_CARRIED = ("hoodie.table.metadata.partitions", "hoodie.table.cdc.enabled")
 
 
 @dataclass(frozen=True, slots=True)
-class Replication:
+class HudiReplicationPlan:
     """What brings a replica up to date, in this order. `whole` says that there is none yet."""
 
     source: str
@@ -59,7 +59,7 @@ class Replication:
 
 
 @dataclass(frozen=True, slots=True)
-class Replicated:
+class HudiReplicationResult:
     """`commits` made visible, `files` and `bytes` really sent."""
 
     commits: int
@@ -67,7 +67,7 @@ class Replicated:
     bytes: int
 
 
-def plan_replication(source: Table, target: str, storage: Storage) -> Replication:
+def plan_replication(source: HudiTable, target: str, storage: HudiStorage) -> HudiReplicationPlan:
     """What the replica at `target` lacks; `storage` reads it. Raises OutOfStep, StorageFault."""
     replica = _replica(source.base, target.rstrip("/"), storage)
     if replica is None:
@@ -81,7 +81,7 @@ def plan_replication(source: Table, target: str, storage: Storage) -> Replicatio
     names = {i.requested for i in commits}
     timeline = _timeline_files(source)
     done = {commit.file for commit in commits}
-    return Replication(
+    return HudiReplicationPlan(
         source.base,
         target.rstrip("/"),
         replica is None,
@@ -93,31 +93,34 @@ def plan_replication(source: Table, target: str, storage: Storage) -> Replicatio
 
 
 def run_replication(
-    planned: Replication, files: Files, effort: Effort, progress: Progress = no_progress
-) -> Replicated:
+    planned: HudiReplicationPlan,
+    files: Files,
+    options: CopyOptions,
+    progress: Progress = no_progress,
+) -> HudiReplicationResult:
     """Carries it; raises StorageFault at the first file that could not be, and what is done
     stays for the next run."""
     origin = f"{planned.target}/{_ORIGIN}"
-    if planned.whole and files.note(origin) is None:
-        files.leave_note(origin, planned.source)
+    if planned.whole and files.read_marker(origin) is None:
+        files.write_marker(origin, planned.source)
     # One at a time: a reader must never see a commit without those before it. Where there is
     # no table yet nobody reads.
     last = [planned.completed] if planned.whole else [(entry,) for entry in planned.completed]
     sent = [
-        _carry(planned, entries, files, effort, progress)
+        _carry(planned, entries, files, options, progress)
         for entries in (planned.data, planned.prepared, *last)
     ]
     if planned.whole:
         _drop_strays(planned, files)
     properties = f"{planned.target}/{_PROPERTIES}"
-    if files.note(properties) != planned.properties:
-        files.leave_note(properties, planned.properties)
-    return Replicated(
+    if files.read_marker(properties) != planned.properties:
+        files.write_marker(properties, planned.properties)
+    return HudiReplicationResult(
         len(planned.completed), sum(n for n, _ in sent), sum(length for _, length in sent)
     )
 
 
-def _drop_strays(planned: Replication, files: Files) -> None:
+def _drop_strays(planned: HudiReplicationPlan, files: Files) -> None:
     """What a run left that died before there was a table, and the source has not any more: a
     commit undone since would be taken for one of the table's."""
     wanted = {entry.path for entry in (*planned.data, *planned.prepared, *planned.completed)}
@@ -128,25 +131,25 @@ def _drop_strays(planned: Replication, files: Files) -> None:
 
 
 def _carry(
-    planned: Replication,
+    planned: HudiReplicationPlan,
     entries: Sequence[FileEntry],
     files: Files,
-    effort: Effort,
+    options: CopyOptions,
     progress: Progress,
 ) -> tuple[int, int]:
     if not entries:
         return 0, 0
-    orders = [Order(planned.source, planned.target, entry) for entry in entries]
-    outcomes = files.carry(orders, effort, progress)
-    for outcome in outcomes:
-        if outcome.verdict not in (Verdict.SENT, Verdict.KEPT):
-            path, why = outcome.order.entry.path, outcome.message or outcome.verdict.value
+    orders = [FileCopy(planned.source, planned.target, entry) for entry in entries]
+    results = files.copy_files(orders, options, progress)
+    for result in results:
+        if result.status not in (FileStatus.SENT, FileStatus.KEPT):
+            path, why = result.order.entry.path, result.message or result.status.value
             raise StorageFault(f"{planned.source}/{path} was not carried: {why}.")
-    sent = [outcome for outcome in outcomes if outcome.verdict is Verdict.SENT]
-    return len(sent), sum(outcome.sent for outcome in sent)
+    sent = [result for result in results if result.status is FileStatus.SENT]
+    return len(sent), sum(result.sent for result in sent)
 
 
-def _replica(source: str, target: str, storage: Storage) -> Table | None:
+def _replica(source: str, target: str, storage: HudiStorage) -> HudiTable | None:
     """The replica as it is; None where none is finished. Raises OutOfStep for what is no replica
     of this table."""
     try:
@@ -163,17 +166,17 @@ def _replica(source: str, target: str, storage: Storage) -> Table | None:
         return None
 
 
-def _is_free(target: str, storage: Storage) -> bool:
+def _is_free(target: str, storage: HudiStorage) -> bool:
     try:
         return not storage.list(target)
     except MissingPath:
         return True
 
 
-def _written(table: Table, commits: Sequence[Instant]) -> tuple[FileStatus, ...]:
+def _written(table: HudiTable, commits: Sequence[Instant]) -> tuple[FileInfo, ...]:
     """Every file that the commits wrote: one list call a partition. Raises OutOfStep."""
     paths = {s.path for c in commits for s in table.commit(c).writes if s.path}
-    there: dict[str, FileStatus] = {}
+    there: dict[str, FileInfo] = {}
     for partition in sorted({path.rpartition("/")[0] for path in paths}):
         try:
             listed = table.storage.list(table.partition_path(partition))
@@ -185,7 +188,7 @@ def _written(table: Table, commits: Sequence[Instant]) -> tuple[FileStatus, ...]
     return tuple(there[path] for path in sorted(paths))
 
 
-def _missing(source: Table, replica: Table) -> tuple[Instant, ...]:
+def _missing(source: HudiTable, replica: HudiTable) -> tuple[Instant, ...]:
     """The source's commits that the replica lacks. Raises OutOfStep."""
     if source.timeline.by_completion != replica.timeline.by_completion:
         raise OutOfStep(f"{source.base} was upgraded: its timeline is kept otherwise now.")
@@ -211,7 +214,7 @@ def _missing(source: Table, replica: Table) -> tuple[Instant, ...]:
     return tuple(i for i in source.timeline.commits if i.requested not in have)
 
 
-def _prepares(source: Table, name: str, commits: set[str]) -> bool:
+def _prepares(source: HudiTable, name: str, commits: set[str]) -> bool:
     """Whether a timeline file is the request of one of the commits, or a compaction's plan,
     without which logs written since cannot be put on their base files."""
     requested = name.partition(".")[0]
@@ -220,13 +223,13 @@ def _prepares(source: Table, name: str, commits: set[str]) -> bool:
     return requested in commits or (requested in plans and name.endswith(".requested"))
 
 
-def _timeline_files(table: Table) -> dict[str, FileEntry]:
+def _timeline_files(table: HudiTable) -> dict[str, FileEntry]:
     folder = timeline_folder(table.base, table.properties)
     listed = (f for f in table.storage.list(folder) if not f.is_dir and f.name[0].isdigit())
     return {entry.path.rpartition("/")[2]: entry for entry in _entries(table, listed)}
 
 
-def _history(table: Table) -> tuple[FileEntry, ...]:
+def _history(table: HudiTable) -> tuple[FileEntry, ...]:
     try:
         listed = table.storage.list(archive_folder(table))
     except MissingPath:
@@ -234,19 +237,19 @@ def _history(table: Table) -> tuple[FileEntry, ...]:
     return _entries(table, (f for f in listed if not f.is_dir))
 
 
-def _marks(table: Table, files: Iterable[FileStatus]) -> tuple[FileEntry, ...]:
+def _marks(table: HudiTable, files: Iterable[FileInfo]) -> tuple[FileEntry, ...]:
     """The file in each partition that says that it is one."""
     folders = sorted({f.path.rpartition("/")[0] for f in files})
     listed = (f for folder in folders for f in table.storage.list(f"{folder}/{PARTITION_MARK}"))
     return _entries(table, listed)
 
 
-def _entries(table: Table, files: Iterable[FileStatus]) -> tuple[FileEntry, ...]:
+def _entries(table: HudiTable, files: Iterable[FileInfo]) -> tuple[FileEntry, ...]:
     cut = len(table.base) + 1
     return tuple(FileEntry(f.path[cut:], f.length, f.modified) for f in files)
 
 
-def _properties(table: Table) -> str:
+def _properties(table: HudiTable) -> str:
     text = table.storage.read(f"{table.base}/{_PROPERTIES}").decode()
     lines = (line for line in text.splitlines() if not line.startswith(_NOT_CARRIED))
     return "\n".join(lines) + "\n"

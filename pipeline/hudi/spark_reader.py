@@ -29,7 +29,7 @@ from pipeline.hudi.errors import (
 from pipeline.hudi.plan import Plan, RowFilter, plan
 from pipeline.hudi.read import COMMIT_TIME, check_readable, merge_slice, schema_of
 from pipeline.hudi.read import changed_rows as rows_of
-from pipeline.hudi.table.storage import FileStatus, LocalStorage, Storage
+from pipeline.hudi.table.storage import FileInfo, HudiStorage, LocalStorage
 from pipeline.hudi.table.table import open_table
 
 SMALL = 16 << 20  # bytes of files; more are read by tasks
@@ -152,7 +152,7 @@ def _spark_schema(schema: pa.Schema) -> StructType:
     return StructType([StructField(field.name, field.dataType, True) for field in fields])
 
 
-def storage_for(spark: SparkSession, path: str) -> Storage:
+def storage_for(spark: SparkSession, path: str) -> HudiStorage:
     """Files of this machine read directly, all others through the session's Hadoop."""
     return LocalStorage() if path.startswith(("/", "file:")) else HadoopStorage(spark)
 
@@ -171,7 +171,7 @@ class HadoopStorage:
         self._endpoints = endpoints or {}
         self._systems: dict[str, Any] = {}
 
-    def list(self, path: str) -> list[FileStatus]:
+    def list(self, path: str) -> list[FileInfo]:
         system, where = self._locate(path)
         try:
             itself = system.makeQualified(where)
@@ -218,11 +218,11 @@ class HadoopStorage:
         return self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(where.toUri(), conf)
 
 
-def _status(path: str, status: Any, itself: Any) -> FileStatus:
+def _status(path: str, status: Any, itself: Any) -> FileInfo:
     child = status.getPath()
     where = path if child.equals(itself) else f"{path.rstrip('/')}/{child.getName()}"
     is_dir = bool(status.isDirectory())
-    return FileStatus(where, int(status.getLen()), int(status.getModificationTime()), is_dir)
+    return FileInfo(where, int(status.getLen()), int(status.getModificationTime()), is_dir)
 
 
 def _fault(path: str, error: Py4JJavaError) -> IncrementalError:

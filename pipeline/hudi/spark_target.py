@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.hudi import folder
 from pipeline.hudi.errors import StorageFault, TargetMismatch
-from pipeline.hudi.pull import Mode, Pulled, next_step, pull, report
+from pipeline.hudi.pull import Mode, PullResult, next_step, pull, report
 from pipeline.hudi.spark_reader import (
     BUNDLE,
     SESSION_CONF,
@@ -28,7 +28,7 @@ from pipeline.hudi.spark_reader import (
     table_location,
 )
 from pipeline.hudi.table.storage import local_path
-from pipeline.hudi.table.table import HOODIE, Table, find_base, open_table
+from pipeline.hudi.table.table import HOODIE, HudiTable, find_base, open_table
 from pipeline.spark.session import open_session
 
 _OPERATION = {Mode.APPEND: "insert", Mode.MERGE: "upsert"}
@@ -81,7 +81,7 @@ def pull_into(
     key: tuple[str, ...],
     since: str,
     until: str | None = None,
-) -> Pulled:
+) -> PullResult:
     """Pulls into a Hudi table, or into the folder of a metastore's parquet table.
 
     A Hudi target merges by its own record key. Raises IncrementalError.
@@ -95,8 +95,8 @@ def pull_into(
 
 
 def _into_hudi(
-    spark: SparkSession, table: Table, target: str, mode: Mode, since: str, until: str | None
-) -> Pulled:
+    spark: SparkSession, table: HudiTable, target: str, mode: Mode, since: str, until: str | None
+) -> PullResult:
     before = last_mark(open_table(target, storage_for(spark, target)))
     step = next_step(table, before, mode, since, until, target)
     if step.nothing:
@@ -123,10 +123,10 @@ def _into_hudi(
     return report(step, count)
 
 
-def last_mark(target: Table) -> folder.Mark | None:
+def last_mark(target: HudiTable) -> folder.PullMark | None:
     """The mark in the newest commit of a Hudi target that has one."""
     for commit in reversed(target.timeline.commits):
-        mark = folder.Mark.of_texts(target.commit(commit).extra)
+        mark = folder.PullMark.of_texts(target.commit(commit).extra)
         if mark is not None:
             return mark
     if target.timeline.commits:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pipeline.copy.files import Effort, Files, Listing, Order, Verdict
+from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.model import Cluster, Paths
 from pipeline.replication.plan import fingerprint
@@ -45,7 +45,7 @@ class PathCopy:
         return cls(source, target, f"{root}/causeway/{name}")
 
 
-def replicate_path(files: Files, copy: PathCopy, effort: Effort, ticket: Ticket) -> str:
+def replicate_path(files: Files, copy: PathCopy, options: CopyOptions, ticket: Ticket) -> str:
     """Copy one directory; what is there already is not sent again. Raises ActionFailed."""
     whole = f"{copy.staging}/new"
     for _ in range(_ATTEMPTS):
@@ -54,8 +54,8 @@ def replicate_path(files: Files, copy: PathCopy, effort: Effort, ticket: Ticket)
             raise ActionFailed(f"{copy.source} is not there any more")
         if there is not None and fingerprint(there) == fingerprint(before):
             return f"{copy.target} was up to date"
-        files.make({whole: copy.source}, effort.keep_owner)
-        sent = _carry(files, copy, whole, before, effort, ticket)
+        files.make_folders({whole: copy.source}, options.keep_owner)
+        sent = _carry(files, copy, whole, before, options, ticket)
         staged, now = files.listings([whole, copy.source])
         strays = {e.path for e in staged.files} - {e.path for e in before.files} if staged else ()
         files.delete([f"{whole}/{path}" for path in sorted(strays)])
@@ -67,23 +67,28 @@ def replicate_path(files: Files, copy: PathCopy, effort: Effort, ticket: Ticket)
 
 
 def _carry(
-    files: Files, copy: PathCopy, whole: str, before: Listing, effort: Effort, ticket: Ticket
+    files: Files,
+    copy: PathCopy,
+    whole: str,
+    before: FileListing,
+    options: CopyOptions,
+    ticket: Ticket,
 ) -> int | None:
     """Bytes sent; None when the source changed meanwhile. Raises ActionFailed."""
-    orders = [Order(copy.source, whole, entry) for entry in before.files]
-    outcomes = files.carry(orders, effort, lambda done, total: ticket.check())
-    for each in outcomes:
-        if each.verdict is Verdict.FAILED:
+    orders = [FileCopy(copy.source, whole, entry) for entry in before.files]
+    results = files.copy_files(orders, options, lambda done, total: ticket.check())
+    for each in results:
+        if each.status is FileStatus.FAILED:
             raise ActionFailed(f"{copy.source}/{each.order.entry.path}: {each.message}")
-    if any(each.verdict is Verdict.CHANGED for each in outcomes):
+    if any(each.status is FileStatus.CHANGED for each in results):
         return None
-    return sum(each.sent for each in outcomes)
+    return sum(each.sent for each in results)
 
 
 def _put_in_place(files: Files, copy: PathCopy, whole: str) -> None:
     """By renames: a reader may find the directory absent for a moment, but never a part."""
     parent, _, _ = copy.target.rpartition("/")
-    files.make({parent: copy.source.rpartition("/")[0]}, False)
+    files.make_folders({parent: copy.source.rpartition("/")[0]}, False)
     old = f"{copy.staging}/old"
     files.delete([old])
     files.move({copy.target: old})

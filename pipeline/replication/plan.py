@@ -7,20 +7,20 @@ from hashlib import blake2b
 from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
 from metastore.client.types import Partition, Table
 from pipeline.copy.copy_catalog import data_location
-from pipeline.copy.files import Listing
-from pipeline.copy.plan import ROUND, Carry, Item, Stage, Sweep, Verify, Why
+from pipeline.copy.files import FileListing
+from pipeline.copy.plan import ROUND, CopyFiles, CopyReason, PlannedCopy, Stage, Sweep, Verify
 from pipeline.errors import NotCopyable
 from pipeline.replication.schema import SchemaChange, follow, refuse_renaming
 
 Spec = tuple[tuple[str, str], ...]
 
-YARD = "_causeway"  # below the table's own directory; Hive and Spark overlook such names there
+STAGING = "_causeway"  # below the table's own directory; Hive and Spark overlook such names there
 OF, FROM = "replicated.of", "replicated.from"
 WHOLE = ""  # the name of an unpartitioned table
 
 
 @dataclass(frozen=True, slots=True)
-class Replication:
+class ReplicationRequest:
     """One instance: the partitions of `source` that match `source_spec`, into `target`.
 
     The n-th pair of `target_spec` says what the n-th key and value of `source_spec` become there
@@ -93,7 +93,7 @@ class Drop:
 
 
 ReplicaStep = (
-    Export | CreateTable | ChangeColumns | Stage | Carry | Verify | Register | Drop | Sweep
+    Export | CreateTable | ChangeColumns | Stage | CopyFiles | Verify | Register | Drop | Sweep
 )
 
 
@@ -101,9 +101,9 @@ ReplicaStep = (
 class ReplicationPlan:
     """`items` go by their names in the target; `origins` has their names in the source."""
 
-    request: Replication
+    request: ReplicationRequest
     base: str
-    items: tuple[Item, ...]
+    items: tuple[PlannedCopy, ...]
     origins: Mapping[str, str]
     fresh: int = 0
     drops: tuple[str, ...] = ()
@@ -111,11 +111,11 @@ class ReplicationPlan:
     change: SchemaChange | None = None
 
     @property
-    def yard(self) -> str:
-        return f"{self.base}/{YARD}"
+    def staging(self) -> str:
+        return f"{self.base}/{STAGING}"
 
     @property
-    def rounds(self) -> tuple[tuple[Item, ...], ...]:
+    def rounds(self) -> tuple[tuple[PlannedCopy, ...], ...]:
         return tuple(self.items[at : at + ROUND] for at in range(0, len(self.items), ROUND))
 
     @property
@@ -128,12 +128,12 @@ class ReplicationPlan:
         if self.change is not None:
             steps.append(ChangeColumns(target, self.change))
         for items in self.rounds:
-            steps += [Stage(self.yard, len(items)), Carry(items)]
+            steps += [Stage(self.staging, len(items)), CopyFiles(items)]
             steps.append(Verify(items, self.request.checksum))
             steps.append(Register(tuple(item.name for item in items)))
         if self.drops:
             steps.append(Drop(self.drops))
-        return (*steps, Sweep(self.yard)) if steps else ()
+        return (*steps, Sweep(self.staging)) if steps else ()
 
     def lines(self) -> tuple[str, ...]:
         """The plan for people."""
@@ -145,18 +145,18 @@ class ReplicationPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SourceObject:
     """A source partition (or table) and what its directory holds."""
 
     name: str
     location: str
-    listing: Listing | None
+    listing: FileListing | None
 
 
 def plan_replication(
-    request: Replication,
+    request: ReplicationRequest,
     source: Table,
-    seen: Sequence[Seen],
+    seen: Sequence[SourceObject],
     target: Table | None,
     there: Mapping[str, Partition],
     database_location: str,
@@ -179,11 +179,11 @@ def plan_replication(
         if old is not None and old.get(OF) == of and of:
             fresh += 1
             continue
-        why = Why.ABSENT if old is None else Why.STALE
+        why = CopyReason.ABSENT if old is None else CopyReason.STALE
         retires = there[name].location if name in there else None
         if not source.partition_keys and target is not None:
             retires = data_location(target)
-        items.append(Item(name, each.location, of, why, retires))
+        items.append(PlannedCopy(name, each.location, of, why, retires))
     drops = _drops(there, origins) if request.propagate_deletes else ()
     return ReplicationPlan(
         request, base, tuple(items), origins, fresh, drops, target is None, change
@@ -201,7 +201,7 @@ def _drops(there: Mapping[str, Partition], origins: Mapping[str, str]) -> tuple[
     return tuple(sorted(n for n, p in there.items() if n not in origins and FROM in p.parameters))
 
 
-def target_keys(request: Replication, source: Table) -> tuple[str, ...]:
+def target_keys(request: ReplicationRequest, source: Table) -> tuple[str, ...]:
     """The names of the source's partition keys in the target, in order. Raises NotCopyable."""
     known = [name.lower() for name, _ in source.partition_keys]
     for key, _ in request.source_spec:
@@ -214,7 +214,7 @@ def target_keys(request: Replication, source: Table) -> tuple[str, ...]:
     return tuple(names.get(key, key) for key in known)
 
 
-def target_name(request: Replication, source: Table, name: str) -> str:
+def target_name(request: ReplicationRequest, source: Table, name: str) -> str:
     """What a source partition is called in the target."""
     if not source.partition_keys:
         return WHOLE
@@ -232,10 +232,10 @@ def matches(spec: Spec, name: str) -> bool:
 
 def base_of(location: str) -> str:
     """A table's own directory, whether or not a replica's run lies below it."""
-    return location.partition(f"/{YARD}/")[0].rstrip("/")
+    return location.partition(f"/{STAGING}/")[0].rstrip("/")
 
 
-def fingerprint(listing: Listing) -> str:
+def fingerprint(listing: FileListing) -> str:
     """Equal only for the same paths, lengths and times."""
     digest = blake2b(digest_size=16)
     for entry in listing.files:

@@ -20,18 +20,18 @@ from metastore.client.types import Partition, Table, write_columns
 from metastore.errors import AlreadyExists, MetastoreDown, MetastoreRefused, NoSuchObject
 from metastore.placement.placement_store import Facts, new_id
 from pipeline.copy.copy_catalog import data_location
-from pipeline.copy.copy_job import Limits, Report, Tools, Work, Workshop
-from pipeline.copy.files import Effort, Files
-from pipeline.copy.plan import Item, Why
-from pipeline.copy.staging import RunNote, new_run
+from pipeline.copy.copy_job import CopyJob, CopyLimits, CopyReport, JobContext, ObjectCopy
+from pipeline.copy.files import CopyOptions, Files
+from pipeline.copy.plan import CopyReason, PlannedCopy
+from pipeline.copy.staging import RunMarker, new_run
 from pipeline.errors import NotCopyable, PublishFailed
 from pipeline.replication.plan import (
     FROM,
     OF,
     WHOLE,
-    Replication,
     ReplicationPlan,
-    Seen,
+    ReplicationRequest,
+    SourceObject,
     fingerprint,
     matches,
     plan_replication,
@@ -45,7 +45,7 @@ _NOBODY = ClusterName("")  # marks alone are read from the source: whose it is d
 
 
 def read_replication(
-    request: Replication, source: HmsClient, target: HmsClient, files: Files
+    request: ReplicationRequest, source: HmsClient, target: HmsClient, files: Files
 ) -> ReplicationPlan:
     """Looks at both sides and plans. Raises NoSuchObject, NotCopyable, UnsafeSchemaChange."""
     table = source.get_table(request.source)
@@ -62,7 +62,7 @@ def read_replication(
         names = sorted(found)
         locations = [found[name] for name in names]
     listings = files.listings(locations)
-    seen = [Seen(*each) for each in zip(names, locations, listings, strict=True)]
+    seen = [SourceObject(*each) for each in zip(names, locations, listings, strict=True)]
     known = _table_or_none(target, request)
     there = {}
     if known is not None and known.partition_keys:
@@ -77,49 +77,49 @@ def run_replication(
     plan: ReplicationPlan,
     source: HmsClient,
     target: HmsClient,
-    tools: Tools,
-    effort: Effort,
-    limits: Limits,
-) -> Report:
+    context: JobContext,
+    options: CopyOptions,
+    limits: CopyLimits,
+) -> CopyReport:
     """Carries the plan out. Raises PublishFailed when the target refuses to the end: then what
     was carried is deleted and its metadata is as before (FA-R6).
     """
-    report = Report(fresh=plan.fresh)
+    report = CopyReport(fresh=plan.fresh)
     if not plan.steps:
         return report
-    ledger = ReplicaLedger(plan, source, target, tools, limits)
-    note = new_run(plan.request.target, 0, tools.clock())
-    effort = replace(effort, checksum=plan.request.checksum)
+    catalog = ReplicaCatalog(plan, source, target, context, limits)
+    marker = new_run(plan.request.target, 0, context.clock())
+    options = replace(options, checksum=plan.request.checksum)
     what = str(plan.request.target)
-    shop = Workshop(what, plan.yard, note, ledger, tools, effort, limits, report)
-    ledger.run = note.run
+    shop = CopyJob(what, plan.staging, marker, catalog, context, options, limits, report)
+    catalog.run = marker.run
     try:
         if plan.items:
             shop.run(plan.rounds)
-        ledger.settle()
+        catalog.settle()
     except PublishFailed:
-        ledger.undo()
+        catalog.undo()
         raise
     if plan.drops:
-        ledger.drop(plan.drops)
+        catalog.drop(plan.drops)
         report.gone += plan.drops
     return report
 
 
 @dataclass(slots=True)
-class ReplicaLedger:
+class ReplicaCatalog:
     """Both metastores of one replication."""
 
     plan: ReplicationPlan
     source: HmsClient
     target: HmsClient
-    tools: Tools
-    limits: Limits
+    context: JobContext
+    limits: CopyLimits
     run: str = ""
     created: bool = False
     _settled: bool = field(default=False)
 
-    def current(self, items: Mapping[str, Item]) -> tuple[list[Item], list[str]]:
+    def current(self, items: Mapping[str, PlannedCopy]) -> tuple[list[PlannedCopy], list[str]]:
         table = self.source.get_table(self.plan.request.source)
         placed = read_placement(table.parameters, _NOBODY)
         if not table.partition_keys:
@@ -134,7 +134,7 @@ class ReplicaLedger:
                 busy.append(here)
         return current, busy
 
-    def publish(self, works: Sequence[Work]) -> frozenset[str]:
+    def publish(self, works: Sequence[ObjectCopy]) -> frozenset[str]:
         table = self.source.get_table(self.plan.request.source)
         if not table.partition_keys:
             self._insist(partial(self._swap_table, table, works[0]))
@@ -147,7 +147,7 @@ class ReplicaLedger:
         self._export(table, [parts[name] for name in ready])
         made = [self._made(table, parts[name], work) for name, work in ready.items()]
         self._insist(partial(self._settle_table, table))
-        new = all(work.item.why is Why.ABSENT for work in ready.values())
+        new = all(work.item.why is CopyReason.ABSENT for work in ready.values())
         for batch in batches(made, REGISTER_BATCH):
             self._insist(partial(self._register, batch, new))
         return frozenset(ready)
@@ -155,7 +155,7 @@ class ReplicaLedger:
     def withdraw(self, names: Collection[str]) -> None:
         """Nothing: a replica holds what its source was; the next attempt brings it up to now."""
 
-    def used(self, note: RunNote) -> frozenset[str]:
+    def used(self, marker: RunMarker) -> frozenset[str]:
         table = _table_or_none(self.target, self.plan.request)
         if table is None:
             return frozenset()
@@ -180,17 +180,17 @@ class ReplicaLedger:
                 self.target.drop_partition(self.plan.request.target, name, delete_data=False)
             except NoSuchObject:
                 continue
-            self.tools.emit({"event": "dropped", "run": self.run, "object": name})
+            self.context.emit({"event": "dropped", "run": self.run, "object": name})
 
     def undo(self) -> None:
         """Nothing of this run stays: its files, nor the table that it made (FA-R6)."""
         if self.created and not self.target.get_partition_names(self.plan.request.target):
             self.target.drop_table(self.plan.request.target, delete_data=False)
-        used = self.used(new_run(self.plan.request.target, 0, self.tools.clock()))
-        run = f"{self.plan.yard}/{self.run}"
-        paths = [f"{run}/{name}" for name in self.tools.files.children(run)]
+        used = self.used(new_run(self.plan.request.target, 0, self.context.clock()))
+        run = f"{self.plan.staging}/{self.run}"
+        paths = [f"{run}/{name}" for name in self.context.files.children(run)]
         unused = [path for path in paths if path not in used]
-        self.tools.files.delete([run] if len(unused) == len(paths) else unused)
+        self.context.files.delete([run] if len(unused) == len(paths) else unused)
 
     # the steps
 
@@ -198,12 +198,12 @@ class ReplicaLedger:
         """FA-G4: tries again with growing pauses. Raises PublishFailed."""
         for attempt in range(self.limits.attempts):
             if attempt:
-                self.tools.sleep(self.limits.poll * 2 ** (attempt - 1))
+                self.context.sleep(self.limits.poll * 2 ** (attempt - 1))
             try:
                 return change()
             except (MetastoreRefused, MetastoreDown) as error:
                 problem = error
-                self.tools.emit({"event": "refused", "run": self.run, "error": str(error)})
+                self.context.emit({"event": "refused", "run": self.run, "error": str(error)})
         ref = self.plan.request.target
         raise PublishFailed(f"{ref}: {self.limits.attempts} attempts: {problem}") from problem
 
@@ -229,7 +229,7 @@ class ReplicaLedger:
             return
         self.created = True
 
-    def _swap_table(self, source: Table, work: Work) -> None:
+    def _swap_table(self, source: Table, work: ObjectCopy) -> None:
         """An unpartitioned table appears with its data, or changes its location in one step."""
         request = self.plan.request
         marks = {OF: fingerprint(work.before), FROM: str(request.source)}
@@ -296,7 +296,7 @@ class ReplicaLedger:
         finally:
             facts.close_write(self.plan.request.target, write_id, names)
 
-    def _made(self, table: Table, partition: Partition, work: Work) -> Partition:
+    def _made(self, table: Table, partition: Partition, work: ObjectCopy) -> Partition:
         """The source's partition, made the target's: it is ours, so it is changed in place."""
         marks = {OF: fingerprint(work.before)}
         return made_partition(
@@ -305,7 +305,7 @@ class ReplicaLedger:
 
     def _export(self, table: Table, partitions: Sequence[Partition]) -> None:
         text = json.dumps(exported(table, partitions))
-        self.tools.files.leave_note(f"{self.plan.yard}/{self.run}/.causeway/export", text)
+        self.context.files.write_marker(f"{self.plan.staging}/{self.run}/.causeway/export", text)
 
     def _sources(self, items: Mapping[str, object]) -> Iterator[Partition]:
         names = [self.plan.origins[name] for name in items]
@@ -316,7 +316,7 @@ class ReplicaLedger:
 
 
 def made_table(
-    source: Table, request: Replication, location: str, parameters: Mapping[str, str]
+    source: Table, request: ReplicationRequest, location: str, parameters: Mapping[str, str]
 ) -> Table:
     """The target's table as the source's metadata say: schema, format, owner, properties."""
     made = Table(deepcopy(source.struct))
@@ -333,7 +333,7 @@ def made_table(
 def made_partition(
     source: Table,
     partition: Partition,
-    request: Replication,
+    request: ReplicationRequest,
     name: str,
     location: str,
     parameters: Mapping[str, str],
@@ -372,7 +372,7 @@ def exported(table: Table, partitions: Sequence[Partition]) -> dict[str, object]
     }
 
 
-def _table_or_none(client: HmsClient, request: Replication) -> Table | None:
+def _table_or_none(client: HmsClient, request: ReplicationRequest) -> Table | None:
     try:
         return client.get_table(request.target)
     except NoSuchObject:

@@ -13,7 +13,7 @@ from typing import Protocol
 from conf.locations import Location
 from conf.names import ClusterName, TableRef
 from metastore.client.metastore_client import HmsClient, batches
-from pipeline.copy.copy_catalog import Object, Objects
+from pipeline.copy.copy_catalog import DataObject, ObjectCatalog
 from pipeline.copy.files import Files
 from pipeline.replication.plan import base_of
 from pipeline.retention.plan import Candidate, Policy, RetentionPlan
@@ -43,7 +43,7 @@ class Evicted:
     directories: int = 0
 
 
-def candidates(objects: Objects, policy: Policy) -> list[Candidate]:
+def candidates(objects: ObjectCatalog, policy: Policy) -> list[Candidate]:
     """Every partition of the policy's table; copies are looked at only if any has a limit."""
     state = objects.table(policy.table)
     names = objects.names(state)
@@ -58,7 +58,7 @@ def candidates(objects: Objects, policy: Policy) -> list[Candidate]:
 def run_retention(
     plan: RetentionPlan,
     client: HmsClient,
-    objects: Objects,
+    objects: ObjectCatalog,
     files: Files,
     emit: Emit,
     check: Stop = lambda: None,
@@ -85,7 +85,7 @@ def run_retention(
 class _Eviction:
     plan: RetentionPlan
     client: HmsClient
-    objects: Objects
+    objects: ObjectCatalog
     files: Files
     emit: Emit
     in_use: "InUse"
@@ -98,7 +98,7 @@ class _Eviction:
 
     def finish_last(self) -> None:
         """Deletes what an earlier run dropped and did not live to delete."""
-        text = self.files.note(self._note)
+        text = self.files.read_marker(self._note)
         if text is not None:
             noted: dict[str, str] = json.loads(text)
             self._delete(list(noted))
@@ -135,14 +135,14 @@ class _Eviction:
         self._delete(list(locations))
         self.files.delete([self._note])
 
-    def _idle(self, names: Sequence[str]) -> list[Object]:
+    def _idle(self, names: Sequence[str]) -> list[DataObject]:
         found = self.objects.objects(self.objects.table(self.ref), names)
         self.report.busy += [each.name for each in found if each.placement.writing]
         return [each for each in found if not each.placement.writing]
 
     def _announce(self, locations: Mapping[str, str]) -> None:
         """Writes down what is about to go, for people and for a run after this one."""
-        self.files.leave_note(self._note, json.dumps(dict(locations)))
+        self.files.write_marker(self._note, json.dumps(dict(locations)))
         for location, what in locations.items():
             self.emit(
                 {"event": "evict", "table": str(self.ref), "object": what, "location": location}
@@ -159,7 +159,7 @@ class _Eviction:
 class InUse:
     """The directories of a table and of its partitions and copies that stay."""
 
-    def __init__(self, base: str, objects: Sequence[Object]) -> None:
+    def __init__(self, base: str, objects: Sequence[DataObject]) -> None:
         self._base = Location.of(base).folder
         self._by_name = {each.name: places_of(each) for each in objects}
         self._exact: Counter[str] = Counter()
@@ -188,7 +188,7 @@ class InUse:
                 self._above[each] += change
 
 
-def places_of(each: Object) -> tuple[str, ...]:
+def places_of(each: DataObject) -> tuple[str, ...]:
     """The directories of an object and of its copies."""
     copies = (copy.location for copy in each.placement.copies)
     return tuple(location.rstrip("/") for location in (each.location, *copies))

@@ -18,23 +18,23 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import EVERYTHING, Tell
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import nobody_else
-from pipeline.copy.copy_catalog import Objects
-from pipeline.copy.copy_job import Limits, Report, Tools
-from pipeline.copy.files import Effort, Files, Listing
+from pipeline.copy.copy_catalog import ObjectCatalog
+from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.files import CopyOptions, FileListing, Files
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
-from pipeline.copy.staging import default_root, yard_of
+from pipeline.copy.staging import default_root, staging_of
 from pipeline.errors import AnotherCopyRuns, NotCopyable, UnsafeSchemaChange
 from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Role, Storage, Table
 from pipeline.hudi.errors import UnsupportedTable
 from pipeline.hudi.feeds import Replicator, Storages, is_hudi
-from pipeline.hudi.hudi_targets import SharedTable, TwoTables
-from pipeline.hudi.replicate import Replicated
+from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
+from pipeline.hudi.replicate import HudiReplicationResult
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.processes.commands import Programs
 from pipeline.processes.run import run_process
 from pipeline.replication.directories import PathCopy, PathHome, evict_paths, replicate_path
-from pipeline.replication.plan import Replication, matches
+from pipeline.replication.plan import ReplicationRequest, matches
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.partition_dates import read_dating
 from pipeline.retention.plan import Policy, RetentionPlan, plan_retention
@@ -59,8 +59,8 @@ class ClusterActions:
 
     files: Callable[[], Files]
     programs: Programs
-    effort: Effort = field(default_factory=Effort)
-    limits: Limits = field(default_factory=Limits)
+    effort: CopyOptions = field(default_factory=CopyOptions)
+    limits: CopyLimits = field(default_factory=CopyLimits)
     default: ClusterName | None = None
     storage: Storages = field(default=lambda uri: LocalStorage())
     tell: Tell = nobody_else
@@ -71,7 +71,7 @@ class ClusterActions:
     def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
         return tables.look(needs, world, owner, self._listings)
 
-    def _listings(self, locations: Sequence[str]) -> list[Listing | None]:
+    def _listings(self, locations: Sequence[str]) -> list[FileListing | None]:
         """Local directories are read as they are; others need Spark's file systems."""
         remote = [each for each in locations if not tables.is_local(each)]
         found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
@@ -120,7 +120,7 @@ class ClusterActions:
             chosen = objects.objects(state, names)
             if not chosen:
                 raise ActionFailed(f"{copy.what} is not there any more")
-            yard = yard_of(copy.root, state.ref)
+            yard = staging_of(copy.root, state.ref)
             checksum = self.effort.checksum
             plan = plan_copy(state, chosen, copy.target.name, yard, checksum=checksum, again=False)
             report = run_copy(plan, objects, self._tools(ticket), self.effort, self.limits)
@@ -137,10 +137,12 @@ class ClusterActions:
             if copy.shares_table:
                 objects = self._objects(source, copy)
                 name, root = copy.target.name, copy.root
-                shared = SharedTable.of(objects, copy.source_table, name, root, tools.clock())
+                shared = SharedMetastoreReplica.of(
+                    objects, copy.source_table, name, root, tools.clock()
+                )
                 return _told_commits(replicator.run(shared), copy)
             request = copy.request(self.effort.checksum)
-            two = TwoTables.of(source, target, request, tools.clock())
+            two = CrossMetastoreReplica.of(source, target, request, tools.clock())
             done = replicator.run(two)
             two.settle(changed=done is not None)
             return _told_commits(done, copy)
@@ -148,8 +150,8 @@ class ClusterActions:
     def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[HmsClient]:
         return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.tell)
 
-    def _objects(self, client: HmsClient, copy: "_Copy") -> Objects:
-        return Objects(client, self.default or copy.source.name)
+    def _objects(self, client: HmsClient, copy: "_Copy") -> ObjectCatalog:
+        return ObjectCatalog(client, self.default or copy.source.name)
 
     def evict(self, task: Task, ticket: Ticket) -> str:
         """What is too old on one cluster, by partition date (FA-V1..V5)."""
@@ -161,7 +163,7 @@ class ClusterActions:
 
     def _evict(self, home: "_Home", task: Task, ticket: Ticket) -> str:
         with self._metastore(home.cluster, task.owner) as client:
-            objects = Objects(client, self.default or home.primary)
+            objects = ObjectCatalog(client, self.default or home.primary)
             plan = self._retention(home, client, objects, task)
             if plan is None:
                 return f"there is no table {home.policy.table} yet"
@@ -181,11 +183,11 @@ class ClusterActions:
         if isinstance(home, PathHome):
             return None
         with self._metastore(home.cluster, task.owner) as client:
-            objects = Objects(client, self.default or home.primary)
+            objects = ObjectCatalog(client, self.default or home.primary)
             return self._retention(home, client, objects, task)
 
     def _retention(
-        self, home: "_Home", client: HmsClient, objects: Objects, task: Task
+        self, home: "_Home", client: HmsClient, objects: ObjectCatalog, task: Task
     ) -> RetentionPlan | None:
         try:
             table = _require_owner(client, home.policy.table, task.owner)
@@ -196,14 +198,14 @@ class ClusterActions:
             raise ActionFailed(f"{table.ref}: {reason}: drop them by SQL", final=True)
         return plan_retention(home.policy, candidates(objects, home.policy), task.now)
 
-    def _tools(self, ticket: Ticket) -> Tools:
+    def _tools(self, ticket: Ticket) -> JobContext:
         """Every event and every sign of progress asks whether the work is still ours."""
 
         def emit(event: Mapping[str, object]) -> None:
             ticket.check()
             ticket.log(" ".join(f"{key}={value}" for key, value in event.items()))
 
-        return Tools(self.files(), emit=emit, progress=lambda done, total: ticket.check())
+        return JobContext(self.files(), emit=emit, progress=lambda done, total: ticket.check())
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +236,8 @@ class _Copy:
     def what(self) -> str:
         return f"{self.source_table} {partition_name(self.source_spec)} on {self.source.name}"
 
-    def request(self, checksum: bool) -> Replication:
-        return Replication(
+    def request(self, checksum: bool) -> ReplicationRequest:
+        return ReplicationRequest(
             source=self.source_table,
             target=self.target_table,
             source_spec=self.source_spec,
@@ -331,13 +333,13 @@ def _in_turn(work: Callable[[], str], ticket: Ticket) -> str:
             raise ActionFailed(str(error), final=True) from error
 
 
-def _told_commits(done: Replicated | None, copy: _Copy) -> str:
+def _told_commits(done: HudiReplicationResult | None, copy: _Copy) -> str:
     if done is None:
         return f"{copy.target_table} was up to date"
     return f"{copy.target_table}: {done.commits} commits, {done.files} files, {done.bytes} bytes"
 
 
-def _told(report: Report, copy: _Copy) -> str:
+def _told(report: CopyReport, copy: _Copy) -> str:
     if report.failed:
         name, error = next(iter(report.failed.items()))
         raise ActionFailed(f"{name or copy.source_table}: {error}")

@@ -19,7 +19,7 @@ from metastore.client.notifying_client import Tell, ToldClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import nobody_else
-from pipeline.copy.files import FileEntry, Listing
+from pipeline.copy.files import FileEntry, FileListing
 from pipeline.falcon.errors import Problem
 from pipeline.falcon.model import (
     Cluster,
@@ -59,7 +59,7 @@ def registry_of(cluster: Cluster) -> Endpoint:
     return Endpoint(parts.hostname, parts.port)
 
 
-Listings = Callable[[Sequence[str]], Sequence[Listing | None]]
+Listings = Callable[[Sequence[str]], Sequence[FileListing | None]]
 """What directories (URIs) hold; None for one that is not there."""
 
 
@@ -123,7 +123,7 @@ def _spec(need: Need) -> dict[str, str]:
     return dict(need.storage.uri.partition(need.time))
 
 
-def _fingerprint(partition: Partition, listing: Listing | None) -> str:
+def _fingerprint(partition: Partition, listing: FileListing | None) -> str:
     """Where the data is, its last write, and every file: statistics and copies do not count."""
     files = "absent" if listing is None else fingerprint(listing)
     return f"{partition.location} {partition.parameters.get(WRITE, NEVER_WRITTEN)} {files}"
@@ -150,7 +150,7 @@ def _directories(needs: Sequence[Need], world: World, listings: Listings) -> dic
     return found
 
 
-def local_listing(uri: str) -> Listing | None:
+def local_listing(uri: str) -> FileListing | None:
     """What a local directory holds. Raises ActionFailed for more than MAX_FILES files."""
     root = unquote(urlsplit(uri).path)
     if not os.path.isdir(root):
@@ -165,7 +165,7 @@ def local_listing(uri: str) -> Listing | None:
             )
         if len(entries) > MAX_FILES:
             raise ActionFailed(f"{uri} has more than {MAX_FILES} files", final=True)
-    return Listing(tuple(sorted(entries)))
+    return FileListing(tuple(sorted(entries)))
 
 
 def is_local(uri: str) -> bool:

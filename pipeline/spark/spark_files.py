@@ -1,4 +1,4 @@
-"""`Files` on Spark: whole files carried by executors' JVMs, listings and notes by the driver's."""
+"""`Files` on Spark: executors' JVMs copy whole files; the driver's JVM lists and deletes."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,13 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pipeline.copy.files import (
-    Effort,
+    CopyOptions,
+    FileCopy,
     FileEntry,
-    Listing,
-    Order,
-    Outcome,
+    FileListing,
+    FileResult,
+    FileStatus,
     Progress,
-    Verdict,
     no_progress,
     share_out,
 )
@@ -46,7 +46,7 @@ class SparkFiles:
             self._context, "copy.DriverFiles", self._endpoints, _DRIVER_THREADS
         )
 
-    def listings(self, locations: Sequence[str]) -> list[Listing | None]:
+    def listings(self, locations: Sequence[str]) -> list[FileListing | None]:
         if not locations:
             return []
         answer: str = self._call("list", _lines(locations))
@@ -58,43 +58,43 @@ class SparkFiles:
                 found[int(number)] = None
             elif entries is not None:
                 entries.append(FileEntry(unquote_plus(rest[0]), int(rest[1]), int(rest[2])))
-        return [None if each is None else Listing(tuple(sorted(each))) for each in found]
+        return [None if each is None else FileListing(tuple(sorted(each))) for each in found]
 
-    def carry(
-        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
-    ) -> list[Outcome]:
-        return self._send_out(orders, effort, progress, compare=False)
+    def copy_files(
+        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+    ) -> list[FileResult]:
+        return self._send_out(orders, options, progress, compare=False)
 
     def compare(
-        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
-    ) -> list[Outcome]:
-        return self._send_out(orders, effort, progress, compare=True)
+        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+    ) -> list[FileResult]:
+        return self._send_out(orders, options, progress, compare=True)
 
     def _send_out(
-        self, orders: Sequence[Order], effort: Effort, progress: Progress, *, compare: bool
-    ) -> list[Outcome]:
+        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress, *, compare: bool
+    ) -> list[FileResult]:
         if not orders:
             return []
         cores = int(self._context.defaultParallelism)
-        batches = share_out(orders, effort.parallelism or _tasks(orders, cores))
-        at_once = min(len(batches.orders), effort.parallelism or cores)
+        batches = share_out(orders, options.parallelism or _tasks(orders, cores))
+        at_once = min(len(batches.orders), options.parallelism or cores)
         courier = java_classes.new(
             self._context,
             "copy.FileCopyTask",
             self._endpoints,
             compare,
-            effort.checksum or compare,
-            effort.keep_owner,
-            self._long(max(1, effort.bandwidth // at_once) if effort.bandwidth else 0),
-            effort.attempts,
-            self._long(int(effort.pause * 1000)),
+            options.checksum or compare,
+            options.keep_owner,
+            self._long(max(1, options.bandwidth // at_once) if options.bandwidth else 0),
+            options.attempts,
+            self._long(int(options.pause * 1000)),
         )
         numbers = {id(order): number for number, order in enumerate(orders)}
         items = self._jvm.java.util.ArrayList()
         for batch in batches.orders:
             items.add("\n".join(_order_line(numbers[id(order)], order) for order in batch))
         lines = self._run(items, courier, batches.loads, progress)
-        return [_outcome(line, orders) for line in lines]
+        return [_result(line, orders) for line in lines]
 
     def _run(self, items: Any, courier: Any, loads: Sequence[int], progress: Progress) -> list[str]:
         total = sum(loads)
@@ -132,7 +132,7 @@ class SparkFiles:
                 done += stage_info.numCompletedTasks if stage_info else 0
         return done
 
-    def make(self, likes: Mapping[str, str], keep_owner: bool) -> None:
+    def make_folders(self, likes: Mapping[str, str], keep_owner: bool) -> None:
         if likes:
             pairs = (f"{quote(each)}\t{quote(like)}" for each, like in likes.items())
             self._call("mkdirs", "\n".join(pairs), keep_owner)
@@ -151,8 +151,8 @@ class SparkFiles:
     def children(self, location: str) -> tuple[str, ...]:
         return self.folders([location])[0]
 
-    def note(self, location: str) -> str | None:
-        return self.notes([location])[0]
+    def read_marker(self, location: str) -> str | None:
+        return self.read_markers([location])[0]
 
     def folders(self, locations: Sequence[str]) -> list[tuple[str, ...]]:
         if not locations:
@@ -163,7 +163,7 @@ class SparkFiles:
             found[int(number)].append(unquote_plus(name))
         return [tuple(names) for names in found]
 
-    def notes(self, locations: Sequence[str]) -> list[str | None]:
+    def read_markers(self, locations: Sequence[str]) -> list[str | None]:
         if not locations:
             return []
         found: list[str | None] = [None for _ in locations]
@@ -173,7 +173,7 @@ class SparkFiles:
                 found[int(number)] = unquote_plus(text)
         return found
 
-    def leave_note(self, location: str, text: str) -> None:
+    def write_marker(self, location: str, text: str) -> None:
         self._call("writeMarker", location, text)
 
     def _call(self, method: str, *arguments: Any) -> Any:
@@ -193,7 +193,7 @@ class SparkFiles:
         return self._jvm.java.lang.Long.valueOf(str(value))
 
 
-def _tasks(orders: Sequence[Order], cores: int) -> int:
+def _tasks(orders: Sequence[FileCopy], cores: int) -> int:
     wanted = sum(order.entry.length for order in orders) // _BATCH_BYTES
     return min(max(wanted, cores * _BATCHES_A_CORE), _MOST_BATCHES)
 
@@ -202,17 +202,17 @@ def _lines(locations: Sequence[str]) -> str:
     return "\n".join(quote(location) for location in locations)
 
 
-def _order_line(number: int, order: Order) -> str:
+def _order_line(number: int, order: FileCopy) -> str:
     path = order.entry.path
     source, target = quote(f"{order.source}/{path}"), quote(f"{order.target}/{path}")
     return f"{number}\t{source}\t{target}\t{order.entry.length}\t{order.entry.modified}"
 
 
-def _outcome(line: str, orders: Sequence[Order]) -> Outcome:
-    number, verdict, sent, checksum, message = line.split("\t")
-    taken = checksum if verdict == Verdict.SENT.value else ""
+def _result(line: str, orders: Sequence[FileCopy]) -> FileResult:
+    number, status, sent, checksum, message = line.split("\t")
+    taken = checksum if status == FileStatus.SENT.value else ""
     order = orders[int(number)]
-    return Outcome(order, Verdict(verdict), int(sent), taken, unquote_plus(message))
+    return FileResult(order, FileStatus(status), int(sent), taken, unquote_plus(message))
 
 
 def _first_line(error: Py4JError) -> str:

@@ -25,10 +25,10 @@ from metastore.client.types import Database, Partition, Table
 from metastore.errors import AlreadyExists
 from metastore.view.inbound.ownership import Leftover
 from metastore.view.server.orphans_store import LeftoverLog
-from pipeline.copy.copy_catalog import Objects
-from pipeline.copy.copy_job import Limits, Tools
-from pipeline.copy.files import Effort
-from pipeline.replication.plan import Replication
+from pipeline.copy.copy_catalog import ObjectCatalog
+from pipeline.copy.copy_job import CopyLimits, JobContext
+from pipeline.copy.files import CopyOptions
+from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
 from tests.e2e.metastores import C1, C2, MetastoreAlone
 
@@ -208,10 +208,10 @@ def test_replication_between_two_metastores(
     with west.client() as one, east.client() as other:
         other.create_database(Database.make("tgt_demo_db", there.as_uri()))
         spec = (("ds", "2013-09-24-00"),)
-        request = Replication(source, target, spec, spec)
-        tools, limits = Tools(files), Limits(grace=0)
+        request = ReplicationRequest(source, target, spec, spec)
+        tools, limits = JobContext(files), CopyLimits(grace=0)
         report = run_replication(
-            read_replication(request, one, other, files), one, other, tools, Effort(), limits
+            read_replication(request, one, other, files), one, other, tools, CopyOptions(), limits
         )
         assert report.published == ["ds=2013-09-24-00"]
         [partition] = other.get_all_partitions(target)
@@ -221,7 +221,7 @@ def test_replication_between_two_metastores(
         assert not read_replication(request, one, other, files).items
         (folder / "ds=2013-09-24-00" / "late").write_bytes(b"late")
         run_replication(
-            read_replication(request, one, other, files), one, other, tools, Effort(), limits
+            read_replication(request, one, other, files), one, other, tools, CopyOptions(), limits
         )
         [partition] = other.get_all_partitions(target)
         assert content(Path(urlsplit(partition.location).path))["late"] == b"late"
@@ -243,7 +243,7 @@ def test_eviction_on_a_real_metastore(west: MetastoreAlone, files: Any) -> None:
     copies = fresh(west, ref)
     policy = Policy(ref, read_dating((("ds", "${YEAR}-${MONTH}-${DAY}"),)), timedelta(days=5))
     with west.client() as client:
-        objects = Objects(client, C1)
+        objects = ObjectCatalog(client, C1)
         plan = plan_retention(
             policy, candidates(objects, policy), datetime(2014, 1, 10, tzinfo=UTC)
         )

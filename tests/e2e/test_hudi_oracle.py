@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.copy.files import Effort
+from pipeline.copy.files import CopyOptions
 from pipeline.hudi.errors import BadRange, OutOfStep
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan
@@ -18,7 +18,7 @@ from pipeline.hudi.read import changed_rows
 from pipeline.hudi.replicate import plan_replication, run_replication
 from pipeline.hudi.table.archive import open_for_changes
 from pipeline.hudi.table.storage import LocalStorage
-from pipeline.hudi.table.table import Table
+from pipeline.hudi.table.table import HudiTable
 from tests.e2e.hudi_spark import HudiSpark
 from tests.pipeline.hudi.local_files import LocalFiles
 
@@ -36,18 +36,18 @@ def spark(hudi: HudiSpark) -> HudiSpark:
     return hudi
 
 
-def unpacked(archive: Path, into: Path) -> Table:
+def unpacked(archive: Path, into: Path) -> HudiTable:
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(into, [n for n in packed.namelist() if not n.startswith("__MACOSX")])
     base = next(p.parent for p in into.glob("*/.hoodie"))
     return open_for_changes(str(base), LocalStorage())
 
 
-def partition_paths(table: Table) -> list[str]:
+def partition_paths(table: HudiTable) -> list[str]:
     return [table.partition_path(p) for p in table.partitions()] or [table.base]
 
 
-def consuming(table: Table, start: str, most: str) -> dict[str, str]:
+def consuming(table: HudiTable, start: str, most: str) -> dict[str, str]:
     prefix = f"hoodie.{table.name}.consume"
     return {
         f"{prefix}.mode": "incremental",
@@ -56,7 +56,7 @@ def consuming(table: Table, start: str, most: str) -> dict[str, str]:
     }
 
 
-def as_text(table: Table, since: str, until: str | None) -> list[list[str]]:
+def as_text(table: HudiTable, since: str, until: str | None) -> list[list[str]]:
     """Keys and times of the light path's rows, as the oracle's rows have them."""
     columns = ["_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key"]
     rows = changed_rows(plan(table, since, until)).select(columns).to_pylist()
@@ -67,7 +67,7 @@ def only_keys(rows: list[list[str]]) -> list[list[str]]:
     return sorted([cell for cell in row if cell.startswith("_hoodie_")] for row in rows)
 
 
-def check_listing(spark: HudiSpark, table: Table) -> int:
+def check_listing(spark: HudiSpark, table: HudiTable) -> int:
     paths = partition_paths(table)
     requests = [i.requested for i in table.timeline.commits]
     cases = [(paths, {}), (paths[:1], {}), ([table.base], {})]
@@ -87,7 +87,7 @@ def check_listing(spark: HudiSpark, table: Table) -> int:
     return len(cases)
 
 
-def replaced_after(table: Table, until: str | None) -> bool:
+def replaced_after(table: HudiTable, until: str | None) -> bool:
     """Whether a later commit replaced files: Spark then leaves out of a past range what was
     replaced after its end, and a puller that stopped there would never see it; we return it.
     """
@@ -96,7 +96,7 @@ def replaced_after(table: Table, until: str | None) -> bool:
     return any(each.action == "replacecommit" for each in later)
 
 
-def check_changes(spark: HudiSpark, table: Table, most: int) -> int:
+def check_changes(spark: HudiSpark, table: HudiTable, most: int) -> int:
     """Some ranges of the history: both our paths against Spark's incremental query."""
     keys = ["000", *(table.timeline.key(i) for i in table.timeline.commits)]
     ranges = [(keys[a], keys[b]) for a in range(len(keys)) for b in range(a + 1, len(keys))]
@@ -207,7 +207,7 @@ class Replica:
         except OutOfStep:
             self.number += 1
             planned = plan_replication(source, self.path, storage)
-        run_replication(planned, LocalFiles(), Effort())
+        run_replication(planned, LocalFiles(), CopyOptions())
 
 
 @pytest.mark.parametrize("seed", range(6))

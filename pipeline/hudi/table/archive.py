@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.hudi.errors import DamagedTimeline, MissingPath
-from pipeline.hudi.table.storage import Storage
-from pipeline.hudi.table.table import Table, archive_folder, open_table
+from pipeline.hudi.table.storage import HudiStorage
+from pipeline.hudi.table.table import HudiTable, archive_folder, open_table
 from pipeline.hudi.table.timeline import COMMIT_ACTIONS
 
 
-def archived_commits(table: Table) -> Mapping[str, str]:
+def archived_commits(table: HudiTable) -> Mapping[str, str]:
     """Request time -> completion time of every archived commit of a layout 2 table; read once.
 
     One list call when nothing was archived. Raises DamagedTimeline, StorageFault.
@@ -23,7 +23,7 @@ def archived_commits(table: Table) -> Mapping[str, str]:
     return table.archived
 
 
-def _read_history(table: Table) -> dict[str, str]:
+def _read_history(table: HudiTable) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in _history_files(table):
         try:
@@ -37,7 +37,7 @@ def _read_history(table: Table) -> dict[str, str]:
     return found
 
 
-def open_for_changes(base: str, storage: Storage) -> Table:
+def open_for_changes(base: str, storage: HudiStorage) -> HudiTable:
     """A table with what its archive holds already known, so that planning lists partitions only."""
     table = open_table(base, storage)
     if table.timeline.by_completion:
@@ -45,7 +45,7 @@ def open_for_changes(base: str, storage: Storage) -> Table:
     return table
 
 
-def has_archive(table: Table) -> bool:
+def has_archive(table: HudiTable) -> bool:
     """Whether a layout 1 table has archived anything: its archive is a log of its own format."""
     try:
         return any(not entry.is_dir for entry in table.storage.list(archive_folder(table)))
@@ -53,7 +53,7 @@ def has_archive(table: Table) -> bool:
         return False
 
 
-def _history_files(table: Table) -> list[str]:
+def _history_files(table: HudiTable) -> list[str]:
     """The parquet files that the newest manifest names; older ones were merged into them."""
     folder = archive_folder(table)
     try:

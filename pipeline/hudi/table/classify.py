@@ -4,22 +4,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pipeline.hudi.flags import Conf, incremental_tables, uses_database
-from pipeline.hudi.table.storage import Storage
-from pipeline.hudi.table.table import Table, find_base, open_table
+from pipeline.hudi.table.storage import HudiStorage
+from pipeline.hudi.table.table import HudiTable, find_base, open_table
 
 
 @dataclass(slots=True)
 class InputPaths:
     """`tables` by base path, one client each; `names` are what the job calls them."""
 
-    tables: dict[str, Table] = field(default_factory=dict)
+    tables: dict[str, HudiTable] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     incremental: dict[str, list[str]] = field(default_factory=dict)
     snapshot: dict[str, list[str]] = field(default_factory=dict)
     other: list[str] = field(default_factory=list)
 
 
-def classify(paths: Iterable[str], conf: Conf, storage: Storage) -> InputPaths:
+def classify(paths: Iterable[str], conf: Conf, storage: HudiStorage) -> InputPaths:
     """Each path in its class, Hudi paths grouped by the base path of their table.
 
     A table is opened at its first path and known by `base` or `base/`, so that `trips` and

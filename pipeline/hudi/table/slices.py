@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pipeline.hudi.table.metadata import FileGroup
-from pipeline.hudi.table.storage import FileStatus
+from pipeline.hudi.table.storage import FileInfo
 
 _BASE = re.compile(r"^([^._][^_]*)_([^_]*)_(\d+)(?:_hudiext)?\.(parquet|orc|hfile|lance)$")
 # Not those that end with `.cdc`: they hold what a commit changed, not rows of the table.
@@ -23,7 +23,7 @@ class BaseFile:
 
     group: FileGroup
     instant: str
-    status: FileStatus
+    status: FileInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class LogFile:
     group: FileGroup
     instant: str
     version: int
-    status: FileStatus
+    status: FileInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +41,26 @@ class FileSlice:
     """A file group as of some moment: a base file, if any, and the logs on top of it."""
 
     group: FileGroup
-    base: FileStatus | None
-    logs: tuple[FileStatus, ...] = ()
+    base: FileInfo | None
+    logs: tuple[FileInfo, ...] = ()
 
     @property
-    def files(self) -> tuple[FileStatus, ...]:
+    def files(self) -> tuple[FileInfo, ...]:
         return ((self.base,) if self.base else ()) + self.logs
 
 
-def parse_base(partition: str, status: FileStatus) -> BaseFile | None:
+def parse_base(partition: str, status: FileInfo) -> BaseFile | None:
     match = _BASE.match(status.name)
     return BaseFile((partition, match[1]), match[3], status) if match else None
 
 
-def parse_log(partition: str, status: FileStatus) -> LogFile | None:
+def parse_log(partition: str, status: FileInfo) -> LogFile | None:
     match = _LOG.match(status.name)
     return LogFile((partition, match[1]), match[2], int(match[3]), status) if match else None
 
 
 def latest_base_files(
-    partition: str, files: Iterable[FileStatus], counts: Callable[[str], bool]
+    partition: str, files: Iterable[FileInfo], counts: Callable[[str], bool]
 ) -> dict[FileGroup, BaseFile]:
     """Of each file group the newest base file whose instant `counts` (HU-4)."""
     latest: dict[FileGroup, BaseFile] = {}
@@ -93,10 +93,10 @@ class Moment:
 
 
 def file_slices(
-    partition: str, files: Iterable[FileStatus], moment: Moment
+    partition: str, files: Iterable[FileInfo], moment: Moment
 ) -> dict[FileGroup, FileSlice]:
     """The file groups of one partition as of a moment, base and log files together."""
-    bases: dict[FileGroup, list[tuple[str, FileStatus]]] = {}
+    bases: dict[FileGroup, list[tuple[str, FileInfo]]] = {}
     logs: dict[FileGroup, list[LogFile]] = {}
     for status in files:
         if (base := parse_base(partition, status)) is not None:

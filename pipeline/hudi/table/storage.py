@@ -14,7 +14,7 @@ from pipeline.hudi.errors import MissingPath, StorageFault
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class FileStatus:
+class FileInfo:
     """One entry of a directory. `length` in bytes, `modified` in milliseconds since 1970."""
 
     path: str
@@ -27,10 +27,10 @@ class FileStatus:
         return self.path.rpartition("/")[2]
 
 
-class Storage(Protocol):
+class HudiStorage(Protocol):
     """A file system. Each method raises MissingPath or StorageFault."""
 
-    def list(self, path: str) -> Sequence[FileStatus]:
+    def list(self, path: str) -> Sequence[FileInfo]:
         """The direct children of a directory, in no order; a file gives itself."""
         ...
 
@@ -45,7 +45,7 @@ class LocalStorage:
     """Files of this machine; `file:` in front of a path is understood and kept. Every method
     raises StorageFault for a path of another scheme."""
 
-    def list(self, path: str) -> list[FileStatus]:
+    def list(self, path: str) -> list[FileInfo]:
         local = local_path(path)
         try:
             if not os.path.isdir(local):
@@ -71,15 +71,15 @@ class LocalStorage:
 
 
 @dataclass(slots=True)
-class Counted:
+class CountingStorage:
     """Passes every call on and counts it."""
 
-    inner: Storage = field(default_factory=LocalStorage)
+    inner: HudiStorage = field(default_factory=LocalStorage)
     lists: int = 0
     reads: int = 0
     listed: list[str] = field(default_factory=list)
 
-    def list(self, path: str) -> Sequence[FileStatus]:
+    def list(self, path: str) -> Sequence[FileInfo]:
         self.lists += 1
         self.listed.append(path)
         return self.inner.list(path)
@@ -101,6 +101,6 @@ def local_path(path: str) -> str:
     return path
 
 
-def _status(path: str, stat: os.stat_result) -> FileStatus:
+def _status(path: str, stat: os.stat_result) -> FileInfo:
     is_dir = (stat.st_mode & 0o170000) == 0o040000
-    return FileStatus(path, 0 if is_dir else stat.st_size, stat.st_mtime_ns // 1_000_000, is_dir)
+    return FileInfo(path, 0 if is_dir else stat.st_size, stat.st_mtime_ns // 1_000_000, is_dir)

@@ -12,7 +12,7 @@ from pipeline.hudi.table.metadata import (
     parse_commit,
     undone_by,
 )
-from pipeline.hudi.table.storage import FileStatus, Storage
+from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.timeline import Instant, Timeline, parse_timeline
 
 HOODIE = ".hoodie"
@@ -23,14 +23,14 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 @dataclass(slots=True)
-class Table:
+class HudiTable:
     """A Hudi table as it was when `open_table` looked at it. `base` has no slash at its end.
 
     `archived` is what `archive.archived_commits` answers, once somebody has asked.
     """
 
     base: str
-    storage: Storage
+    storage: HudiStorage
     properties: Mapping[str, str]
     timeline: Timeline
     archived: Mapping[str, str] | None = None
@@ -101,7 +101,7 @@ class Table:
         for partition, _ in self.walk(under):
             yield partition
 
-    def walk(self, under: str = "") -> Iterator[tuple[str, list[FileStatus]]]:
+    def walk(self, under: str = "") -> Iterator[tuple[str, list[FileInfo]]]:
         """Every partition at or below a folder and its files: one list call a folder."""
         waiting = [under]
         while waiting:
@@ -117,7 +117,7 @@ class Table:
             )
 
 
-def open_table(base: str, storage: Storage) -> Table:
+def open_table(base: str, storage: HudiStorage) -> HudiTable:
     """Reads the properties and lists the timeline: one read, one list call.
 
     Raises NotAHudiTable, UnsupportedTable, StorageFault.
@@ -132,10 +132,10 @@ def open_table(base: str, storage: Storage) -> Table:
         names = [f.name for f in storage.list(timeline_folder(base, properties)) if not f.is_dir]
     except MissingPath:
         names = []
-    return Table(base, storage, properties, parse_timeline(names, _layout(properties)))
+    return HudiTable(base, storage, properties, parse_timeline(names, _layout(properties)))
 
 
-def find_base(path: str, storage: Storage) -> str | None:
+def find_base(path: str, storage: HudiStorage) -> str | None:
     """The base path of the table that a path is in, looking upwards; None when it is in none."""
     scheme, colon, rest = path.partition("://")
     root = f"{scheme}://{rest.partition('/')[0]}" if colon else ""
@@ -153,7 +153,7 @@ def timeline_folder(base: str, properties: Mapping[str, str]) -> str:
     return f"{base}/{HOODIE}/{properties.get('hoodie.timeline.path', 'timeline')}"
 
 
-def archive_folder(table: Table) -> str:
+def archive_folder(table: HudiTable) -> str:
     """Where the table's archived instants are."""
     if _layout(table.properties) == 1:
         folder = table.properties.get("hoodie.archivelog.folder", "archived")
@@ -173,7 +173,7 @@ def parse_properties(content: bytes) -> dict[str, str]:
     return properties
 
 
-def partition_values(table: Table, partition: str) -> dict[str, str]:
+def partition_values(table: HudiTable, partition: str) -> dict[str, str]:
     """Values of hive-style partition folders by column."""
     pairs = (part.partition("=") for part in partition.split("/"))
     return {key: unquote(value) for key, equals, value in pairs if equals}

@@ -9,13 +9,13 @@ from metastore.client.partition_decoder import PartitionFacts
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import AlreadyExists, MetastoreRefused, NoSuchObject
 from pipeline.copy.files import (
-    Effort,
+    CopyOptions,
+    FileCopy,
     FileEntry,
-    Listing,
-    Order,
-    Outcome,
+    FileListing,
+    FileResult,
+    FileStatus,
     Progress,
-    Verdict,
     no_progress,
 )
 
@@ -165,12 +165,12 @@ class FakeFiles:
         inside = location + "/"
         return any(p == location or p.startswith(inside) for p in (*self.made, *self.content))
 
-    def listings(self, locations: Sequence[str]) -> list[Listing | None]:
+    def listings(self, locations: Sequence[str]) -> list[FileListing | None]:
         found = [self._listing(each) for each in locations]
         self.effects.happen("listed")  # what is known now may be wrong from here on
         return found
 
-    def _listing(self, location: str) -> Listing | None:
+    def _listing(self, location: str) -> FileListing | None:
         if not self.exists(location):
             return None
         prefix = location + "/"
@@ -179,36 +179,36 @@ class FakeFiles:
             for path, (body, time) in self.content.items()
             if path.startswith(prefix)
         ]
-        return Listing(tuple(sorted(entries)))
+        return FileListing(tuple(sorted(entries)))
 
-    def carry(
-        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
-    ) -> list[Outcome]:
+    def copy_files(
+        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+    ) -> list[FileResult]:
         return [self._deliver(order) for order in orders]
 
     def compare(
-        self, orders: Sequence[Order], effort: Effort, progress: Progress = no_progress
-    ) -> list[Outcome]:
-        def outcome(order: Order) -> Outcome:
+        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+    ) -> list[FileResult]:
+        def result(order: FileCopy) -> FileResult:
             source = self.content[f"{order.source}/{order.entry.path}"][0]
             target = self.content[f"{order.target}/{order.entry.path}"][0]
-            return Outcome(order, Verdict.KEPT if source == target else Verdict.DIFFERS, 0)
+            return FileResult(order, FileStatus.KEPT if source == target else FileStatus.DIFFERS, 0)
 
-        return [outcome(order) for order in orders]
+        return [result(order) for order in orders]
 
-    def _deliver(self, order: Order) -> Outcome:
+    def _deliver(self, order: FileCopy) -> FileResult:
         source = f"{order.source}/{order.entry.path}"
         target = f"{order.target}/{order.entry.path}"
         self.during(source)
         if source in self.broken:
-            return Outcome(order, Verdict.FAILED, 0, message="broken")
+            return FileResult(order, FileStatus.FAILED, 0, message="broken")
         found = self.content.get(source)
         if found is None or (len(found[0]), found[1]) != (order.entry.length, order.entry.modified):
-            return Outcome(order, Verdict.CHANGED, 0)
+            return FileResult(order, FileStatus.CHANGED, 0)
         there = self.content.get(target)
         if there is not None and (len(there[0]), there[1]) == (len(found[0]), found[1]):
             self.kept.append(source)
-            return Outcome(order, Verdict.KEPT, 0)
+            return FileResult(order, FileStatus.KEPT, 0)
         part = f"{target.rpartition('/')[0]}/.part"
         self.content[part] = (found[0][: len(found[0]) // 2], 0)
         self.effects.happen("half a file")
@@ -216,9 +216,9 @@ class FakeFiles:
         self.content[target] = found
         self.sent.append(source)
         self.effects.happen("file")
-        return Outcome(order, Verdict.SENT, len(found[0]), "sum")
+        return FileResult(order, FileStatus.SENT, len(found[0]), "sum")
 
-    def make(self, likes: Mapping[str, str], keep_owner: bool) -> None:
+    def make_folders(self, likes: Mapping[str, str], keep_owner: bool) -> None:
         self.made |= set(likes)
         self.effects.happen("made")
 
@@ -248,18 +248,18 @@ class FakeFiles:
             sorted({p[len(prefix) :].split("/")[0] for p in paths if p.startswith(prefix)})
         )
 
-    def note(self, location: str) -> str | None:
+    def read_marker(self, location: str) -> str | None:
         found = self.content.get(location)
         return None if found is None else found[0].decode()
 
     def folders(self, locations: Sequence[str]) -> list[tuple[str, ...]]:
         return [self.children(each) for each in locations]
 
-    def notes(self, locations: Sequence[str]) -> list[str | None]:
-        return [self.note(each) for each in locations]
+    def read_markers(self, locations: Sequence[str]) -> list[str | None]:
+        return [self.read_marker(each) for each in locations]
 
-    def leave_note(self, location: str, text: str) -> None:
-        self.effects.happen("note")
+    def write_marker(self, location: str, text: str) -> None:
+        self.effects.happen("marker")
         self.write(location, text.encode())
         self.effects.happen("noted")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.copy.staging import LEASE
+from pipeline.copy.staging import LEASE_SECONDS
 from pipeline.retention.partition_dates import read_dating
 from pipeline.retention.plan import Policy, plan_retention
 from pipeline.retention.run import candidates, run_retention
@@ -18,7 +18,7 @@ DAYS = ("20240101", "20240102", "20240103")
 DATING = read_dating((("ds", "${YEAR}${MONTH}${DAY}"),))
 # Where another client's write can fall into a copy. Between our read and our alter of the same
 # object lies the race that docs/internals/copy.md describes; it has a test of its own.
-BETWEEN = ("half a file", "file", "made", "note", "noted", "moved", "deleted", "listed")
+BETWEEN = ("half a file", "file", "made", "marker", "noted", "moved", "deleted", "listed")
 
 days = st.sampled_from(DAYS)
 steps = st.one_of(
@@ -30,7 +30,7 @@ steps = st.one_of(
     st.tuples(st.just("killed"), st.integers(1, 40)),
     st.tuples(st.just("raced"), st.tuples(st.integers(0, 20), days)),
     st.tuples(st.just("sweep"), st.none()),
-    st.tuples(st.just("wait"), st.sampled_from([1.0, LEASE + 1, GRACE])),
+    st.tuples(st.just("wait"), st.sampled_from([1.0, LEASE_SECONDS + 1, GRACE])),
     st.tuples(st.just("evict"), st.integers(0, 4)),
 )
 
@@ -114,12 +114,12 @@ class History:
         """In the end every copy is fresh, and nothing else is left."""
         for day in DAYS:
             self.close(day)
-        self.world.now += LEASE + 1
+        self.world.now += LEASE_SECONDS + 1
         self.world.copy()
         assert sorted(self.world.fresh()) == sorted(self.world.metastore.parts[T])
         self.world.check()
         self.world.sweep()
-        self.world.now += GRACE + LEASE
+        self.world.now += GRACE + LEASE_SECONDS
         self.world.sweep()
         assert sorted(self.world.directories()) == sorted(self.world.fresh().values())
 

@@ -11,7 +11,7 @@ from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
 from metastore.view.inbound.ownership import Leftover
 from metastore.view.server.orphans_store import LeftoverLog
-from pipeline.copy.orphans import Cleaned, clean_leftovers, read_leftovers
+from pipeline.copy.orphans import CleanupResult, delete_orphans, read_orphans
 from tests.pipeline.copy.world import C1, C2, T, World
 
 TOPOLOGY = Topology(
@@ -61,10 +61,10 @@ class Cleaning:
         self.world.metastore.add_table(table)
         return ref
 
-    def clean(self) -> Cleaned:
-        left = read_leftovers(self.path.read_text())
+    def clean(self) -> CleanupResult:
+        left = read_orphans(self.path.read_text())
         world = self.world
-        return clean_leftovers(world.files, world.objects, TOPOLOGY, left, self.log, self.before)
+        return delete_orphans(world.files, world.objects, TOPOLOGY, left, self.log, self.before)
 
 
 @pytest.fixture
@@ -74,18 +74,18 @@ def cleaning(tmp_path: Path) -> Cleaning:
 
 def test_the_copy_of_a_dropped_partition_goes_and_the_others_stay(cleaning: Cleaning) -> None:
     location = cleaning.drop("ds=2")
-    assert cleaning.clean() == Cleaned(deleted=[location])
+    assert cleaning.clean() == CleanupResult(deleted=[location])
     assert not cleaning.world.files.exists(location)
     assert sorted(cleaning.world.fresh()) == ["ds=1", "ds=3"]
     cleaning.world.check()
-    assert read_leftovers(cleaning.path.read_text()) == []
-    assert cleaning.clean() == Cleaned()
+    assert read_orphans(cleaning.path.read_text()) == []
+    assert cleaning.clean() == CleanupResult()
 
 
 def test_it_stays_for_its_last_readers(cleaning: Cleaning) -> None:
     location = cleaning.drop("ds=2")
     cleaning.before = 1e9  # the record is younger
-    assert cleaning.clean() == Cleaned()
+    assert cleaning.clean() == CleanupResult()
     assert cleaning.world.files.exists(location)
 
 
@@ -114,7 +114,7 @@ def test_a_location_in_use_stays(
     cleaning.table("other", used, *keys)
     cleaning.put(left.rstrip("/"))
     cleaning.record("db.gone", left)
-    assert cleaning.clean() == Cleaned(kept={left: "db.other uses it"})
+    assert cleaning.clean() == CleanupResult(kept={left: "db.other uses it"})
     assert cleaning.world.files.exists(left.rstrip("/"))
 
 
@@ -135,7 +135,7 @@ def test_a_location_beside_those_in_use_goes(
     cleaning.put(full)
     cleaning.put(used)
     cleaning.record("db.gone", left)
-    assert cleaning.clean() == Cleaned(deleted=[full])
+    assert cleaning.clean() == CleanupResult(deleted=[full])
     assert cleaning.world.files.exists(used)
 
 
@@ -158,7 +158,7 @@ def test_a_drop_that_failed_leaves_nothing(cleaning: Cleaning) -> None:
     cleaning.record("db.gone", "hdfs://c2/copies/3", settle=False)
     for number in (1, 2, 3):
         cleaning.put(f"hdfs://c2/copies/{number}")
-    assert cleaning.clean() == Cleaned(
+    assert cleaning.clean() == CleanupResult(
         deleted=["hdfs://c2/copies/3"],
         kept={
             "hdfs://c2/copies/1": f"{T}@ds=1 is still there",
@@ -200,22 +200,22 @@ def test_nothing_goes_while_an_objects_facts_cannot_be_read(cleaning: Cleaning) 
 def test_a_cluster_that_is_gone_keeps_its_bare_paths(cleaning: Cleaning) -> None:
     ticket = cleaning.log.intend((Leftover("db.gone", ClusterName("c9"), "/w/t"),))
     cleaning.log.settle(ticket, dropped=True)
-    assert cleaning.clean() == Cleaned()
-    assert len(read_leftovers(cleaning.path.read_text())) == 1
+    assert cleaning.clean() == CleanupResult()
+    assert len(read_orphans(cleaning.path.read_text())) == 1
 
 
 def test_a_line_cut_short_is_an_outcome_not_known(cleaning: Cleaning) -> None:
     cleaning.record(str(T), "hdfs://c2/copies/2")
     text = cleaning.path.read_text()
-    [settled] = read_leftovers(text)
-    [unsettled] = read_leftovers(text[:-5])
+    [settled] = read_orphans(text)
+    [unsettled] = read_orphans(text[:-5])
     assert (settled.dropped, unsettled.dropped) == (True, False)
-    assert read_leftovers(text[: text.index("left") + 9]) == []
-    assert read_leftovers('[]\n3\nnull\n{"id": 1}\n' + text) == [settled]
+    assert read_orphans(text[: text.index("left") + 9]) == []
+    assert read_orphans('[]\n3\nnull\n{"id": 1}\n' + text) == [settled]
 
 
 def test_a_cleaning_that_died_after_a_deletion_records_it_next_time(cleaning: Cleaning) -> None:
     location = cleaning.drop("ds=2")
     cleaning.world.files.delete([location])
-    assert cleaning.clean() == Cleaned()
+    assert cleaning.clean() == CleanupResult()
     assert json.loads(cleaning.path.read_text().splitlines()[-1])["deleted"] == [location]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from pipeline.copy.path_usage import Place, Watch
+from pipeline.copy.path_usage import FolderPath, PathUsage
 
 names = some.lists(some.sampled_from("ab"), min_size=1, max_size=3)
 locations = some.builds(
@@ -14,7 +14,7 @@ locations = some.builds(
 uses = some.lists(some.tuples(locations, some.booleans()), max_size=6)
 
 
-def lies_in(inner: Place, outer: Place) -> bool:
+def lies_in(inner: FolderPath, outer: FolderPath) -> bool:
     same = inner.same_system(outer)
     return same and "/".join((*inner.parts, "")).startswith("/".join((*outer.parts, "")))
 
@@ -23,15 +23,15 @@ def lies_in(inner: Place, outer: Place) -> bool:
 def test_in_use_is_what_holds_or_lies_in_something_used(
     left: set[str], seen: list[tuple[str, bool]]
 ) -> None:
-    watch = Watch({each: Place.of(each) for each in left})
+    watch = PathUsage({each: FolderPath.of(each) for each in left})
     for location, holds in seen:
         watch.see("it", [location], holds=holds)
     expected = {
         each
         for each in left
         for location, holds in seen
-        if lies_in(Place.of(location), Place.of(each))
-        or (holds and lies_in(Place.of(each), Place.of(location)))
+        if lies_in(FolderPath.of(location), FolderPath.of(each))
+        or (holds and lies_in(FolderPath.of(each), FolderPath.of(location)))
     }
     assert set(watch.found()) == expected
 
@@ -44,8 +44,8 @@ def test_one_file_system_under_several_names() -> None:
         ("/a", "abfs://x/a"),
     ]
     for one, other in same:
-        assert Place.of(one).same_system(Place.of(other)), one
-        assert Place.of(one).parts == Place.of(other).parts
-    assert Place.of("webhdfs://a:1/x").same_system(Place.of("hdfs://a.example:2/x"))
-    assert not Place.of("hdfs://a:1/x").same_system(Place.of("hdfs://b:1/x"))
-    assert not Place.of("hdfs://a/x").same_system(Place.of("file:/x"))
+        assert FolderPath.of(one).same_system(FolderPath.of(other)), one
+        assert FolderPath.of(one).parts == FolderPath.of(other).parts
+    assert FolderPath.of("webhdfs://a:1/x").same_system(FolderPath.of("hdfs://a.example:2/x"))
+    assert not FolderPath.of("hdfs://a:1/x").same_system(FolderPath.of("hdfs://b:1/x"))
+    assert not FolderPath.of("hdfs://a/x").same_system(FolderPath.of("file:/x"))

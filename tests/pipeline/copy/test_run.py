@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.copy.staging import LEASE
+from pipeline.copy.staging import LEASE_SECONDS
 from pipeline.errors import (
     AnotherCopyRuns,
     FilesFailed,
@@ -85,7 +85,7 @@ def test_an_open_write_is_waited_for_and_then_refused() -> None:
 def test_an_open_write_that_ends_in_time_is_waited_for() -> None:
     world = three()
     world.open_write("w", "ds=2")
-    world.tools = type(world.tools)(
+    world.context = type(world.context)(
         world.files,
         clock=lambda: world.now,
         sleep=lambda seconds: world.close_write("w", "ds=2"),
@@ -174,10 +174,10 @@ def test_a_partition_dropped_meanwhile_is_left_out() -> None:
     world = three()
     plan = world.plan()
     del world.metastore.parts[T]["ds=2"]
-    from pipeline.copy.files import Effort
+    from pipeline.copy.files import CopyOptions
     from pipeline.copy.run import run_copy
 
-    report = run_copy(plan, world.objects, world.tools, Effort(), world.limits)
+    report = run_copy(plan, world.objects, world.context, CopyOptions(), world.limits)
     assert (report.gone, sorted(report.published)) == (["ds=2"], ["ds=1", "ds=3"])
 
 
@@ -339,7 +339,7 @@ def test_a_run_that_was_taken_for_dead_publishes_nothing() -> None:
 
     def stall(path: str) -> None:
         world.files.during = lambda path: None
-        world.now += LEASE + 1
+        world.now += LEASE_SECONDS + 1
         world.copy()
 
     world.files.during = stall
@@ -358,7 +358,7 @@ def test_a_renamed_table_keeps_its_copies_through_sweeps() -> None:
     world.metastore.tables[new] = world.metastore.tables.pop(T)
     world.metastore.tables[new].set_text(1, "renamed")
     world.metastore.parts[new] = world.metastore.parts.pop(T)
-    world.now += LEASE
+    world.now += LEASE_SECONDS
     world.sweep()
     world.now += GRACE
     assert world.sweep().deleted == 0

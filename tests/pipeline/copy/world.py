@@ -7,18 +7,18 @@ from functools import partial
 from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
 from metastore.placement.placement_store import Facts
-from pipeline.copy.copy_catalog import TABLE_ITSELF, Object, Objects
-from pipeline.copy.copy_job import Limits, Report, Tools
-from pipeline.copy.files import Effort
+from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, ObjectCatalog
+from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
-from pipeline.copy.staging import LEASE, yard_of
-from pipeline.copy.sweep import Swept, sweep_yard
+from pipeline.copy.staging import LEASE_SECONDS, staging_of
+from pipeline.copy.sweep import SweepResult, sweep_staging
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
 
 C1, C2 = ClusterName("C1"), ClusterName("C2")
 T = TableRef("db", "t")
-YARD = yard_of("file:///c2/causeway-copies", T)
+STAGING = staging_of("file:///c2/causeway-copies", T)
 GRACE = 1000.0
 
 
@@ -28,14 +28,16 @@ class World:
     now: float = 1_000_000.0
     effects: Effects = field(default_factory=Effects)
     events: list[dict[str, object]] = field(default_factory=list)
-    limits: Limits = field(default_factory=lambda: Limits(wait=3, attempts=3, poll=1, grace=GRACE))
+    limits: CopyLimits = field(
+        default_factory=lambda: CopyLimits(wait=3, attempts=3, poll=1, grace=GRACE)
+    )
 
     def __post_init__(self) -> None:
         self.metastore = FakeMetastore(self.effects)
         self.files = FakeFiles(self.effects)
-        self.objects = Objects(self.metastore, C1)
+        self.objects = ObjectCatalog(self.metastore, C1)
         self.facts = Facts(self.metastore, C1)
-        self.tools = Tools(
+        self.context = JobContext(
             self.files,
             emit=lambda event: self.events.append(dict(event)),
             clock=lambda: self.now,
@@ -80,18 +82,18 @@ class World:
         metastore = self.metastore
         return (metastore.parts[T][name] if name else metastore.tables[T]).location
 
-    def state(self) -> dict[str, Object]:
+    def state(self) -> dict[str, DataObject]:
         table = self.objects.table(T)
         return {each.name: each for each in self.objects.objects(table, self.objects.names(table))}
 
     def plan(self, *names: str, again: bool = False) -> CopyPlan:
         table = self.objects.table(T)
         chosen = names or self.objects.names(table)
-        return plan_copy(table, self.objects.objects(table, chosen), C2, YARD, again=again)
+        return plan_copy(table, self.objects.objects(table, chosen), C2, STAGING, again=again)
 
-    def copy(self, *names: str, again: bool = False) -> Report:
+    def copy(self, *names: str, again: bool = False) -> CopyReport:
         plan = self.plan(*names, again=again)
-        return run_copy(plan, self.objects, self.tools, Effort(), self.limits)
+        return run_copy(plan, self.objects, self.context, CopyOptions(), self.limits)
 
     def copy_killed_at(self, effect: int) -> bool:
         """Whether it was killed; it counts as dead afterwards."""
@@ -101,12 +103,12 @@ class World:
             self.copy()
             killed = False
         self.effects.kill_at = None
-        self.now += LEASE + 1
+        self.now += LEASE_SECONDS + 1
         return killed
 
-    def sweep(self) -> Swept:
+    def sweep(self) -> SweepResult:
         used = partial(used_by, self.objects, C2)
-        return sweep_yard(self.files, used, YARD, lambda: self.now, GRACE)
+        return sweep_staging(self.files, used, STAGING, lambda: self.now, GRACE)
 
     def fresh(self) -> dict[str, str]:
         """Objects with a fresh copy in C2, and where it is."""
@@ -124,12 +126,12 @@ class World:
             assert self.files.read(location) == self.files.read(self.location(name)), name
 
     def directories(self) -> list[str]:
-        """Every object directory in the yard."""
-        runs = self.files.children(YARD)
+        """Every object directory in the staging."""
+        runs = self.files.children(STAGING)
         return [
-            f"{YARD}/{run}/{name}"
+            f"{STAGING}/{run}/{name}"
             for run in runs
-            for name in self.files.children(f"{YARD}/{run}")
+            for name in self.files.children(f"{STAGING}/{run}")
             if not name.startswith(".")
         ]
 

@@ -3,7 +3,14 @@
 import shutil
 from pathlib import Path
 
-from pipeline.copy.files import Effort, FileEntry, Listing, Order, Outcome, Verdict
+from pipeline.copy.files import (
+    CopyOptions,
+    FileCopy,
+    FileEntry,
+    FileListing,
+    FileResult,
+    FileStatus,
+)
 
 
 class LocalFiles:
@@ -12,32 +19,34 @@ class LocalFiles:
     def __init__(self, left: int = 10_000):
         self.left, self.sent = left, []
 
-    def carry(self, orders: list[Order], effort: Effort, progress=None) -> list[Outcome]:
+    def copy_files(
+        self, orders: list[FileCopy], options: CopyOptions, progress=None
+    ) -> list[FileResult]:
         return [self._one(order) for order in orders]
 
     def _one(self, order):
         target = Path(order.target) / order.entry.path
         if target.exists() and target.stat().st_size == order.entry.length:
-            return Outcome(order, Verdict.KEPT, 0)
+            return FileResult(order, FileStatus.KEPT, 0)
         if self.left == 0:
-            return Outcome(order, Verdict.FAILED, 0, message="killed")
+            return FileResult(order, FileStatus.FAILED, 0, message="killed")
         self.left -= 1
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(Path(order.source) / order.entry.path, target)
         self.sent.append(order.entry.path)
-        return Outcome(order, Verdict.SENT, order.entry.length)
+        return FileResult(order, FileStatus.SENT, order.entry.length)
 
     def listings(self, locations):
-        return [Listing(tuple(entries(Path(each)))) for each in locations]
+        return [FileListing(tuple(entries(Path(each)))) for each in locations]
 
     def delete(self, locations):
         for each in locations:
             Path(each).unlink()
 
-    def note(self, location):
+    def read_marker(self, location):
         return Path(location).read_text() if Path(location).exists() else None
 
-    def leave_note(self, location, text):
+    def write_marker(self, location, text):
         Path(location).parent.mkdir(parents=True, exist_ok=True)
         Path(location).write_text(text)
 

@@ -9,18 +9,18 @@ import pytest
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
 from metastore.client.types import Partition, Table
-from pipeline.copy.copy_catalog import Objects
-from pipeline.copy.copy_job import Limits, Tools
-from pipeline.copy.files import Effort
+from pipeline.copy.copy_catalog import ObjectCatalog
+from pipeline.copy.copy_job import CopyLimits, JobContext
+from pipeline.copy.files import CopyOptions
 from pipeline.errors import NotCopyable, WriteOpen
 from pipeline.hudi.errors import MissingPath
 from pipeline.hudi.feeds import Replicator, is_hudi
-from pipeline.hudi.hudi_targets import SharedTable, TwoTables
+from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
 from pipeline.hudi.plan import snapshot
-from pipeline.hudi.replicate import Replicated
-from pipeline.hudi.table.storage import FileStatus
+from pipeline.hudi.replicate import HudiReplicationResult
+from pipeline.hudi.table.storage import FileInfo
 from pipeline.hudi.table.table import open_table
-from pipeline.replication.plan import Replication
+from pipeline.replication.plan import ReplicationRequest
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
 from tests.pipeline.hudi.conftest import FakeTable
 
@@ -36,7 +36,7 @@ class MemoryStorage:
     def __init__(self, files: FakeFiles) -> None:
         self.files = files
 
-    def list(self, path: str) -> Sequence[FileStatus]:
+    def list(self, path: str) -> Sequence[FileInfo]:
         if not self.files.exists(path):
             raise MissingPath(path)
         if path in self.files.content:
@@ -46,11 +46,11 @@ class MemoryStorage:
         names = {p[len(prefix) :].split("/")[0] for p in every if p.startswith(prefix)}
         return [self._status(prefix + name) for name in sorted(names)]
 
-    def _status(self, path: str) -> FileStatus:
+    def _status(self, path: str) -> FileInfo:
         if path not in self.files.content:
-            return FileStatus(path, 0, 0, is_dir=True)
+            return FileInfo(path, 0, 0, is_dir=True)
         body, time = self.files.content[path]
-        return FileStatus(path, len(body), time)
+        return FileInfo(path, len(body), time)
 
     def read(self, path: str) -> bytes:
         if path not in self.files.content:
@@ -78,7 +78,7 @@ class Site:
             parameters={"path": BASE, "spark.sql.sources.provider": "hudi", **facts},
         )  # fmt: skip
         self.here.add_table(made)
-        self.tools = Tools(self.files, clock=lambda: self.time, sleep=self.pass_time)
+        self.context = JobContext(self.files, clock=lambda: self.time, sleep=self.pass_time)
 
     def pass_time(self, seconds: float) -> None:
         self.time += seconds
@@ -108,15 +108,15 @@ class Site:
         now = read_placement(table.parameters, C1).rewritten(f"w{self.files.tick}")
         table.parameters = {**table.parameters, **write_placement(now)}
 
-    def replicate(self) -> Replicated | None:
+    def replicate(self) -> HudiReplicationResult | None:
         self.time += 10_000  # whoever died is known to be dead
-        limits = Limits(wait=1, poll=0.5)
-        replicator = Replicator(lambda uri: self.storage, self.tools, Effort(), limits)
+        limits = CopyLimits(wait=1, poll=0.5)
+        replicator = Replicator(lambda uri: self.storage, self.context, CopyOptions(), limits)
         if self.shared:
-            objects = Objects(self.here, C1)  # type: ignore[arg-type]
-            return replicator.run(SharedTable.of(objects, TRIPS, C2, ROOT, self.time))
-        request = Replication(TRIPS, TRIPS)
-        ends = TwoTables.of(self.here, self.there, request, self.time)  # type: ignore[arg-type]
+            objects = ObjectCatalog(self.here, C1)  # type: ignore[arg-type]
+            return replicator.run(SharedMetastoreReplica.of(objects, TRIPS, C2, ROOT, self.time))
+        request = ReplicationRequest(TRIPS, TRIPS)
+        ends = CrossMetastoreReplica.of(self.here, self.there, request, self.time)  # type: ignore[arg-type]
         done = replicator.run(ends)
         ends.settle(changed=done is not None)
         return done
@@ -238,7 +238,7 @@ def test_what_was_undone_after_it_was_sent_is_made_anew_beside(site: Site) -> No
         path.unlink()
     site.load()
     events: list[str] = []
-    site.tools = Tools(
+    site.context = JobContext(
         site.files, emit=lambda event: events.append(str(event)), clock=lambda: site.time
     )
     site.replicate()
@@ -315,9 +315,9 @@ def test_killed_at_every_effect(tmp_path: Path, shared: bool, first: bool) -> No
 def test_what_cannot_be_a_copy_is_refused(tmp_path: Path) -> None:
     site = Site(tmp_path, shared=True)
     site.commit("100", "1")
-    objects = Objects(site.here, C1)  # type: ignore[arg-type]
+    objects = ObjectCatalog(site.here, C1)  # type: ignore[arg-type]
     with pytest.raises(NotCopyable, match="is the primary"):
-        SharedTable.of(objects, TRIPS, C1, ROOT, 0)
+        SharedMetastoreReplica.of(objects, TRIPS, C1, ROOT, 0)
     site.here.tables[TRIPS].parameters = write_placement(Placement(C1))
     with pytest.raises(NotCopyable, match="may have facts of their own"):
         site.replicate()

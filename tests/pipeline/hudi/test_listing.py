@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.hudi.errors import BadRange, HollowCommit, MissingPath
 from pipeline.hudi.listing import list_status
-from pipeline.hudi.table.storage import Counted
+from pipeline.hudi.table.storage import CountingStorage
 
 IDS = [f"f{n}" for n in range(10)]
 DAY = "2016/05/01"
@@ -102,7 +102,7 @@ def test_one_list_call_for_each_touched_partition(fake_table, version):
     table.commit("100", [(f"p{n}", f"f{n}") for n in range(1000)])
     table.commit("200", [(f"p{n}", f"f{n}") for n in (3, 500, 999)])
     paths = [f"{table.path}/p{n}" for n in range(1000)]
-    storage = Counted()
+    storage = CountingStorage()
     files = list_status(paths, incremental("trips", "100"), storage)
     assert len(files) == 3
     of_partitions = [path for path in storage.listed if ".hoodie" not in path]

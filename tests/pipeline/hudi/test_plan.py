@@ -9,7 +9,7 @@ import pytest
 from pipeline.hudi.errors import BadRange, DamagedTimeline
 from pipeline.hudi.plan import plan, snapshot
 from pipeline.hudi.table.archive import open_for_changes
-from pipeline.hudi.table.storage import Counted, LocalStorage
+from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 
 
 def opened(table):
@@ -35,7 +35,7 @@ def test_list_calls_are_the_touched_partitions(fake_table):
     table = fake_table(version=9)
     table.commit("100", [(f"p{n}", f"f{n}") for n in range(1000)])
     table.commit("200", [(f"p{n}", f"f{n}") for n in (3, 500, 999)])
-    storage = Counted()
+    storage = CountingStorage()
     client = open_for_changes(table.path, storage)
     before = storage.lists
     planned = plan(client, "101")

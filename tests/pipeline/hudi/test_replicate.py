@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from pipeline.copy.files import Effort
+from pipeline.copy.files import CopyOptions
 from pipeline.hudi.errors import NotAHudiTable, OutOfStep, StorageFault
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import snapshot
@@ -22,7 +22,7 @@ def opened(path):
 
 def replicate(source, target, files):
     planned = plan_replication(opened(source.path), str(target), LocalStorage())
-    return run_replication(planned, files, Effort())
+    return run_replication(planned, files, CopyOptions())
 
 
 def values(path):
@@ -93,7 +93,7 @@ def test_what_was_undone_since_a_first_run_died_is_not_left_behind(row_table, tm
     assert values(target) == {"a": 3}
 
 
-@pytest.mark.parametrize("name", ["notes.txt", ".hoodie/hoodie.properties"])
+@pytest.mark.parametrize("name", ["markers.txt", ".hoodie/hoodie.properties"])
 def test_a_directory_of_something_else_is_left_alone(row_table, tmp_path, name):
     row_table.write(100, {"a": 1})
     other = tmp_path / "replica" / name

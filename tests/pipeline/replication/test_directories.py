@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.copy.files import Listing
+from pipeline.copy.files import FileListing
 from pipeline.falcon import document, rules
 from pipeline.processes.commands import Programs
 from pipeline.scheduler import tables
@@ -164,5 +164,5 @@ def test_local_directories_need_no_spark(tmp_path: Path) -> None:
     (tmp_path / "d" / "e").mkdir(parents=True)
     (tmp_path / "d" / "e" / "y").write_text("22")
     found = tables.local_listing((tmp_path / "d").as_uri())
-    assert isinstance(found, Listing)
+    assert isinstance(found, FileListing)
     assert [(each.path, each.length) for each in found.files] == [("e/y", 2)]

@@ -12,12 +12,12 @@ from conf.placement import read_placement
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import Facts
-from pipeline.copy.copy_job import Limits, Report, Tools
-from pipeline.copy.files import Effort
-from pipeline.copy.staging import LEASE
-from pipeline.copy.sweep import sweep_yard
+from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.files import CopyOptions
+from pipeline.copy.staging import LEASE_SECONDS
+from pipeline.copy.sweep import sweep_staging
 from pipeline.errors import NotCopyable, PublishFailed, UnsafeSchemaChange, WriteOpen
-from pipeline.replication.plan import FROM, Replication, ReplicationPlan
+from pipeline.replication.plan import FROM, ReplicationPlan, ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
 
@@ -36,7 +36,7 @@ class Pair:
         self.files = FakeFiles(self.effects)
         self.source, self.target = FakeMetastore(self.effects), FakeMetastore(self.effects)
         self.events: list[dict[str, object]] = []
-        self.limits = Limits(wait=2, attempts=3, poll=1, grace=GRACE)
+        self.limits = CopyLimits(wait=2, attempts=3, poll=1, grace=GRACE)
         table = Table.make(
             SOURCE,
             (("a", "int"), ("b", "string")),
@@ -47,7 +47,7 @@ class Pair:
         )
         self.source.add_table(table)
         self.files.made.add("file:///src/raw")
-        self.tools = Tools(
+        self.context = JobContext(
             self.files,
             emit=lambda event: self.events.append(dict(event)),
             clock=lambda: self.now,
@@ -66,34 +66,36 @@ class Pair:
         for file, body in content.items():
             self.files.write(f"{location}/{file}", body.encode())
 
-    def request(self, day: str | None = "1", **more: object) -> Replication:
+    def request(self, day: str | None = "1", **more: object) -> ReplicationRequest:
         spec = () if day is None else (("ds", day),)
-        return replace(Replication(SOURCE, TARGET, spec, spec), **more)  # type: ignore[arg-type]
+        return replace(ReplicationRequest(SOURCE, TARGET, spec, spec), **more)  # type: ignore[arg-type]
 
-    def plan(self, request: Replication | None = None) -> ReplicationPlan:
+    def plan(self, request: ReplicationRequest | None = None) -> ReplicationPlan:
         request = request or self.request()
         return read_replication(request, self.source, self.target, self.files)
 
-    def run(self, request: Replication | None = None) -> Report:
+    def run(self, request: ReplicationRequest | None = None) -> CopyReport:
         plan = self.plan(request)
-        return run_replication(plan, self.source, self.target, self.tools, Effort(), self.limits)
+        return run_replication(
+            plan, self.source, self.target, self.context, CopyOptions(), self.limits
+        )
 
-    def killed_at(self, effect: int, request: Replication) -> bool:
+    def killed_at(self, effect: int, request: ReplicationRequest) -> bool:
         self.effects.count, self.effects.kill_at = 0, effect
         killed = True
         with contextlib.suppress(Killed):
             self.run(request)
             killed = False
         self.effects.kill_at = None
-        self.now += LEASE + 1
+        self.now += LEASE_SECONDS + 1
         return killed
 
     def sweep(self) -> None:
         plan = self.plan(self.request(None))
-        from pipeline.replication.run import ReplicaLedger
+        from pipeline.replication.run import ReplicaCatalog
 
-        ledger = ReplicaLedger(plan, self.source, self.target, self.tools, self.limits)
-        sweep_yard(self.files, ledger.used, plan.yard, lambda: self.now, GRACE)
+        catalog = ReplicaCatalog(plan, self.source, self.target, self.context, self.limits)
+        sweep_staging(self.files, catalog.used, plan.staging, lambda: self.now, GRACE)
 
     def seen(self) -> dict[str, dict[str, bytes]]:
         """What a reader of the target finds."""
@@ -127,7 +129,7 @@ def test_the_export_names_format_schema_origin_and_values() -> None:
     pair = Pair()
     pair.add("1", a="one")
     report = pair.run()
-    text = pair.files.note(f"{BASE}/_causeway/{report.run}/.causeway/export")
+    text = pair.files.read_marker(f"{BASE}/_causeway/{report.run}/.causeway/export")
     told = json.loads(text or "")
     assert told["origin"] == str(SOURCE)
     assert told["columns"] == [["a", "int"], ["b", "string"]]
@@ -148,7 +150,7 @@ def test_another_key_and_another_date_form_in_the_target() -> None:
     pair.add("2013-09-24-00", "us", a="one")
     pair.add("2013-09-24-00", "in", a="two")
     pair.add("2013-09-24-01", "us", a="later")
-    request = Replication(SOURCE, TARGET, (("ds", "2013-09-24-00"),), (("day", "20130924"),))
+    request = ReplicationRequest(SOURCE, TARGET, (("ds", "2013-09-24-00"),), (("day", "20130924"),))
     pair.run(request)
     assert pair.seen() == {
         "day=20130924/region=in": {"a": b"two"},
@@ -161,7 +163,7 @@ def test_static_keys_choose_partitions() -> None:
     pair.add("1", "us", a="one")
     pair.add("1", "in", a="two")
     spec = (("ds", "1"), ("region", "us"))
-    pair.run(Replication(SOURCE, TARGET, spec, spec))
+    pair.run(ReplicationRequest(SOURCE, TARGET, spec, spec))
     assert list(pair.seen()) == ["ds=1/region=us"]
 
 
@@ -343,7 +345,7 @@ def test_secondary_copies_of_the_target_become_stale() -> None:
 def test_keys_that_the_source_has_not_are_refused() -> None:
     pair = Pair()
     with pytest.raises(NotCopyable, match="no partition key nope"):
-        pair.plan(Replication(SOURCE, TARGET, (("nope", "1"),), (("nope", "1"),)))
+        pair.plan(ReplicationRequest(SOURCE, TARGET, (("nope", "1"),), (("nope", "1"),)))
 
 
 @pytest.mark.slow
@@ -380,7 +382,7 @@ def test_killed_at_every_point_readers_see_whole_partitions_and_a_rerun_ends_it(
         assert not set(sent) & set(pair.files.sent), "sent twice"
         for _ in range(2):
             pair.sweep()
-            pair.now += GRACE + LEASE
+            pair.now += GRACE + LEASE_SECONDS
         pair.sweep()
         runs = pair.files.children(f"{BASE}/_causeway")
         there = {

@@ -110,7 +110,7 @@ def test_killed_anywhere_the_next_run_ends_it() -> None:
         for day in ("01", "02"):
             assert not world.files.exists(f"file:///c1/t/ds=201401{day}")
         assert len(world.directories()) == 1
-        assert world.files.note("file:///c1/t/_causeway/evicting") is None
+        assert world.files.read_marker("file:///c1/t/_causeway/evicting") is None
         world.check()
     assert kills > 5
 

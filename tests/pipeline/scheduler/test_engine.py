@@ -13,8 +13,8 @@ from conf.placement import read_partition_placement, read_placement
 from metastore.client.notifying_client import EVERYTHING, Tell
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
-from pipeline.copy.copy_job import Limits as CopyLimits
-from pipeline.copy.files import Listing
+from pipeline.copy.copy_job import CopyLimits
+from pipeline.copy.files import FileListing
 from pipeline.falcon import document
 from pipeline.falcon.model import Cluster, Feed
 from pipeline.processes.commands import Programs
@@ -280,6 +280,6 @@ def test_local_directories_are_listed(tmp_path: Path) -> None:
     (tmp_path / "d" / "x").write_text("1")
     (tmp_path / "d" / "e" / "y").write_text("22")
     found = tables.local_listing((tmp_path / "d").as_uri())
-    assert isinstance(found, Listing)
+    assert isinstance(found, FileListing)
     assert [(each.path, each.length) for each in found.files] == [("e/y", 2), ("x", 1)]
     assert tables.local_listing(str(tmp_path / "none")) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.copy.endpoints import read_endpoints
-from pipeline.copy.files import Effort, Order, Verdict
+from pipeline.copy.files import CopyOptions, FileCopy, FileStatus
 from pipeline.errors import CopyError
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
@@ -48,9 +48,11 @@ def test_each_endpoint_has_its_own_settings_and_the_rest_the_stars(tmp_path: Pat
     assert listing is not None
     for target in ("west", "north"):
         source, place = "viewfs://east/data/table", f"viewfs://{target}/data/copy"
-        orders = [Order(source, place, entry) for entry in listing.files]
-        assert [each.verdict for each in files.carry(orders, Effort())] == [Verdict.SENT]
-        assert [each.verdict for each in files.compare(orders, Effort())] == [Verdict.KEPT]
+        orders = [FileCopy(source, place, entry) for entry in listing.files]
+        assert [each.status for each in files.copy_files(orders, CopyOptions())] == [
+            FileStatus.SENT
+        ]
+        assert [each.status for each in files.compare(orders, CopyOptions())] == [FileStatus.KEPT]
     assert (tmp_path / "west" / "copy" / "file").read_bytes() == b"rows" * 1000
     assert (tmp_path / "rest" / "copy" / "file").read_bytes() == b"rows" * 1000
 

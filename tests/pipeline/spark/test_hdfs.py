@@ -8,14 +8,14 @@ import pytest
 
 from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
-from pipeline.copy.copy_catalog import Objects
-from pipeline.copy.copy_job import Limits, Report, Tools
-from pipeline.copy.files import Effort
+from pipeline.copy.copy_catalog import ObjectCatalog
+from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
-from pipeline.copy.staging import yard_of
+from pipeline.copy.staging import staging_of
 from pipeline.copy.verify import verify_copies
-from pipeline.replication.plan import Replication
+from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
@@ -45,7 +45,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.metastore = FakeMetastore(Effects())
-        self.objects = Objects(self.metastore, C1)
+        self.objects = ObjectCatalog(self.metastore, C1)
         keys = (("ds", "string"),)
         table = Table.make(T, (("a", "int"),), location=f"{self.root}/t", partition_keys=keys)
         self.metastore.add_table(table)
@@ -54,29 +54,31 @@ class Desk:
             partition = Partition.make(table, (name.rpartition("=")[2],), location, {})
             self.metastore.parts[T][name] = partition
             for path, body in content.items():
-                self.files.leave_note(f"{location}/{path}", body.decode())
+                self.files.write_marker(f"{location}/{path}", body.decode())
 
     @property
-    def tools(self) -> Tools:
-        return Tools(self.files)
+    def context(self) -> JobContext:
+        return JobContext(self.files)
 
     def read(self, location: str) -> dict[str, bytes]:
         [listing] = self.files.listings([location])
         assert listing is not None
-        texts = self.files.notes([f"{location}/{each.path}" for each in listing.files])
+        texts = self.files.read_markers([f"{location}/{each.path}" for each in listing.files])
         found = zip(listing.files, texts, strict=True)
         return {each.path: (text or "").encode() for each, text in found}
 
-    def copy(self, root: str) -> Report:
+    def copy(self, root: str) -> CopyReport:
         table = self.objects.table(T)
         found = self.objects.objects(table, self.objects.names(table))
-        plan = plan_copy(table, found, C2, yard_of(root, T))
-        return run_copy(plan, self.objects, self.tools, Effort(), Limits())
+        plan = plan_copy(table, found, C2, staging_of(root, T))
+        return run_copy(plan, self.objects, self.context, CopyOptions(), CopyLimits())
 
-    def replicate(self, location: str) -> Report:
-        request = Replication(T, REPLICA, location=location)
+    def replicate(self, location: str) -> CopyReport:
+        request = ReplicationRequest(T, REPLICA, location=location)
         plan = read_replication(request, self.metastore, self.metastore, self.files)
-        return run_replication(plan, self.metastore, self.metastore, self.tools, Effort(), Limits())
+        return run_replication(
+            plan, self.metastore, self.metastore, self.context, CopyOptions(), CopyLimits()
+        )
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +105,7 @@ def test_a_copy_is_whole_fresh_and_not_sent_twice(ends: tuple[str, str], files: 
         assert copy is not None
         assert each.placement.is_fresh(copy)
         assert desk.read(copy.location) == DATA[each.name]
-    checked = verify_copies(files, desk.objects, table, found, C2, Effort())
+    checked = verify_copies(files, desk.objects, table, found, C2, CopyOptions())
     assert (checked.compared, checked.findings) == (2, ())
     assert desk.copy(f"{target}/copies").files_sent == 0
 
@@ -119,7 +121,7 @@ def test_what_a_dead_run_carried_is_not_sent_again(
         raise ConnectionError("the metastore is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Objects, "publish", dies)
+        patch.setattr(ObjectCatalog, "publish", dies)
         with pytest.raises(ConnectionError):
             desk.copy(f"{target}/copies")
     report = desk.copy(f"{target}/copies")
@@ -131,7 +133,7 @@ def test_a_replication_follows_its_source(ends: tuple[str, str], files: SparkFil
     source, target = ends
     desk = Desk(source, files)
     assert desk.replicate(f"{target}/replica").published == ["ds=1", "ds=2"]
-    files.leave_note(f"{source}/t/ds=2/late", "more")
+    files.write_marker(f"{source}/t/ds=2/late", "more")
     again = desk.replicate(f"{target}/replica")
     assert (again.published, again.fresh) == (["ds=2"], 1)
     parts = desk.metastore.parts[REPLICA]

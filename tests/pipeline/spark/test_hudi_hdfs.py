@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.copy.files import Effort
+from pipeline.copy.files import CopyOptions
 from pipeline.hudi.errors import NotAHudiTable, StorageFault
 from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan
-from pipeline.hudi.replicate import Replicated, plan_replication, run_replication
+from pipeline.hudi.replicate import HudiReplicationResult, plan_replication, run_replication
 from pipeline.hudi.spark_reader import HadoopStorage, read, storage_for
 from pipeline.hudi.table.archive import open_for_changes
-from pipeline.hudi.table.storage import Counted, LocalStorage
+from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import open_table
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
@@ -27,11 +27,11 @@ pytestmark = [
 hdfs = test_hdfs.hdfs
 
 
-def replicate(source: str, target: str) -> Replicated:
+def replicate(source: str, target: str) -> HudiReplicationResult:
     spark = open_session("local[2]")
     table = open_table(source, storage_for(spark, source))
     planned = plan_replication(table, target, storage_for(spark, target))
-    return run_replication(planned, SparkFiles(spark), Effort())
+    return run_replication(planned, SparkFiles(spark), CopyOptions())
 
 
 def changes(base: str, since: str) -> dict[str, int]:
@@ -60,7 +60,7 @@ def test_only_touched_partitions_are_listed(hdfs: str, tmp_path: Path) -> None:
     table.commit("050", [(f"q{n}", f"g{n}") for n in range(5)])
     table.write(100, {"a": 1})
     replicate(f"file://{table.path}", away)
-    storage = Counted(HadoopStorage(open_session("local[2]")))
+    storage = CountingStorage(HadoopStorage(open_session("local[2]")))
     opened = open_for_changes(away, storage)
     storage.listed.clear()
     assert plan(opened, "060").partitions == ("p",)

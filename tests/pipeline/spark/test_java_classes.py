@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.copy.files import Effort, Order, Verdict
+from pipeline.copy.files import CopyOptions, FileCopy, FileStatus
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 
@@ -21,8 +21,8 @@ def test_a_second_application_uses_the_classes_of_the_first(tmp_path: Path) -> N
             files = SparkFiles(session)
             [listing] = files.listings([f"file://{source}"])
             assert listing is not None
-            order = Order(f"file://{source}", f"file://{target}/{number}", listing.files[0])
-            [outcome] = files.carry([order], Effort(attempts=1, pause=0.01))
-            assert outcome.verdict is Verdict.SENT
+            order = FileCopy(f"file://{source}", f"file://{target}/{number}", listing.files[0])
+            [result] = files.copy_files([order], CopyOptions(attempts=1, pause=0.01))
+            assert result.status is FileStatus.SENT
         finally:
             session.stop()

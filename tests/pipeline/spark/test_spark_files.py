@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pipeline.copy.files import Effort, FileEntry, Listing, Order, Verdict
+from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileListing, FileStatus
 from pipeline.errors import CopyError
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 
 pytestmark = pytest.mark.slow
 
-QUICK = Effort(attempts=2, pause=0.01)
+QUICK = CopyOptions(attempts=2, pause=0.01)
 ODD_NAMES = (
     "plain",
     "with space",
@@ -35,18 +35,18 @@ def uri(path: Path) -> str:
     return f"file://{path}"
 
 
-def listing(files: SparkFiles, path: Path) -> Listing:
+def listing(files: SparkFiles, path: Path) -> FileListing:
     [found] = files.listings([uri(path)])
     assert found is not None
     return found
 
 
-def orders(files: SparkFiles, source: Path, target: Path) -> list[Order]:
-    return [Order(uri(source), uri(target), each) for each in listing(files, source).files]
+def orders(files: SparkFiles, source: Path, target: Path) -> list[FileCopy]:
+    return [FileCopy(uri(source), uri(target), each) for each in listing(files, source).files]
 
 
-def verdicts(outcomes: Any) -> set[Verdict]:
-    return {each.verdict for each in outcomes}
+def statuses(results: Any) -> set[FileStatus]:
+    return {each.status for each in results}
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def test_every_byte_name_time_and_permission_arrives(
     files: SparkFiles, source: Path, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
-    outcomes = files.carry(orders(files, source, target), QUICK)
-    assert verdicts(outcomes) == {Verdict.SENT}
+    results = files.copy_files(orders(files, source, target), QUICK)
+    assert statuses(results) == {FileStatus.SENT}
     assert listing(files, target) == listing(files, source)
     for name in ODD_NAMES:
         assert (target / name).read_bytes() == (source / name).read_bytes()
@@ -75,10 +75,10 @@ def test_every_byte_name_time_and_permission_arrives(
 def test_what_is_there_is_not_sent_again(files: SparkFiles, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     wanted = orders(files, source, target)
-    files.carry(wanted[:4], QUICK)
-    outcomes = files.carry(wanted, QUICK)
-    assert [each.verdict for each in outcomes].count(Verdict.KEPT) == 4
-    assert sum(each.sent for each in outcomes) == sum(o.entry.length for o in wanted[4:])
+    files.copy_files(wanted[:4], QUICK)
+    results = files.copy_files(wanted, QUICK)
+    assert [each.status for each in results].count(FileStatus.KEPT) == 4
+    assert sum(each.sent for each in results) == sum(o.entry.length for o in wanted[4:])
 
 
 def test_a_half_written_file_is_not_taken_for_finished(
@@ -89,8 +89,8 @@ def test_a_half_written_file_is_not_taken_for_finished(
     (target / "plain").write_bytes((source / "plain").read_bytes())
     os.utime(target / "plain", (1, 1))  # same length, its own time; two writes may share a tick
     (target / "plus+").write_bytes(b"half")
-    outcomes = files.carry(orders(files, source, target), QUICK)
-    assert verdicts(outcomes) == {Verdict.SENT}
+    results = files.copy_files(orders(files, source, target), QUICK)
+    assert statuses(results) == {FileStatus.SENT}
 
 
 def test_a_source_that_is_not_as_listed_is_told(
@@ -99,9 +99,9 @@ def test_a_source_that_is_not_as_listed_is_told(
     wanted = orders(files, source, tmp_path / "target")
     (source / "plain").write_bytes(b"new")
     (source / "plus+").unlink()
-    outcomes = {o.order.entry.path: o.verdict for o in files.carry(wanted, QUICK)}
-    assert outcomes["plain"] is outcomes["plus+"] is Verdict.CHANGED
-    assert outcomes["with space"] is Verdict.SENT
+    results = {o.order.entry.path: o.status for o in files.copy_files(wanted, QUICK)}
+    assert results["plain"] is results["plus+"] is FileStatus.CHANGED
+    assert results["with space"] is FileStatus.SENT
     assert not (tmp_path / "target" / "plain").exists()
 
 
@@ -110,31 +110,33 @@ def test_a_file_that_cannot_be_written_fails_alone(
 ) -> None:
     target = tmp_path / "target"
     (target / "plain" / "in the way").mkdir(parents=True)
-    outcomes = {o.order.entry.path: o for o in files.carry(orders(files, source, target), QUICK)}
-    assert outcomes["plain"].verdict is Verdict.FAILED
-    assert outcomes["plain"].message
-    assert verdicts(o for name, o in outcomes.items() if name != "plain") == {Verdict.SENT}
+    results = {
+        o.order.entry.path: o for o in files.copy_files(orders(files, source, target), QUICK)
+    }
+    assert results["plain"].status is FileStatus.FAILED
+    assert results["plain"].message
+    assert statuses(o for name, o in results.items() if name != "plain") == {FileStatus.SENT}
     assert [each.name for each in target.glob("*.part")] == []
 
 
 def test_a_flipped_bit_is_found(files: SparkFiles, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     wanted = orders(files, source, target)
-    files.carry(wanted, QUICK)
-    assert verdicts(files.compare(wanted, QUICK)) == {Verdict.KEPT}
+    files.copy_files(wanted, QUICK)
+    assert statuses(files.compare(wanted, QUICK)) == {FileStatus.KEPT}
     body = bytearray((target / "plain").read_bytes())
     body[100] ^= 4
     (target / "plain").write_bytes(bytes(body))
-    told = {o.order.entry.path: o.verdict for o in files.compare(wanted, QUICK)}
-    assert told.pop("plain") is Verdict.DIFFERS
-    assert set(told.values()) == {Verdict.KEPT}
+    told = {o.order.entry.path: o.status for o in files.compare(wanted, QUICK)}
+    assert told.pop("plain") is FileStatus.DIFFERS
+    assert set(told.values()) == {FileStatus.KEPT}
 
 
 def test_the_checksum_is_crc32c(files: SparkFiles, tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "check").write_bytes(b"123456789")
-    [outcome] = files.carry(orders(files, tmp_path / "s", tmp_path / "t"), QUICK)
-    assert outcome.checksum == "e3069283"  # the published check value of CRC-32C
+    [result] = files.copy_files(orders(files, tmp_path / "s", tmp_path / "t"), QUICK)
+    assert result.checksum == "e3069283"  # the published check value of CRC-32C
 
 
 def test_what_is_not_committed_is_not_listed(files: SparkFiles, tmp_path: Path) -> None:
@@ -147,19 +149,19 @@ def test_what_is_not_committed_is_not_listed(files: SparkFiles, tmp_path: Path) 
 def test_nothing_is_not_empty(files: SparkFiles, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     told = files.listings([uri(tmp_path / "empty"), uri(tmp_path / "nothing")])
-    assert told == [Listing(()), None]
+    assert told == [FileListing(()), None]
 
 
 def test_notes_moves_and_deletes(files: SparkFiles, tmp_path: Path) -> None:
-    place = uri(tmp_path / "a" / "b" / "note")
-    assert files.note(place) is None
-    files.leave_note(place, "ünï\ncode")
-    files.leave_note(place, "twice")
-    assert files.note(place) == "twice"
+    place = uri(tmp_path / "a" / "b" / "marker")
+    assert files.read_marker(place) is None
+    files.write_marker(place, "ünï\ncode")
+    files.write_marker(place, "twice")
+    assert files.read_marker(place) == "twice"
     assert files.children(uri(tmp_path / "a")) == ("b",)
     there, to = uri(tmp_path / "a" / "b"), uri(tmp_path / "c" / "d")
     assert files.move({there: to, uri(tmp_path / "no"): uri(tmp_path / "x")}) == {there}
-    assert (tmp_path / "c" / "d" / "note").read_text() == "twice"
+    assert (tmp_path / "c" / "d" / "marker").read_text() == "twice"
     files.delete([uri(tmp_path / "c"), uri(tmp_path / "never")])
     assert not (tmp_path / "c").exists()
 
@@ -168,7 +170,7 @@ def test_directories_get_their_models_permission(files: SparkFiles, tmp_path: Pa
     model = tmp_path / "model"
     model.mkdir(mode=0o751)
     model.chmod(0o751)
-    files.make({uri(tmp_path / "x" / "y"): uri(model)}, keep_owner=True)
+    files.make_folders({uri(tmp_path / "x" / "y"): uri(model)}, keep_owner=True)
     assert (tmp_path / "x" / "y").stat().st_mode & 0o777 == 0o751
 
 
@@ -177,7 +179,7 @@ def test_owners_are_kept_where_allowed(files: SparkFiles, tmp_path: Path) -> Non
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "x").write_bytes(b"x")
     os.chown(tmp_path / "s" / "x", 1, 1)
-    files.carry(orders(files, tmp_path / "s", tmp_path / "t"), QUICK)
+    files.copy_files(orders(files, tmp_path / "s", tmp_path / "t"), QUICK)
     assert (tmp_path / "t" / "x").stat().st_uid == 1
 
 
@@ -188,8 +190,8 @@ def test_bandwidth_is_bounded(files: SparkFiles, tmp_path: Path) -> None:
     import time
 
     began = time.monotonic()
-    effort = Effort(bandwidth=2_000_000, parallelism=2)
-    files.carry(orders(files, tmp_path / "s", tmp_path / "t"), effort)
+    options = CopyOptions(bandwidth=2_000_000, parallelism=2)
+    files.copy_files(orders(files, tmp_path / "s", tmp_path / "t"), options)
     assert time.monotonic() - began >= 1.9
 
 
@@ -197,14 +199,14 @@ def test_an_unknown_file_system_is_an_error_of_ours(files: SparkFiles) -> None:
     with pytest.raises(CopyError, match="nosuch"):
         files.listings(["nosuch://host/path"])
     entry = FileEntry("x", 1, 1)
-    [outcome] = files.carry([Order("nosuch://host/a", "file:///tmp", entry)], QUICK)
-    assert outcome.verdict is Verdict.FAILED
+    [result] = files.copy_files([FileCopy("nosuch://host/a", "file:///tmp", entry)], QUICK)
+    assert result.status is FileStatus.FAILED
 
 
 def test_progress_ends_at_all(files: SparkFiles, source: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     wanted = orders(files, source, tmp_path / "t")
-    files.carry(wanted, QUICK, lambda done, total: told.append((done, total)))
+    files.copy_files(wanted, QUICK, lambda done, total: told.append((done, total)))
     total = sum(order.entry.length for order in wanted)
     assert told[0] == (0, total)
     assert told[-1] == (total, total)

@@ -1,7 +1,7 @@
 """Input paths sorted, one client a table (HU-2)."""
 
 from pipeline.hudi.table.classify import classify
-from pipeline.hudi.table.storage import Counted
+from pipeline.hudi.table.storage import CountingStorage
 
 
 def test_three_classes_and_one_client_for_each_table(fake_table, tmp_path):
@@ -14,7 +14,7 @@ def test_three_classes_and_one_client_for_each_table(fake_table, tmp_path):
         str(tmp_path / "plain"),
         trips.path,
     ]
-    storage = Counted()
+    storage = CountingStorage()
     found = classify(paths, {"hoodie.trips.consume.mode": " Incremental "}, storage)
     assert found.incremental == {
         trips.path: [f"{trips.path}/ds=1", f"{trips.path}/ds=2/h=1", trips.path]
@@ -28,5 +28,5 @@ def test_three_classes_and_one_client_for_each_table(fake_table, tmp_path):
 
 def test_without_flags_every_table_is_read_as_it_is(fake_table):
     trips = fake_table("trips")
-    found = classify([trips.path], {"hoodie.trips.consume.mode": "SNAPSHOT"}, Counted())
+    found = classify([trips.path], {"hoodie.trips.consume.mode": "SNAPSHOT"}, CountingStorage())
     assert (found.incremental, found.snapshot) == ({}, {trips.path: [trips.path]})

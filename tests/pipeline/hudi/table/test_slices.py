@@ -3,11 +3,11 @@
 import pytest
 
 from pipeline.hudi.table.slices import parse_base, parse_log
-from pipeline.hudi.table.storage import FileStatus
+from pipeline.hudi.table.storage import FileInfo
 
 
 def status(name):
-    return FileStatus(f"/t/p/{name}", 1)
+    return FileInfo(f"/t/p/{name}", 1)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.hudi.errors import NotAHudiTable, StorageFault, UnsupportedTable
-from pipeline.hudi.table.storage import Counted, LocalStorage, local_path
+from pipeline.hudi.table.storage import CountingStorage, LocalStorage, local_path
 from pipeline.hudi.table.table import find_base, open_table, parse_properties, partition_values
 
 
@@ -14,7 +14,7 @@ def test_properties_are_javas():
 
 def test_opening_costs_one_read_and_one_list(fake_table):
     table = fake_table(version=9, kind="MERGE_ON_READ")
-    storage = Counted()
+    storage = CountingStorage()
     opened = open_table(table.path + "/", storage)
     assert (storage.reads, storage.lists) == (1, 1)
     assert (opened.base, opened.name, opened.database) == (table.path, "trips", "db")
