@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 
 from cachetools import LRUCache
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
 from conf.tables import Catalog, NotLoaded, TableInfo
@@ -15,12 +15,13 @@ from dialect.grammar.context import Context
 from dialect.grammar.findings import Findings, TempObject, session_object
 from dialect.grammar.statements import statement
 from dialect.grammar.temporary import name_parts
-from dialect.grammar.token_cursor import Words
+from dialect.grammar.token_cursor import PATH_SIGNS, Words
 from dialect.lineage.build import Builder
 from dialect.parsing.function_calls import calls_of
 from dialect.parsing.identifier_clause import with_names
 from dialect.parsing.language import let_go
 from dialect.parsing.tokenize import tokenize
+from dialect.parsing.tokens import word_of
 from dialect.parsing.variables import (
     Pruning,
     case_sensitive,
@@ -245,7 +246,7 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
         if found.case_sensitive:
             _check_case(tokens, known, found.namespace)
     except NotUnderstood as error:
-        return Unknown(error.why, _may_write(tokens))
+        return Unknown(error.why, _may_write(tokens), _is_sourceless(tokens))
     except RecursionError:
         return Unknown("it is nested too deep", _may_write(tokens))
     except TooMuchWork:
@@ -284,6 +285,17 @@ def _check_case(tokens: list[Token], known: Known, namespace: Namespace) -> None
     for token in tokens:
         if token.text != token.text.lower() and token.text.lower() in parts:
             raise NotUnderstood(f"{token.text}, a name that differs by case")
+
+
+def _is_sourceless(tokens: list[Token]) -> bool:
+    """Whether no word can begin a query over tables, and no name can be that of files, not even one
+    that IDENTIFIER takes from a text."""
+    return bool(tokens) and not any(
+        word_of(token) in ("SELECT", "FROM", "JOIN")
+        or (token.token_type == TokenType.IDENTIFIER and not PATH_SIGNS.isdisjoint(token.text))
+        or (token.token_type != TokenType.IDENTIFIER and "`" in token.text)
+        for token in tokens
+    )
 
 
 def _may_write(tokens: list[Token]) -> bool:

@@ -240,10 +240,15 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A statement that is not understood. `writing` is False only when no token can write."""
+    """A statement that is not understood.
+
+    `writing` is False only when no token can write; `sourceless` is True only when no token can
+    name files, or tables that a query reads.
+    """
 
     why: str
     writing: bool = True
+    sourceless: bool = False
 
 
 @dataclass(frozen=True, slots=True)

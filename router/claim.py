@@ -32,6 +32,7 @@ class Mode(Enum):
     READ = "read"  # read anything, write nothing: D11
     SESSION = "session"  # a statement that is repeated: change the session, read what is fresh
     PARSE = "parse"  # be parsed
+    ANALYZE = "analyze"  # be parsed and analysed
     PROBE = "probe"  # nothing: the guard answers that it checks claims
 
 
@@ -173,4 +174,5 @@ def _document(selection: Selection) -> dict[str, Any]:
 
 SESSION = encoded(Claim(Mode.SESSION))
 PARSE = encoded(Claim(Mode.PARSE))
+ANALYZE = encoded(Claim(Mode.ANALYZE))
 PROBE = encoded(Claim(Mode.PROBE))

@@ -11,7 +11,7 @@ from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.grammar import ddl, session, utility
 from dialect.grammar.context import Context
 from dialect.grammar.insert import Target, insert_target, split_multi, with_source
-from dialect.grammar.token_cursor import table_ref
+from dialect.grammar.token_cursor import Words, table_ref
 from dialect.parsing.language import parse
 from dialect.rewrites.hive_rewrites import standard
 from dialect.statement import ALL, Action, Known, Read, Write
@@ -41,21 +41,24 @@ def _query(context: Context) -> Known:
     multi = split_multi(words.tokens[words.at :])
     if multi is not None:
         return _multi_insert(context, *multi)
-    verb = _after_with(context)
-    if verb in ("UPDATE", "DELETE", "MERGE"):
-        raise NotUnderstood(f"WITH before {verb}")
+    changes = _change_after_with(words)
+    if changes is not None:
+        return _CHANGES[words.tokens[changes].token_type](context, changes)
     kind = "from_select" if words.sees("FROM") else "select"
     context.rest_is_query()
     return context.known(kind)
 
 
-def _after_with(context: Context) -> str:
-    for token in context.words.tokens[context.words.at :]:
-        if token.token_type in (TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE):
-            return token.text.upper()
-        if token.token_type in (TokenType.SELECT, TokenType.FROM, TokenType.L_PAREN):
-            return ""
-    return ""
+def _change_after_with(words: Words) -> int | None:
+    """Where UPDATE, DELETE or MERGE stands after the queries of WITH, if it does."""
+    if not words.sees("WITH"):
+        return None
+    depth = 0
+    for at, (before, token) in enumerate(pairwise(words.tokens), 1):
+        depth += (before.token_type == TokenType.L_PAREN) - (before.token_type == TokenType.R_PAREN)
+        if not depth and before.token_type == TokenType.R_PAREN and token.token_type in _CHANGES:
+            return at
+    return None
 
 
 def _multi_insert(context: Context, prefix: list[Token], branches: list[list[Token]]) -> Known:
@@ -134,21 +137,25 @@ def _note_target(context: Context, target: Target, writes: list[Write], paths: l
 
 
 def _update(context: Context) -> Known:
-    return _change(context, "update", context.words.at + 1)
+    return _change_rows(context, context.words.at)
 
 
 def _delete(context: Context) -> Known:
     words = context.words
     if words.word(1) in ("JAR", "JARS", "FILE", "FILES", "ARCHIVE", "ARCHIVES"):
         return session.delete_resource(context)
-    if words.word(1) == "FROM":
-        return _change(context, "delete", words.at + 2)
-    raise NotUnderstood("DELETE without FROM")
+    return _change_rows(context, words.at)
 
 
-def _change(context: Context, kind: str, name_at: int) -> Known:
-    """UPDATE and DELETE: the target is read for the rows to change."""
+def _change_rows(context: Context, at: int) -> Known:
+    """UPDATE or DELETE at `at`, after WITH or alone: the target is read for the rows to change."""
     words = context.words
+    kind = "update" if words.tokens[at].token_type == TokenType.UPDATE else "delete"
+    name_at = at + 1
+    if kind == "delete":
+        if words.word(name_at - words.at) != "FROM":
+            raise NotUnderstood("DELETE without FROM")
+        name_at += 1
     tokens = list(words.tokens[words.at :])
     tree = parse(standard(tokens), words.sql)
     usual = isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table)
@@ -161,6 +168,7 @@ def _change(context: Context, kind: str, name_at: int) -> Known:
     select = exp.Select(expressions=[exp.Star(), *values], from_=exp.From(this=tree.this))
     if where is not None:
         select.args["where"] = where
+    select.args["with_"] = tree.args.get("with_")
     context.roots.append(context.builder.whole(tree, select))
     return _changed(context, kind, ref)
 
@@ -185,6 +193,11 @@ def _changed(context: Context, kind: str, ref: TableRef) -> Known:
 
 
 def _merge(context: Context) -> Known:
+    return _merge_rows(context, context.words.at)
+
+
+def _merge_rows(context: Context, at: int) -> Known:
+    """MERGE at `at`, after WITH or alone."""
     words = context.words
     texts = [token.text.upper() for token in words.tokens[words.at :]]
     if any(pair in (("AS", "USING"), ("USING", "USING")) for pair in pairwise(texts)):
@@ -195,14 +208,18 @@ def _merge(context: Context) -> Known:
         isinstance(tree, exp.Merge) and isinstance(using, exp.Expr) and isinstance(on, exp.Expr)
     ):
         raise NotUnderstood("this form of MERGE")
+    words.at = at
     words.expect("MERGE", "INTO")
     ref = _changed_table(context, "merge")
     select = exp.Select(
         expressions=[exp.Star(), *_when_queries(tree)],
         from_=exp.From(this=tree.this),
         joins=[exp.Join(this=using, on=on, side="FULL", kind="OUTER")],
+        with_=tree.args.get("with_"),
     )
     context.roots.append(context.builder.whole(tree, select))
+    if select.args["with_"] and all(read.table != ref for read in context.known("merge").reads):
+        raise NotUnderstood("the target of MERGE")
     info = context.look_up(ref)
     inserts = "INSERT" in (token.text.upper() for token in words.rest())
     dynamic = inserts and info is not None and bool(info.partition_keys)
@@ -218,6 +235,11 @@ def _when_queries(tree: exp.Merge) -> list[exp.Expr]:
     return [whens] if whens is not None else []
 
 
+_CHANGES: dict[TokenType, Callable[[Context, int], Known]] = {
+    TokenType.UPDATE: _change_rows,
+    TokenType.DELETE: _change_rows,
+    TokenType.MERGE: _merge_rows,
+}
 _QUERY_WORDS = ("SELECT", "FROM", "WITH", "(", "VALUES", "MAP", "REDUCE", "TABLE")
 
 VERBS: dict[str, Callable[[Context], Known]] = {

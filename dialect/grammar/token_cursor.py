@@ -163,6 +163,8 @@ class Words:
         return tokens
 
 
+# A table's name with one of these is a path: parquet.`/data/x`.
+PATH_SIGNS = frozenset("/:*.")
 FILE_FORMATS = frozenset(
     {"parquet", "orc", "avro", "csv", "json", "text", "binaryfile", "hudi", "delta", "iceberg"}
 )
@@ -170,7 +172,8 @@ FILE_FORMATS = frozenset(
 
 def is_path(parts: Sequence[str]) -> bool:
     """Whether a name is files named by their path: parquet.`/data/x`."""
-    return len(parts) == 2 and parts[0] in FILE_FORMATS and any(sign in parts[1] for sign in "/:*.")
+    named = len(parts) == 2 and parts[0] in FILE_FORMATS
+    return named and not PATH_SIGNS.isdisjoint(parts[1])
 
 
 def table_ref(parts: Sequence[str], database: str) -> TableRef:

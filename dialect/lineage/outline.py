@@ -183,8 +183,15 @@ class _Reader:
             raise self.refusal()
 
     def _selected(self, found: exp.Select) -> None:
-        """What SELECT names, and without FROM its clauses: no join can follow here."""
+        """What SELECT names, and without FROM its clauses: no join can follow here.
+
+        Something is named in any case: in `SELECT FROM t` a column called from, and t is its alias.
+        In `SELECT DISTINCT FROM t` it may also be a column called distinct.
+        """
         start = self._at
+        if self._peek() in ("ALL", "DISTINCT") and self._peek(1) == "FROM":
+            raise self.refusal()
+        self._take("FROM")
         self._expressions(found, frozenset({"JOIN", "TABLE"}))
         if self._at == start:
             raise self.refusal()
@@ -255,22 +262,30 @@ class _Reader:
             if token.token_type != _COMMA
         ]
 
-    def _check_row(self) -> None:
-        """A row must follow: VALUES may also be a table's name."""
-        if not begins_rows(self._tokens, self._at):
+    def _check_row(self, plain: bool = True) -> None:
+        """A row must follow: VALUES may also be a table's name.
+
+        The row before is `plain` when it is one literal or bracket. After another one a bracket may
+        be a table: `VALUES 1 + 2 v(x), (t)`.
+        """
+        is_row = begins_rows(self._tokens, self._at)
+        if not is_row or (self._kind() == _OPEN and not plain):
             raise self.refusal()
 
     def _rows(self, found: exp.Select) -> None:
         """The rows of VALUES in FROM, up to an alias, a join or a clause."""
         ended = False
+        steps = 0
         while not self._ends():
             kind, word = self._kind(), self._peek()
             if word == "AS" or (ended and is_name(self._tokens[self._at])):
                 return
             ended = kind in (_OPEN, TokenType.NUMBER, TokenType.STRING)
             self._step(found)
+            steps += 1
             if kind == _COMMA:
-                self._check_row()
+                self._check_row(plain=steps <= 2)
+                steps = 0
 
     # Expressions
 

@@ -1,7 +1,8 @@
 """IDENTIFIER('db.t'), Spark's way to write a name as an expression, put in place as a name.
 
 Only an expression whose value is certain is evaluated: strings, whole numbers that are joined
-to them, `||`, concat, lower and upper. Everything else is refused.
+to them, `||`, concat, lower and upper. Another one may be any column where only a column can stand;
+everywhere else it is refused.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,18 @@ from dialect.parsing.lexer import Kind, lexemes
 from dialect.parsing.tokens import closing, like
 
 _NO_NAME = "IDENTIFIER of a text that is no name"
+_NO_CONSTANT = "IDENTIFIER of an expression that is no constant"
+# A name with signs in backquotes is a pattern: it may be any column, and nothing is pruned by it.
+_ANY_COLUMN = ".*"
 _OPEN, _CLOSE = TokenType.L_PAREN, TokenType.R_PAREN
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
+# After these an expression follows and no table, whether they are keywords or names.
+_BEFORE_EXPRESSIONS = frozenset(
+    {TokenType.SELECT, TokenType.WHERE, TokenType.HAVING, TokenType.AND, TokenType.OR}
+    | {TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE}
+    | {TokenType.PLUS, TokenType.DASH, TokenType.SLASH, TokenType.PERCENT, TokenType.DPIPE}
+)
+_OF_QUERIES = frozenset({TokenType.SELECT, TokenType.FROM, TokenType.TABLE, TokenType.VALUES})
 # Statements of which Spark reads the text, not the words.
 _RAW = frozenset({"SET", "RESET", "ADD", "LIST"})
 
@@ -38,35 +49,60 @@ def with_names(tokens: list[Token], sql: str) -> list[Token]:
             result.append(tokens[at])
             at += 1
             continue
-        value, after = _concatenation(tokens, at + 2)
-        if after != end:
-            raise NotUnderstood("IDENTIFIER of an expression that is no constant")
-        try:
-            parts = _parts(value)
-        except _NoName:
-            if _is_certain(tokens, at):
-                raise SparkRefuses(_NO_NAME) from None
-            raise NotUnderstood(_NO_NAME) from None
-        if len(parts) == 1:
-            _check_not_cte(tokens, parts[0])
-        result += _name(parts, tokens[at].start, tokens[end].end)
+        result += _name(_named(tokens, at, end), tokens[at].start, tokens[end].end)
         at = end + 1
     return result
 
 
-def _is_certain(tokens: Sequence[Token], at: int) -> bool:
-    """Whether it is a clause to Spark: `d.identifier(..)` and one of LATERAL VIEW are calls."""
-    after_dot = at > 0 and tokens[at - 1].token_type == TokenType.DOT
-    return not after_dot and all(token.token_type != TokenType.LATERAL for token in tokens)
+def _named(tokens: Sequence[Token], at: int, end: int) -> list[str]:
+    """The parts of the name that the clause between `at` and `end` stands for."""
+    if _takes_expression(tokens, at, end):
+        try:
+            return _evaluated(tokens, at, end)
+        except SparkRefuses:
+            raise
+        except NotUnderstood:
+            if any(token.token_type in _OF_QUERIES for token in tokens[at:end]):
+                raise
+            return [_ANY_COLUMN]
+    return _evaluated(tokens, at, end)
+
+
+def _evaluated(tokens: Sequence[Token], at: int, end: int) -> list[str]:
+    value, after = _concatenation(tokens, at + 2)
+    if after != end:
+        raise NotUnderstood(_NO_CONSTANT)
+    try:
+        parts = _parts(value)
+    except _NoName:
+        if all(token.token_type != TokenType.LATERAL for token in tokens):
+            raise SparkRefuses(_NO_NAME) from None
+        raise NotUnderstood(_NO_NAME) from None  # of LATERAL VIEW it is a call
+    if len(parts) == 1:
+        _check_not_cte(tokens, parts[0])
+    return parts
+
+
+def _takes_expression(tokens: Sequence[Token], at: int, end: int) -> bool:
+    """Whether the clause is certainly a column: no table's name, and no function's."""
+    if at == 0 or (end + 1 < len(tokens) and tokens[end + 1].token_type == _OPEN):
+        return False
+    before = tokens[at - 1].token_type
+    if before == _OPEN and at > 1:
+        return tokens[at - 2].token_type == TokenType.VALUES
+    return before in _BEFORE_EXPRESSIONS
 
 
 def _clause_end(tokens: Sequence[Token], at: int) -> int | None:
     """Where the clause that begins at `at` closes; None where none begins.
 
-    A list in brackets is no clause: `INSERT INTO identifier (a, b)`.
+    A list in brackets is no clause, `INSERT INTO identifier (a, b)`, and neither is the call
+    `d.identifier('a')`. Raises NotUnderstood for a clause that a dot follows.
     """
     token = tokens[at]
     if token.token_type != TokenType.VAR or token.text.upper() != "IDENTIFIER":
+        return None
+    if at and tokens[at - 1].token_type == TokenType.DOT:
         return None
     if at + 2 >= len(tokens) or tokens[at + 1].token_type != _OPEN:
         return None
@@ -78,6 +114,8 @@ def _clause_end(tokens: Sequence[Token], at: int) -> int | None:
         depth += (each.token_type == _OPEN) - (each.token_type == _CLOSE)
         if depth == 1 and each.token_type == TokenType.COMMA:
             return None
+    if end + 1 < len(tokens) and tokens[end + 1].token_type == TokenType.DOT:
+        raise NotUnderstood("IDENTIFIER before a dot")
     return end
 
 
@@ -102,7 +140,7 @@ def _term(tokens: Sequence[Token], at: int) -> tuple[str, int]:
         return value, at
     if token.token_type == TokenType.NUMBER and token.text.isdigit() and token.text[0] != "0":
         if tokens[at + 1].token_type == TokenType.DCOLON:
-            raise NotUnderstood("IDENTIFIER of an expression that is no constant")
+            raise NotUnderstood(_NO_CONSTANT)
         return token.text, at + 1
     if token.token_type == _OPEN:
         value, at = _concatenation(tokens, at + 1)
@@ -114,7 +152,7 @@ def _call(tokens: Sequence[Token], at: int) -> tuple[str, int]:
     name = tokens[at].text.lower()
     quoted = tokens[at].token_type == TokenType.IDENTIFIER
     if quoted or name not in ("concat", "lower", "upper") or tokens[at + 1].token_type != _OPEN:
-        raise NotUnderstood("IDENTIFIER of an expression that is no constant")
+        raise NotUnderstood(_NO_CONSTANT)
     value, at = _concatenation(tokens, at + 2)
     while name == "concat" and tokens[at].token_type == TokenType.COMMA:
         more, at = _concatenation(tokens, at + 1)
@@ -127,7 +165,7 @@ def _call(tokens: Sequence[Token], at: int) -> tuple[str, int]:
 
 def _closed(tokens: Sequence[Token], at: int) -> int:
     if at >= len(tokens) or tokens[at].token_type != _CLOSE:
-        raise NotUnderstood("IDENTIFIER of an expression that is no constant")
+        raise NotUnderstood(_NO_CONSTANT)
     return at + 1
 
 

@@ -10,16 +10,22 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import is_name, like, word_of
+from dialect.parsing.tokens import closing, is_name, like, looked_at, word_of
 from dialect.work import spend
 
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING})
 _BEFORE_ROWS = frozenset(
     {TokenType.L_PAREN, TokenType.NUMBER, TokenType.DASH, TokenType.PLUS, *_TEXTS}
 )
+_IN_CALLS = frozenset({TokenType.R_PAREN, TokenType.NUMBER, TokenType.DASH, TokenType.PLUS})
 _TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"})
 _CONSTRUCTORS = frozenset({"ARRAY", "MAP", "STRUCT", "NAMED_STRUCT", "CAST"})
 _BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN})
+# What ends the rows of VALUES in FROM, where no bracket does.
+_AFTER_ROWS = frozenset(
+    {TokenType.JOIN, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY}
+    | {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SELECT}
+)
 # What may follow a table's name in FROM, and a query's SELECT hardly ever.
 _AFTER_TABLE = frozenset(
     {
@@ -75,9 +81,9 @@ def begins_rows(tokens: Sequence[Token], at: int) -> bool:
         return word in _TYPES
     if following != TokenType.L_PAREN:
         return False
-    # `now()`: names of columns after an alias are not empty.
-    empty = at + 2 < len(tokens) and tokens[at + 2].token_type == TokenType.R_PAREN
-    return empty or word in _CONSTRUCTORS
+    # `now()`, `float(-1)`: a list of columns after an alias is neither empty nor of numbers.
+    inner = tokens[at + 2].token_type if at + 2 < len(tokens) else None
+    return inner in _IN_CALLS or word in _CONSTRUCTORS
 
 
 def named_tables(tokens: list[Token]) -> list[Token]:
@@ -157,9 +163,15 @@ def _ends(tokens: Sequence[Token], at: int) -> bool:
 
 
 def check_rows(tokens: Sequence[Token]) -> None:
-    """Refuse `VALUES (1), (t b)`: to Spark the second is a table with an alias, and no row."""
-    if all(word_of(token) != "VALUES" for token in tokens):
+    """Refuse what may be a table after the rows of VALUES.
+
+    `(t b)` in `VALUES (1), (t b)` has an alias, and the rows of `VALUES 1 v, (t)` have one.
+    """
+    values = [at for at, token in enumerate(tokens) if word_of(token) == "VALUES"]
+    if not values:
         return
+    if any(_may_have_alias(tokens, at + 1) for at in values):
+        raise NotUnderstood("rows of VALUES that may have an alias")
     for at in range(1, len(tokens) - 3):
         opens = tokens[at].token_type == TokenType.L_PAREN
         if not opens or tokens[at - 1].token_type != TokenType.COMMA:
@@ -171,6 +183,37 @@ def check_rows(tokens: Sequence[Token]) -> None:
             continue
         if is_name(first) and is_name(alias) and word_of(first) != "NOT":
             raise NotUnderstood("a row of VALUES that may be a table")
+
+
+def _may_have_alias(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a name stands after a row that begins there, before a comma and a bracket.
+
+    The parser knows an alias after rows in brackets, and takes one after `1` for the row's own.
+    """
+    depth, start = 0, at
+    for here in range(at, len(tokens) - 1):
+        kind = tokens[here].token_type
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if depth < 0 or (not depth and kind in _AFTER_ROWS):
+            looked_at(here - at)
+            return False
+        if depth or kind != TokenType.COMMA:
+            continue
+        row = tokens[start:here]
+        named = len(row) > 1 and is_name(row[-1]) and row[-2].token_type != TokenType.DOT
+        if named and tokens[here + 1].token_type == TokenType.L_PAREN and not _in_brackets(row):
+            return True
+        start = here + 1
+    looked_at(len(tokens) - at)
+    return False
+
+
+def _in_brackets(row: Sequence[Token]) -> bool:
+    """Whether it is `(..) name` or `(..) AS name`."""
+    end = -2 if row[-2].token_type == TokenType.ALIAS else -1
+    brackets = list(row[:end])
+    opens = bool(brackets) and brackets[0].token_type == TokenType.L_PAREN
+    return opens and closing(brackets, 0) == len(brackets) - 1
 
 
 def check_words(tokens: Sequence[Token]) -> None:
@@ -200,7 +243,7 @@ def _rows_end_early(tokens: Sequence[Token], at: int) -> bool:
             return False
         if not depth and kind == TokenType.COMMA:
             spend()
-            if tokens[here + 1].token_type != TokenType.L_PAREN:
+            if not begins_rows(tokens, here + 1):
                 return True
     return False
 

@@ -46,7 +46,7 @@ from proxy.statement import commands
 from proxy.statement.local_result import Local
 from proxy.statement.operation import Operation, Remote
 from proxy.statement.statement_router import Routed, StatementRouter
-from proxy.upstream.claims import Outdated, is_outdated, overlay, syntax_error
+from proxy.upstream.claims import Outdated, is_outdated, overlay, spark_error
 from proxy.upstream.lost_operation import settle
 from proxy.upstream.upstream_session import UpstreamSession
 from router.decision import Answer, Refuse, RunIn
@@ -187,7 +187,9 @@ class Statement:
                 await self._run_in(cluster, routed, may_decide_again)
             case Refuse(code, sqlstate, _, because, hint):
                 if isinstance(routed.statement, Unknown):
-                    failure = await syntax_error(self._session, self._request.statement)
+                    failure = await spark_error(
+                        self._session, self._request.statement, routed.statement
+                    )
                     if failure is not None:
                         self._operation.fail(failure)
                         return

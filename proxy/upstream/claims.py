@@ -10,18 +10,21 @@ from typing import Any
 from conf.errors import CausewayError
 from conf.names import PartitionRef, TableRef
 from conf.settings.settings import Coverage
+from dialect.statement import Unknown
 from proxy.errors import Failure, Rejected
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
 from proxy.session.open_session import Session
 from proxy.statement.statement_router import Routed
 from proxy.upstream.upstream_session import UpstreamSession
-from router.claim import KEY, PARSE, claim_of, encoded
+from router.claim import ANALYZE, KEY, PARSE, claim_of, encoded
 from router.errors import CHANGED_AFTER_DECISION
 
 _CHANGED = f"[{CHANGED_AFTER_DECISION.code}]"
 _PARSED = "causeway: parsed"  # NotRunException.PARSED
 _PARSE_EXCEPTION = "org.apache.spark.sql.catalyst.parser.ParseException"
+_STACK = "\n\tat "  # before each line of a stack
+_OF_SPARK = "org.apache.spark.sql."  # the package of what its analysis throws
 
 
 class Outdated(Exception):
@@ -53,13 +56,15 @@ def is_outdated(status: Status) -> bool:
     )
 
 
-async def syntax_error(session: Session, sql: str) -> Failure | None:
-    """What Spark's own parser says against a statement that was not understood.
+async def spark_error(session: Session, sql: str, statement: Unknown) -> Failure | None:
+    """What Spark's own parser says against a statement that was not understood, and its analysis
+    where that reads no data and calls nothing that is denied.
 
-    None when it parses, and when no cluster that checks claims can be asked: without its guard the
-    cluster would run the statement.
+    None when Spark has nothing against it, and when no cluster that checks claims can be asked:
+    without its guard the cluster would run the statement.
     """
     state = session.state
+    analyzed = statement.sourceless and not state.restrictions.deny_code
     cluster = state.pinned or state.topology.default
     if cluster is None:
         return None
@@ -67,12 +72,14 @@ async def syntax_error(session: Session, sql: str) -> Failure | None:
         upstream = await session.upstream(cluster)
         if not upstream.checked:
             return None
-        operation = await upstream.execute(sql, {KEY: PARSE}, 0)
+        operation = await upstream.execute(sql, {KEY: ANALYZE if analyzed else PARSE}, 0)
         status = await upstream.end_of(operation)
         upstream.close_operation(operation)
     except (CausewayError, Rejected):
         return None
     failure = status.failure
-    if failure is None or _PARSED in failure.message or _PARSE_EXCEPTION not in failure.message:
+    if failure is None:
         return None
-    return failure
+    text = failure.message.partition(_STACK)[0]
+    by_spark = (_OF_SPARK if analyzed else _PARSE_EXCEPTION) in text and _PARSED not in text
+    return failure if by_spark else None

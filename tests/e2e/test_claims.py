@@ -351,6 +351,54 @@ def test_what_parses_and_is_not_understood_is_refused_by_name(sql: Sql) -> None:
         sql("SELECT * FROM cat.d.t")
 
 
+def test_an_error_of_analysis_is_sparks_own_where_nothing_is_read(connect: Connect) -> None:
+    cursors = [connect(cluster).cursor() for cluster in (C1, None)]
+    for statement in (
+        "CREATE TABLE cat.d.t (x INT) USING csv",
+        "CREATE VIEW cat.d.t AS VALUES (1)",
+        "DROP TABLE cat.d.t",
+        "COMMENT ON TABLE cat.d.x.t IS 'x'",
+    ):
+        seen = []
+        for cursor in cursors:
+            with pytest.raises(OperationalError, match="REQUIRES_SINGLE_PART_NAMESPACE") as caught:
+                cursor.execute(statement)
+            seen.append(caught.value.args[0].status.sqlState)
+        assert seen == ["42K05", "42K05"], statement
+
+
+def test_what_is_only_analysed_does_not_run(claimed: Claimed, made: str, sql: Sql) -> None:
+    with pytest.raises(OperationalError, match="causeway: parsed"):
+        claimed(f"CREATE TABLE {made}.provoked_new (x INT)", mode="analyze")
+    with pytest.raises(OperationalError, match="causeway: parsed"):
+        claimed(f"DROP TABLE {made}.provoked_one", mode="analyze")
+    assert ("provoked_new",) not in [row[1:2] for row in sql(f"SHOW TABLES IN {made}")]
+    assert sql(f"SELECT * FROM {made}.provoked_one") == [(1,)]
+
+
+def test_a_temporary_view_of_no_files_reads_nothing(sql: Sql) -> None:
+    made = "CREATE OR REPLACE TEMPORARY VIEW no_files (x INT) USING json"
+    assert sql(made, "SELECT * FROM no_files") == []
+
+
+@pytest.mark.parametrize("change", ["DROP VIEW {0}.v", "CREATE OR REPLACE VIEW {0}.v AS {1}"])
+def test_a_changed_view_is_no_longer_cached(sql: Sql, db: str, change: str) -> None:
+    query = f"SELECT id + 1 AS next FROM {db}.t"
+    cached = [
+        f"CREATE TABLE {db}.t USING parquet AS SELECT 1 AS id",
+        f"CREATE VIEW {db}.v AS {query}",
+        f"CACHE TABLE {db}.v",
+    ]
+    plan = sql(*cached, f"EXPLAIN {query}")[0][0]
+    assert "InMemory" in plan
+    assert "InMemory" not in sql(change.format(db, query), f"EXPLAIN {query}")[0][0]
+
+
+def test_a_query_of_with_that_is_not_used_is_claimed(sql: Sql, db: str) -> None:
+    sql(*(f"CREATE TABLE {db}.{name} USING parquet AS SELECT 1 AS id" for name in "ab"))
+    assert sql(f"WITH s AS (SELECT * FROM {db}.a) SELECT * FROM {db}.b") == [(1,)]
+
+
 def test_show_clusters_says_that_claims_are_checked(sql: Sql) -> None:
     checked = {row[0]: row[5] for row in sql("USE CLUSTER c1", "SELECT 1", "SHOW CLUSTERS")}
     assert checked["c1"] == "true"

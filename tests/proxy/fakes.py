@@ -232,7 +232,7 @@ class FakeCluster:
         handle = _handle()
         operation = FakeOperation(sql, Status(OperationState.RUNNING))
         claim = self.claims[-1][1] if self.claims else None
-        if claim and claim.get("mode") == "parse" and sql not in self.fails:
+        if claim and claim.get("mode") in ("parse", "analyze") and sql not in self.fails:
             self._fail(operation, "causeway: parsed")
         elif claim and claim.get("reads") and self.outdated:
             self.outdated -= 1

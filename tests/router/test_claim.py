@@ -9,7 +9,7 @@ from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions, TableFacts
 from conf.settings.settings import Coverage
 from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Read, Unknown, Write
-from router.claim import PARSE, PROBE, SESSION, claim_of, encoded
+from router.claim import ANALYZE, PARSE, PROBE, SESSION, claim_of, encoded
 from router.request import Facts
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
@@ -120,8 +120,8 @@ def test_what_is_not_understood_may_only_read() -> None:
 
 
 def test_the_claims_without_a_decision() -> None:
-    modes = [json.loads(text)["mode"] for text in (SESSION, PARSE, PROBE)]
-    assert modes == ["session", "parse", "probe"]
+    modes = [json.loads(text)["mode"] for text in (SESSION, PARSE, ANALYZE, PROBE)]
+    assert modes == ["session", "parse", "analyze", "probe"]
 
 
 def test_a_long_claim_is_deflated() -> None:

@@ -7,7 +7,7 @@ from conf.names import TableRef
 from dialect.analyze import FAILED, analyze
 from dialect.grammar.statements import VERBS
 from dialect.statement import Known, Namespace, Unknown
-from tests.dialect.catalogs import TestCatalog
+from tests.dialect.catalogs import TestCatalog, written
 
 # Classes of query that `Builder.query` opens; of statement that their verb's grammar reads.
 QUERIES = {
@@ -134,6 +134,62 @@ def test_a_merge_without_its_parts_is_not_understood(sql: str) -> None:
     assert isinstance(answer, Unknown)
     assert answer.writing
     assert answer.why != FAILED
+
+
+@pytest.mark.parametrize(
+    ("sql", "answer"),
+    [
+        (
+            "WITH s AS (SELECT w FROM e.a) UPDATE b SET x = 1 WHERE x IN (SELECT w FROM s)",
+            "update; reads d.b, e.a; insert d.b",
+        ),
+        (
+            "WITH s AS (SELECT w FROM e.a), t(y) AS (SELECT * FROM s) DELETE FROM b"
+            " WHERE EXISTS (SELECT * FROM t)",
+            "delete; reads d.b, e.a; insert d.b",
+        ),
+        (
+            "WITH s AS (SELECT w FROM e.a) MERGE INTO b USING s ON b.x = s.w"
+            " WHEN MATCHED THEN DELETE",
+            "merge; reads d.b, e.a; insert d.b",
+        ),
+        ("WITH update AS (SELECT w FROM e.a) SELECT * FROM update", "select; reads e.a"),
+    ],
+)
+def test_with_may_stand_before_changes(sql: str, answer: str) -> None:
+    assert written(analyze(sql, Namespace("d"), TestCatalog())) == answer
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH b AS (SELECT 1) UPDATE b SET x = 1",
+        "WITH b AS (SELECT 1) DELETE FROM b",
+        "WITH b AS (SELECT 1) MERGE INTO b USING e.a ON true WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_a_query_of_with_is_not_changed(sql: str) -> None:
+    assert isinstance(analyze(sql, Namespace("d"), TestCatalog()), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("sql", "sourceless"),
+    [
+        ("CREATE TABLE x.d.t (i INT)", True),
+        ("DROP VIEW x.d.t", True),
+        ("COMMENT ON TABLE x.d.t IS 'from'", True),
+        ("CREATE VIEW x.d.t AS VALUES (1)", True),
+        ("CREATE VIEW x.d.t AS SELECT 1", False),
+        ("CREATE VIEW x.d.t AS TABLE json.`/x`", False),
+        ("CACHE TABLE x.d.`a.b`", False),
+        ("CREATE VIEW x.d.t AS TABLE IDENTIFIER('json.`/x`')", False),
+        ("SELECT * FROM x.d.t", False),
+    ],
+)
+def test_a_refusal_says_whether_anything_can_be_read(sql: str, sourceless: bool) -> None:
+    answer = analyze(sql, Namespace("d"), TestCatalog())
+    assert isinstance(answer, Unknown)
+    assert answer.sourceless is sourceless
 
 
 def test_names_are_lower_case() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from dialect.analyze import analyze
-from dialect.statement import Namespace
+from dialect.statement import Known, Namespace
 from tests.dialect.catalogs import TestCatalog, written
 
 NAMESPACE = Namespace("d", {"v": "e.a"})
@@ -56,11 +56,44 @@ def test_refuses_a_name_that_is_not_certain(name: str) -> None:
 def test_a_text_that_is_no_name_is_refused_by_spark(name: str) -> None:
     for sql in (f"SELECT * FROM a WHERE IDENTIFIER({name}) = 1", f"DROP TABLE IDENTIFIER({name})"):
         assert written(analyze(sql, NAMESPACE, TestCatalog())) == "refused", sql
-    for sql in (
-        f"SELECT d.IDENTIFIER({name})",
-        f"SELECT * FROM a LATERAL VIEW IDENTIFIER({name}) t",
-    ):
-        assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith("unknown"), sql
+    sql = f"SELECT * FROM a LATERAL VIEW IDENTIFIER({name}) t"
+    assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith("unknown")
+    called = analyze(f"SELECT d.IDENTIFIER({name})", NAMESPACE, TestCatalog())
+    assert isinstance(called, Known)
+    assert called.functions == {"identifier"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "answer"),
+    [
+        ("VALUES (IDENTIFIER(CAST(NULL AS STRING)))", "select"),
+        ("SELECT IDENTIFIER(substr('x', 1, rand() + 1)) FROM b", "select; reads d.b"),
+        ("SELECT * FROM q WHERE IDENTIFIER(x || 'y') = 1 AND ds = '2020-01-01'", "select; reads"),
+        ("WITH a AS (SELECT 1 AS a) SELECT IDENTIFIER('a') FROM a", "select"),
+    ],
+)
+def test_a_column_may_have_any_name(sql: str, answer: str) -> None:
+    assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith(answer)
+
+
+def test_a_column_of_any_name_lets_no_condition_through() -> None:
+    sql = "SELECT * FROM (SELECT IDENTIFIER(lower(x)) FROM q) WHERE ds = '2020-01-01'"
+    assert written(analyze(sql, NAMESPACE, TestCatalog())) == "select; reads d.q@*"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM s.IDENTIFIER('a')",
+        "SELECT * FROM IDENTIFIER('d').IDENTIFIER('a')",
+        "SELECT * FROM IDENTIFIER('d').a",
+        "SELECT * FROM p WHERE IDENTIFIER('p').ds = '2020-01-01'",
+        "SELECT IDENTIFIER((SELECT max(x) FROM e.a))",
+        "SELECT IDENTIFIER(f(1))(x) FROM a",
+    ],
+)
+def test_a_part_of_a_name_is_no_clause(sql: str) -> None:
+    assert written(analyze(sql, NAMESPACE, TestCatalog())).startswith("unknown")
 
 
 def test_refuses_a_name_that_with_may_define() -> None:
@@ -77,6 +110,10 @@ def test_refuses_a_name_that_with_may_define() -> None:
         ("SELECT * FROM a, LATERAL explode((SELECT w FROM e.a))", "d.a, e.a"),
         ("SELECT * FROM stack(1, TABLE(e.a))", "e.a"),
         ("SELECT * FROM values v EXCEPT SELECT * FROM a", "d.values, d.a"),
+        ("SELECT FROM FROM a", "d.a"),
+        ("SELECT FROM (SELECT x FROM b) a", "d.b"),
+        ("SELECT 1 FROM VALUES (1) v, (b)", "d.b"),
+        ("SELECT 1 FROM VALUES float(-1), float(-2) v(x), (b)", "d.b"),
     ],
 )
 def test_reads_what_the_parser_hides(sql: str, reads: str) -> None:
@@ -92,7 +129,12 @@ def test_reads_what_the_parser_hides(sql: str, reads: str) -> None:
         "INSERT INTO a FROM b, e.a AS select LEFT JOIN a ON true SELECT x",
         "SELECT * FROM VALUES (1), x AS v, e.a",
         "SELECT * FROM (select FOR VERSION AS OF 1)",
-        "SELECT FROM a",
+        "SELECT 1 FROM VALUES 1 v, (b)",
+        "SELECT 1 FROM VALUES f(1) AS v, (b)",
+        "SELECT 1 FROM VALUES (1), current_date `v`, (b)",
+        "SELECT CAST(NULL AS VOID) FROM VALUES 1 + current_date v(x), (b)",
+        "SELECT x.select FROM a",
+        "SELECT DISTINCT FROM a",
     ],
 )
 def test_refuses_what_may_be_read_in_two_ways(sql: str) -> None:
@@ -102,3 +144,17 @@ def test_refuses_what_may_be_read_in_two_ways(sql: str) -> None:
 def test_a_list_of_columns_may_begin_with_a_column_called_table() -> None:
     sql = "CREATE TABLE n (table INT, y INT) USING parquet PARTITIONED BY (table)"
     assert written(analyze(sql, NAMESPACE, TestCatalog())) == "create_table; new create d.n"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT FROM a",
+        "SELECT FROM a GROUP BY x HAVING length(y) > 0",
+        "SELECT * FROM (VALUES float(-2.5), float(-1.5), now()) t(x)",
+        "SELECT * FROM VALUES float(-2.5), float(-1.5) t(x)",
+        "SELECT CAST(NULL AS VOID) FROM (VALUES double(0.5), double(1)) t(x)",
+    ],
+)
+def test_a_column_called_from_and_rows_of_calls_are_no_tables(sql: str) -> None:
+    assert written(analyze(sql, NAMESPACE, TestCatalog())) == "select"

@@ -2,10 +2,13 @@
 
 from functools import partial
 
+import pytest
+
 from conf.settings.restrictions import Restrictions
 from proxy.limits import Limits
 from tests.proxy.fakes import FakeCluster, World, error_of, play, until
 
+NO_SUCH_NAMESPACE = "org.apache.spark.sql.AnalysisException: [REQUIRES_SINGLE_PART_NAMESPACE] .."
 NO_SUCH_WORD = "org.apache.spark.sql.catalyst.parser.ParseException: Syntax error at 'SELEKT'"
 
 
@@ -125,7 +128,7 @@ def test_a_syntax_error_is_the_clusters_own() -> None:
         failure = error_of(await client.execute("SELEKT"))
         assert failure is not None
         assert failure.message == NO_SUCH_WORD
-        assert world.east.claims == [("SELEKT", {"v": 1, "mode": "parse"})]
+        assert world.east.claims == [("SELEKT", {"v": 1, "mode": "analyze"})]
 
     play_checked(scenario)
 
@@ -136,10 +139,57 @@ def test_what_parses_and_is_not_understood_is_refused_by_name() -> None:
         failure = error_of(await client.execute("SELEKT"))
         assert failure is not None
         assert failure.message.startswith("[CW101]")
-        assert world.east.claims == [("SELEKT", {"v": 1, "mode": "parse"})]
+        assert world.east.claims == [("SELEKT", {"v": 1, "mode": "analyze"})]
         await until(lambda: not world.east.operations)
 
     play_checked(scenario)
+
+
+def test_an_error_of_analysis_is_the_clusters_own_where_nothing_is_read() -> None:
+    async def scenario(world: World) -> None:
+        sql = "CREATE TABLE a.b.c (x INT)"
+        world.east.fails[sql] = NO_SUCH_NAMESPACE
+        client = await world.client()
+        failure = error_of(await client.execute(sql))
+        assert failure is not None
+        assert failure.message == NO_SUCH_NAMESPACE
+        assert world.east.claims == [(sql, {"v": 1, "mode": "analyze"})]
+
+    play_checked(scenario)
+
+
+def test_a_refusal_of_the_guard_is_no_error_of_analysis() -> None:
+    async def scenario(world: World) -> None:
+        sql = "CREATE TABLE a.b.c (x INT)"
+        world.east.fails[sql] = (
+            "causeway.guard.ClaimException: no\n\tat org.apache.spark.sql.X.run()"
+        )
+        failure = error_of(await (await world.client()).execute(sql))
+        assert failure is not None
+        assert failure.message.startswith("[CW101]")
+
+    play_checked(scenario)
+
+
+@pytest.mark.parametrize("sql", ["SELECT * FROM a.b.c", "CREATE VIEW a.b.c AS TABLE json.`/x`"])
+def test_what_reads_tables_or_files_is_only_parsed(sql: str) -> None:
+    async def scenario(world: World) -> None:
+        world.east.fails[sql] = NO_SUCH_NAMESPACE
+        failure = error_of(await (await world.client()).execute(sql))
+        assert failure is not None
+        assert failure.message.startswith("[CW101]")
+        assert world.east.claims == [(sql, {"v": 1, "mode": "parse"})]
+
+    play_checked(scenario)
+
+
+def test_nothing_is_analysed_where_functions_are_denied() -> None:
+    async def scenario(world: World) -> None:
+        sql = "CREATE VIEW a.b.c AS VALUES (f(1))"
+        await (await world.client()).execute(sql)
+        assert world.east.claims == [(sql, {"v": 1, "mode": "parse"})]
+
+    play_checked(scenario, restrictions=Restrictions(functions=frozenset({"f"})))
 
 
 def test_a_syntax_error_is_refused_by_name_without_a_guard() -> None:

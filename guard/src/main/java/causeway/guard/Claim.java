@@ -34,6 +34,8 @@ final class Claim {
         SESSION,
         /** Be parsed. */
         PARSE,
+        /** Be parsed and analysed. */
+        ANALYZE,
         /** Nothing: the proxy asks whether claims are checked. */
         PROBE
     }
@@ -84,6 +86,11 @@ final class Claim {
     private static ClaimException unreadable(String why) {
         return new ClaimException(
                 ClaimException.UNREADABLE, "The claim of the statement cannot be read: " + why + ".");
+    }
+
+    /** Whether the statement ends before it runs, at the latest when it has been analysed. */
+    boolean runsNothing() {
+        return mode == Mode.PARSE || mode == Mode.ANALYZE || mode == Mode.PROBE;
     }
 
     /** What of the table may be read; null when the decision did not know that it is. */

@@ -36,7 +36,7 @@ final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     public BoxedUnit apply(LogicalPlan plan) {
         Claim claim = cluster.isEmpty() ? null : Claims.of(session);
         if (claim != null) {
-            if (claim.mode == Claim.Mode.PARSE || claim.mode == Claim.Mode.PROBE) {
+            if (claim.runsNothing()) {
                 throw new NotRunException(NotRunException.PARSED);
             }
             check(plan, claim, false);
@@ -59,8 +59,10 @@ final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
             new CommandCheck(session, claim, paths).check(plan, name);
         } else if (claim.mode == Claim.Mode.RUN) {
             if (plan instanceof View) {
-                Selection described = claim.read(Plans.name(((View) plan).desc().identifier()));
-                if (described != null && described.isNone()) {
+                Selection claimed = claim.read(Plans.name(((View) plan).desc().identifier()));
+                if (claimed != null && (claimed.isNone() || claimed == Selection.WRITTEN)) {
+                    // It is described, or Spark looks for its cached rows before it changes the
+                    // view. PartitionCheck refuses to read data.
                     return;
                 }
                 checkView((View) plan, claim);
@@ -131,7 +133,10 @@ final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     private void checkFolders(LogicalRelation relation, Claim claim) {
         List<String> folders = Plans.folders(relation);
         boolean claimsAny = !claim.pathsRead().isEmpty() || !claim.pathsWritten().isEmpty();
-        if (folders.isEmpty() && !claimsAny) {
+        if (folders == null) {
+            if (claimsAny) {
+                return;
+            }
             throw new ClaimException(ClaimException.NOT_READ,
                     "Spark reads a source outside the metastore, which the decision did not know.");
         }

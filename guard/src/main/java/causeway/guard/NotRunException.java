@@ -1,8 +1,8 @@
 package causeway.guard;
 
-/** Ends a statement that was sent to be parsed, or to learn whether claims are checked. */
+/** Ends a statement that was sent to be parsed or analysed, or to learn whether claims are checked. */
 public final class NotRunException extends RuntimeException {
-    /** The statement parsed; Causeway refuses it for a reason of its own. */
+    /** Spark parsed the statement, or analysed it too; Causeway refuses it for a reason of its own. */
     static final String PARSED = "causeway: parsed";
 
     /** Followed by the version of the claims that this server checks. */

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.Option;
@@ -71,16 +72,18 @@ final class Plans {
         return identifier.isDefined() ? name(identifier.get()) : ((DataSourceV2Relation) plan).name();
     }
 
-    /** The folders that a relation without a table reads; empty where they are not known. */
+    /** The folders that a relation without a table reads; null where they are not known. */
     static List<String> folders(LogicalRelation relation) {
-        List<String> found = new ArrayList<>();
-        if (relation.relation() instanceof HadoopFsRelation) {
-            HadoopFsRelation files = (HadoopFsRelation) relation.relation();
-            for (Iterator<?> each = files.location().rootPaths().iterator(); each.hasNext(); ) {
-                found.add(each.next().toString());
-            }
+        if (!(relation.relation() instanceof HadoopFsRelation)) {
+            return null;
         }
-        return found;
+        List<String> found = new ArrayList<>();
+        HadoopFsRelation files = (HadoopFsRelation) relation.relation();
+        for (Iterator<?> each = files.location().rootPaths().iterator(); each.hasNext(); ) {
+            found.add(each.next().toString());
+        }
+        // Spark's own index without a path has no file. What another one reads is not known.
+        return found.isEmpty() && !(files.location() instanceof InMemoryFileIndex) ? null : found;
     }
 
     /** The first table at or below the plan: what a command with that plan writes. */
