@@ -55,16 +55,23 @@ def with_names(tokens: list[Token], sql: str) -> list[Token]:
 
 
 def _named(tokens: Sequence[Token], at: int, end: int) -> list[str]:
-    """The parts of the name that the clause between `at` and `end` stands for."""
+    """The parts of the name that the clause between `at` and `end` stands for.
+
+    Before a dot it is a column of which a field is taken, and no part of a table's name.
+    """
+    field = end + 1 < len(tokens) and tokens[end + 1].token_type == TokenType.DOT
     if _takes_expression(tokens, at, end):
         try:
-            return _evaluated(tokens, at, end)
+            parts = _evaluated(tokens, at, end)
+            return [_ANY_COLUMN] if field else parts
         except SparkRefuses:
             raise
         except NotUnderstood:
             if any(token.token_type in _OF_QUERIES for token in tokens[at:end]):
                 raise
             return [_ANY_COLUMN]
+    if field:
+        raise NotUnderstood("IDENTIFIER before a dot")
     return _evaluated(tokens, at, end)
 
 
@@ -97,7 +104,7 @@ def _clause_end(tokens: Sequence[Token], at: int) -> int | None:
     """Where the clause that begins at `at` closes; None where none begins.
 
     A list in brackets is no clause, `INSERT INTO identifier (a, b)`, and neither is the call
-    `d.identifier('a')`. Raises NotUnderstood for a clause that a dot follows.
+    `d.identifier('a')`.
     """
     token = tokens[at]
     if token.token_type != TokenType.VAR or token.text.upper() != "IDENTIFIER":
@@ -114,8 +121,6 @@ def _clause_end(tokens: Sequence[Token], at: int) -> int | None:
         depth += (each.token_type == _OPEN) - (each.token_type == _CLOSE)
         if depth == 1 and each.token_type == TokenType.COMMA:
             return None
-    if end + 1 < len(tokens) and tokens[end + 1].token_type == TokenType.DOT:
-        raise NotUnderstood("IDENTIFIER before a dot")
     return end
 
 

@@ -11,8 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -105,6 +106,7 @@ class Outcome:
     error: str = ""
     sqlstate: str = ""
     message: str = ""
+    seconds: float = 0
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -148,6 +150,7 @@ def test_sparks_inputs_run_alike_directly_and_through_the_proxy(stack: Stack) ->
     files = chosen_files()
     total = 0
     differences: list[Difference] = []
+    slower: list[tuple[float, str]] = []
     make_data(stack)
     for file in files:
         direct = run_file(stack, file, C1)
@@ -158,6 +161,8 @@ def test_sparks_inputs_run_alike_directly_and_through_the_proxy(stack: Stack) ->
             print(difference, flush=True)
         total += len(file.statements)
         differences += found
+        slower += slowdowns(file, direct, proxied)
+    print("Seconds that a statement took longer through the proxy:", *_slowest(slower), sep="\n")
     counts = Counter(difference.kind for difference in differences)
     print(f"{total} statements, {len(differences)} differ: {dict(counts)}")
     assert total
@@ -182,7 +187,7 @@ def run_file(stack: Stack, file: InputFile, cluster: ClusterName | None) -> list
     try:
         with closing(_connect(stack, cluster)) as connection:
             _prepare(connection, file)
-            return [outcome_of(connection, statement) for statement in file.statements]
+            return [timed(connection, statement) for statement in file.statements]
     finally:
         with closing(_connect(stack, C1)) as connection, closing(connection.cursor()) as cursor:
             for name in sorted(_names(cursor) - before, reverse=True):
@@ -217,6 +222,13 @@ def _prepare(connection: hive.Connection, file: InputFile) -> None:
                 cursor.execute(f"CREATE TEMPORARY FUNCTION {name} AS '{_IDENTITY}'")
         for key, value in file.settings:
             cursor.execute(f"SET {key}={value}")
+
+
+def timed(connection: hive.Connection, statement: str) -> Outcome:
+    """The outcome of the statement and how many seconds it took."""
+    began = perf_counter()
+    outcome = outcome_of(connection, statement)
+    return replace(outcome, seconds=perf_counter() - began)
 
 
 def outcome_of(connection: hive.Connection, statement: str) -> Outcome:
@@ -266,6 +278,20 @@ def compared(
         kind = difference_of(statement, one, other)
         if kind:
             yield Difference(kind, file.name, statement, one, other)
+
+
+def slowdowns(
+    file: InputFile, direct: list[Outcome], proxied: list[Outcome]
+) -> Iterator[tuple[float, str]]:
+    """For each statement the seconds that it took longer through the proxy, and where it is."""
+    for statement, one, other in zip(file.statements, direct, proxied, strict=True):
+        yield other.seconds - one.seconds, f"{file.name}: {' '.join(statement.split())[:100]}"
+
+
+def _slowest(slower: list[tuple[float, str]]) -> list[str]:
+    median = sorted(seconds for seconds, _ in slower)[len(slower) // 2] if slower else 0
+    shown = [f"{seconds:8.3f} {where}" for seconds, where in sorted(slower, reverse=True)[:10]]
+    return [f"{median:8.3f} in the median", *shown]
 
 
 def difference_of(statement: str, direct: Outcome, proxied: Outcome) -> str:
