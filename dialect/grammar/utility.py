@@ -49,7 +49,8 @@ def _columns(context: Context) -> Known:
     words.take_any("FROM", "IN")
     parts = words.names()
     if words.take_any("FROM", "IN"):
-        parts = [*words.names(), *parts[-1:]]
+        database = words.names()
+        parts = parts if len(parts) > 1 else [*database, *parts]  # Spark refuses two that differ
     if context.temporary(parts) is not None:
         return context.known("metadata_read")
     return context.known("metadata_read", reads=[Read(table_ref(parts, context.database), NONE)])

@@ -17,7 +17,14 @@ _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING
 _BEFORE_ROWS = frozenset(
     {TokenType.L_PAREN, TokenType.NUMBER, TokenType.DASH, TokenType.PLUS, *_TEXTS}
 )
-_IN_CALLS = frozenset({TokenType.R_PAREN, TokenType.NUMBER, TokenType.DASH, TokenType.PLUS})
+_NUMBERS = frozenset({TokenType.NUMBER, TokenType.DASH, TokenType.PLUS})
+# Functions with a type's name.
+_CASTS = frozenset(
+    {
+        *("BIGINT", "BINARY", "BOOLEAN", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "SMALLINT"),
+        *("STRING", "TIMESTAMP", "TINYINT"),
+    }
+)
 _TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"})
 _CONSTRUCTORS = frozenset({"ARRAY", "MAP", "STRUCT", "NAMED_STRUCT", "CAST"})
 _BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN})
@@ -83,7 +90,9 @@ def begins_rows(tokens: Sequence[Token], at: int) -> bool:
         return False
     # `now()`, `float(-1)`: a list of columns after an alias is neither empty nor of numbers.
     inner = tokens[at + 2].token_type if at + 2 < len(tokens) else None
-    return inner in _IN_CALLS or word in _CONSTRUCTORS
+    if inner == TokenType.R_PAREN or word in _CONSTRUCTORS:
+        return True
+    return word in _CASTS and inner in _NUMBERS
 
 
 def named_tables(tokens: list[Token]) -> list[Token]:

@@ -390,8 +390,8 @@ def test_a_changed_view_is_no_longer_cached(sql: Sql, db: str, change: str) -> N
         f"CACHE TABLE {db}.v",
     ]
     plan = sql(*cached, f"EXPLAIN {query}")[0][0]
-    assert "InMemory" in plan
-    assert "InMemory" not in sql(change.format(db, query), f"EXPLAIN {query}")[0][0]
+    assert "InMemoryRelation" in plan
+    assert "InMemoryRelation" not in sql(change.format(db, query), f"EXPLAIN {query}")[0][0]
 
 
 def test_a_query_of_with_that_is_not_used_is_claimed(sql: Sql, db: str) -> None:

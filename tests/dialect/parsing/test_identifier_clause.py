@@ -117,6 +117,8 @@ def test_refuses_a_name_that_with_may_define() -> None:
         ("SELECT * FROM stack(1, TABLE(e.a))", "e.a"),
         ("SELECT * FROM values v EXCEPT SELECT * FROM a", "d.values, d.a"),
         ("SELECT FROM FROM a", "d.a"),
+        ("SELECT * FROM values TABLESAMPLE (10 PERCENT)", "d.values"),
+        ("SELECT * FROM values WHERE (1 = 1)", "d.values"),
         ("SELECT FROM (SELECT x FROM b) a", "d.b"),
         ("SELECT 1 FROM VALUES (1) v, (b)", "d.b"),
         ("SELECT 1 FROM VALUES float(-1), float(-2) v(x), (b)", "d.b"),

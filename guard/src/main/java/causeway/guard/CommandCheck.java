@@ -293,7 +293,7 @@ final class CommandCheck {
         }
     }
 
-    private static TableIdentifier identifier(String table) {
+    static TableIdentifier identifier(String table) {
         int dot = table.indexOf('.');
         return new TableIdentifier(table.substring(dot + 1), Option.apply(table.substring(0, dot)));
     }

@@ -1,15 +1,20 @@
 package causeway.guard;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
@@ -32,6 +37,39 @@ final class Plans {
         for (Iterator<?> all = plan.subqueries().iterator(); all.hasNext(); ) {
             each.accept((LogicalPlan) all.next());
         }
+    }
+
+    /**
+     * Calls it with the plan under WITH, and with the queries of WITH that it refers to, by others of
+     * them too. The others are analysed, but the optimizer leaves them out: nothing of them is read.
+     */
+    static void forEachUsed(WithCTE plan, Consumer<LogicalPlan> each) {
+        Set<Long> used = new HashSet<>();
+        each.accept(plan.plan());
+        addReferences(plan.plan(), used);
+        List<CTERelationDef> waiting = new ArrayList<>();
+        for (Iterator<CTERelationDef> all = plan.cteDefs().iterator(); all.hasNext(); ) {
+            waiting.add(all.next());
+        }
+        for (boolean more = true; more; ) {
+            more = false;
+            for (CTERelationDef query : new ArrayList<>(waiting)) {
+                if (used.contains(query.id())) {
+                    waiting.remove(query);
+                    each.accept(query);
+                    addReferences(query, used);
+                    more = true;
+                }
+            }
+        }
+    }
+
+    private static void addReferences(LogicalPlan plan, Set<Long> found) {
+        if (plan instanceof CTERelationRef) {
+            found.add(((CTERelationRef) plan).cteId());
+        }
+        forEachBelow(plan, each -> addReferences(each, found));
+        forEachInside(plan, each -> addReferences(each, found));
     }
 
     /** Calls it with each query that a command holds and runs by itself. */
