@@ -160,6 +160,13 @@ def test_with_may_stand_before_changes(sql: str, answer: str) -> None:
     assert written(analyze(sql, Namespace("d"), TestCatalog())) == answer
 
 
+def test_show_columns_describes_the_table_of_the_longer_name() -> None:
+    for sql in ("SHOW COLUMNS IN e.a FROM d", "SHOW COLUMNS IN a FROM e"):
+        assert written(analyze(sql, Namespace("d"), TestCatalog())) == "metadata_read; reads e.a", (
+            sql
+        )
+
+
 @pytest.mark.parametrize(
     "sql",
     [

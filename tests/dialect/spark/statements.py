@@ -56,11 +56,14 @@ class Writer(QueryWriter):
             path = ["DIRECTORY", "'/tmp/x'", *self._maybe(0.6, "USING", "parquet")]
             return ["INSERT", "OVERWRITE", *self._maybe(0.3, "LOCAL"), *path, *self._query()]
         if self._may(0.1):
-            name = self._pick(("cte1", "t1"))
-            self._ctes = [name]
-            inner = self._query(1)
-            return ["WITH", name, "AS", "(", *inner, ")", *self._target(), *self._query()]
+            return [*self._with_query(), *self._target(), *self._query()]
         return [*self._target(), *self._query()]
+
+    def _with_query(self) -> Words:
+        """WITH and one query, which what follows may refer to."""
+        name = self._pick(("cte1", "t1"))
+        self._ctes = [name]
+        return ["WITH", name, "AS", "(", *self._query(1), ")"]
 
     def _multi_insert(self) -> Words:
         words = ["FROM", *self._relations(2)]
@@ -246,16 +249,18 @@ class Writer(QueryWriter):
         return [self._pick(("DESCRIBE", "DESC")), *self._maybe(0.5, "QUERY"), *self._query()]
 
     def _change(self) -> Words:
+        first = self._with_query() if self._may(0.2) else []
         where = ["WHERE", *self._expression()] if self._may(0.7) else []
         alias = self._alias() if self._may(0.3) else []
         if self._may(0.5):
-            return ["DELETE", "FROM", *self._table(), *alias, *where]
+            return [*first, "DELETE", "FROM", *self._table(), *alias, *where]
         values = ["x", "=", *self._expression()]
         values += [",", "a.y", "=", *self._expression()] if self._may(0.3) else []
-        return ["UPDATE", *self._table(), *alias, "SET", *values, *where]
+        return [*first, "UPDATE", *self._table(), *alias, "SET", *values, *where]
 
     def _merge(self) -> Words:
         words = [
+            *(self._with_query() if self._may(0.2) else []),
             "MERGE",
             "INTO",
             *self._table(),
