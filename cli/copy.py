@@ -30,7 +30,7 @@ from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.filter import parse_filter
 from pipeline.copy.orphans import CleanupResult, delete_orphans, read_orphans
-from pipeline.copy.plan import CopyPlan, plan_copy
+from pipeline.copy.plan import CopyPlan, plan_copy, step_lines
 from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.staging import default_root, staging_of
 from pipeline.copy.sweep import SweepResult, all_staging, sweep_staging
@@ -223,7 +223,7 @@ class _Command:
     def _show_plan(self, plan: CopyPlan) -> None:
         about = {"table": str(plan.ref), "cluster": plan.cluster, "fresh": plan.fresh}
         items = [dataclasses.asdict(item) | {"why": item.why.value} for item in plan.items]
-        steps = [str(step) for step in plan.steps]
+        steps = list(step_lines(plan.steps))
         self._tell(about | {"items": items, "steps": steps}, "\n".join(plan.lines()))
 
     def _emit(self, event: Mapping[str, object]) -> None:

@@ -1,8 +1,11 @@
-"""Copies of tables and partitions: planned as data, carried by Spark, published in one change.
+"""Secondary copies of tables and partitions, and the run that replications between metastores
+share.
 
-A *copy* is a secondary copy in another cluster of the same metastore (DC-P1); a *replica* is a
-table or partition of another metastore (FA-R1..R10). An *object* is an unpartitioned table or
-one partition. A *run* is one execution of a plan; its *staging* is the directory of the target
-cluster that holds the fresh directory of each object. A *listing* is what an object's directory
-held at one moment.
+A *copy* lies in another cluster of the same metastore (DC-P1). A *replica* is a table or partition
+of another metastore (FA-R1..R10). An *object* is an unpartitioned table or one partition.
+
+A *plan* is a sequence of steps, decided before anything is done. A *run* executes one plan. The
+*staging* directory of a table, in the target cluster, has one directory for each run, and in it one
+for each object. A *marker* is a small file that a run writes there. A *listing* is the content of a
+directory at one moment.
 """

@@ -1,8 +1,8 @@
-"""Reading the objects of a table, and changing what their parameters say of copies.
+"""Reads the objects of a table, and changes the records of copies in their parameters.
 
-The metastore has no compare-and-set: an alter replaces all parameters. A change here therefore
-reads, checks what it relies on, alters at once and reads again, in small batches so that little
-time lies between; docs/internals/copy.md says which race is left and why it is harmless or rare.
+The metastore has no compare-and-set: an alter replaces all parameters. So a change reads an object,
+checks it, alters it at once and reads it again, in small batches to keep the time between short.
+docs/internals/copy.md describes the race that remains and why it is harmless or rare.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +41,8 @@ class DataObject:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A table as a copy needs it. `created` is in epoch seconds and survives a rename; `placed`
-    says that its parameters have facts of Causeway's.
+    """The facts of a table that a copy needs. `created` is in epoch seconds and survives a rename;
+    `placed`: its parameters have facts of Causeway.
     """
 
     ref: TableRef
@@ -59,7 +59,7 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """The copy of object `name` lies at `location`, taken at version `of` from `source`."""
+    """The copy of object `name` is at `location`: version `of` of the data at `source`."""
 
     name: str
     source: str
@@ -68,9 +68,10 @@ class Publication:
 
 
 class ObjectCatalog:
-    """The objects of tables in one metastore; `default` is hive.default.cluster.name.
+    """The objects of tables in one metastore. `default` is hive.default.cluster.name.
 
-    Where there are views, `metastore` is a `ToldClient`: facts are certain when they have heard.
+    Where clusters have metastore views, `metastore` is a client that notifies them: a change of
+    facts is effective when they have confirmed it.
     """
 
     def __init__(self, metastore: HmsClient, default: ClusterName) -> None:
@@ -85,8 +86,9 @@ class ObjectCatalog:
         return self._state(table)
 
     def tables_created(self, ref: TableRef, created: int) -> list[TableState]:
-        """The table once named `ref` and created then (epoch seconds), under whatever name it
-        has now: those of its database that were, else those of any other.
+        """The table that was named `ref`, by its time of creation (epoch seconds), since it may
+        have been renamed: the tables of its database with that time, or else those of all
+        databases.
         """
         databases = self._metastore.get_all_databases()
         others = [name for name in databases if name != ref.db]
@@ -102,19 +104,19 @@ class ObjectCatalog:
         return []
 
     def databases(self) -> Iterator[tuple[str, str]]:
-        """The name and location of each."""
+        """The name and location of each database."""
         for name in self._metastore.get_all_databases():
             yield name, self._metastore.get_database(name).location
 
     def tables(self, database: str) -> Iterator[TableState]:
-        """All that has data: materialized views and indexes too. Raises UnreadableFacts."""
+        """All tables with data, materialized views and indexes included. Raises UnreadableFacts."""
         return (self._state(table) for table in self._tables(database) if data_location(table))
 
     def _tables(self, database: str) -> Iterator[Table]:
         return self._metastore.get_tables(database, self._metastore.get_all_tables(database))
 
     def copy_locations(self, state: TableState, cluster: ClusterName) -> frozenset[str]:
-        """Every location that a copy of the table in that cluster refers to."""
+        """The locations of all copies of the table's objects in a cluster."""
         placements = [state.placement]
         placements += [each.placement for each in self.objects(state, self.names(state))]
         copies = (placement.copy_in(cluster) for placement in placements)
@@ -137,7 +139,7 @@ class ObjectCatalog:
         return sorted(self._metastore.get_partition_names(state.ref))
 
     def objects(self, state: TableState, names: Sequence[str]) -> list[DataObject]:
-        """Those of the objects that exist, in the order of `names`."""
+        """The objects that exist, in the order of `names`."""
         if not state.partitioned:
             return [DataObject(TABLE_ITSELF, state.location, state.placement)]
         found = {}
@@ -150,7 +152,7 @@ class ObjectCatalog:
     def publish(
         self, ref: TableRef, cluster: ClusterName, publications: Sequence[Publication]
     ) -> frozenset[str]:
-        """Records each copy whose source is as it was; the names of those recorded."""
+        """Records each copy whose source is unchanged. Returns the names of the recorded ones."""
         published: set[str] = set()
         for batch in batches(publications, PUBLISH_BATCH):
             if batch[0].name == TABLE_ITSELF:
@@ -160,16 +162,14 @@ class ObjectCatalog:
         return frozenset(published)
 
     def withdraw(self, ref: TableRef, cluster: ClusterName, names: Sequence[str]) -> None:
-        """Forgets the copies of these objects in a cluster; their files stay."""
+        """Removes the records of these objects' copies in a cluster. Their files stay."""
         if TABLE_ITSELF in names:
             self._facts.change_table(ref, lambda old: old.without_copy(cluster))
             return
         self._facts.change_partitions(ref, names, lambda _, old: old.without_copy(cluster))
 
     def announce(self, state: TableState) -> None:
-        """Partitions were dropped: whoever remembers the table's looks again. A table without
-        facts is not given any.
-        """
+        """Tells caches that partitions were dropped. A table without facts gets none."""
         if state.placed:
             fresh = new_id()
             self._facts.change_table(state.ref, lambda old: old.with_partition_facts(fresh))
@@ -183,8 +183,9 @@ class ObjectCatalog:
         copy, in_parts = Copy(cluster, new.location, new.of), bool(table.partition_keys)
 
         def change(old: Placement) -> Placement:
-            counts = old.uniform or not in_parts  # else its id does not tell of every write
-            return old.with_copy(copy) if counts and _at(old, new.of) else old
+            # A table whose partitions have facts of their own keeps the id through their writes.
+            counts = old.uniform or not in_parts
+            return old.with_copy(copy) if counts and _is_at(old, new.of) else old
 
         after = self._facts.change_table(ref, change)
         return frozenset({new.name} if after.copy_in(cluster) == copy else ())
@@ -192,12 +193,12 @@ class ObjectCatalog:
     def _publish_partitions(
         self, ref: TableRef, cluster: ClusterName, batch: Sequence[Publication]
     ) -> frozenset[str]:
-        """The table gets a new `facts` id before and after. Between them any write that ran has
-        left a mark there or another id: then what was published across it is withdrawn.
+        """The table gets a new `facts` id before and after. A write that runs in between leaves a
+        mark or another id in the table: then these copies are withdrawn.
         """
         wanted = {new.name: new for new in batch}
         announced = self._facts.announce(ref, wanted.keys())
-        ready = self._recorded(ref, cluster, wanted)
+        ready = self._with_copies(ref, cluster, wanted)
         if not ready:
             return frozenset()
         self._metastore.alter_partitions(ref, ready.values())
@@ -206,35 +207,35 @@ class ObjectCatalog:
         crossed = (now.write, now.facts) != (announced.write, announced.facts)
         lost = {name for name in ready if crossed or any(mark.covers(name) for mark in now.open)}
         if lost:
-            self._disown(ref, cluster, sorted(lost))
+            self._rewrite(ref, cluster, sorted(lost))
         self._facts.announce(ref, wanted.keys())
-        landed = set()
+        published = set()
         for each in self.objects(after, sorted(ready.keys() - lost)):
             copy = each.placement.copy_in(cluster)
             if copy is not None and copy.location == wanted[each.name].location:
-                landed.add(each.name)
-        return frozenset(landed)
+                published.add(each.name)
+        return frozenset(published)
 
-    def _disown(self, ref: TableRef, cluster: ClusterName, names: Sequence[str]) -> None:
-        """Our alter may have taken back the new id that a write gave to these partitions: they
-        get another, so that no copy anywhere passes for fresh.
+    def _rewrite(self, ref: TableRef, cluster: ClusterName, names: Sequence[str]) -> None:
+        """Withdraws the copies and gives the partitions a new version. The alter may have replaced
+        the version that a write had given them, so that an old copy would count as fresh.
         """
         fresh_id = new_id()
         self._facts.change_partitions(
             ref, names, lambda _, old: old.without_copy(cluster).rewritten(fresh_id)
         )
 
-    def _recorded(
+    def _with_copies(
         self, ref: TableRef, cluster: ClusterName, wanted: Mapping[str, Publication]
     ) -> dict[str, Partition]:
-        """The partitions whose source is as it was, with their copies among their facts."""
+        """The partitions whose source is unchanged, with the new copies in their parameters."""
         state = self.table(ref)
         ready = {}
         for partition in self._metastore.get_partitions(ref, list(wanted)):
             name = self._name(state, partition.values)
             new = wanted[name]
             now = self._partition_placement(state, name, partition.parameters)
-            if _at(now, new.of) and partition.location == new.source:
+            if _is_at(now, new.of) and partition.location == new.source:
                 placed = now.with_copy(Copy(cluster, new.location, new.of))
                 partition.parameters = replace_placement(partition.parameters, placed)
                 ready[name] = partition
@@ -255,17 +256,19 @@ class ObjectCatalog:
 
 
 def spec_of(name: str) -> tuple[tuple[str, str], ...]:
-    """The (key, value) pairs of an object's name; none for a table itself."""
+    """The (key, value) pairs of an object's name; empty for a table itself."""
     return parse_partition_name(name) if name else ()
 
 
 def data_location(table: Table) -> str:
-    """Where the data is: Spark keeps a placeholder in the location of some of its tables."""
+    """The directory of a table's data. Spark has it in `path` for some tables, whose location is a
+    placeholder.
+    """
     path = table.storage.serde.parameters.get("path", "")
     if path and (not table.location or table.location.endswith(_PLACEHOLDER)):
         return path
     return table.location
 
 
-def _at(now: Placement, version: str) -> bool:
+def _is_at(now: Placement, version: str) -> bool:
     return not now.writing and now.version == version

@@ -1,13 +1,20 @@
-"""The part of a run that copies and replicas share: stage, copy, verify, publish, and again.
+"""Executes the steps of a plan: the part of a run that copies and replications share.
 
-A `CopyCatalog` says what differs between them: what the sources are now, and how a finished
-directory becomes visible. Nothing is visible before `publish`. A run that is killed leaves complete
-files under their final names, which the next run finds.
+A `CopyCatalog` has what differs between them: the current state of the sources, and how a finished
+directory becomes visible to readers.
+
+    Stage -> CopyFiles -> Verify -> Publish      a round; an object leaves it when it is published
+      ^                               |          or has failed
+      +--- objects that changed ------+          at most `attempts` times
+
+Nothing is visible before `Publish`. A run that is killed leaves complete files under their final
+names in its directory, and the next run takes them from there.
 """
 
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,9 +29,20 @@ from pipeline.copy.files import (
     no_progress,
 )
 from pipeline.copy.lease import Clock, Lease
-from pipeline.copy.plan import PlannedCopy
+from pipeline.copy.plan import (
+    CopyFiles,
+    MetadataStep,
+    PlannedCopy,
+    Publish,
+    Round,
+    RoundStep,
+    Stage,
+    Step,
+    Sweep,
+    Verify,
+)
 from pipeline.copy.staging import RunMarker, object_path
-from pipeline.copy.sweep import SweepResult, Used, sweep_staging
+from pipeline.copy.sweep import SweepResult, sweep_staging
 from pipeline.copy.takeover import retire, take_over
 from pipeline.errors import (
     CopyError,
@@ -39,14 +57,14 @@ Emit = Callable[[Mapping[str, object]], None]
 
 
 def no_events(event: Mapping[str, object]) -> None:
-    """For callers that listen to none."""
+    """For callers that need no events."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyLimits:
-    """How long a run insists. `wait` bounds the seconds for an open write to end, `attempts`
-    how often an object that changed meanwhile is copied again, `grace` is how many seconds a
-    replaced directory stays for those who still read it.
+    """`wait` is how many seconds a run waits for an open write to end, `poll` the seconds between
+    two looks, `attempts` how often an object that changed meanwhile is copied, `grace` how many
+    seconds a replaced directory stays for its readers.
     """
 
     wait: float = 60.0
@@ -57,7 +75,7 @@ class CopyLimits:
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What a run works with. `clock` gives epoch seconds, `sleep` takes seconds."""
+    """The effects of a run. `clock` returns epoch seconds, `sleep` takes seconds."""
 
     files: Files
     emit: Emit = no_events
@@ -68,7 +86,9 @@ class JobContext:
 
 @dataclass(slots=True)
 class CopyReport:
-    """What a run did. Bytes are those that went over the wire."""
+    """What a run did. `gone` are objects that were dropped; `bytes_sent` went over the network;
+    `failed` has the error of each object that could not be copied.
+    """
 
     run: str = ""
     published: list[str] = field(default_factory=list)
@@ -84,43 +104,57 @@ class CopyReport:
 
 @dataclass(frozen=True, slots=True)
 class ObjectCopy:
-    """One object in this round: from where, at which version, into which fresh directory."""
+    """One object in a round: its current source and version, its directory in the target, and
+    the source's content before the copy.
+    """
 
     item: PlannedCopy
     target: str
     before: FileListing
 
-    def orders(self) -> tuple[FileCopy, ...]:
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    def files(self) -> tuple[FileCopy, ...]:
         return tuple(FileCopy(self.item.source, self.target, each) for each in self.before.files)
 
 
 class CopyCatalog(Protocol):
-    """What a run knows of the metastores. Objects go by their names."""
+    """The metastores of a run. Objects go by their names."""
 
-    def current(self, items: Mapping[str, PlannedCopy]) -> tuple[list[PlannedCopy], list[str]]:
-        """Those that still exist, source and version as they are now, read before any file is
-        listed; and the names of those that are being written.
+    def current(
+        self, items: Mapping[str, PlannedCopy]
+    ) -> tuple[list[PlannedCopy], Collection[str]]:
+        """The objects that still exist, with their current source and version; and the names of
+        those that are being written. Called before any file is listed.
         """
         ...
 
-    def publish(self, works: Sequence[ObjectCopy]) -> frozenset[str]:
-        """Makes the works known whose sources are as they were; the names of those."""
+    def publish(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
+        """Makes copies visible whose sources are unchanged. Returns their names."""
         ...
 
     def withdraw(self, names: Collection[str]) -> None:
-        """The sources of these changed while they were published: no reader may rely on them."""
+        """Hides copies again: their sources changed while they were published."""
         ...
 
     def used(self, marker: RunMarker) -> frozenset[str]:
-        """Every directory that the table which `marker` was made for refers to now."""
+        """Every directory to which the table of a run's marker refers now."""
+        ...
+
+    def apply(self, step: MetadataStep) -> None:
+        """Executes a step of its own kind. A step may be applied several times."""
         ...
 
 
 @dataclass(slots=True)
 class CopyJob:
-    """Works in one run's directory of a staging. `what` names the table in events and errors."""
+    """One run. `table` is the name of the table in events and errors; `marker` identifies the run,
+    whose directory is below `staging`.
+    """
 
-    what: str
+    table: str
     staging: str
     marker: RunMarker
     catalog: CopyCatalog
@@ -129,160 +163,202 @@ class CopyJob:
     limits: CopyLimits
     report: CopyReport
 
-    def run(self, rounds: Sequence[Sequence[PlannedCopy]]) -> CopyReport:
-        """Objects that could not be copied are in `failed` of the report; raises CopyError when
-        nothing can go on. What was published stays published.
+    def run(self, steps: Sequence[Step]) -> CopyReport:
+        """Executes the steps. The error of an object that could not be copied is in `failed` of
+        the report. Raises CopyError when the run cannot continue; what it published stays.
         """
         began = self.context.clock()
-        self.report.run = self.marker.run
-        with Lease(self.context.files, self.staging, self.marker, self.context.clock) as lease:
-            for items in rounds:
-                self._round(items, lease)
-            self.report.swept = self._sweep(self.catalog.used)
+        with self._lease(steps) as lease:
+            for step in steps:
+                match step:
+                    case Round():
+                        self._round(step, lease)
+                    case Sweep():
+                        self._sweep()
+                    case MetadataStep():
+                        self.catalog.apply(step)
         self.report.seconds = self.context.clock() - began
         return self.report
 
-    def _sweep(self, used: Used) -> SweepResult:
-        files, clock, grace = self.context.files, self.context.clock, self.limits.grace
-        swept = sweep_staging(files, used, self.staging, clock, grace, self.marker.run)
-        self._event("swept", condemned=swept.condemned, deleted=swept.deleted)
-        return swept
+    def _lease(self, steps: Sequence[Step]) -> AbstractContextManager[Lease | None]:
+        """Only a run that writes files needs a directory of its own."""
+        if not any(isinstance(step, Round) for step in steps):
+            return nullcontext()
+        self.report.run = self.marker.run
+        return Lease(self.context.files, self.staging, self.marker, self.context.clock)
 
-    def _round(self, items: Sequence[PlannedCopy], lease: Lease) -> None:
-        """Copies these objects; one that changes meanwhile is tried again, bounded. What goes
-        wrong with one object does not keep the others from being published.
-        """
-        left = {item.name: item for item in items}
+    def _round(self, planned: Round, lease: Lease | None) -> None:
+        """The failure of one object does not keep the others from being published."""
+        left = {item.name: item for item in planned.items}
         for attempt in range(self.limits.attempts):
-            works, missing = self._stage(self._current(left))
-            self._give_up(left, (), missing, NotCopyable)
-            works = self._give_up(left, works, self._carry(works), FilesFailed)
-            works, unlike = self._verify(works)
-            self._give_up(left, (), unlike, VerifyFailed)
-            for name in self._publish(works, lease):
-                del left[name]
+            copies: list[ObjectCopy] = []
+            for step in planned.steps:
+                copies = self._execute(step, left, copies, lease)
             if not left:
                 return
             self._event("changed", objects=sorted(left), attempt=attempt + 1)
         reason = f"it changed during each of {self.limits.attempts} attempts"
-        self._give_up(left, (), dict.fromkeys(left, reason), SourceKeepsChanging)
+        self._fail(left, dict.fromkeys(left, reason), SourceKeepsChanging)
 
-    def _give_up(
+    def _execute(
         self,
+        step: RoundStep,
         left: dict[str, PlannedCopy],
-        works: Sequence[ObjectCopy],
-        reasons: Mapping[str, str],
-        kind: type[CopyError],
+        copies: list[ObjectCopy],
+        lease: Lease | None,
     ) -> list[ObjectCopy]:
-        """Reports the objects that have a reason; the works of the others."""
+        """The copies for the next step. `left` loses the objects that are published or failed."""
+        match step:
+            case Stage():
+                return self._stage(left)
+            case CopyFiles():
+                self._fail(left, self._copy_files(copies), FilesFailed)
+                return [copy for copy in copies if copy.name in left]
+            case Verify():
+                same, differences = self._verify(copies)
+                self._fail(left, differences, VerifyFailed)
+                return same
+            case Publish():
+                if copies and lease is not None:
+                    lease.check()
+                for name in self._publish(copies):
+                    del left[name]
+                return []
+            case MetadataStep():
+                if lease is not None:
+                    lease.check()
+                self.catalog.apply(step)
+                return copies
+
+    def _fail(
+        self, left: dict[str, PlannedCopy], reasons: Mapping[str, str], kind: type[CopyError]
+    ) -> None:
+        """Reports each object that has a reason, and takes it out of the round."""
         for name, reason in reasons.items():
             del left[name]
-            self.report.failed[name] = kind(f"{self.what} {name}".rstrip() + f": {reason}.")
+            self.report.failed[name] = kind(f"{self.table} {name}".rstrip() + f": {reason}.")
             self._event("failed", object=name, error=str(self.report.failed[name]))
-        return [work for work in works if work.item.name not in reasons]
+
+    def _stage(self, left: dict[str, PlannedCopy]) -> list[ObjectCopy]:
+        """A directory for each object, with the files that an interrupted run had copied, and the
+        listing of its source. A source without a directory fails: an empty copy would be wrong.
+        """
+        items = self._current(left)
+        files = self.context.files
+        targets = {i.name: object_path(self.staging, self.marker.run, i.name) for i in items}
+        taken = take_over(
+            files, self.staging, self.marker, targets, self.catalog.used, self.context.clock
+        )
+        copies, missing = [], {}
+        listings = files.listings([item.source for item in items])
+        for item, listing in zip(items, listings, strict=True):
+            if listing is None:
+                missing[item.name] = f"there is no directory {item.source}"
+            else:
+                copies.append(ObjectCopy(item, targets[item.name], listing))
+        files.make_folders(
+            {copy.target: copy.item.source for copy in copies}, self.options.keep_owner
+        )
+        self._event("staged", objects=len(copies), taken_over=taken)
+        self._fail(left, missing, NotCopyable)
+        return copies
 
     def _current(self, left: dict[str, PlannedCopy]) -> list[PlannedCopy]:
+        """The objects as they are now, after open writes have ended."""
         deadline = self.context.clock() + self.limits.wait
         while True:
-            now, busy = self.catalog.current(left)
+            items, busy = self.catalog.current(left)
             if not busy or self.context.clock() >= deadline:
                 break
             self._event("waiting", objects=busy)
             self.context.sleep(self.limits.poll)
-        self._give_up(left, (), dict.fromkeys(busy, "a write of it is open"), WriteOpen)
-        ready = [item for item in now if item.name in left]
+        self._fail(left, dict.fromkeys(busy, "a write of it is open"), WriteOpen)
+        ready = [item for item in items if item.name in left]
         gone = sorted(left.keys() - {item.name for item in ready})
         for name in gone:
             del left[name]
         self.report.gone += gone
         return ready
 
-    def _stage(self, items: Sequence[PlannedCopy]) -> tuple[list[ObjectCopy], dict[str, str]]:
-        """A fresh directory for each, or what a dead run has of it; the sources' listings. And
-        of those without a directory, what is missing: an empty copy of them would be a lie.
-        """
-        files = self.context.files
-        targets = {i.name: object_path(self.staging, self.marker.run, i.name) for i in items}
-        taken = take_over(
-            files, self.staging, self.marker, targets, self.catalog.used, self.context.clock
+    def _copy_files(self, copies: Sequence[ObjectCopy]) -> dict[str, str]:
+        """The reason of each object whose files could not all be copied."""
+        names = {copy.target: copy.name for copy in copies}
+        results = self.context.files.copy_files(
+            [file for copy in copies for file in copy.files()], self.options, self.context.progress
         )
-        works, missing = [], {}
-        listings = files.listings([item.source for item in items])
-        for item, listing in zip(items, listings, strict=True):
-            if listing is None:
-                missing[item.name] = f"there is no directory {item.source}"
-            else:
-                works.append(ObjectCopy(item, targets[item.name], listing))
-        files.make_folders(
-            {work.target: work.item.source for work in works}, self.options.keep_owner
-        )
-        self._event("staged", objects=len(works), taken_over=taken)
-        return works, missing
-
-    def _carry(self, works: Sequence[ObjectCopy]) -> dict[str, str]:
-        """Why objects could not be carried, by name."""
-        owner = {work.target: work.item.name for work in works}
-        orders = [order for work in works for order in work.orders()]
-        results = self.context.files.copy_files(orders, self.options, self.context.progress)
         count = Counter(result.status for result in results)
         sent = sum(result.sent for result in results)
         self.report.files_sent += count[FileStatus.SENT]
         self.report.files_kept += count[FileStatus.KEPT]
         self.report.bytes_sent += sent
-        self._event("carried", bytes=sent, **{v.value: count[v] for v in FileStatus})
-        failed = [result for result in results if result.status is FileStatus.FAILED]
-        return {owner[o.order.target]: f"{o.order.entry.path}: {o.message}" for o in failed}
+        self._event("carried", bytes=sent, **{s.value: count[s] for s in FileStatus})
+        return {
+            names[result.file.target]: f"{result.file.entry.path}: {result.message}"
+            for result in results
+            if result.status is FileStatus.FAILED
+        }
 
-    def _verify(self, works: Sequence[ObjectCopy]) -> tuple[list[ObjectCopy], dict[str, str]]:
-        """Those whose source stayed as it was listed and whose target is exactly like it; and
-        of those with a quiet source but another target, the difference.
+    def _verify(self, copies: Sequence[ObjectCopy]) -> tuple[list[ObjectCopy], dict[str, str]]:
+        """The copies whose source is unchanged and whose target equals it; and the difference of
+        each copy whose source is unchanged and whose target does not.
         """
         files = self.context.files
-        after = files.listings([work.item.source for work in works])
-        quiet = [w for w, now in zip(works, after, strict=True) if now == w.before]
-        self._drop_strays(quiet)
-        there = files.listings([work.target for work in quiet])
-        unlike = {}
-        for work, listing in zip(quiet, there, strict=True):
-            difference = compare(work.before, listing or FileListing(()))
+        after = files.listings([copy.item.source for copy in copies])
+        unchanged = [c for c, now in zip(copies, after, strict=True) if now == c.before]
+        self._delete_extra_files(unchanged)
+        targets = files.listings([copy.target for copy in unchanged])
+        differences = {}
+        for copy, target in zip(unchanged, targets, strict=True):
+            difference = compare(copy.before, target or FileListing(()))
             if difference:
-                unlike[work.item.name] = f"{work.target} is not like its source: {difference}"
-        same = [work for work in quiet if work.item.name not in unlike]
-        self._event("verified", objects=len(same), changed=len(works) - len(quiet))
-        return same, unlike
+                differences[copy.name] = f"{copy.target} is not like its source: {difference}"
+        same = [copy for copy in unchanged if copy.name not in differences]
+        self._event("verified", objects=len(same), changed=len(copies) - len(unchanged))
+        return same, differences
 
-    def _drop_strays(self, works: Sequence[ObjectCopy]) -> None:
-        """Deletes what a target has and its source has not: parts of files, files since gone."""
+    def _delete_extra_files(self, copies: Sequence[ObjectCopy]) -> None:
+        """Deletes files that only the target has: incomplete ones, and those deleted since."""
         files = self.context.files
-        strays = []
-        for work, there in zip(works, files.listings([w.target for w in works]), strict=True):
-            if there is not None:
-                strays += [f"{work.target}/{path}" for path in compare(work.before, there).extra]
-        files.delete(strays)
+        extra = []
+        for copy, target in zip(copies, files.listings([c.target for c in copies]), strict=True):
+            if target is not None:
+                extra += [f"{copy.target}/{path}" for path in compare(copy.before, target).extra]
+        files.delete(extra)
 
-    def _publish(self, works: Sequence[ObjectCopy], lease: Lease) -> frozenset[str]:
-        if not works:
+    def _publish(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
+        if not copies:
             return frozenset()
-        lease.check()
-        retire(self.context.files, self.staging, [work.item.retires for work in works])
-        published = self.catalog.publish(works) - self._withdrawn(works)
+        retire(self.context.files, self.staging, [copy.item.retires for copy in copies])
+        published = self.catalog.publish(copies) - self._withdrawn(copies)
         self.report.published += sorted(published)
         self._event("published", objects=sorted(published))
         return published
 
-    def _withdrawn(self, works: Sequence[ObjectCopy]) -> frozenset[str]:
-        """Those whose sources changed between their verification and their publication.
+    def _withdrawn(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
+        """The copies whose sources changed between verification and publication.
 
-        A writer past the proxy leaves no mark while it writes. What it writes before a copy is
-        known ends no copy, so it is looked for once more; what comes later ends the copy.
+        A writer that bypasses the proxy leaves no mark while it writes. A write before the
+        publication does not end the copy, so the sources are listed once more; a later write
+        does end it.
         """
-        now = self.context.files.listings([work.item.source for work in works])
-        changed = [w.item.name for w, seen in zip(works, now, strict=True) if seen != w.before]
+        now = self.context.files.listings([copy.item.source for copy in copies])
+        changed = [c.name for c, listing in zip(copies, now, strict=True) if listing != c.before]
         if changed:
             self.catalog.withdraw(changed)
             self._event("withdrawn", objects=sorted(changed))
         return frozenset(changed)
 
+    def _sweep(self) -> None:
+        self.report.swept = sweep_staging(
+            self.context.files,
+            self.catalog.used,
+            self.staging,
+            self.context.clock,
+            self.limits.grace,
+            self.marker.run,
+        )
+        swept = self.report.swept
+        self._event("swept", condemned=swept.condemned, deleted=swept.deleted)
+
     def _event(self, name: str, **facts: object) -> None:
-        about = {"event": name, "run": self.marker.run, "table": self.what}
-        self.context.emit(about | facts)
+        self.context.emit({"event": name, "run": self.marker.run, "table": self.table, **facts})

@@ -1,4 +1,4 @@
-"""Hadoop settings per endpoint: `AUTHORITY=CONF_DIR,...,*=CONF_DIR` (FA-R10)."""
+"""Hadoop settings of each endpoint: `AUTHORITY=CONF_DIR,...,*=CONF_DIR` (FA-R10)."""
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ ANY = "*"
 
 
 def read_endpoints(text: str, base: Path = Path()) -> Mapping[str, Mapping[str, str]]:
-    """Settings by authority (`host:port`), `*` for those not named.
+    """Settings by authority (`host:port`); `*` is for every other authority.
 
-    Each directory's *-site.xml files are read in order of name; a relative one lies in `base`.
-    Raises BadEndpoints.
+    The *-site.xml files of each directory are read in the order of their names. A relative
+    directory is below `base`. Raises BadEndpoints.
     """
     found: dict[str, Mapping[str, str]] = {}
     for part in filter(None, (each.strip() for each in text.split(","))):

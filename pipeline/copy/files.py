@@ -1,4 +1,4 @@
-"""Files as facts: listings, orders to carry, results; and the seam to what carries them."""
+"""Files as data: listings, files to copy and their results; and the protocol of a file system."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileEntry:
-    """A file: path relative to its object's directory, length in bytes, time in epoch ms."""
+    """A file: path relative to its directory, length in bytes, time in epoch milliseconds."""
 
     path: str
     length: int
@@ -18,7 +18,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class FileListing:
-    """All files below one directory, by path."""
+    """All files below one directory, ordered by path."""
 
     files: tuple[FileEntry, ...]
 
@@ -29,7 +29,7 @@ class FileListing:
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """Carry the file `entry` from directory `source` to directory `target` (URIs)."""
+    """The file `entry` is to be copied from directory `source` to directory `target` (URIs)."""
 
     source: str
     target: str
@@ -38,17 +38,17 @@ class FileCopy:
 
 class FileStatus(Enum):
     SENT = "sent"
-    KEPT = "kept"  # was already there, complete
+    KEPT = "kept"  # the target had the complete file already
     CHANGED = "changed"  # the source is not as it was listed
-    DIFFERS = "differs"  # of a comparison: the checksums are not the same
+    DIFFERS = "differs"  # of a comparison: the checksums differ
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What became of an order. `checksum` is CRC-32C in hex, empty when none was taken."""
+    """The result of one file. `checksum` is CRC-32C in hexadecimal, or empty."""
 
-    order: FileCopy
+    file: FileCopy
     status: FileStatus
     sent: int
     checksum: str = ""
@@ -57,9 +57,9 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class CopyOptions:
-    """How files are carried. `bandwidth` is bytes a second over all tasks, 0 for unbounded;
-    `parallelism` the most files at once, 0 for as many as Spark has cores; `pause` is in
-    seconds and doubles with each retry.
+    """How files are copied. `bandwidth` is bytes a second over all tasks, 0 for no limit.
+    `parallelism` is the number of files copied at the same time, 0 for the number of Spark's
+    cores. `pause` is in seconds and doubles with each retry.
     """
 
     checksum: bool = True
@@ -74,26 +74,26 @@ Progress = Callable[[int, int], None]  # bytes of the finished batches, bytes of
 
 
 def no_progress(done: int, total: int) -> None:
-    """For callers that show none."""
+    """For callers that show no progress."""
 
 
 class Files(Protocol):
     """File systems by URI. Errors are CopyError."""
 
     def listings(self, locations: Sequence[str]) -> list[FileListing | None]:
-        """What is below each directory; None where there is none."""
+        """The files below each directory; None for a directory that does not exist."""
         ...
 
     def copy_files(
-        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+        self, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
     ) -> list[FileResult]:
-        """Carries them all, in parallel; never raises for a single file."""
+        """Copies all of them, in parallel. The failure of a file is a result, not an exception."""
         ...
 
     def compare(
-        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+        self, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
     ) -> list[FileResult]:
-        """Reads both sides of each order, in parallel: KEPT, DIFFERS, CHANGED or FAILED."""
+        """Reads both sides of each, in parallel: KEPT, DIFFERS, CHANGED or FAILED."""
         ...
 
     def make_folders(self, likes: Mapping[str, str], keep_owner: bool) -> None:
@@ -101,37 +101,37 @@ class Files(Protocol):
         ...
 
     def move(self, moves: Mapping[str, str]) -> frozenset[str]:
-        """Renames directories; those sources that were there and could be moved."""
+        """Renames directories. Returns the sources that existed and were moved."""
         ...
 
     def delete(self, locations: Sequence[str]) -> None:
-        """Deletes each with all below it; no error when it is gone."""
+        """Deletes each with all below it; no error when it does not exist."""
         ...
 
     def children(self, location: str) -> tuple[str, ...]:
-        """Names of the directories directly below; empty when there is no such directory."""
-        ...
-
-    def read_marker(self, location: str) -> str | None:
-        """A small text file, None when there is none."""
+        """Names of the directories directly below; empty when the directory does not exist."""
         ...
 
     def folders(self, locations: Sequence[str]) -> list[tuple[str, ...]]:
-        """`children` of many at once."""
+        """`children` of many directories."""
+        ...
+
+    def read_marker(self, location: str) -> str | None:
+        """The text of a small file, None when it does not exist."""
         ...
 
     def read_markers(self, locations: Sequence[str]) -> list[str | None]:
-        """`marker` of many at once."""
+        """`read_marker` of many files."""
         ...
 
     def write_marker(self, location: str, text: str) -> None:
-        """Writes one, whole or not at all."""
+        """Writes a small file in one step."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a copied directory differs from its source; false when it does not."""
+    """How a directory differs from its source; false when it does not."""
 
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
@@ -146,13 +146,14 @@ class Difference:
 
 
 def compare(source: FileListing, target: FileListing) -> Difference:
-    """By path and length."""
-    wanted = {entry.path: entry.length for entry in source.files}
-    found = {entry.path: entry.length for entry in target.files}
+    """The difference by path and length."""
+    expected = {entry.path: entry.length for entry in source.files}
+    actual = {entry.path: entry.length for entry in target.files}
+    both = expected.keys() & actual.keys()
     return Difference(
-        missing=tuple(sorted(wanted.keys() - found.keys())),
-        extra=tuple(sorted(found.keys() - wanted.keys())),
-        unlike=tuple(sorted(p for p in wanted.keys() & found.keys() if wanted[p] != found[p])),
+        missing=tuple(sorted(expected.keys() - actual.keys())),
+        extra=tuple(sorted(actual.keys() - expected.keys())),
+        unlike=tuple(sorted(path for path in both if expected[path] != actual[path])),
     )
 
 
@@ -163,23 +164,23 @@ def _some(name: str, paths: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Orders shared out among tasks; `loads` are the bytes of each."""
+    """Files distributed among tasks; `loads` are the bytes of each batch."""
 
-    orders: tuple[tuple[FileCopy, ...], ...]
+    copies: tuple[tuple[FileCopy, ...], ...]
     loads: tuple[int, ...] = field(default=())
 
 
-FILE_COST = 1 << 20  # opening and placing a file weighs like a MiB
+FILE_COST = 1 << 20  # opening and renaming a file costs as much as copying a MiB
 
 
-def share_out(orders: Sequence[FileCopy], tasks: int) -> Batches:
-    """Into at most `tasks` batches of nearly equal weight: the largest first, to the lightest."""
-    count = max(1, min(tasks, len(orders)))
+def distribute(copies: Sequence[FileCopy], tasks: int) -> Batches:
+    """At most `tasks` batches of equal cost: the largest file first, to the smallest batch."""
+    count = max(1, min(tasks, len(copies)))
     heap = [(0, number) for number in range(count)]
     shares: list[list[FileCopy]] = [[] for _ in range(count)]
-    for order in sorted(orders, key=lambda each: -each.entry.length):
-        weight, number = heap[0]
-        shares[number].append(order)
-        heapreplace(heap, (weight + order.entry.length + FILE_COST, number))
+    for copy in sorted(copies, key=lambda each: -each.entry.length):
+        cost, number = heap[0]
+        shares[number].append(copy)
+        heapreplace(heap, (cost + copy.entry.length + FILE_COST, number))
     filled = [tuple(share) for share in shares if share]
-    return Batches(tuple(filled), tuple(sum(o.entry.length for o in share) for share in filled))
+    return Batches(tuple(filled), tuple(sum(c.entry.length for c in share) for share in filled))

@@ -1,8 +1,8 @@
-"""A condition on partition keys: `ds >= '2024-01-01' and (region in ('eu', 'us') or hr = 3)`.
+"""Conditions on partition keys: `ds >= '2024-01-01' and (region in ('eu', 'us') or hr = 3)`.
 
-Comparisons, `in`, `not in`, `between`, `like` (with % and _), `and`, `or`, `not`, brackets.
-A key of an integer or decimal type is compared as a number, every other as text (dates in ISO
-form sort as text). Hive's default partition name stands for NULL, which no comparison accepts.
+The operators are comparisons, `in`, `not in`, `between`, `like` (with % and _), `and`, `or`, `not`
+and brackets. A key of a numeric type is compared as a number, any other as text; dates in ISO form
+sort as text. Hive's default partition name is NULL, for which every comparison is unknown.
 """
 
 import re
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 _MOST_DEPTH = 100
 
 Row = Mapping[str, str]  # values of one partition by key, in lower case
-Condition = Callable[[Row], bool | None]  # None is SQL's unknown
+Condition = Callable[[Row], bool | None]  # None is unknown, as in SQL
 
 _SIGNS: dict[str, Callable[[int], bool]] = {
     "=": lambda order: order == 0,
@@ -38,7 +38,7 @@ _SIGNS: dict[str, Callable[[int], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class PartitionFilter:
-    """A parsed filter. `text` is what the user wrote."""
+    """A parsed filter. `text` is the user's own."""
 
     text: str
     condition: Condition
@@ -49,7 +49,7 @@ class PartitionFilter:
 
 
 def parse_filter(text: str, keys: Sequence[PartitionKey]) -> PartitionFilter:
-    """Raises BadFilter naming what is wrong; every name has to be one of `keys`."""
+    """Raises BadFilter, which names the error. Every name must be one of `keys`."""
     parser = _Parser(text, {key.name: key.type for key in keys})
     condition = parser.either(0)
     parser.end()
@@ -235,7 +235,7 @@ def _not(inner: Condition) -> Condition:
 
 
 def filter_of(spec: Sequence[tuple[str, str]]) -> str:
-    """The filter that says a partition's (key, value) pairs."""
+    """The filter that selects the partition with these (key, value) pairs."""
     return " and ".join(f"`{key}` = '{_escaped(value)}'" for key, value in spec)
 
 

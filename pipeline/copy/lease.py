@@ -1,4 +1,4 @@
-"""A run's claim on its directory: a marker that it keeps beating while it works."""
+"""The exclusive right of a run to work in a table's staging directory: a marker with heartbeats."""
 
 import threading
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Clock = Callable[[], float]
 
 
 def run_markers(files: Files, staging: str) -> dict[str, RunMarker | None]:
-    """The marker of every run in a staging, newest run first; None for a run without one."""
+    """The marker of every run in a staging directory, newest run first; None where it has none."""
     runs = sorted(filter(is_run, files.children(staging)), reverse=True)
     texts = files.read_markers([marker_path(staging, run) for run in runs])
     return {
@@ -30,39 +30,40 @@ def run_markers(files: Files, staging: str) -> dict[str, RunMarker | None]:
 
 
 class Lease:
-    """Held by one run while it works in its staging; one run at a time.
+    """A context that one run holds while it works in a staging directory.
 
-    Raises AnotherCopyRuns on entry when a living run is there. Of two that start at the same
-    moment at least one sees the other, twice: before and after it says that it works.
+    Entering raises AnotherCopyRuns when another run works there. Each run looks twice for others:
+    before and after it marks itself as working. So of two runs that start at the same moment at
+    least one sees the other.
     """
 
     def __init__(self, files: Files, staging: str, marker: RunMarker, clock: Clock) -> None:
         self._files = files
-        self._yard = staging
+        self._staging = staging
         self._clock = clock
-        self._note = marker
+        self._marker = marker
         self._stop = threading.Event()
-        self._beater = threading.Thread(target=self._beat, daemon=True)
-        self._beaten = marker.beat
+        self._thread = threading.Thread(target=self._send_heartbeats, daemon=True)
+        self._last_heartbeat = marker.heartbeat
 
     def __enter__(self) -> Self:
-        self._write(self._note)
-        self._give_way(lambda other: other.working or other.run < self._note.run)
-        self._note = self._note.at_work()
-        self._write(self._note)
-        self._give_way(lambda other: other.run < self._note.run)
-        self._beater.start()
+        self._write(self._marker)
+        self._yield_to(lambda other: other.working or other.run < self._marker.run)
+        self._marker = self._marker.as_working()
+        self._write(self._marker)
+        self._yield_to(lambda other: other.run < self._marker.run)
+        self._thread.start()
         return self
 
-    def _give_way(self, first: Callable[[RunMarker], bool]) -> None:
-        here, now = this_machine(), self._clock()
-        for run, marker in run_markers(self._files, self._yard).items():
-            if marker is None or run == self._note.run or not marker.alive(now, here):
+    def _yield_to(self, has_priority: Callable[[RunMarker], bool]) -> None:
+        machine, now = this_machine(), self._clock()
+        for run, other in run_markers(self._files, self._staging).items():
+            if other is None or run == self._marker.run or not other.is_alive(now, machine):
                 continue
-            if first(marker):
-                self._files.delete([f"{self._yard}/{self._note.run}"])
-                who = marker.where.split()[0]
-                raise AnotherCopyRuns(f"run {run} of {who} works in {self._yard}.")
+            if has_priority(other):
+                self._files.delete([f"{self._staging}/{self._marker.run}"])
+                host = other.machine.split()[0]
+                raise AnotherCopyRuns(f"run {run} of {host} works in {self._staging}.")
 
     def __exit__(
         self,
@@ -71,28 +72,29 @@ class Lease:
         trace: TracebackType | None,
     ) -> None:
         self._stop.set()
-        self._beater.join()
+        self._thread.join()
         if kind is None or issubclass(kind, Exception):
-            self._write(self._note.done_with(self._clock()))
+            self._write(self._marker.as_done(self._clock()))
 
     def check(self) -> None:
-        """Raises AnotherCopyRuns when this run may have been taken for dead."""
-        text = self._files.read_marker(marker_path(self._yard, self._note.run))
+        """Raises AnotherCopyRuns when another run may have taken this one for interrupted."""
+        text = self._files.read_marker(marker_path(self._staging, self._marker.run))
         marker = None if text is None else RunMarker.from_text(text)
-        if marker is None or marker.taken_by or self._clock() - self._beaten > LEASE_SECONDS / 2:
-            raise AnotherCopyRuns(f"run {self._note.run} lost its place in {self._yard}.")
+        late = self._clock() - self._last_heartbeat > LEASE_SECONDS / 2
+        if marker is None or marker.taken_by or late:
+            raise AnotherCopyRuns(f"run {self._marker.run} lost its lease of {self._staging}.")
 
     def _write(self, marker: RunMarker) -> None:
-        self._files.write_marker(marker_path(self._yard, marker.run), marker.to_text())
-        self._beaten = marker.beat
+        self._files.write_marker(marker_path(self._staging, marker.run), marker.to_text())
+        self._last_heartbeat = marker.heartbeat
 
-    def _beat(self) -> None:
+    def _send_heartbeats(self) -> None:
         while not self._stop.wait(HEARTBEAT_SECONDS):
             try:
-                text = self._files.read_marker(marker_path(self._yard, self._note.run))
-                known = None if text is None else RunMarker.from_text(text)
-                if known is None or known.taken_by:
+                text = self._files.read_marker(marker_path(self._staging, self._marker.run))
+                current = None if text is None else RunMarker.from_text(text)
+                if current is None or current.taken_by:
                     return
-                self._write(known.beating(self._clock()))
+                self._write(current.with_heartbeat(self._clock()))
             except CopyError:
-                continue  # `check` sees that the last beat is old
+                continue  # `check` notices that the last heartbeat is old

@@ -1,7 +1,7 @@
-"""Deletes what drops left behind, from the record of the metastore view.
+"""Deletes directories that drops left behind, as the metastore view recorded them.
 
-The record says what a drop was about to leave. Whether anything uses it now is asked of the
-metastore: of every database, table, partition and copy, whatever the record says.
+The record (docs/guide/metastore-view.md) says which directories a drop was going to leave. Whether
+one is in use now is read from the metastore: from every database, table, partition and copy.
 """
 
 import json
@@ -17,18 +17,18 @@ from pipeline.copy.files import FileListing, Files
 from pipeline.copy.path_usage import FolderPath, PathUsage
 from pipeline.copy.staging import default_root
 
-_ALL = ".*"  # ends the name of what a dropped database left
+_ALL = ".*"  # ends the name of a dropped database
 
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """One directory that a drop was to leave in `cluster`. `at` is the call's epoch second;
-    `dropped`: the call is known to have succeeded.
+    """A directory in `cluster` that the drop of `name` was going to leave. `at` is the epoch second
+    of the call; `dropped`: the call is known to have succeeded.
     """
 
-    ticket: str
+    drop_id: str
     at: float
-    what: str
+    name: str
     cluster: ClusterName
     location: str
     dropped: bool
@@ -36,15 +36,15 @@ class Orphan:
 
 @dataclass(slots=True)
 class CleanupResult:
-    """What a cleaning deleted, and why it left the others: location to reason."""
+    """The directories that were deleted, and the reason for each that was kept."""
 
     deleted: list[str] = field(default_factory=list)
     kept: dict[str, str] = field(default_factory=dict)
 
 
 def read_orphans(text: str) -> list[Orphan]:
-    """What is still to be deleted, oldest first. A line that was cut short is overlooked: its
-    drop counts as one whose result is not known.
+    """The directories that are still to be deleted, oldest first. An incomplete line is ignored:
+    the outcome of its drop counts as unknown.
     """
     found: list[Orphan] = []
     dropped: set[str] = set()
@@ -52,19 +52,19 @@ def read_orphans(text: str) -> list[Orphan]:
     for line in text.splitlines():
         try:
             entry = json.loads(line)
-            ticket = str(entry["id"])
+            drop_id = str(entry["id"])
             for each in entry.get("left", ()):
                 where = ClusterName(each["cluster"]), str(each["location"])
-                found.append(Orphan(ticket, float(entry["at"]), str(each["what"]), *where, False))
-            deleted |= {(ticket, str(location)) for location in entry.get("deleted", ())}
+                found.append(Orphan(drop_id, float(entry["at"]), str(each["what"]), *where, False))
+            deleted |= {(drop_id, str(location)) for location in entry.get("deleted", ())}
             if entry.get("dropped") is True:
-                dropped.add(ticket)
+                dropped.add(drop_id)
         except (ValueError, TypeError, KeyError, AttributeError):
             continue
     return [
-        Orphan(e.ticket, e.at, e.what, e.cluster, e.location, e.ticket in dropped)
+        Orphan(e.drop_id, e.at, e.name, e.cluster, e.location, e.drop_id in dropped)
         for e in found
-        if (e.ticket, e.location) not in deleted
+        if (e.drop_id, e.location) not in deleted
     ]
 
 
@@ -72,78 +72,79 @@ def delete_orphans(
     files: Files,
     objects: ObjectCatalog,
     topology: Topology,
-    left: Sequence[Orphan],
+    orphans: Sequence[Orphan],
     log: LeftoverLog,
     before: float,
 ) -> CleanupResult:
-    """Deletes what was left before the epoch second `before` and nothing uses.
+    """Deletes the unused ones among the directories left before the epoch second `before`.
 
-    Raises UnreadableFacts, with nothing deleted, when it cannot be seen what an object uses.
+    Raises UnreadableFacts, before anything is deleted, when the facts of an object cannot be read.
     """
-    cleaned = CleanupResult()
+    result = CleanupResult()
     due: dict[Orphan, str] = {}
-    for each in left:
-        location = _full(each, topology)
+    for each in orphans:
+        location = _full_location(each, topology)
         if each.at <= before and location is not None:
             due[each] = location
     if not due:
-        return cleaned
-    watch = PathUsage({each: FolderPath.of(location) for each, location in due.items()})
-    there = _look(objects, topology, watch, {each.what for each in due})
-    used = watch.found()
+        return result
+    usage = PathUsage({each: FolderPath.of(location) for each, location in due.items()})
+    existing = _add_users(usage, objects, topology, {each.name for each in due})
+    used = usage.reasons()
     listings = files.listings(list(due.values()))
     for (each, location), listing in zip(due.items(), listings, strict=True):
-        reason = used.get(each) or _reason(each, there, listing)
+        reason = used.get(each) or _reason_to_keep(each, existing, listing)
         if reason:
-            cleaned.kept[location] = reason
+            result.kept[location] = reason
             continue
         files.delete([location])
-        log.deleted(each.ticket, [each.location])
+        log.deleted(each.drop_id, [each.location])
         if listing is not None:
-            cleaned.deleted.append(location)
-    return cleaned
+            result.deleted.append(location)
+    return result
 
 
-def _full(left: Orphan, topology: Topology) -> str | None:
-    """With its file system; None where that is not known any more."""
-    if not left.location.startswith("/"):
-        return left.location
-    return moved(left.location, topology, left.cluster) if left.cluster in topology else None
+def _full_location(orphan: Orphan, topology: Topology) -> str | None:
+    """The location with its file system; None for a cluster that the settings no longer have."""
+    if not orphan.location.startswith("/"):
+        return orphan.location
+    if orphan.cluster not in topology:
+        return None
+    return moved(orphan.location, topology, orphan.cluster)
 
 
-def _reason(left: Orphan, there: frozenset[str], listing: FileListing | None) -> str:
-    """Why it stays although nothing uses it; empty when it may go."""
-    if not left.dropped and left.what in there:
-        return f"{left.what} is still there"
+def _reason_to_keep(orphan: Orphan, existing: frozenset[str], listing: FileListing | None) -> str:
+    """Why an unused directory is kept; empty when it may be deleted."""
+    if not orphan.dropped and orphan.name in existing:
+        return f"{orphan.name} is still there"
     if listing is None or not listing.files:
         return ""
-    if left.what.endswith(_ALL):
+    if orphan.name.endswith(_ALL):
         return "there are files in it that are not of a table"
-    if max(entry.modified for entry in listing.files) > (left.at + 1) * 1000:  # `at` is cut
+    if max(entry.modified for entry in listing.files) > (orphan.at + 1) * 1000:  # `at` is cut off
         return "it was written to after the drop"
     return ""
 
 
-def _look(
-    objects: ObjectCatalog, topology: Topology, watch: PathUsage[Orphan], wanted: set[str]
+def _add_users(
+    usage: PathUsage[Orphan], objects: ObjectCatalog, topology: Topology, names: set[str]
 ) -> frozenset[str]:
-    """Shows `watch` everything in use; those of the wanted objects that exist."""
-    for name, cluster in topology.clusters.items():
-        watch.see(f"cluster {name}", [cluster.filesystem, default_root(cluster.filesystem)])
-    there: set[str] = set()
+    """Adds every location in use to `usage`. Returns those of the names that exist."""
+    for cluster_name, cluster in topology.clusters.items():
+        usage.add(f"cluster {cluster_name}", [cluster.filesystem, default_root(cluster.filesystem)])
+    existing: set[str] = set()
     for database, location in objects.databases():
-        folders = [location, *(moved(location, topology, name) for name in topology.clusters)]
-        watch.see(f"database {database}", folders)
-        there.add(database + _ALL)
+        folders = [location, *(moved(location, topology, each) for each in topology.clusters)]
+        usage.add(f"database {database}", folders)
+        existing.add(database + _ALL)
         for state in objects.tables(database):
             copies = [copy.location for copy in state.placement.copies]
-            holds = not state.partitioned
-            watch.see(str(state.ref), [state.location, *copies], holds=holds)
-            there.add(str(state.ref))
+            usage.add(str(state.ref), [state.location, *copies], tree=not state.partitioned)
+            existing.add(str(state.ref))
             for each in objects.objects(state, objects.names(state)) if state.partitioned else ():
-                what = f"{state.ref}@{each.name}"
+                name = f"{state.ref}@{each.name}"
                 copies = [copy.location for copy in each.placement.copies]
-                watch.see(what, [each.location, *copies], holds=True)
-                if what in wanted:
-                    there.add(what)
-    return frozenset(there)
+                usage.add(name, [each.location, *copies], tree=True)
+                if name in names:
+                    existing.add(name)
+    return frozenset(existing)

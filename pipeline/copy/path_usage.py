@@ -1,4 +1,4 @@
-"""Directories as places that lie in one another, and what of some places is in use."""
+"""Directories that contain one another, and which of a set of them are in use."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
@@ -12,9 +12,10 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class FolderPath:
-    """A directory. A bare path may lie in any file system, and all ports of a host may be one.
+    """A directory. A path without a file system may lie in any of them, and all ports of a host
+    may be one file system.
 
-    `plain` says that the text names one directory below a root, without detours.
+    `plain` is false for a root and for a path with `.` or `..` in it.
     """
 
     location: Location
@@ -37,31 +38,31 @@ class FolderPath:
 
 
 class PathUsage(Generic[K]):
-    """Some places, and which of them are seen to be in use. Asked in any order, any number."""
+    """Some directories, and the users found of each. Users may be added in any order."""
 
-    def __init__(self, places: Mapping[K, FolderPath]) -> None:
-        self._places = places
-        self._used = {key: "it is no directory" for key, p in places.items() if not p.plain}
+    def __init__(self, folders: Mapping[K, FolderPath]) -> None:
+        self._folders = folders
+        self._reasons = {k: "it is no directory" for k, f in folders.items() if not f.plain}
         self._at: defaultdict[tuple[str, ...], list[K]] = defaultdict(list)
         self._below: defaultdict[tuple[str, ...], list[K]] = defaultdict(list)
-        for key, place in places.items():
-            self._at[place.parts].append(key)
-            for count in range(len(place.parts)):
-                self._below[place.parts[:count]].append(key)
+        for key, folder in folders.items():
+            self._at[folder.parts].append(key)
+            for count in range(len(folder.parts)):
+                self._below[folder.parts[:count]].append(key)
 
-    def see(self, who: str, locations: Iterable[str], *, holds: bool = False) -> None:
-        """`who` uses each of the locations; with `holds` all that lies below it too. What lies
-        around a location is always in use.
+    def add(self, user: str, locations: Iterable[str], *, tree: bool = False) -> None:
+        """`user` uses each location and so every directory around it; with `tree` every
+        directory below it too.
         """
         uses = (FolderPath(each, True) for text in locations if text for each in readings(text))
         for use in uses:
             keys = [k for n in range(len(use.parts) + 1) for k in self._at.get(use.parts[:n], ())]
-            if holds:
+            if tree:
                 keys += self._below.get(use.parts, ())
             for key in keys:
-                if self._places[key].same_system(use):
-                    self._used.setdefault(key, f"{who} uses it")
+                if self._folders[key].same_system(use):
+                    self._reasons.setdefault(key, f"{user} uses it")
 
-    def found(self) -> Mapping[K, str]:
-        """Those in use, and by whom."""
-        return self._used
+    def reasons(self) -> Mapping[K, str]:
+        """The reason to keep each directory that is in use."""
+        return self._reasons

@@ -1,6 +1,10 @@
-"""What a copy will do, decided before it does anything (DC-P1, D10)."""
+"""The plan of a copy: which objects, and the steps that copy them (DC-P1, D10).
 
-from collections.abc import Sequence
+`CopyJob` executes the steps in their order, for copies and for replications. A `Round` holds the
+steps for a number of objects; it is repeated for the objects that change meanwhile.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -8,7 +12,7 @@ from conf.names import ClusterName, TableRef
 from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, TableState
 from pipeline.errors import NotCopyable
 
-ROUND = 200  # objects that are carried, verified and published together
+ROUND_SIZE = 200  # objects that are copied, verified and published together
 
 
 class CopyReason(Enum):
@@ -32,51 +36,57 @@ class PlannedCopy:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Make a fresh directory in `staging` for each object; take over what a dead run left."""
+    """Wait for open writes, list the sources, make a directory for each object in `staging`.
+
+    What an interrupted run had copied of an object is moved into its directory.
+    """
 
     staging: str
     objects: int
 
     def __str__(self) -> str:
-        return f"stage    {self.objects} fresh director{_ies(self.objects)} in {self.staging}"
+        noun = "directory" if self.objects == 1 else "directories"
+        return f"stage    {self.objects} fresh {noun} in {self.staging}"
 
 
 @dataclass(frozen=True, slots=True)
 class CopyFiles:
-    """Carry every file of these objects that is not there yet."""
+    """Copy every file of these objects that the target does not have yet."""
 
     items: tuple[PlannedCopy, ...]
 
     def __str__(self) -> str:
-        return f"copy     {_objects(self.items)}, byte for byte"
+        return f"copy     {objects_text(self.items)}, byte for byte"
 
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """List both sides again: the target is complete, the source and its version unchanged."""
+    """List both sides again: the target is complete, the source unchanged."""
 
     items: tuple[PlannedCopy, ...]
     checksum: bool
 
     def __str__(self) -> str:
         how = "lengths and checksums" if self.checksum else "lengths"
-        return f"verify   {_objects(self.items)} by {how}"
+        return f"verify   {objects_text(self.items)} by {how}"
 
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """Record the copies in the metastore: from here on they are read."""
+    """Record the copies in the metastore: from now on readers use them. `target` is a cluster, or
+    a table of another metastore.
+    """
 
     items: tuple[PlannedCopy, ...]
-    cluster: ClusterName
+    target: str
 
     def __str__(self) -> str:
-        return f"publish  {_objects(self.items)} in {self.cluster}"
+        return f"publish  {objects_text(self.items)} in {self.target}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Condemn what nothing refers to any more; delete what was condemned long enough."""
+    """Condemn directories that nothing refers to; delete those condemned long enough ago."""
 
     staging: str
 
@@ -84,13 +94,42 @@ class Sweep:
         return f"sweep    {self.staging}"
 
 
-Step = Stage | CopyFiles | Verify | Publish | Sweep
+class MetadataStep:
+    """A step that only the `CopyCatalog` of the run can execute."""
+
+    __slots__ = ()
+
+
+RoundStep = Stage | CopyFiles | Verify | Publish | MetadataStep
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The steps for up to ROUND_SIZE objects."""
+
+    items: tuple[PlannedCopy, ...]
+    steps: tuple[RoundStep, ...]
+
+
+Step = Round | Sweep | MetadataStep
+
+
+def rounds_of(items: Sequence[PlannedCopy]) -> Iterator[tuple[PlannedCopy, ...]]:
+    """The objects in groups of ROUND_SIZE."""
+    for start in range(0, len(items), ROUND_SIZE):
+        yield tuple(items[start : start + ROUND_SIZE])
+
+
+def step_lines(steps: Sequence[Step]) -> Iterator[str]:
+    """One line of text for each step, those of rounds included."""
+    for step in steps:
+        yield from map(str, step.steps if isinstance(step, Round) else (step,))
 
 
 @dataclass(frozen=True, slots=True)
 class CopyPlan:
-    """A copy of `items` of one table to `cluster`; `fresh` objects are left alone, `busy` ones
-    are being written now and waited for.
+    """A copy of `items` of one table to `cluster`. `fresh` counts the objects that need no copy,
+    `busy` names the ones that are being written now.
     """
 
     table: TableState
@@ -106,21 +145,21 @@ class CopyPlan:
         return self.table.ref
 
     @property
-    def rounds(self) -> tuple[tuple[PlannedCopy, ...], ...]:
-        return tuple(self.items[at : at + ROUND] for at in range(0, len(self.items), ROUND))
-
-    @property
     def steps(self) -> tuple[Step, ...]:
-        """In the order in which they run."""
-        steps: list[Step] = []
-        for items in self.rounds:
-            steps += [
-                Stage(self.staging, len(items)),
-                CopyFiles(items),
-                Verify(items, self.checksum),
-                Publish(items, self.cluster),
-            ]
-        return (*steps, Sweep(self.staging)) if steps else ()
+        """In the order of execution; empty when every copy is fresh."""
+        rounds = tuple(
+            Round(
+                items,
+                (
+                    Stage(self.staging, len(items)),
+                    CopyFiles(items),
+                    Verify(items, self.checksum),
+                    Publish(items, self.cluster),
+                ),
+            )
+            for items in rounds_of(self.items)
+        )
+        return (*rounds, Sweep(self.staging)) if rounds else ()
 
     def lines(self) -> tuple[str, ...]:
         """The plan for people."""
@@ -129,7 +168,7 @@ class CopyPlan:
             f" {len(self.busy)} being written"
         )
         objects = (f"  {item.name or self.ref}: {item.why.value}" for item in self.items)
-        return (head, *objects, *map(str, self.steps))
+        return (head, *objects, *step_lines(self.steps))
 
 
 def plan_copy(
@@ -141,7 +180,7 @@ def plan_copy(
     checksum: bool = True,
     again: bool = False,
 ) -> CopyPlan:
-    """Which of `objects` have to be copied; `again` copies fresh ones too.
+    """Which of `objects` have to be copied; `again` includes those with a fresh copy.
 
     Raises NotCopyable when the cluster is the primary of one of them.
     """
@@ -149,28 +188,28 @@ def plan_copy(
     for each in objects:
         placement = each.placement
         if placement.primary == cluster:
-            what = f"{table.ref} {each.name}".rstrip()
-            raise NotCopyable(f"{cluster} is the primary of {what}: it needs no copy.")
+            name = f"{table.ref} {each.name}".rstrip()
+            raise NotCopyable(f"{cluster} is the primary of {name}: it needs no copy.")
         copy = placement.copy_in(cluster)
-        if copy is not None and placement.is_fresh(copy) and not again:
+        is_fresh = copy is not None and placement.is_fresh(copy)
+        if is_fresh and not again:
             fresh += 1
             continue
         if placement.writing:
             busy.append(each.name)
-        why = CopyReason.ABSENT if copy is None else CopyReason.STALE
-        if copy is not None and placement.is_fresh(copy):
+        why = CopyReason.STALE
+        if copy is None:
+            why = CopyReason.ABSENT
+        elif is_fresh:
             why = CopyReason.ASKED
         retires = None if copy is None else copy.location
         items.append(PlannedCopy(each.name, each.location, placement.version, why, retires))
     return CopyPlan(table, cluster, staging, tuple(items), fresh, tuple(busy), checksum)
 
 
-def _objects(items: Sequence[PlannedCopy]) -> str:
-    if len(items) == 1 and items[0].name == TABLE_ITSELF:
-        return "the table"
+def objects_text(items: Sequence[PlannedCopy]) -> str:
+    """`the table`, `ds=1`, or `7 partitions from ds=1`."""
     first = items[0].name
-    return first if len(items) == 1 else f"{len(items)} partitions from {first}"
-
-
-def _ies(count: int) -> str:
-    return "y" if count == 1 else "ies"
+    if len(items) == 1:
+        return "the table" if first == TABLE_ITSELF else first
+    return f"{len(items)} partitions from {first}"

@@ -1,4 +1,4 @@
-"""Runs a copy plan: what is particular to secondary copies of one metastore."""
+"""Copies within one metastore: what `CopyJob` needs to know of them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from conf.names import ClusterName, TableRef
 from pipeline.copy.copy_catalog import ObjectCatalog, Publication, TableState
 from pipeline.copy.copy_job import CopyJob, CopyLimits, CopyReport, JobContext, ObjectCopy
 from pipeline.copy.files import CopyOptions
-from pipeline.copy.plan import CopyPlan, PlannedCopy
+from pipeline.copy.plan import CopyPlan, MetadataStep, PlannedCopy
 from pipeline.copy.staging import RunMarker, new_run
 from pipeline.errors import NotCopyable
 
@@ -19,8 +19,8 @@ def run_copy(
     options: CopyOptions,
     limits: CopyLimits,
 ) -> CopyReport:
-    """Carries the plan out. ObjectCatalog that could not be copied are in `failed` of the report;
-    raises CopyError when nothing can go on. What was published stays published.
+    """Executes the plan. The error of an object that could not be copied is in `failed` of the
+    report. Raises CopyError when the run cannot continue; what it published stays.
     """
     report = CopyReport(fresh=plan.fresh)
     if not plan.items:
@@ -28,32 +28,34 @@ def run_copy(
     marker = new_run(plan.ref, plan.table.created, context.clock())
     catalog = SecondaryCopies(objects, plan.table, plan.cluster)
     options = replace(options, checksum=plan.checksum)
-    shop = CopyJob(str(plan.ref), plan.staging, marker, catalog, context, options, limits, report)
-    return shop.run(plan.rounds)
+    job = CopyJob(str(plan.ref), plan.staging, marker, catalog, context, options, limits, report)
+    return job.run(plan.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class SecondaryCopies:
-    """Copies in one cluster of the objects of `table`."""
+    """The `CopyCatalog` of copies of `table` in one cluster."""
 
     objects: ObjectCatalog
     table: TableState
     cluster: ClusterName
 
-    def current(self, items: Mapping[str, PlannedCopy]) -> tuple[list[PlannedCopy], list[str]]:
+    def current(
+        self, items: Mapping[str, PlannedCopy]
+    ) -> tuple[list[PlannedCopy], Collection[str]]:
         state = self.objects.table(self.table.ref)
         if state.created != self.table.created:
             raise NotCopyable(f"{state.ref} is another table than the plan was made for.")
-        now = self.objects.objects(state, list(items))
+        found = self.objects.objects(state, list(items))
         current = [
             replace(items[each.name], source=each.location, of=each.placement.version)
-            for each in now
+            for each in found
         ]
-        return current, [each.name for each in now if each.placement.writing]
+        return current, [each.name for each in found if each.placement.writing]
 
-    def publish(self, works: Sequence[ObjectCopy]) -> frozenset[str]:
-        new = [Publication(w.item.name, w.item.source, w.item.of, w.target) for w in works]
-        return self.objects.publish(self.table.ref, self.cluster, new)
+    def publish(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
+        publications = [Publication(c.name, c.item.source, c.item.of, c.target) for c in copies]
+        return self.objects.publish(self.table.ref, self.cluster, publications)
 
     def withdraw(self, names: Collection[str]) -> None:
         self.objects.withdraw(self.table.ref, self.cluster, list(names))
@@ -61,9 +63,12 @@ class SecondaryCopies:
     def used(self, marker: RunMarker) -> frozenset[str]:
         return used_by(self.objects, self.cluster, marker)
 
+    def apply(self, step: MetadataStep) -> None:
+        raise NotImplementedError(f"a copy has no step {step}")
+
 
 def used_by(objects: ObjectCatalog, cluster: ClusterName, marker: RunMarker) -> frozenset[str]:
-    """The copies in a cluster of the table that a run was for, under whatever name it has now."""
+    """The copies in a cluster of the table of a run, under the name that the table has now."""
     found: frozenset[str] = frozenset()
     for candidate in objects.tables_created(TableRef.parse(marker.table), marker.created):
         found |= objects.copy_locations(candidate, cluster)

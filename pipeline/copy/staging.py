@@ -1,11 +1,12 @@
-"""Where copies lie in a target cluster, and who is working there.
+"""The directories in which copies are made, and the markers of the runs that work there.
 
-    <root>/<db>.db/<table>/<run>/<object>          one fresh directory a copied object
-    <root>/<db>.db/<table>/<run>/.causeway/run     the run's marker: who, since when, its last beat
+    <root>/<db>.db/<table>/<run>/<object>          one directory for each object that is copied
+    <root>/<db>.db/<table>/<run>/.causeway/run     the run's marker
 
-Every run has its own directory and never writes into another's; what a dead run finished is
-*moved* into the new run's directory, so that a run that only seemed dead cannot write there.
-The metastore alone says what is in use: a directory that no copy refers to is rubbish.
+Each run writes into its own directory only. What an interrupted run had finished is *moved* into
+the directory of the next run, so that a run that only seemed interrupted cannot write there any
+more. Only the metastore says which directories are in use: one that no copy refers to may be
+deleted.
 """
 
 import json
@@ -22,68 +23,76 @@ from pathlib import Path
 from conf.names import TableRef
 
 FOLDER = "causeway-copies"
-LEASE_SECONDS = 300.0  # seconds after its last beat for which a run counts as alive
+LEASE_SECONDS = 300.0  # a run without a heartbeat for so long counts as interrupted
 HEARTBEAT_SECONDS = 20.0
 WHOLE_TABLE = "table"
-MARKER, UNUSED, RETIRED = ".causeway/run", ".causeway/condemned", ".causeway/retired"
+MARKER, CONDEMNED, RETIRED = ".causeway/run", ".causeway/condemned", ".causeway/retired"
 _LONGEST_NAME = 150
 _LEVEL = "^"  # Hive escapes it in values, so that two partitions never share a directory
 _RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
+# Field of RunMarker to key in the file, where they differ.
+_KEYS = {"heartbeat": "beat", "machine": "where"}
+_FIELDS = {key: field for field, key in _KEYS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class RunMarker:
-    """What a run says of itself. Times are epoch seconds; `created` is the table's."""
+    """The state of one run. Times are epoch seconds; `created` is the table's.
+
+    `working` is set once the run knows that it is alone; `taken_by` names the run that took over
+    its directories.
+    """
 
     run: str
     table: str
     created: int
-    beat: float
-    where: str
+    heartbeat: float
+    machine: str
     pid: int
     working: bool = False
     done: bool = False
     taken_by: str = ""
 
-    def alive(self, now: float, here: str) -> bool:
-        """Dead when it said so, when its process is gone, or when it stopped beating."""
-        if self.done or self.taken_by or now - self.beat > LEASE_SECONDS:
+    def is_alive(self, now: float, machine: str) -> bool:
+        """False when it has ended, when its process is gone, or without recent heartbeats."""
+        if self.done or self.taken_by or now - self.heartbeat > LEASE_SECONDS:
             return False
-        return self.where != here or Path(f"/proc/{self.pid}").exists()
+        return self.machine != machine or Path(f"/proc/{self.pid}").exists()
 
-    def beating(self, now: float) -> "RunMarker":
-        return replace(self, beat=now)
+    def with_heartbeat(self, now: float) -> "RunMarker":
+        return replace(self, heartbeat=now)
 
-    def at_work(self) -> "RunMarker":
+    def as_working(self) -> "RunMarker":
         return replace(self, working=True)
 
-    def done_with(self, now: float) -> "RunMarker":
-        return replace(self, beat=now, done=True)
+    def as_done(self, now: float) -> "RunMarker":
+        return replace(self, heartbeat=now, done=True)
 
-    def taken(self, by: str) -> "RunMarker":
+    def as_taken(self, by: str) -> "RunMarker":
         return replace(self, taken_by=by)
 
     def to_text(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps({_KEYS.get(field, field): v for field, v in asdict(self).items()})
 
     @classmethod
     def from_text(cls, text: str) -> "RunMarker | None":
+        """None for the text of no marker."""
         try:
-            return cls(**json.loads(text))
-        except (ValueError, TypeError):
+            return cls(**{_FIELDS.get(key, key): v for key, v in json.loads(text).items()})
+        except (ValueError, TypeError, AttributeError):
             return None
 
 
 def new_run(ref: TableRef, created: int, now: float) -> RunMarker:
-    """A marker of a run that starts now, in this process."""
+    """The marker of a run of this process that starts now."""
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
     run = f"{stamp}-{secrets.token_hex(4)}"
     return RunMarker(run, str(ref), created, now, this_machine(), os.getpid())
 
 
 def this_machine() -> str:
-    """Names this boot of this machine and its process numbers; equal only where pids mean the
-    same processes.
+    """Identifies a boot of a machine and its process numbers: equal only where a process number
+    means the same process.
     """
     parts = [socket.gethostname()]
     for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
@@ -95,12 +104,12 @@ def this_machine() -> str:
 
 
 def staging_of(root: str, ref: TableRef) -> str:
-    """The directory of all copies of a table below a cluster's `root`."""
+    """The staging directory of a table below a cluster's `root`."""
     return f"{root.rstrip('/')}/{ref.db}.db/{ref.name}"
 
 
 def default_root(filesystem: str) -> str:
-    """Where a cluster's copies lie unless it is said otherwise."""
+    """The root of a cluster's copies, unless the operator names another."""
     return f"{filesystem.rstrip('/')}/{FOLDER}"
 
 
@@ -109,12 +118,14 @@ def marker_path(staging: str, run: str) -> str:
 
 
 def is_run(name: str) -> bool:
-    """Only what looks like a run is ever swept."""
+    """Whether a directory has the name of a run. A sweep touches no other directory."""
     return _RUN.fullmatch(name) is not None
 
 
 def object_path(staging: str, run: str, name: str) -> str:
-    """The directory of one object in one run: one level, so that a sweep need not guess."""
+    """The directory of an object in a run. It has a single level, so that a sweep knows where it
+    ends.
+    """
     flat = name.replace("/", _LEVEL) or WHOLE_TABLE
     if len(flat) > _LONGEST_NAME or flat.startswith("."):
         digest = blake2b(name.encode(), digest_size=6).hexdigest()
@@ -122,8 +133,8 @@ def object_path(staging: str, run: str, name: str) -> str:
     return f"{staging}/{run}/{flat}"
 
 
-def read_unused(text: str | None) -> dict[str, float]:
-    """When each object's directory was condemned, in epoch seconds."""
+def read_condemned(text: str | None) -> dict[str, float]:
+    """When each directory of a run was condemned, in epoch seconds."""
     try:
         value = json.loads(text or "{}")
         return {str(name): float(when) for name, when in value.items()}
@@ -131,7 +142,7 @@ def read_unused(text: str | None) -> dict[str, float]:
         return {}
 
 
-def unused_text(condemned: Mapping[str, float]) -> str:
+def condemned_text(condemned: Mapping[str, float]) -> str:
     return json.dumps(dict(condemned))
 
 

@@ -1,8 +1,8 @@
-"""Deleting what no copy refers to: what dead runs left, and copies that were replaced.
+"""Deletes directories that no copy refers to: those of interrupted runs, and replaced copies.
 
-In two passes, since a reader may still be at a copy that was just replaced: what is found
-unused is condemned (a marker in its run's directory), and deleted by a later sweep, `grace`
-seconds after that. Whether it is in use is asked of the metastore both times.
+A reader may still use a copy that was just replaced, so a sweep works in two passes. The first one
+condemns an unused directory, in a marker of its run. A sweep at least `grace` seconds later deletes
+it. Both ask the metastore whether the directory is in use.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,12 +10,18 @@ from dataclasses import dataclass
 
 from pipeline.copy.files import Files
 from pipeline.copy.lease import Clock, run_markers
-from pipeline.copy.staging import UNUSED, RunMarker, read_unused, this_machine, unused_text
+from pipeline.copy.staging import (
+    CONDEMNED,
+    RunMarker,
+    condemned_text,
+    read_condemned,
+    this_machine,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """How many directories were found unused for the first time, and how many deleted."""
+    """Numbers of directories: condemned by this sweep, deleted, and left."""
 
     condemned: int = 0
     deleted: int = 0
@@ -27,59 +33,58 @@ class SweepResult:
         )
 
 
-Used = Callable[[RunMarker], frozenset[str]]  # the directories in use by the table a run was for
+Used = Callable[[RunMarker], frozenset[str]]  # the directories in use by the table of a run
 
 
 def sweep_staging(
     files: Files, used: Used, staging: str, clock: Clock, grace: float, own: str = ""
 ) -> SweepResult:
-    """Sweeps the staging of one table; `own` is the run that sweeps, of which only what it does
-    not use may go.
+    """Sweeps the staging directory of one table, without the runs that are alive. `own` is the run
+    that sweeps, if any.
     """
-    here, now, swept = this_machine(), clock(), SweepResult()
-    known: dict[tuple[str, int], frozenset[str]] = {}
+    machine, now, swept = this_machine(), clock(), SweepResult()
+    in_use: dict[tuple[str, int], frozenset[str]] = {}
     markers = {
         run: marker
         for run, marker in run_markers(files, staging).items()
-        if marker is not None and (run == own or not marker.alive(now, here))
+        if marker is not None and (run == own or not marker.is_alive(now, machine))
     }
-    for (run, marker), children in zip(
-        markers.items(), files.folders([f"{staging}/{run}" for run in markers]), strict=True
-    ):
+    folders = files.folders([f"{staging}/{run}" for run in markers])
+    for (run, marker), children in zip(markers.items(), folders, strict=True):
         key = (marker.table, marker.created)
-        if key not in known:
-            known[key] = used(marker)
-        there = [name for name in children if not name.startswith(".")]
-        unused = [name for name in there if f"{staging}/{run}/{name}" not in known[key]]
-        empty = not there and run != own
-        if unused or empty:
-            left = len(there) if run != own else len(there) + 1  # the own run's marker stays
-            swept += _sweep_run(files, f"{staging}/{run}", unused, left, now, grace)
+        if key not in in_use:
+            in_use[key] = used(marker)
+        names = [name for name in children if not name.startswith(".")]
+        unused = [name for name in names if f"{staging}/{run}/{name}" not in in_use[key]]
+        is_empty = not names and run != own
+        if unused or is_empty:
+            count = len(names) if run != own else len(names) + 1  # its own marker stays
+            swept += _sweep_run(files, f"{staging}/{run}", unused, count, now, grace)
         else:
-            swept += SweepResult(kept=len(there))
+            swept += SweepResult(kept=len(names))
     return swept
 
 
 def _sweep_run(
-    files: Files, run: str, unused: Sequence[str], there: int, now: float, grace: float
+    files: Files, run: str, unused: Sequence[str], count: int, now: float, grace: float
 ) -> SweepResult:
-    """Of `there` directories of a run these are not used; the run goes with its last."""
-    known = read_unused(files.read_marker(f"{run}/{UNUSED}"))
+    """`unused` are some of the `count` directories of a run. The run is deleted with its last."""
+    known = read_condemned(files.read_marker(f"{run}/{CONDEMNED}"))
     condemned = {name: known.get(name, now) for name in unused}
     due = [name for name, since in condemned.items() if now - since >= grace]
-    swept = SweepResult(len(condemned.keys() - known.keys()), len(due), there - len(due))
-    if len(due) == there:
+    swept = SweepResult(len(condemned.keys() - known.keys()), len(due), count - len(due))
+    if len(due) == count:
         files.delete([run])
         return swept
     files.delete([f"{run}/{name}" for name in due])
     left = {name: since for name, since in condemned.items() if name not in due}
     if left != known:
-        files.write_marker(f"{run}/{UNUSED}", unused_text(left))
+        files.write_marker(f"{run}/{CONDEMNED}", condemned_text(left))
     return swept
 
 
 def all_staging(files: Files, root: str) -> Iterator[str]:
-    """Every table's staging below a root."""
+    """The staging directory of every table below a root."""
     for database in files.children(root):
         for table in files.children(f"{root}/{database}"):
             yield f"{root}/{database}/{table}"

@@ -1,4 +1,4 @@
-"""Comparing copies with their primaries: `causeway copy verify`."""
+"""Compares copies with their primaries: `causeway copy verify`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from pipeline.copy.files import (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong with the copy of an object in a cluster."""
+    """The difference between an object and its copy in a cluster."""
 
     name: str
     cluster: ClusterName
@@ -28,8 +28,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """`stale` copies are never read, so that only fresh ones are compared; `missing` counts the
-    objects without a copy.
+    """`compared`, `stale` and `missing` are numbers of objects. Stale copies are never read, so
+    only fresh ones are compared; `missing` are objects without a copy.
     """
 
     findings: tuple[Finding, ...]
@@ -47,36 +47,42 @@ def verify_copies(
     options: CopyOptions,
     progress: Progress = no_progress,
 ) -> Verification:
-    """Compares every fresh copy in the cluster by paths and lengths, and by checksums if asked.
+    """Compares every fresh copy in the cluster by paths and lengths, and by checksums with the
+    option `checksum`.
 
-    An object whose facts changed while it was compared is left out of the findings.
+    An object whose facts changed during the comparison is not among the findings.
     """
-    held = {e.name: e.placement.copy_in(cluster) for e in chosen}
-    fresh = [(e, c) for e in chosen if (c := held[e.name]) is not None and e.placement.is_fresh(c)]
+    copies = {each.name: each.placement.copy_in(cluster) for each in chosen}
+    fresh = [
+        (each, copy)
+        for each in chosen
+        if (copy := copies[each.name]) is not None and each.placement.is_fresh(copy)
+    ]
     sources = files.listings([each.location for each, _ in fresh])
     targets = files.listings([copy.location for _, copy in fresh])
-    wrong: dict[str, str] = {}
-    orders: list[FileCopy] = []
-    owner: dict[str, str] = {}
+    differences: dict[str, str] = {}
+    to_compare: list[FileCopy] = []
+    names: dict[str, str] = {}
     for (each, copy), source, target in zip(fresh, sources, targets, strict=True):
         difference = compare(source or FileListing(()), target or FileListing(()))
         if target is None or source is None:
-            wrong[each.name] = f"no directory {each.location if source is None else copy.location}"
+            missing = each.location if source is None else copy.location
+            differences[each.name] = f"no directory {missing}"
         elif difference:
-            wrong[each.name] = str(difference)
+            differences[each.name] = str(difference)
         elif options.checksum:
-            owner[copy.location] = each.name
-            orders += [FileCopy(each.location, copy.location, entry) for entry in source.files]
-    for result in files.compare(orders, options, progress):
+            names[copy.location] = each.name
+            to_compare += [FileCopy(each.location, copy.location, f) for f in source.files]
+    for result in files.compare(to_compare, options, progress):
         if result.status is not FileStatus.KEPT:
-            path = result.order.entry.path
-            said = f"{result.status.value}: {path} {result.message}".rstrip()
-            wrong.setdefault(owner[result.order.target], said)
-    now = {e.name: e.placement for e in objects.objects(objects.table(table.ref), list(wrong))}
+            text = f"{result.status.value}: {result.file.entry.path} {result.message}".rstrip()
+            differences.setdefault(names[result.file.target], text)
+    current = objects.objects(objects.table(table.ref), list(differences))
+    placements = {each.name: each.placement for each in current}
     findings = tuple(
-        Finding(each.name, cluster, wrong[each.name])
+        Finding(each.name, cluster, differences[each.name])
         for each, _ in fresh
-        if each.name in wrong and now.get(each.name) == each.placement
+        if each.name in differences and placements.get(each.name) == each.placement
     )
-    missing = sum(copy is None for copy in held.values())
-    return Verification(findings, len(fresh), len(held) - missing - len(fresh), missing)
+    without = sum(copy is None for copy in copies.values())
+    return Verification(findings, len(fresh), len(copies) - without - len(fresh), without)

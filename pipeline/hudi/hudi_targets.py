@@ -14,8 +14,8 @@ from pipeline.copy.run import used_by
 from pipeline.copy.staging import RunMarker, new_run, staging_of
 from pipeline.errors import NotCopyable
 from pipeline.hudi.feeds import ReplicaState
+from pipeline.replication.metadata import replica_partition, replica_table, set_location
 from pipeline.replication.plan import FROM, STAGING, ReplicationRequest, base_of, target_keys
-from pipeline.replication.run import made_partition, made_table, move_table
 from pipeline.replication.schema import SchemaChange, follow
 
 
@@ -118,11 +118,11 @@ class CrossMetastoreReplica:
             marks = {FROM: str(request.source)}
             origin = self.source.get_table(request.source)
             try:
-                self.target.create_table(made_table(origin, request, replica, marks))
+                self.target.create_table(replica_table(origin, request, replica, marks))
             except AlreadyExists:
                 return False
         elif data_location(known) != replica:
-            move_table(known, replica)
+            set_location(known, replica)
             self.target.alter_table(request.target, known)
         return True
 
@@ -168,7 +168,7 @@ class CrossMetastoreReplica:
             name = each.name(origin)
             if each.location.startswith(f"{base}/"):
                 location = replica + each.location[len(base) :]
-                yield name, made_partition(origin, each, self.request, name, location, {})
+                yield name, replica_partition(origin, each, self.request, name, location, {})
 
 
 def _table(client: HmsClient, ref: TableRef) -> Table | None:

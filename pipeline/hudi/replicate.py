@@ -143,7 +143,7 @@ def _carry(
     results = files.copy_files(orders, options, progress)
     for result in results:
         if result.status not in (FileStatus.SENT, FileStatus.KEPT):
-            path, why = result.order.entry.path, result.message or result.status.value
+            path, why = result.file.entry.path, result.message or result.status.value
             raise StorageFault(f"{planned.source}/{path} was not carried: {why}.")
     sent = [result for result in results if result.status is FileStatus.SENT]
     return len(sent), sum(result.sent for result in sent)

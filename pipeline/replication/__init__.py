@@ -1,1 +1,1 @@
-"""Replication between two metastores, and of directories."""
+"""Replication of tables between two metastores, and of directories without a metastore."""

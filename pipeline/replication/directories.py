@@ -1,7 +1,7 @@
-"""Feeds of directories instead of tables: replicated and evicted without any metastore (FA-G2).
+"""Feeds of directories instead of tables: replication and eviction without a metastore (FA-G2).
 
-A copy is staged on the target's file system and moved into its place when it is whole; a killed
-one is taken up again from its staging directory.
+A copy is made in a staging directory of the target's file system, and moved to its place when it is
+complete. After a kill the next attempt continues in the staging directory.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ MAX_DIRECTORIES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class PathCopy:
-    """One directory's way: from `source` by way of `staging` to `target` (URIs)."""
+    """Copy the directory `source` to `target`, by way of `staging` (URIs)."""
 
     source: str
     target: str
@@ -46,61 +46,63 @@ class PathCopy:
 
 
 def replicate_path(files: Files, copy: PathCopy, options: CopyOptions, ticket: Ticket) -> str:
-    """Copy one directory; what is there already is not sent again. Raises ActionFailed."""
-    whole = f"{copy.staging}/new"
+    """Copies one directory, without the files that the target has. Raises ActionFailed."""
+    staged_copy = f"{copy.staging}/new"
     for _ in range(_ATTEMPTS):
         before, there = files.listings([copy.source, copy.target])
         if before is None:
             raise ActionFailed(f"{copy.source} is not there any more")
         if there is not None and fingerprint(there) == fingerprint(before):
             return f"{copy.target} was up to date"
-        files.make_folders({whole: copy.source}, options.keep_owner)
-        sent = _carry(files, copy, whole, before, options, ticket)
-        staged, now = files.listings([whole, copy.source])
-        strays = {e.path for e in staged.files} - {e.path for e in before.files} if staged else ()
-        files.delete([f"{whole}/{path}" for path in sorted(strays)])
+        files.make_folders({staged_copy: copy.source}, options.keep_owner)
+        sent = _copy_files(files, copy, staged_copy, before, options, ticket)
+        staged, now = files.listings([staged_copy, copy.source])
+        extra = {e.path for e in staged.files} - {e.path for e in before.files} if staged else ()
+        files.delete([f"{staged_copy}/{path}" for path in sorted(extra)])
         if now == before and sent is not None:
             ticket.check()
-            _put_in_place(files, copy, whole)
+            _replace_target(files, copy, staged_copy)
             return f"{copy.target}: {len(before.files)} files, {sent} bytes"
     raise ActionFailed(f"{copy.source} changed during each of {_ATTEMPTS} copies")
 
 
-def _carry(
+def _copy_files(
     files: Files,
     copy: PathCopy,
-    whole: str,
+    staged_copy: str,
     before: FileListing,
     options: CopyOptions,
     ticket: Ticket,
 ) -> int | None:
-    """Bytes sent; None when the source changed meanwhile. Raises ActionFailed."""
-    orders = [FileCopy(copy.source, whole, entry) for entry in before.files]
-    results = files.copy_files(orders, options, lambda done, total: ticket.check())
+    """The number of bytes sent; None when the source changed meanwhile. Raises ActionFailed."""
+    copies = [FileCopy(copy.source, staged_copy, entry) for entry in before.files]
+    results = files.copy_files(copies, options, lambda done, total: ticket.check())
     for each in results:
         if each.status is FileStatus.FAILED:
-            raise ActionFailed(f"{copy.source}/{each.order.entry.path}: {each.message}")
+            raise ActionFailed(f"{copy.source}/{each.file.entry.path}: {each.message}")
     if any(each.status is FileStatus.CHANGED for each in results):
         return None
     return sum(each.sent for each in results)
 
 
-def _put_in_place(files: Files, copy: PathCopy, whole: str) -> None:
-    """By renames: a reader may find the directory absent for a moment, but never a part."""
+def _replace_target(files: Files, copy: PathCopy, staged_copy: str) -> None:
+    """Renames the directories: a reader may miss the directory for a moment, but sees no part of
+    it.
+    """
     parent, _, _ = copy.target.rpartition("/")
     files.make_folders({parent: copy.source.rpartition("/")[0]}, False)
     old = f"{copy.staging}/old"
     files.delete([old])
     files.move({copy.target: old})
-    if whole not in files.move({whole: copy.target}):
+    if staged_copy not in files.move({staged_copy: copy.target}):
         files.move({old: copy.target})
-        raise ActionFailed(f"{whole} could not be moved to {copy.target}")
+        raise ActionFailed(f"{staged_copy} could not be moved to {copy.target}")
     files.delete([copy.staging])
 
 
 @dataclass(frozen=True, slots=True)
 class PathHome:
-    """Where directories are evicted, and how long they are kept."""
+    """The directories of a feed on a cluster, and how long they are kept."""
 
     feed: str
     storage: Paths
@@ -109,7 +111,7 @@ class PathHome:
 
 
 def evict_paths(files: Files, home: PathHome, task: Task, ticket: Ticket) -> str:
-    """Delete the directories whose date is older than the limit, of every location type."""
+    """Deletes the directories of every location type whose date is older than the limit."""
     gone = held = 0
     for template in sorted(set(home.storage.locations.values())):
         if "${" not in template:
@@ -139,7 +141,7 @@ def _split(template: str) -> tuple[str, str]:
 
 
 def _dated(files: Files, base: str, pattern: str, dating: Dating) -> Iterator[tuple[str, datetime]]:
-    """Directories below `base` that fit the pattern, with their dates."""
+    """The directories below `base` that match the pattern, with their dates."""
     found = [""]
     for part in pattern.split("/"):
         if "${" not in part:

@@ -1,4 +1,4 @@
-"""What a replication between two metastores will do, decided before it starts (FA-R1..R10)."""
+"""The plan of a replication between two metastores (FA-R1 to FA-R10)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,26 +8,39 @@ from conf.names import ClusterName, TableRef, parse_partition_name, partition_na
 from metastore.client.types import Partition, Table
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.files import FileListing
-from pipeline.copy.plan import ROUND, CopyFiles, CopyReason, PlannedCopy, Stage, Sweep, Verify
+from pipeline.copy.plan import (
+    CopyFiles,
+    CopyReason,
+    MetadataStep,
+    PlannedCopy,
+    Publish,
+    Round,
+    RoundStep,
+    Stage,
+    Step,
+    Sweep,
+    Verify,
+    rounds_of,
+    step_lines,
+)
 from pipeline.errors import NotCopyable
 from pipeline.replication.schema import SchemaChange, follow, refuse_renaming
 
 Spec = tuple[tuple[str, str], ...]
 
-STAGING = "_causeway"  # below the table's own directory; Hive and Spark overlook such names there
+STAGING = "_causeway"  # below the table's own directory, where Hive and Spark ignore such names
 OF, FROM = "replicated.of", "replicated.from"
 WHOLE = ""  # the name of an unpartitioned table
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicationRequest:
-    """One instance: the partitions of `source` that match `source_spec`, into `target`.
+    """Replicate the partitions of `source` that match `source_spec` into `target`.
 
-    The n-th pair of `target_spec` says what the n-th key and value of `source_spec` become there
-    (FA-R7); keys that neither names stay as they are. Without specs every partition, or the
-    unpartitioned table. `location` is that of a table to be created (else below its database's);
-    `cluster` is the target's default cluster if Causeway routes there too, so that its secondary
-    copies become stale.
+    The n-th key and value of `source_spec` become the n-th pair of `target_spec` in the target
+    (FA-R7); other keys stay as they are. Empty specs select every partition, or the unpartitioned
+    table. `location` is for a table that is created (default: below its database). `cluster` is the
+    default cluster of a target that Causeway routes by, so that its secondary copies become stale.
     """
 
     source: TableRef
@@ -41,18 +54,8 @@ class ReplicationRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
-    """Write down the table's and the partitions' metadata beside the data (FA-R1)."""
-
-    table: TableRef
-
-    def __str__(self) -> str:
-        return f"export   metadata of {self.table}"
-
-
-@dataclass(frozen=True, slots=True)
-class CreateTable:
-    """The target has no such table: it is made from the exported metadata (FA-R3)."""
+class CreateTable(MetadataStep):
+    """Make the target's table, which does not exist, like the source's (FA-R3)."""
 
     table: TableRef
 
@@ -61,8 +64,8 @@ class CreateTable:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeColumns:
-    """The source has gained columns or wider types."""
+class ChangeColumns(MetadataStep):
+    """Give the target's table the source's new columns and wider types."""
 
     table: TableRef
     change: SchemaChange
@@ -73,33 +76,22 @@ class ChangeColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class Register:
-    """Make known in the target: new partitions are added, known ones change their location."""
+class Drop(MetadataStep):
+    """Drop partitions that the source has dropped, where the request says so."""
 
     names: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"register {', '.join(self.names[:3]) or 'the table'}{_more(self.names)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """The source has dropped them, and it was asked for that the target follows."""
-
-    names: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"drop     {', '.join(self.names[:3])}{_more(self.names)}"
-
-
-ReplicaStep = (
-    Export | CreateTable | ChangeColumns | Stage | CopyFiles | Verify | Register | Drop | Sweep
-)
+        more = f" and {len(self.names) - 3} more" if len(self.names) > 3 else ""
+        return f"drop     {', '.join(self.names[:3])}{more}"
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicationPlan:
-    """`items` go by their names in the target; `origins` has their names in the source."""
+    """`items` have the names of the objects in the target; `origins` maps these to their names in
+    the source. `base` is the directory of the target's table, `fresh` the number of objects that
+    are up to date.
+    """
 
     request: ReplicationRequest
     base: str
@@ -115,25 +107,40 @@ class ReplicationPlan:
         return f"{self.base}/{STAGING}"
 
     @property
-    def rounds(self) -> tuple[tuple[PlannedCopy, ...], ...]:
-        return tuple(self.items[at : at + ROUND] for at in range(0, len(self.items), ROUND))
+    def steps(self) -> tuple[Step, ...]:
+        """In the order of execution; empty when nothing has to be done."""
+        rounds = tuple(
+            self._round(items, self._table_steps if number == 0 else ())
+            for number, items in enumerate(rounds_of(self.items))
+        )
+        alone: tuple[Step, ...] = () if rounds else self._table_steps
+        drop = (Drop(self.drops),) if self.drops else ()
+        sweep = (Sweep(self.staging),) if rounds else ()
+        return (*rounds, *alone, *drop, *sweep)
 
     @property
-    def steps(self) -> tuple[ReplicaStep, ...]:
-        """In the order in which they run."""
+    def _table_steps(self) -> tuple[MetadataStep, ...]:
+        """The changes of the table itself. Those of an unpartitioned table are published with its
+        data, in one change of its metadata.
+        """
+        if WHOLE in self.origins and self.items:
+            return ()
         target = self.request.target
-        steps: list[ReplicaStep] = [Export(self.request.source)] if self.items else []
-        if self.create:
-            steps.append(CreateTable(target))
-        if self.change is not None:
-            steps.append(ChangeColumns(target, self.change))
-        for items in self.rounds:
-            steps += [Stage(self.staging, len(items)), CopyFiles(items)]
-            steps.append(Verify(items, self.request.checksum))
-            steps.append(Register(tuple(item.name for item in items)))
-        if self.drops:
-            steps.append(Drop(self.drops))
-        return (*steps, Sweep(self.staging)) if steps else ()
+        create = (CreateTable(target),) if self.create else ()
+        change = () if self.change is None else (ChangeColumns(target, self.change),)
+        return (*create, *change)
+
+    def _round(
+        self, items: tuple[PlannedCopy, ...], table_steps: tuple[MetadataStep, ...]
+    ) -> Round:
+        steps: tuple[RoundStep, ...] = (
+            Stage(self.staging, len(items)),
+            CopyFiles(items),
+            Verify(items, self.request.checksum),
+            *table_steps,
+            Publish(items, str(self.request.target)),
+        )
+        return Round(items, steps)
 
     def lines(self) -> tuple[str, ...]:
         """The plan for people."""
@@ -141,12 +148,12 @@ class ReplicationPlan:
             f"{self.request.source} to {self.request.target}: {len(self.items)} to copy,"
             f" {self.fresh} up to date, {len(self.drops)} to drop"
         )
-        return (head, *map(str, self.steps))
+        return (head, *step_lines(self.steps))
 
 
 @dataclass(frozen=True, slots=True)
 class SourceObject:
-    """A source partition (or table) and what its directory holds."""
+    """A source partition (or table) and the content of its directory."""
 
     name: str
     location: str
@@ -156,12 +163,13 @@ class SourceObject:
 def plan_replication(
     request: ReplicationRequest,
     source: Table,
-    seen: Sequence[SourceObject],
+    sources: Sequence[SourceObject],
     target: Table | None,
-    there: Mapping[str, Partition],
+    existing: Mapping[str, Partition],
     database_location: str,
 ) -> ReplicationPlan:
-    """`seen` are the source's matching partitions, `there` the target's, by name.
+    """`sources` are the source's partitions that the request selects, `existing` the target's, by
+    name.
 
     Raises NotCopyable, UnsafeSchemaChange.
     """
@@ -171,34 +179,39 @@ def plan_replication(
     location = request.location or f"{database_location.rstrip('/')}/{request.target.name}"
     base = location if target is None else base_of(data_location(target))
     items, origins, fresh = [], {}, 0
-    for each in seen:
+    for each in sources:
         name = target_name(request, source, each.name)
         origins[name] = each.name
-        old = _old(name, target, there)
+        old = _parameters(name, target, existing)
         of = "" if each.listing is None else fingerprint(each.listing)
         if old is not None and old.get(OF) == of and of:
             fresh += 1
             continue
         why = CopyReason.ABSENT if old is None else CopyReason.STALE
-        retires = there[name].location if name in there else None
+        retires = existing[name].location if name in existing else None
         if not source.partition_keys and target is not None:
             retires = data_location(target)
         items.append(PlannedCopy(name, each.location, of, why, retires))
-    drops = _drops(there, origins) if request.propagate_deletes else ()
+    drops = _drops(existing, origins) if request.propagate_deletes else ()
     return ReplicationPlan(
         request, base, tuple(items), origins, fresh, drops, target is None, change
     )
 
 
-def _old(name: str, target: Table | None, there: Mapping[str, Partition]) -> dict[str, str] | None:
+def _parameters(
+    name: str, target: Table | None, existing: Mapping[str, Partition]
+) -> dict[str, str] | None:
+    """The parameters of an object of the target, None when it does not exist."""
     if name == WHOLE:
         return None if target is None else target.parameters
-    return there[name].parameters if name in there else None
+    return existing[name].parameters if name in existing else None
 
 
-def _drops(there: Mapping[str, Partition], origins: Mapping[str, str]) -> tuple[str, ...]:
-    """Only what a replication made is ever dropped by one."""
-    return tuple(sorted(n for n, p in there.items() if n not in origins and FROM in p.parameters))
+def _drops(existing: Mapping[str, Partition], origins: Mapping[str, str]) -> tuple[str, ...]:
+    """A replication drops only partitions that a replication made."""
+    return tuple(
+        sorted(n for n, p in existing.items() if n not in origins and FROM in p.parameters)
+    )
 
 
 def target_keys(request: ReplicationRequest, source: Table) -> tuple[str, ...]:
@@ -215,7 +228,7 @@ def target_keys(request: ReplicationRequest, source: Table) -> tuple[str, ...]:
 
 
 def target_name(request: ReplicationRequest, source: Table, name: str) -> str:
-    """What a source partition is called in the target."""
+    """The name of a source partition in the target."""
     if not source.partition_keys:
         return WHOLE
     pairs = zip(request.source_spec, request.target_spec, strict=True)
@@ -225,13 +238,13 @@ def target_name(request: ReplicationRequest, source: Table, name: str) -> str:
 
 
 def matches(spec: Spec, name: str) -> bool:
-    """Whether a partition's name has every (key, value) of a spec: static keys are respected."""
+    """Whether a partition's name has every (key, value) pair of a spec."""
     values = dict(parse_partition_name(name))
     return all(values.get(key) == value for key, value in spec)
 
 
 def base_of(location: str) -> str:
-    """A table's own directory, whether or not a replica's run lies below it."""
+    """A table's own directory, also for a location in the directory of a run."""
     return location.partition(f"/{STAGING}/")[0].rstrip("/")
 
 
@@ -241,7 +254,3 @@ def fingerprint(listing: FileListing) -> str:
     for entry in listing.files:
         digest.update(f"{entry.path}\0{entry.length}\0{entry.modified}\n".encode())
     return digest.hexdigest()
-
-
-def _more(names: Sequence[str]) -> str:
-    return f" and {len(names) - 3} more" if len(names) > 3 else ""

@@ -1,4 +1,4 @@
-"""Whether a replica's table can follow its source's schema (FA-R3, FA-R9)."""
+"""Schema changes of a source that its replica can follow (FA-R3, FA-R9)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _SAME_FORMATS = {
         "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"
     ),
 }
-# Only formats whose readers convert: Parquet files of the narrower type could not be read.
+# The formats whose readers convert. A Parquet file of the narrower type cannot be read.
 _WIDENS_IN = ("text", "orc")
 _WIDER = {
     "tinyint": ("smallint", "int", "bigint"),
@@ -31,15 +31,15 @@ SPARK_SCHEMA = "spark.sql.sources.schema"
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """The columns that the target gets, and Spark's own description of them where it has one."""
+    """The target's new columns, and Spark's description of them where it has one."""
 
     columns: tuple[tuple[str, str], ...]
     parameters: Mapping[str, str]
 
 
 def follow(source: Table, target: Table, keys: Sequence[str]) -> SchemaChange | None:
-    """What has to change in the target; None when nothing. `keys` are the names that the
-    source's partition keys have in the target. Raises UnsafeSchemaChange.
+    """The change that the target needs; None without one. `keys` are the names of the source's
+    partition keys in the target. Raises UnsafeSchemaChange.
     """
     ref = target.ref
     _same_storage(source, target)
@@ -56,14 +56,14 @@ def follow(source: Table, target: Table, keys: Sequence[str]) -> SchemaChange | 
 
 
 def renamed(source: Table, keys: Sequence[str]) -> bool:
-    """Whether the target's partition keys have names of their own."""
+    """Whether the target's partition keys have other names than the source's."""
     return [name.lower() for name, _ in source.partition_keys] != list(keys)
 
 
 def refuse_renaming(source: Table, keys: Sequence[str]) -> None:
-    """Spark's own tables keep their keys' names inside their schema: those cannot be renamed."""
+    """A table of Spark has its keys' names in its schema too, so they cannot change."""
     if renamed(source, keys) and "spark.sql.sources.provider" in source.parameters:
-        raise UnsafeSchemaChange(f"{source.ref} is Spark's own: its keys keep their names.")
+        raise UnsafeSchemaChange(f"{source.ref} is a table of Spark: its keys keep their names.")
 
 
 def _same_storage(source: Table, target: Table) -> None:
@@ -81,7 +81,7 @@ def _prefix(ref: TableRef, old: Columns, new: Columns, input_format: str) -> Non
     """Columns may be added at the end and types widened; anything else misreads old files."""
     if len(new) < len(old):
         gone = ", ".join(name for name, _ in old[len(new) :])
-        raise UnsafeSchemaChange(f"{ref} has columns that its source has not: {gone}.")
+        raise UnsafeSchemaChange(f"{ref} has columns that its source lacks: {gone}.")
     for (name, kind), (wanted, wanted_kind) in zip(old, new, strict=False):
         if name.lower() != wanted.lower():
             raise UnsafeSchemaChange(f"{ref} has the column {name} where its source has {wanted}.")

@@ -1,4 +1,4 @@
-"""A Spark session of our own: local by default, any master by option."""
+"""The Spark session of this process: local by default, any other master by option."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.
 def open_session(
     master: str = "local[*]", conf: Mapping[str, str] | None = None, name: str = "causeway"
 ) -> SparkSession:
-    """The session of this process, started if there is none. Raises SparkFailed."""
+    """The session of this process, started when there is none. Raises SparkFailed."""
     builder = SparkSession.builder.master(master).appName(name)
     own = _HERE if master.startswith("local") else {}
     for key, value in {**_QUIET, **own, **(conf or {})}.items():

@@ -16,8 +16,8 @@ from pipeline.copy.files import (
     FileResult,
     FileStatus,
     Progress,
+    distribute,
     no_progress,
-    share_out,
 )
 from pipeline.errors import CopyError, SparkFailed
 from pipeline.spark import java_classes
@@ -26,12 +26,16 @@ _BATCH_BYTES = 128 << 20
 _BATCHES_A_CORE = 4
 _MOST_BATCHES = 10_000
 _POLL = 0.05
-_TOLD = 0.5  # seconds from one sign of progress to the next: each asks the driver a dozen times
+_PROGRESS_SECONDS = 0.5  # each progress report costs a dozen calls of the driver
 _DRIVER_THREADS = 16
 
 
 class SparkFiles:
-    """Every file system that Spark's Hadoop reaches; `endpoints` as `read_endpoints` gives them."""
+    """All file systems of Spark's Hadoop. `endpoints` are settings, as `read_endpoints` returns
+    them.
+
+    Raises JarMissing.
+    """
 
     def __init__(
         self, session: SparkSession, endpoints: Mapping[str, Mapping[str, str]] | None = None
@@ -42,7 +46,7 @@ class SparkFiles:
         self._endpoints = self._java_map(
             {k: self._java_map(v) for k, v in (endpoints or {}).items()}
         )
-        self._yard = java_classes.new(
+        self._driver_files = java_classes.new(
             self._context, "copy.DriverFiles", self._endpoints, _DRIVER_THREADS
         )
 
@@ -61,62 +65,62 @@ class SparkFiles:
         return [None if each is None else FileListing(tuple(sorted(each))) for each in found]
 
     def copy_files(
-        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+        self, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
     ) -> list[FileResult]:
-        return self._send_out(orders, options, progress, compare=False)
+        return self._run_tasks(copies, options, progress, compare=False)
 
     def compare(
-        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
+        self, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress = no_progress
     ) -> list[FileResult]:
-        return self._send_out(orders, options, progress, compare=True)
+        return self._run_tasks(copies, options, progress, compare=True)
 
-    def _send_out(
-        self, orders: Sequence[FileCopy], options: CopyOptions, progress: Progress, *, compare: bool
+    def _run_tasks(
+        self, copies: Sequence[FileCopy], options: CopyOptions, progress: Progress, *, compare: bool
     ) -> list[FileResult]:
-        if not orders:
+        if not copies:
             return []
         cores = int(self._context.defaultParallelism)
-        batches = share_out(orders, options.parallelism or _tasks(orders, cores))
-        at_once = min(len(batches.orders), options.parallelism or cores)
-        courier = java_classes.new(
+        batches = distribute(copies, options.parallelism or _tasks(copies, cores))
+        parallel = min(len(batches.copies), options.parallelism or cores)
+        task = java_classes.new(
             self._context,
             "copy.FileCopyTask",
             self._endpoints,
             compare,
             options.checksum or compare,
             options.keep_owner,
-            self._long(max(1, options.bandwidth // at_once) if options.bandwidth else 0),
+            self._long(max(1, options.bandwidth // parallel) if options.bandwidth else 0),
             options.attempts,
             self._long(int(options.pause * 1000)),
         )
-        numbers = {id(order): number for number, order in enumerate(orders)}
+        numbers = {id(copy): number for number, copy in enumerate(copies)}
         items = self._jvm.java.util.ArrayList()
-        for batch in batches.orders:
-            items.add("\n".join(_order_line(numbers[id(order)], order) for order in batch))
-        lines = self._run(items, courier, batches.loads, progress)
-        return [_result(line, orders) for line in lines]
+        for batch in batches.copies:
+            items.add("\n".join(_copy_line(numbers[id(copy)], copy) for copy in batch))
+        lines = self._run(items, task, batches.loads, progress)
+        return [_result(line, copies) for line in lines]
 
-    def _run(self, items: Any, courier: Any, loads: Sequence[int], progress: Progress) -> list[str]:
+    def _run(self, items: Any, task: Any, loads: Sequence[int], progress: Progress) -> list[str]:
         total = sum(loads)
         progress(0, total)
         group = f"causeway-{time.monotonic_ns()}"
         self._context.setLocalProperty("spark.jobGroup.id", group)
         try:
-            future = self._context._jsc.parallelize(items, len(loads)).mapPartitions(courier)
+            future = self._context._jsc.parallelize(items, len(loads)).mapPartitions(task)
             future = future.collectAsync()
             try:
-                told = time.monotonic()
+                reported = time.monotonic()
                 while not future.isDone():
                     time.sleep(_POLL)
-                    if time.monotonic() - told >= _TOLD:
+                    if time.monotonic() - reported >= _PROGRESS_SECONDS:
                         progress(total * self._tasks_done(group) // len(loads), total)
-                        told = time.monotonic()
+                        reported = time.monotonic()
                 lines = [line for batch in future.get() for line in str(batch).splitlines()]
             except BaseException:
                 future.cancel(True)
                 raise
         except Py4JError as error:
-            raise SparkFailed(f"the carrying job failed: {_first_line(error)}") from error
+            raise SparkFailed(f"the copy job failed: {_first_line(error)}") from error
         finally:
             self._context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
         progress(total, total)
@@ -178,41 +182,47 @@ class SparkFiles:
 
     def _call(self, method: str, *arguments: Any) -> Any:
         try:
-            return getattr(self._yard, method)(*arguments)
+            return getattr(self._driver_files, method)(*arguments)
         except Py4JError as error:
             raise CopyError(f"{method}: {_first_line(error)}") from error
 
     def _java_map(self, values: Mapping[str, Any]) -> Any:
-        made = self._jvm.java.util.HashMap()
+        result = self._jvm.java.util.HashMap()
         for key, value in values.items():
-            made.put(key, value)
-        return made
+            result.put(key, value)
+        return result
 
     def _long(self, value: int) -> Any:
-        # py4j would pass a small number as an Integer, which no `long` parameter takes.
+        # py4j passes a small number as an Integer, which no `long` parameter accepts.
         return self._jvm.java.lang.Long.valueOf(str(value))
 
 
-def _tasks(orders: Sequence[FileCopy], cores: int) -> int:
-    wanted = sum(order.entry.length for order in orders) // _BATCH_BYTES
-    return min(max(wanted, cores * _BATCHES_A_CORE), _MOST_BATCHES)
+def _tasks(copies: Sequence[FileCopy], cores: int) -> int:
+    count = sum(copy.entry.length for copy in copies) // _BATCH_BYTES
+    return min(max(count, cores * _BATCHES_A_CORE), _MOST_BATCHES)
 
 
 def _lines(locations: Sequence[str]) -> str:
     return "\n".join(quote(location) for location in locations)
 
 
-def _order_line(number: int, order: FileCopy) -> str:
-    path = order.entry.path
-    source, target = quote(f"{order.source}/{path}"), quote(f"{order.target}/{path}")
-    return f"{number}\t{source}\t{target}\t{order.entry.length}\t{order.entry.modified}"
+def _copy_line(number: int, copy: FileCopy) -> str:
+    """The line that causeway.copy.FileCopy parses."""
+    path = copy.entry.path
+    source, target = quote(f"{copy.source}/{path}"), quote(f"{copy.target}/{path}")
+    return f"{number}\t{source}\t{target}\t{copy.entry.length}\t{copy.entry.modified}"
 
 
-def _result(line: str, orders: Sequence[FileCopy]) -> FileResult:
-    number, status, sent, checksum, message = line.split("\t")
-    taken = checksum if status == FileStatus.SENT.value else ""
-    order = orders[int(number)]
-    return FileResult(order, FileStatus(status), int(sent), taken, unquote_plus(message))
+def _result(line: str, copies: Sequence[FileCopy]) -> FileResult:
+    number, name, sent, checksum, message = line.split("\t")
+    status = FileStatus(name)
+    return FileResult(
+        copies[int(number)],
+        status,
+        int(sent),
+        checksum if status is FileStatus.SENT else "",
+        unquote_plus(message),
+    )
 
 
 def _first_line(error: Py4JError) -> str:

@@ -23,17 +23,17 @@ def lies_in(inner: FolderPath, outer: FolderPath) -> bool:
 def test_in_use_is_what_holds_or_lies_in_something_used(
     left: set[str], seen: list[tuple[str, bool]]
 ) -> None:
-    watch = PathUsage({each: FolderPath.of(each) for each in left})
-    for location, holds in seen:
-        watch.see("it", [location], holds=holds)
+    usage = PathUsage({each: FolderPath.of(each) for each in left})
+    for location, tree in seen:
+        usage.add("it", [location], tree=tree)
     expected = {
         each
         for each in left
-        for location, holds in seen
+        for location, tree in seen
         if lies_in(FolderPath.of(location), FolderPath.of(each))
-        or (holds and lies_in(FolderPath.of(each), FolderPath.of(location)))
+        or (tree and lies_in(FolderPath.of(each), FolderPath.of(location)))
     }
-    assert set(watch.found()) == expected
+    assert set(usage.reasons()) == expected
 
 
 def test_one_file_system_under_several_names() -> None:

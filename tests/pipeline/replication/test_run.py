@@ -14,6 +14,7 @@ from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import Facts
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions
+from pipeline.copy.plan import step_lines
 from pipeline.copy.staging import LEASE_SECONDS
 from pipeline.copy.sweep import sweep_staging
 from pipeline.errors import NotCopyable, PublishFailed, UnsafeSchemaChange, WriteOpen
@@ -92,7 +93,7 @@ class Pair:
 
     def sweep(self) -> None:
         plan = self.plan(self.request(None))
-        from pipeline.replication.run import ReplicaCatalog
+        from pipeline.replication.replica_catalog import ReplicaCatalog
 
         catalog = ReplicaCatalog(plan, self.source, self.target, self.context, self.limits)
         sweep_staging(self.files, catalog.used, plan.staging, lambda: self.now, GRACE)
@@ -107,13 +108,12 @@ def test_the_table_is_made_and_the_partition_appears() -> None:
     pair = Pair()
     pair.add("1", a="one", b="two")
     pair.add("2", a="other")
-    assert [str(step).split()[0] for step in pair.plan().steps] == [
-        "export",
-        "create",
+    assert [line.split()[0] for line in step_lines(pair.plan().steps)] == [
         "stage",
         "copy",
         "verify",
-        "register",
+        "create",
+        "publish",
         "sweep",
     ]
     report = pair.run()

@@ -99,7 +99,7 @@ def test_a_source_that_is_not_as_listed_is_told(
     wanted = orders(files, source, tmp_path / "target")
     (source / "plain").write_bytes(b"new")
     (source / "plus+").unlink()
-    results = {o.order.entry.path: o.status for o in files.copy_files(wanted, QUICK)}
+    results = {o.file.entry.path: o.status for o in files.copy_files(wanted, QUICK)}
     assert results["plain"] is results["plus+"] is FileStatus.CHANGED
     assert results["with space"] is FileStatus.SENT
     assert not (tmp_path / "target" / "plain").exists()
@@ -110,9 +110,7 @@ def test_a_file_that_cannot_be_written_fails_alone(
 ) -> None:
     target = tmp_path / "target"
     (target / "plain" / "in the way").mkdir(parents=True)
-    results = {
-        o.order.entry.path: o for o in files.copy_files(orders(files, source, target), QUICK)
-    }
+    results = {o.file.entry.path: o for o in files.copy_files(orders(files, source, target), QUICK)}
     assert results["plain"].status is FileStatus.FAILED
     assert results["plain"].message
     assert statuses(o for name, o in results.items() if name != "plain") == {FileStatus.SENT}
@@ -127,7 +125,7 @@ def test_a_flipped_bit_is_found(files: SparkFiles, source: Path, tmp_path: Path)
     body = bytearray((target / "plain").read_bytes())
     body[100] ^= 4
     (target / "plain").write_bytes(bytes(body))
-    told = {o.order.entry.path: o.status for o in files.compare(wanted, QUICK)}
+    told = {o.file.entry.path: o.status for o in files.compare(wanted, QUICK)}
     assert told.pop("plain") is FileStatus.DIFFERS
     assert set(told.values()) == {FileStatus.KEPT}
 
