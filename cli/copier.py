@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.errors import CopyFailed
+from conf.log_fields import environment
 from conf.names import TableRef
 from pipeline.copy.filter import filter_of
 
@@ -37,6 +38,7 @@ class Copier:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
+                env=environment(),
             )
             try:
                 out, problem = await child.communicate()

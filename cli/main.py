@@ -12,6 +12,7 @@ from importlib import import_module
 
 from cli.terminal import shown
 from conf.errors import CausewayError
+from conf.log_fields import inherit_log_fields
 
 SUBCOMMANDS = {
     "up": "start the embedded stack: metastore, Thrift Servers, views and proxy",
@@ -54,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    inherit_log_fields()
     try:
         return int(import_module(f"cli.{args.subcommand}").run(args))
     except CausewayError as error:

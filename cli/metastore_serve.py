@@ -9,7 +9,7 @@ import uvloop
 
 from cli import arenas
 from cli.target import add_target_arguments, load_settings
-from cli.terminal import configure_logs
+from conf.logs import configure_logs
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.view.server.view_server import DEFAULT, ViewServer
@@ -43,9 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    configure_logs("%(asctime)s %(message)s")
+    configure_logs()
     arenas.few()
     settings = load_settings(args)
+    configure_logs(settings.operating.log_format, settings.operating.log_level)
     server = ViewServer(settings, args.leftovers, args.cache)
     uvloop.run(_serve(server, endpoints(settings, args.ports)))
     return 0

@@ -15,7 +15,8 @@ from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
 from cli.held import taken
 from cli.target import add_target_arguments, load_settings
-from cli.terminal import configure_logs
+from conf.log_fields import add_log_fields
+from conf.logs import configure_logs
 from conf.settings.load import load
 from conf.settings.settings import Settings
 from metastore.snapshot.change_follower import follow
@@ -37,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    configure_logs("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    configure_logs()
     arenas.few()
     with hangup.held_back():
         return _run(args)
@@ -47,6 +48,7 @@ def _run(args: argparse.Namespace) -> int:
     # What threads work out takes the interpreter from the event loop for no longer than this.
     sys.setswitchinterval(_SWITCH)
     settings = taken(args.target) if args.worker else load_settings(args)
+    configure_logs(settings.operating.log_format, settings.operating.log_level)
     if not settings.topology.in_use and not settings.upstream:
         raise NoClusters("the settings name no cluster to run statements in.")
     try:
@@ -68,6 +70,7 @@ def _run(args: argparse.Namespace) -> int:
 async def _work(settings: Settings, path: Path) -> None:
     """As one of several, which a supervisor started."""
     orders, brief = await workers.orders()
+    add_log_fields(worker=str(brief.number))
     settings = workers.told(settings, brief)
     await _serve(settings, path, workers.announce, brief, orders)
 

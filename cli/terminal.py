@@ -1,10 +1,8 @@
-"""What Causeway's commands print and log: text from outside cannot act on a terminal.
+"""The output of Causeway's commands: text from outside cannot act on a terminal.
 
-`shown` wraps the process's output while a command runs; `configure_logs` is the one place where
-logs get their form. Both escape by `conf.printable`.
+`shown` wraps the process's output while a command runs and escapes by `conf.printable`.
 """
 
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
@@ -43,24 +41,3 @@ def draw(stream: TextIO, control: str, text: str = "") -> None:
     raw = stream.stream if isinstance(stream, Shown) else stream
     raw.write(control + escaped(text))
     raw.flush()
-
-
-class Formatter(logging.Formatter):
-    """A record is one line; those of a traceback follow it, each marked, so that no client's text
-    looks like a record of its own."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        own = logging.makeLogRecord(record.__dict__)
-        own.msg, own.args, own.exc_text = escaped(record.getMessage()), (), None
-        return super().format(own)
-
-    def formatException(self, ei: Any) -> str:
-        lines = super().formatException(ei).split("\n")
-        return "\n".join(f"  | {escaped(line)}" for line in lines)
-
-
-def configure_logs(layout: str) -> None:
-    """Logs go to standard error in that layout (as `logging` has them), warnings and above."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Formatter(layout))
-    logging.basicConfig(handlers=[handler])

@@ -101,7 +101,7 @@ def _heed_signals(supervisor: Supervisor, held: Held, serving: "asyncio.Future[N
         try:
             held.take()
         except CausewayError as error:
-            _log.error("not reloaded: %s", error)
+            _log.error("settings not reloaded: %s", error)
         else:
             supervisor.reload()
 

@@ -1,16 +1,28 @@
 """The root of every error that a user may see."""
 
+from enum import Enum
 from typing import ClassVar
 
 
+class Blame(Enum):
+    """Who has to act on an error: it decides the level of the log line."""
+
+    CLIENT = "client"
+    CLUSTER = "cluster"
+    METASTORE = "metastore"
+    DIRECTORY = "directory"  # LDAP, Kerberos, the issuer of tokens, the name service
+    CAUSEWAY = "causeway"
+
+
 class CausewayError(Exception):
-    """An error with a stable `code` (CWnnn), a SQLSTATE and a hint what to do next.
+    """An error with a stable `code` (CWnnn), a SQLSTATE, whom to blame and a hint what to do next.
 
     Each package has one family in its `errors.py`; docs/reference/errors.md lists them all.
     """
 
     code: ClassVar[str]
     sqlstate: ClassVar[str] = "HY000"
+    blame: ClassVar[Blame] = Blame.CLIENT
     hint: ClassVar[str] = ""
 
     def __str__(self) -> str:

@@ -1,6 +1,6 @@
 """What may go wrong with the metastore. Codes CW3xx; the view's are CW35x."""
 
-from conf.errors import CausewayError
+from conf.errors import Blame, CausewayError
 
 
 class MetastoreError(CausewayError):
@@ -13,6 +13,7 @@ class MetastoreDown(MetastoreError):
     """No address of the metastore answered in time, and memory has no answer young enough."""
 
     code = "CW301"
+    blame = Blame.METASTORE
     sqlstate = "08S01"
     hint = "Check that the Hive Metastore is running and reachable, then try again."
 
@@ -21,6 +22,7 @@ class MetastoreRefused(MetastoreError):
     """The metastore answered with an exception; `kind` is its declared name."""
 
     code = "CW302"
+    blame = Blame.METASTORE
 
     def __init__(self, message: str, kind: str = "MetaException") -> None:
         super().__init__(f"{kind}: {message}" if kind else message)
@@ -32,6 +34,7 @@ class NoSuchObject(MetastoreRefused):
     """The named database, table or partition is not there."""
 
     code = "CW303"
+    blame = Blame.CLIENT
     sqlstate = "42S02"
 
 
@@ -39,6 +42,7 @@ class AlreadyExists(MetastoreRefused):
     """An object of that name is there."""
 
     code = "CW304"
+    blame = Blame.CLIENT
     sqlstate = "42S01"
 
 

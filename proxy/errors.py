@@ -1,17 +1,18 @@
 """What the proxy may refuse or fail with. Codes CW2xx; docs/reference/errors.md describes them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from conf.errors import CausewayError
+from conf.errors import Blame, CausewayError
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why something failed, as a client is told. `vendor` is the vendor's code of JDBC."""
+    """Why something failed, as the client gets it. `vendor` is the vendor's code of JDBC."""
 
     message: str
     sqlstate: str | None = None
     vendor: int = 0
+    blame: Blame | None = field(default=None, compare=False)  # None: the cluster's own failure
 
 
 class Rejected(Exception):
@@ -33,6 +34,7 @@ class ClusterDown(CausewayError):
     """No endpoint of the cluster accepted a session in time."""
 
     code = "CW201"
+    blame = Blame.CLUSTER
     sqlstate = "08001"
     hint = "The session goes on: try again later, or work with tables of other clusters."
 
@@ -41,6 +43,7 @@ class ClusterLost(CausewayError):
     """The connection to a cluster broke while a request was there."""
 
     code = "CW202"
+    blame = Blame.CLUSTER
     sqlstate = "08006"
     hint = "The session goes on, and is set up anew there; look before repeating a write."
 
@@ -191,6 +194,7 @@ class WorkerLost(CausewayError):
     """The process of Causeway that kept a session ended while a request was there."""
 
     code = "CW220"
+    blame = Blame.CAUSEWAY
     sqlstate = "08006"
     hint = "Open another session; look before repeating a write."
 
@@ -199,4 +203,15 @@ class WorkerFailed(CausewayError):
     """One of the server's processes did not start, or does not answer its supervisor."""
 
     code = "CW221"
+    blame = Blame.CAUSEWAY
     hint = "The server's log says more."
+
+
+class InternalError(CausewayError):
+    """A fault of Causeway itself. The message has the id of the incident, which the log has too,
+    with a traceback."""
+
+    code = "CW224"
+    sqlstate = "XX000"
+    blame = Blame.CAUSEWAY
+    hint = "Give the operator the id of the incident: the log has the reason."

@@ -2,6 +2,7 @@
 processes and service discovery."""
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 from conf.secrets import SecretFile
@@ -19,6 +20,7 @@ from conf.settings.kinds import (
     SIZE,
     TEXT,
     Kind,
+    choice,
     count,
     hive_seconds,
     size,
@@ -28,6 +30,22 @@ from conf.topology import Endpoint
 
 MOST_WORKERS = 64
 _LARGEST_REQUEST = 66 << 20  # bytes
+
+
+class LogFormat(Enum):
+    """`log.format`: lines for people, or JSON."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class LogLevel(Enum):
+    """`log.level`: the least important lines that are written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
 
 
 def _workers(text: str) -> int:
@@ -174,6 +192,11 @@ class Operating:
     audit_size: int = setting("proxy.audit.size", SIZE, "0", RESTART,
         "Size, such as `64m`, at which Causeway renames the audit log and starts a new one;"
         " `0`: never.")
+    log_format: LogFormat = setting("log.format", choice(LogFormat), "text", RESTART,
+        "The form of the log on standard error; both have the ids of statement, session, client and"
+        " cluster ([operations](../guide/operate.md#the-log)).")
+    log_level: LogLevel = setting("log.level", choice(LogLevel), "info", LIVE,
+        "The least important lines that the log has.")
     admin: Endpoint | None = made_of(_ADMIN_HOST, _ADMIN_PORT, factory=lambda: None)
     admin_token: SecretFile | None = made_of(_ADMIN_TOKEN, factory=lambda: None)
     admin_socket: Path | None = setting("proxy.admin.socket", PATH, "", RESTART,

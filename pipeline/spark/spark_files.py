@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote_plus
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from conf.log_fields import log_fields
 from pipeline.copy.files import (
     CopyOptions,
     FileCopy,
@@ -105,6 +106,8 @@ class SparkFiles:
         progress(0, total)
         group = f"causeway-{time.monotonic_ns()}"
         self._context.setLocalProperty("spark.jobGroup.id", group)
+        if statement := log_fields().get("statement"):
+            self._context.setLocalProperty("spark.job.description", f"[{statement}] causeway copy")
         try:
             future = self._context._jsc.parallelize(items, len(loads)).mapPartitions(task)
             future = future.collectAsync()

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from conf.errors import CausewayError
+from conf.log_fields import extra
+from conf.logs import set_log_level
 from conf.names import ClusterName
 from conf.settings.reload import reloaded
 from conf.settings.settings import Settings
@@ -162,7 +164,8 @@ class Admin:
         """Ends a session and all that runs in it, in every cluster."""
         for each in self._server.sessions.items():
             if each.handle.guid.hex() == session:
-                _log.warning("an operator ends session %s of %s", session, each.state.user)
+                fields = extra(session=session, user=each.state.user)
+                _log.info("an operator closes the session", extra=fields)
                 await self._server.close(each)
                 return {"killed": 1}
         return {"killed": 0}
@@ -171,8 +174,8 @@ class Admin:
         """Cancels a statement; its client sees it cancelled, and the session goes on."""
         for each in self._server.operations.items():
             if each.operation.record.statement == statement and not each.operation.ended:
-                user = each.operation.record.user
-                _log.warning("an operator ends statement %s of %s", statement, user)
+                fields = extra(statement=statement, user=each.operation.record.user)
+                _log.info("an operator cancels the statement", extra=fields)
                 await end(each.operation)
                 return {"killed": 1}
         return {"killed": 0}
@@ -180,14 +183,14 @@ class Admin:
     async def drain(self, what: str) -> dict[str, int]:
         """No new sessions for a cluster or an endpoint. Raises NoSuchThing."""
         place, _ = self._place(what)
-        _log.warning("an operator drains %s", what)
+        _log.info("an operator drains %s", what)
         self._server.pool.health.drain(place)
         return {"drained": 1}
 
     async def resume(self, what: str) -> dict[str, int]:
         """New sessions again; whether it is well is asked at once. Raises NoSuchThing."""
         place, clusters = self._place(what)
-        _log.warning("an operator resumes %s", what)
+        _log.info("an operator resumes %s", what)
         self._server.pool.health.resume(place)
         await check_all(self._server.pool, clusters)
         return {"resumed": 1}
@@ -212,9 +215,10 @@ class Admin:
         limits = DEFAULT.of(told.settings.operating)
         self._server.reconfigure(told.settings, limits)
         self._turnstile.bound(limits)
-        _log.warning("reloaded: %s", ", ".join(told.changed) or "nothing changed")
+        set_log_level(told.settings.operating.log_level)
+        _log.info("settings reloaded: %s", ", ".join(told.changed) or "nothing changed")
         if told.restart:
-            _log.warning("needs a restart: %s", ", ".join(told.restart))
+            _log.warning("these settings need a restart: %s", ", ".join(told.restart))
         return {"changed": list(told.changed), "restart": list(told.restart)}
 
     def reload_or_say(self) -> None:
@@ -224,7 +228,7 @@ class Admin:
         try:
             self.reload()
         except CausewayError as error:
-            _log.error("not reloaded: %s", error)
+            _log.error("settings not reloaded: %s", error)
 
     async def finish(self) -> None:
         """Takes nothing new, and returns when all is done or the time is up (`Limits.drain`)."""

@@ -28,6 +28,7 @@ from conf.topology import Endpoint
 from proxy.errors import NoSuchThing
 from proxy.operations import administration as asked
 from proxy.operations import metrics
+from proxy.operations.incidents import internal_error
 from proxy.protocol.framing import Frame
 from proxy.protocol.http import Head, HttpReader, scheme_of
 from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
@@ -157,6 +158,9 @@ class AdminServer:
             return HTTPStatus.NOT_FOUND, _error(str(error))
         except CausewayError as error:
             return HTTPStatus.CONFLICT, _error(str(error))
+        except Exception:
+            internal = internal_error(_log, f"answering {head.method} {path}")
+            return HTTPStatus.INTERNAL_SERVER_ERROR, _error(str(internal))
 
     async def _get(self, path: str) -> _Answer:
         if path == "/metrics":

@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from conf.printable import json_text
+from proxy.operations.incidents import internal_error
 
 _log = logging.getLogger(__name__)
 MAX_WAITING = 10_000
@@ -88,7 +89,7 @@ class Audit:
                 try:
                     self._write([_line(record) for record in batch])
                 except Exception:
-                    _log.exception("the audit log failed for a reason of ours")
+                    internal_error(_log, "writing the audit log")
                     self._lost += len(batch)
                 self._taken += len(batch)
                 self._characters_taken += sum(record.kept for record in batch)

@@ -1,15 +1,29 @@
 """Tells the metrics and the audit log what clients and operators did, and what came of it."""
 
+import logging
 from collections.abc import Mapping
 
-from proxy.errors import Failure
+from conf.errors import Blame
+from conf.log_fields import extra
+from proxy.errors import Failure, InternalError
 from proxy.operations.audit_events import Event, EventKind
 from proxy.operations.audit_store import Audit
 from proxy.operations.metrics import Metrics
 from proxy.protocol.types import OperationState
 from proxy.session.open_session import Session
+from proxy.statement.masking import masked_message
 from proxy.statement.operation import Operation
+from proxy.statement.record import Record
 
+_log = logging.getLogger(__name__)
+_MAX_ERROR = 500  # characters in a line
+_LEVELS = {
+    Blame.CLIENT: logging.INFO,
+    Blame.CLUSTER: logging.WARNING,
+    Blame.METASTORE: logging.WARNING,
+    Blame.DIRECTORY: logging.WARNING,
+    Blame.CAUSEWAY: logging.ERROR,
+}
 _LOGIN_FAILURES = "causeway_authentication_failures_total"
 
 
@@ -30,6 +44,7 @@ class Observer:
 
     def opened(self, session: Session) -> None:
         """A session was opened; of its settings the names are written."""
+        _log.info("session opened", extra=_of(session))
         names: list[object] = [*sorted(session.state.configuration)]
         self._of_session(EventKind.SESSION_OPENED, session, {"settings": names})
 
@@ -39,7 +54,8 @@ class Observer:
         self._event(Event(EventKind.SESSION_REFUSED, user, user, address, details=details))
 
     def gone(self, session: Session) -> None:
-        """A session was closed, whoever did that."""
+        """A session was closed, by its client, an operator or Causeway."""
+        _log.info("session closed", extra=_of(session))
         self._of_session(EventKind.SESSION_CLOSED, session, {})
 
     def metadata(self, session: Session, call: str, arguments: list[str], seconds: float) -> None:
@@ -71,6 +87,7 @@ class Observer:
             self.metrics.count("causeway_decisions_total", record.rule, record.cluster)
         if record.code:
             self.metrics.count("causeway_errors_total", record.code)
+        _log_end(record)
         for phase, seconds in record.phases.items():
             self.metrics.observe(phase, seconds)
         self._write(operation)
@@ -100,3 +117,27 @@ def administration(action: str, argument: str, caller: str, refused: bool) -> Ev
     """What an operator asked for, as the audit log has it."""
     details = {"action": action, "argument": argument, "accepted": not refused}
     return Event(EventKind.ADMINISTRATION, "", caller, "", details=details)
+
+
+def _of(session: Session) -> dict[str, dict[str, str]]:
+    return extra(
+        session=session.handle.guid.hex(), user=session.state.user, address=session.address
+    )
+
+
+def _log_end(record: Record) -> None:
+    """Errors of the client are information; those of what Causeway depends on are warnings. The
+    line of an internal error, with its traceback, is there already."""
+    fields = {
+        "session": record.session,
+        "statement": record.statement,
+        "user": record.user,
+        "address": record.address,
+        "cluster": record.cluster,
+    }
+    if record.blame is None:
+        _log.debug("statement ended: %s", record.state.name, extra=extra(**fields))
+    elif record.code != InternalError.code:
+        fields |= {"blame": record.blame.value, "code": record.code}
+        text = masked_message(record.error).split("\n", 1)[0][:_MAX_ERROR]
+        _log.log(_LEVELS[record.blame], "statement failed: %s", text, extra=extra(**fields))

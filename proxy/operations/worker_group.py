@@ -272,6 +272,7 @@ class Supervisor:
         except TimeoutError:
             worker.send(signal.SIGKILL)
             raise WorkerFailed("A worker did not begin in time.") from None
+        _log.info("worker %d serves", number)
         if reloads != self._reloads:
             worker.send(signal.SIGHUP)
 

@@ -1,6 +1,6 @@
 """Statuses: the only place that turns an error into a TStatus, and back."""
 
-from conf.errors import CausewayError
+from conf.errors import Blame, CausewayError
 from proxy.errors import Failure
 from proxy.protocol.binary import I32, LIST, STRING, Items, Struct
 from proxy.protocol.types import StatusCode
@@ -11,9 +11,22 @@ _STACK_START = "\n\tat org.apache.hive.service."
 _SPARK_STACK_START = "\n\tat org.apache.spark.sql.hive.thriftserver.HiveThriftServerErrors"
 
 
+_OF_STATEMENTS = ("0A", "21", "22", "23", "42")  # classes of SQLSTATE
+
+
 def failure_of(error: CausewayError) -> Failure:
-    """Our own error; its number is the vendor code."""
-    return Failure(str(error), error.sqlstate, int(error.code.removeprefix("CW")))
+    """An error of Causeway; the number of its code is the vendor code."""
+    number = int(error.code.removeprefix("CW"))
+    return Failure(str(error), error.sqlstate, number, error.blame)
+
+
+def blame_of(failure: Failure) -> Blame:
+    """Who has to act on it. A cluster's failure is the client's if its SQLSTATE says that the
+    statement or its data is wrong."""
+    if failure.blame is not None:
+        return failure.blame
+    of_statement = (failure.sqlstate or "")[:2] in _OF_STATEMENTS
+    return Blame.CLIENT if of_statement else Blame.CLUSTER
 
 
 def status_of(failure: Failure) -> Struct:

@@ -6,8 +6,10 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import TYPE_CHECKING
 
+from conf.log_fields import add_log_fields
 from conf.settings.operating import Operating
 from conf.settings.settings import Settings
 from proxy.auth.authenticator import Authenticator, identified
@@ -19,6 +21,7 @@ from proxy.operations.admin import Admin
 from proxy.operations.admin_server import AdminServer
 from proxy.operations.audit_store import Audit
 from proxy.operations.discovery import nodes
+from proxy.operations.incidents import internal_error
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
 from proxy.operations.peers import ALONE, Crew
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from proxy.operations.zookeeper_client import Registration
 
 _log = logging.getLogger(__name__)
+_connections = count(1)
 _SWEEP_EVERY = 10.0
 
 
@@ -148,10 +152,11 @@ async def _now_and_then(act: Callable[[], None], interval: Callable[[], float]) 
 
 async def _serve_peer(server: ServerState, peer: ClientConnection) -> None:
     """Another worker's connection to its end; it says of each call whose it is."""
+    add_log_fields(connection=f"peer-{next(_connections)}")
     try:
         await HiveServer2Handler(server, peer).serve()
     except Exception:
-        _log.exception("a call of another worker failed for a reason of ours")
+        internal_error(_log, "answering another worker")
         peer.abort()
 
 
@@ -159,13 +164,14 @@ async def _serve_client(
     server: ServerState, client: ClientConnection, turnstile: Turnstile, who: Authenticator
 ) -> None:
     """One client to its end; whatever happens to it happens to nobody else."""
+    add_log_fields(connection=str(next(_connections)), address=client.peer)
     loop = asyncio.get_running_loop()
     patience = loop.call_later(server.limits.negotiation, client.let_go_if_nobody)
     try:
         if await identified(client, who):
             await HiveServer2Handler(server, client).serve()
     except Exception:
-        _log.exception("a connection failed for a reason of ours")
+        internal_error(_log, "serving a connection")
     finally:
         patience.cancel()
         client.close()  # the last word of a negotiation may still be on its way

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from conf.errors import CausewayError
+from conf.log_fields import add_log_fields, with_log_fields
 from conf.names import ClusterName
 from conf.settings.settings import Settings
 from conf.topology import Cluster
@@ -126,6 +127,8 @@ class ServerState:
 
     async def _run(self, session: Session, statement: Statement, operation: Operation) -> None:
         """Its client is answered first, and then what came of it is written down."""
+        record = operation.record
+        add_log_fields(session=record.session, statement=record.statement, user=record.user)
         try:
             await statement.run(lambda: self.observer.ended(operation))
         finally:
@@ -160,8 +163,9 @@ class ServerState:
 
     async def close(self, session: Session) -> None:
         """Ends the session everywhere."""
-        self.forget(session)
-        await session.close(self.limits)
+        with with_log_fields(session=session.handle.guid.hex(), user=session.state.user):
+            self.forget(session)
+            await session.close(self.limits)
 
     async def close_operation(self, owned: OwnedOperation) -> None:
         """Ends the operation, and lets go of its result."""

@@ -3,8 +3,10 @@
 import time
 from dataclasses import dataclass, field
 
+from conf.errors import Blame
 from dialect.statement import Known, Unknown
 from proxy.errors import Failure
+from proxy.protocol.status import blame_of
 from proxy.protocol.types import OperationState
 from proxy.statement.masking import masked_message
 from proxy.statement.statement_text import StatementText
@@ -43,6 +45,7 @@ class Record:
     rows: int | None = 0
     bytes: int = 0
     error: str = ""
+    blame: Blame | None = None
     over: bool = False
     closed: bool = False
     written: bool = False
@@ -84,6 +87,7 @@ class Record:
             self.seconds = time.perf_counter() - self._first
         if failure is not None:
             self.error = failure.message[:MAX_ERROR]
+            self.blame = blame_of(failure)
             if self.error.startswith(_CODE):
                 self.code = self.error[1 : self.error.index("]")]
 
@@ -118,6 +122,7 @@ class Record:
             "rows": self.rows,
             "bytes": self.bytes,
             "error": masked_message(self.error),
+            "blame": self.blame.value if self.blame else "",
         }
 
 

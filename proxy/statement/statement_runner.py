@@ -33,6 +33,7 @@ from dialect.statement import (
 )
 from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
 from proxy.limits import DEFAULT
+from proxy.operations.incidents import internal_error
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement
 from proxy.protocol.results import NO_ROWS, Table
@@ -134,8 +135,7 @@ class Statement:
             self._operation.cancel()
             raise
         except Exception:
-            _log.exception("a statement failed for a reason of ours")
-            self._operation.fail(Failure("Causeway failed; its log has the reason.", "HY000"))
+            self._operation.fail(failure_of(internal_error(_log, "running a statement")))
 
     async def _run(self) -> None:
         if self._session.through is not None:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from conf.errors import CausewayError
+from conf.log_fields import log_fields
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooMany, WireError
@@ -41,6 +42,7 @@ from proxy.upstream.upstream_pool import UpstreamPool
 from router import claim
 
 _log = logging.getLogger(__name__)
+_STATEMENT = "causeway.statement"  # key of an overlay; clients cannot set it
 _CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
 _CLOSE_AFTER = 0.05  # seconds
 _GONE = "Invalid SessionHandle"
@@ -204,7 +206,13 @@ class UpstreamSession:
 
         Raises as `call`.
         """
-        return await self._start(execute_call(self.session, statement, overlay, limit))
+        traced = {**overlay, **self._trace()}
+        return await self._start(execute_call(self.session, statement, traced, limit))
+
+    def _trace(self) -> dict[str, str]:
+        """The id of the statement, which a guard puts into the description of Spark's jobs."""
+        statement = log_fields().get("statement")
+        return {_STATEMENT: statement} if statement and self.checked else {}
 
     async def execute_to_end(self, statement: str, overlay: Mapping[str, str]) -> RemoteOperation:
         """Runs a statement that takes no time; it has ended then. Raises as `call`."""

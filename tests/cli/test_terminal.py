@@ -1,46 +1,17 @@
-"""Text from outside acts on no terminal and forges no line of a log."""
+"""Text from outside acts on no terminal."""
 
 import io
-import logging
 import sys
 
 import pytest
 
 from cli import admin, main
 from cli.progress import Bar
-from cli.terminal import Formatter, Shown, shown
+from cli.terminal import Shown, shown
 from conf.errors import BadSetting
 
 EVIL = "ann\x1b[2J\r\u202e\u2028\x9b"
 SEEN = "ann\\x1b[2J\\r\\u202e\\u2028\\x9b"
-
-
-def logged(message: str, *args: object, error: BaseException | None = None) -> str:
-    exc = None if error is None else (type(error), error, error.__traceback__)
-    record = logging.LogRecord("causeway", 30, "x", 1, message, args, exc)
-    return Formatter("%(levelname)s %(message)s").format(record)
-
-
-def test_a_record_is_one_line() -> None:
-    text = logged("%s is not let in", f"{EVIL}\n2026 ERROR forged")
-    assert text == f"WARNING {SEEN}\\n2026 ERROR forged is not let in"
-    assert text.isprintable()
-
-
-def test_the_lines_of_a_traceback_are_marked() -> None:
-    try:
-        raise ValueError(f"{EVIL}\n2026 ERROR forged")
-    except ValueError as error:
-        first, *rest = logged("failed", error=error).split("\n")
-    assert first == "WARNING failed"
-    assert all(line.startswith("  | ") and line.isprintable() for line in rest)
-    assert rest[-1] == "  | 2026 ERROR forged"
-
-
-def test_a_formatter_changes_no_record() -> None:
-    record = logging.LogRecord("causeway", 30, "x", 1, "%s", (EVIL,), None)
-    Formatter("%(message)s").format(record)
-    assert record.getMessage() == EVIL
 
 
 def test_what_commands_print(capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,6 +108,7 @@ class FakeCluster:
         self.probes = 0
         self.outdated = 0  # statements that its guard finds outdated, before it takes one
         self.claims: list[tuple[str, Any]] = []  # of its statements; None where there is none
+        self.traced: dict[str, str] = {}  # ids of the proxy's statements, by text
         self.password: str | None = None  # None: any
         self.tls: ssl.SSLContext | None = None
         self.endpoint = Endpoint("127.0.0.1", 0)
@@ -184,6 +185,7 @@ class FakeCluster:
                 self.probes += 1
                 return replies.failed(replies.Failure(words))
             self.claims.append((text, claim and json.loads(claim)))
+            self.traced[text] = request.overlay.get("causeway.statement", "")
         self.log.append((user, call.name, text))
         if call.name == self.dies_at:
             raise ConnectionResetError

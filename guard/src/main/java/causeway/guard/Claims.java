@@ -3,6 +3,7 @@ package causeway.guard;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.Map;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import scala.Option;
 
@@ -14,6 +15,10 @@ import scala.Option;
  * by the id that Spark gives the statement's jobs.
  */
 final class Claims {
+    /** The proxy's id of the statement, the same as in its logs. */
+    private static final String STATEMENT = "causeway.statement";
+    private static final String DESCRIPTION = "spark.job.description";
+    private static final int LONGEST_ID = 64;
     private static final String SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2$";
     private static final ThreadLocal<Running> RUNNING = new ThreadLocal<>();
     private static volatile Claims instance;
@@ -35,11 +40,23 @@ final class Claims {
         }
         Running last = RUNNING.get();
         if (last == null || !last.id.equals(id)) {
-            String text = server().find(id);
-            last = new Running(id, text == null ? null : Claim.parse(text));
+            Map<?, ?> settings = server().find(id);
+            Object text = settings == null ? null : settings.get(Claim.KEY);
+            last = new Running(id, text == null ? null : Claim.parse((String) text));
             RUNNING.set(last);
+            if (settings != null) {
+                describe(session.sparkContext(), (String) settings.get(STATEMENT));
+            }
         }
         return last.claim;
+    }
+
+    /** Puts the proxy's id before the text that Spark's UI shows for the statement's jobs. */
+    private static void describe(SparkContext context, String statement) {
+        String text = context.getLocalProperty(DESCRIPTION);
+        if (statement != null && statement.length() <= LONGEST_ID && text != null) {
+            context.setLocalProperty(DESCRIPTION, "[" + statement + "] " + text);
+        }
     }
 
     private static Claims server() {
@@ -70,8 +87,8 @@ final class Claims {
         }
     }
 
-    /** The text of the claim of the statement with that id. */
-    private String find(String id) {
+    /** The overlay of the statement with that id, or null. */
+    private Map<?, ?> find(String id) {
         if (manager == null) {
             return null;
         }
@@ -86,8 +103,7 @@ final class Claims {
                         overlay = method(each.getClass(), "getConfOverlay");
                     }
                     if (id.equals(statementId.invoke(each))) {
-                        Map<?, ?> settings = (Map<?, ?>) overlay.invoke(each);
-                        return settings == null ? null : (String) settings.get(Claim.KEY);
+                        return (Map<?, ?>) overlay.invoke(each);
                     }
                 }
             }
