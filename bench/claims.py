@@ -20,7 +20,7 @@ from time import perf_counter, process_time
 from bench.embedded import EAST, embedded
 from bench.proxy import SPARK_THREADS, RawClient, fetch
 from conf.names import TableRef
-from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions, TableFacts
+from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
 from dialect.statement import Known, PartitionPredicate, Read
 from pipeline.spark.jar import guard_jar
@@ -80,11 +80,11 @@ def _point() -> Known:
 
 
 def _facts() -> dict[TableRef, TableFacts]:
-    holders = Holders(EAST, frozenset())
+    replicas = Replicas(EAST, frozenset())
     names = [[f"d{number:03}"] for number in range(PARTITIONS)]
     partitions = PartitionSet([PartitionKey("day", "string")], names)
-    placed = PlacedPartitions(partitions, (holders,), [0] * PARTITIONS)
-    return {DAYS: TableFacts(holders, placed)}
+    placed = PlacedPartitions(partitions, (replicas,), [0] * PARTITIONS)
+    return {DAYS: TableFacts(replicas, placed)}
 
 
 def _fill(client: RawClient, session: RemoteSession) -> None:

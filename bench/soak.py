@@ -27,7 +27,7 @@ from pathlib import Path
 from bench.crowd import cpu_seconds, family, memory
 from bench.embedded import EAST, WEST
 from bench.soak_clients import PASSWORD, USERS, Doors, Tally, prepare, work
-from cli.admin import call
+from cli.server.admin import call
 from cli.stack.java import find_java
 from cli.stack.plan import VIEW, StackSpec
 from cli.stack.stack import Stack, free_ports

@@ -1,7 +1,7 @@
 """Entry point: `causeway SUBCOMMAND ...`.
 
-Each subcommand is a module of this package with `configure(parser)` and `run(args) -> exit
-status`; only the one asked for is imported.
+Each subcommand is a module with `configure(parser)` and `run(args) -> exit status`; only the one
+that is called is imported.
 """
 
 import argparse
@@ -15,49 +15,49 @@ from conf.errors import CausewayError
 from conf.log_fields import inherit_log_fields
 
 SUBCOMMANDS = {
-    "up": "start the embedded stack: metastore, Thrift Servers, views and proxy",
-    "serve": "run the proxy against existing clusters",
-    "admin": "sessions, statements, clusters and cache of a running proxy; kill, drain, reload",
-    "settings": "list the settings, or print their JSON schema",
-    "password": "make a line of a password file",
-    "route": "say where a statement would run, and why",
-    "table": "assign and show the clusters of tables and partitions",
-    "metastore": "serve the per-cluster views; upgrade, verify or downgrade a metastore",
-    "copy": "make, refresh or verify secondary copies",
-    "entity": "validate, submit and schedule clusters, feeds and processes",
-    "instance": "show, rerun and kill instances of feeds and processes",
-    "lifecycle": "run what is scheduled",
-    "incremental": "plan and pull changes of Hudi tables",
+    "up": ("server.up", "start the embedded stack: metastore, Thrift Servers, views and proxy"),
+    "serve": ("server.serve", "run the proxy for existing clusters"),
+    "admin": ("server.admin", "show and change what a running proxy does"),
+    "settings": ("settings", "list the settings, or print their JSON schema"),
+    "password": ("password", "make a line of a password file"),
+    "route": ("route", "show where a statement would run, and why"),
+    "table": ("table", "assign and show the clusters of tables and partitions"),
+    "metastore": ("metastore.actions", "serve the views; upgrade, verify or downgrade a metastore"),
+    "copy": ("lifecycle.copy", "make, refresh or verify secondary copies"),
+    "entity": ("lifecycle.entity", "validate, submit and schedule clusters, feeds and processes"),
+    "instance": ("lifecycle.instance", "show, rerun and kill instances of feeds and processes"),
+    "lifecycle": ("lifecycle.lifecycle", "run scheduled feeds and processes"),
+    "incremental": ("lifecycle.incremental", "plan and pull changes of Hudi tables"),
 }
-
-
 _SUMMARY = "One SQL endpoint over many data centers."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    words = list(sys.argv[1:] if argv is None else argv)
+    """Runs the command line and returns its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="causeway", description=_SUMMARY)
     commands = parser.add_subparsers(dest="subcommand", required=True, metavar="SUBCOMMAND")
-    asked = next((word for word in words if not word.startswith("-")), None)
-    for name, summary in SUBCOMMANDS.items():
+    called = next((each for each in arguments if not each.startswith("-")), None)
+    for name, (module, summary) in SUBCOMMANDS.items():
         subparser = commands.add_parser(name, help=summary, description=summary)
-        if name == asked:
-            import_module(f"cli.{name}").configure(subparser)
-    args = parser.parse_args(words)
+        if name == called:
+            import_module(f"cli.{module}").configure(subparser)
+    args = parser.parse_args(arguments)
     try:
         with shown():
             return _run(args)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # `causeway .. | head`: nobody reads on, which is no error
+    except BrokenPipeError:  # the reader of `causeway .. | head` is done, which is no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
 def _run(args: argparse.Namespace) -> int:
     inherit_log_fields()
+    module, _ = SUBCOMMANDS[args.subcommand]
     try:
-        return int(import_module(f"cli.{args.subcommand}").run(args))
+        return int(import_module(f"cli.{module}").run(args))
     except CausewayError as error:
         print(f"causeway: {error}", file=sys.stderr)
         return 1

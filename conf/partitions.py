@@ -67,7 +67,7 @@ class PartitionSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
+class Replicas:
     """Where one object can be used: written in `primary`, read there and in `fresh`."""
 
     primary: ClusterName
@@ -80,26 +80,26 @@ class Holders:
 
 @dataclass(frozen=True, slots=True)
 class PlacedPartitions:
-    """Partitions with their holders: `groups[row]` is an index into `holders`.
+    """Partitions with their replicas: `groups[row]` is an index into `replicas`.
 
-    Each of `holders` is some partition's. `complete` says that the table has no other partitions.
+    Each of `replicas` is some partition's. `complete` says that the table has no other partitions.
     """
 
     partitions: PartitionSet
-    holders: tuple[Holders, ...]
+    replicas: tuple[Replicas, ...]
     groups: Sequence[int]
     complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What the router may know of a table: its own holders and, if partitioned, each one's.
+    """What the router may know of a table: its own replicas and, if partitioned, each one's.
 
     `write` is the id of the table's last write, `changes` that of the last change of any
     partition's facts; both are meant for comparison alone.
     """
 
-    holders: Holders
+    replicas: Replicas
     partitions: PlacedPartitions | None = None
     write: str = field(default="0", compare=False)
     changes: str = field(default="0", compare=False)

@@ -27,7 +27,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from conf.names import ClusterName
-from conf.partitions import Holders
+from conf.partitions import Replicas
 
 PRIMARY = "causeway.primary"
 WRITE = "causeway.write"
@@ -107,10 +107,10 @@ class Placement:
     def is_fresh(self, copy: Copy) -> bool:
         return copy.of == self.version and not self.writing
 
-    def holders(self) -> Holders:
+    def replicas(self) -> Replicas:
         fresh = frozenset(copy.cluster for copy in self.copies if self.is_fresh(copy))
         stale = frozenset(copy.cluster for copy in self.copies) - fresh
-        return Holders(self.primary, fresh, stale)
+        return Replicas(self.primary, fresh, stale)
 
     def copy_in(self, cluster: ClusterName) -> Copy | None:
         return next((copy for copy in self.copies if copy.cluster == cluster), None)

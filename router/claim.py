@@ -105,10 +105,10 @@ def claim_of(
 
 def _selection(read: Input, cluster: ClusterName, known: TableFacts) -> Selection:
     placed = read.placed
-    if placed is None and not read.holders:
+    if placed is None and not read.replicas:
         return DESCRIPTION
     write = facts = None
-    if any(holders.primary != cluster for holders in read.holders):
+    if any(replicas.primary != cluster for replicas in read.replicas):
         write, facts = known.write, known.changes
     if placed is None:
         return Selection(None, False, write, facts)

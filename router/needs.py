@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from conf.locations import clusters_of
 from conf.names import ClusterName, TableRef, partition_name
-from conf.partitions import Holders, PlacedPartitions, TableFacts
+from conf.partitions import PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
 from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Write
 from router.request import Facts, Request
@@ -17,31 +17,31 @@ NAMED_IN_MESSAGES = 3
 class Input:
     """One table read.
 
-    `holders` are the distinct holders of what is read of it, none when only its description
+    `replicas` are the distinct replicas of what is read of it, none when only its description
     is; of a partitioned table, `rows` are the partitions read, in `placed`.
     """
 
     table: TableRef
     primary: ClusterName
-    holders: tuple[Holders, ...]
+    replicas: tuple[Replicas, ...]
     placed: PlacedPartitions | None = None
     rows: Collection[int] = ()
 
     def clusters(self) -> Iterator[ClusterName]:
         """The primaries, in the order in which they are tried: the table's first (DC-R10)."""
         yield self.primary
-        for holders in self.holders:
-            yield holders.primary
+        for replicas in self.replicas:
+            yield replicas.primary
 
     def missing_in(self, cluster: ClusterName) -> str | None:
         """What of it the cluster lacks, in words; None when nothing."""
-        lacking = {each for each in self.holders if not each.readable_in(cluster)}
+        lacking = {each for each in self.replicas if not each.readable_in(cluster)}
         if not lacking:
             return None
         word = "stale" if any(cluster in each.stale for each in lacking) else "missing"
         if self.placed is None:
             return f"{self.table} is {word}"
-        groups = {number for number, each in enumerate(self.placed.holders) if each in lacking}
+        groups = {number for number, each in enumerate(self.placed.replicas) if each in lacking}
         rows = sorted(row for row in self.rows if self.placed.groups[row] in groups)
         names = ", ".join(
             partition_name(self.placed.partitions.spec(row)) for row in rows[:NAMED_IN_MESSAGES]
@@ -52,7 +52,7 @@ class Input:
 
 
 def inputs(statement: Known, facts: Facts, coverage: Coverage) -> tuple[Input, ...]:
-    """Each existing table read, with the holders of what is read of it (D1)."""
+    """Each existing table read, with the replicas of what is read of it (D1)."""
     predicates: dict[TableRef, list[PartitionPredicate]] = {}
     for read in statement.reads:
         predicates.setdefault(read.table, []).append(read.partitions)
@@ -67,22 +67,22 @@ def inputs(statement: Known, facts: Facts, coverage: Coverage) -> tuple[Input, .
 
 
 def _input(table: TableRef, known: TableFacts, predicates: Sequence[PartitionPredicate]) -> Input:
-    primary, placed = known.holders.primary, known.partitions
+    primary, placed = known.replicas.primary, known.partitions
     if all(predicate is NONE for predicate in predicates):
         return Input(table, primary, ())
     if placed is None:
-        return Input(table, primary, (known.holders,))
+        return Input(table, primary, (known.replicas,))
     selections = [predicate.select(placed.partitions) for predicate in predicates]
     rows: Collection[int] = selections[0]
     if len(selections) > 1:
         rows = set().union(*selections)
-    return Input(table, primary, _holders_of(rows, placed), placed, rows)
+    return Input(table, primary, _replicas_of(rows, placed), placed, rows)
 
 
-def _holders_of(rows: Collection[int], placed: PlacedPartitions) -> tuple[Holders, ...]:
+def _replicas_of(rows: Collection[int], placed: PlacedPartitions) -> tuple[Replicas, ...]:
     if len(rows) == len(placed.partitions):
-        return placed.holders
-    return tuple(placed.holders[group] for group in sorted({placed.groups[row] for row in rows}))
+        return placed.replicas
+    return tuple(placed.replicas[group] for group in sorted({placed.groups[row] for row in rows}))
 
 
 def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, str]:
@@ -94,20 +94,20 @@ def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, str]:
             continue
         touched = None if known.partitions is None else _touched(write, known.partitions)
         if touched is None:
-            primaries.setdefault(known.holders.primary, str(write.table))
+            primaries.setdefault(known.replicas.primary, str(write.table))
             continue
         if write.dynamic or not touched or write.action is Action.DROP:
-            primaries.setdefault(known.holders.primary, str(write.table))
-        for holders in touched:
-            primaries.setdefault(holders.primary, f"a partition of {write.table}")
+            primaries.setdefault(known.replicas.primary, str(write.table))
+        for replicas in touched:
+            primaries.setdefault(replicas.primary, f"a partition of {write.table}")
     return primaries
 
 
-def _touched(write: Write, placed: PlacedPartitions) -> tuple[Holders, ...] | None:
-    """Holders of the existing partitions that a write may change; None: the table as such."""
+def _touched(write: Write, placed: PlacedPartitions) -> tuple[Replicas, ...] | None:
+    """Replicas of the existing partitions that a write may change; None: the table as such."""
     if write.partitions is ALL and write.action is Action.ALTER:
         return None
-    return _holders_of(write.partitions.select(placed.partitions), placed)
+    return _replicas_of(write.partitions.select(placed.partitions), placed)
 
 
 def path_clusters(request: Request, statement: Known) -> frozenset[ClusterName]:

@@ -234,8 +234,8 @@ def _sum(left: Counts, right: Counts) -> Counts:
 def _add(verdict: Verdict, found: TableSurvey, topology: Topology) -> Verdict:
     problems = list(found.problems)
     if found.placement is not None and topology.in_use:
-        holders = found.placement.holders()
-        named = {holders.primary, *holders.fresh, *holders.stale}
+        replicas = found.placement.replicas()
+        named = {replicas.primary, *replicas.fresh, *replicas.stale}
         problems += [
             f"{found.ref}: there is no cluster {name}"
             for name in sorted(named - topology.clusters.keys())

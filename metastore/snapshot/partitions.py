@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from conf.names import ClusterName, partition_name
-from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions
+from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas
 from conf.placement import BadPlacement, Placement, read_placement
 from metastore.snapshot.slices import Selector, Slice, slices
 
-# Holders of a partition that nobody asked for: of no use in any cluster.
-_NOWHERE = Holders(ClusterName(""), frozenset())
+# Replicas of a partition that nobody asked for: of no use in any cluster.
+_NOWHERE = Replicas(ClusterName(""), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,16 @@ class _Group:
     primary: ClusterName | None
     copies: tuple[tuple[ClusterName, str | None], ...] = ()
 
-    def holders(self, table: Placement, covered: bool) -> Holders:
+    def replicas(self, table: Placement, covered: bool) -> Replicas:
         if table.uniform and self == _PLAIN:
-            return table.holders()  # copied as a whole, if at all
+            return table.replicas()  # copied as a whole, if at all
         fresh = frozenset(
             cluster
             for cluster, under in self.copies
             if under is not None and under == table.write and not covered
         )
         stale = frozenset(cluster for cluster, _ in self.copies) - fresh
-        return Holders(self.primary or table.primary, fresh, stale)
+        return Replicas(self.primary or table.primary, fresh, stale)
 
 
 _PLAIN = _Group(None)
@@ -143,7 +143,7 @@ class PartitionSheet:
         return number
 
     def placed(self, table: Placement) -> PlacedPartitions:
-        """The holders of every partition while the table is placed so.
+        """The replicas of every partition while the table is placed so.
 
         Rows that are not known are held nowhere, so that a mistake is an error, not wrong data.
         """
@@ -153,23 +153,23 @@ class PartitionSheet:
 
     def _place(self, table: Placement) -> PlacedPartitions:
         everywhere = any(mark.partitions is None for mark in table.open)
-        holders = [group.holders(table, everywhere) for group in self._groups]
-        holders[_UNKNOWN] = _NOWHERE
+        replicas = [group.replicas(table, everywhere) for group in self._groups]
+        replicas[_UNKNOWN] = _NOWHERE
         groups, counts = self._of, list(self._counts)
         if table.open and not everywhere:
             groups = array("H", groups)
-            self._mark_covered(table, holders, groups, counts)
+            self._mark_covered(table, replicas, groups, counts)
         used = [number for number, count in enumerate(counts) if count]
-        if not used:  # no partition, nobody's holders
+        if not used:  # no partition, nobody's replicas
             return PlacedPartitions(self.partitions, (), groups, self.covered is None)
         for number, count in enumerate(counts):
-            if not count:  # nobody's holders must not be seen among everybody's
-                holders[number] = holders[used[0]]
+            if not count:  # nobody's replicas must not be seen among everybody's
+                replicas[number] = replicas[used[0]]
         complete = self.covered is None
-        return PlacedPartitions(self.partitions, tuple(holders), groups, complete)
+        return PlacedPartitions(self.partitions, tuple(replicas), groups, complete)
 
     def _mark_covered(
-        self, table: Placement, holders: list[Holders], groups: "array[int]", counts: list[int]
+        self, table: Placement, replicas: list[Replicas], groups: "array[int]", counts: list[int]
     ) -> None:
         """Gives the partitions that running writes name a group without fresh copies."""
         covered: dict[int, int] = {}
@@ -178,8 +178,8 @@ class PartitionSheet:
             if number == _UNKNOWN or number in covered.values():
                 continue
             if number not in covered:
-                covered[number] = len(holders)
-                holders.append(self._groups[number].holders(table, True))
+                covered[number] = len(replicas)
+                replicas.append(self._groups[number].replicas(table, True))
                 counts.append(0)
             counts[number] -= 1
             counts[covered[number]] += 1

@@ -52,7 +52,7 @@ class TableRecord:
         sheet = self.partitions
         placed = None if sheet is None else sheet.placed(self.placement)
         return TableFacts(
-            self.placement.holders(), placed, self.placement.write, self.placement.facts
+            self.placement.replicas(), placed, self.placement.write, self.placement.facts
         )
 
 
@@ -104,9 +104,9 @@ class Snapshot:
     def facts(
         self, ref: TableRef, selectors: Sequence[Selector] | None = None
     ) -> TableFacts | None:
-        """Holders of the table and of the partitions that the selectors choose (None: all).
+        """Replicas of the table and of the partitions that the selectors choose (None: all).
 
-        Partitions that are not chosen may be there with holders of no use.
+        Partitions that are not chosen may be there with replicas of no use.
         """
         record = self.record(ref)
         if record is None:

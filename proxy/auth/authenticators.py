@@ -4,7 +4,7 @@ from conf.settings.authentication import Auth, Identity
 from proxy.auth.authenticator import Anyone, Authenticator
 from proxy.auth.gssapi_server import Tickets
 from proxy.auth.ldap_client import Directory
-from proxy.auth.login_throttle import Failures
+from proxy.auth.login_throttle import LoginThrottle
 from proxy.auth.password_client import AnyPassword, Custom, PasswordFile
 from proxy.auth.throttled_authenticator import Gate, Passwords
 from proxy.auth.token_keys_client import Tokens
@@ -13,8 +13,8 @@ from proxy.protocol.framing import GSSAPI, PLAIN
 _NO_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
 
 
-def made(identity: Identity, failures: Failures | None = None) -> Authenticator:
-    """`failures` are those of all the server's processes; None: there is one.
+def made(identity: Identity, throttle: LoginThrottle | None = None) -> Authenticator:
+    """`throttle` is shared by all of the server's processes; None: there is one process.
 
     Raises BadSetting for a file, keytab or callable that is not what it should be."""
     if identity.methods <= _NO_PROOF:
@@ -27,7 +27,7 @@ def made(identity: Identity, failures: Failures | None = None) -> Authenticator:
         passwords,
         Tickets(kerberos, identity.spnego, identity.qop) if kerberos is not None else None,
         Tokens(identity.jwt) if identity.jwt is not None else None,
-        failures,
+        throttle,
     )
 
 

@@ -30,12 +30,12 @@ PER_USER = Bounds(10, 6.0)
 PER_ADDRESS = Bounds(50, 1.0)
 
 
-def no_failures() -> bytearray:
+def empty_throttle() -> bytearray:
     """The memory of those who have not failed yet."""
     return bytearray(secrets.token_bytes(_KEY) + bytes(3 * _TABLE))
 
 
-class Failures:
+class LoginThrottle:
     """`now` is a time in seconds that only grows, and is the same in all processes."""
 
     def __init__(
@@ -44,8 +44,8 @@ class Failures:
         per_address: Bounds = PER_ADDRESS,
         memory: memoryview | None = None,
     ) -> None:
-        """`memory` is what `no_failures` gave; None: this process's own."""
-        memory = memoryview(no_failures()) if memory is None else memory
+        """`memory` is what `empty_throttle` gave; None: this process's own."""
+        memory = memoryview(empty_throttle()) if memory is None else memory
         self._key = bytes(memory[:_KEY])
         users, addresses, known = (
             memory[at : at + _TABLE] for at in range(_KEY, _KEY + 3 * _TABLE, _TABLE)

@@ -12,7 +12,7 @@ from typing import NoReturn, Protocol, TypeVar
 
 from proxy.auth.authenticator import Acceptor
 from proxy.auth.errors import Unsure, Wrong
-from proxy.auth.login_throttle import Failures
+from proxy.auth.login_throttle import LoginThrottle
 from proxy.auth.thread_pool import Threads
 from proxy.auth.user_names import person
 from proxy.errors import Denied
@@ -69,13 +69,13 @@ class Gate:
         passwords: Passwords | None = None,
         tickets: Tickets | None = None,
         tokens: Tokens | None = None,
-        failures: Failures | None = None,
+        throttle: LoginThrottle | None = None,
     ) -> None:
         self.mechanisms = mechanisms
         self._passwords = passwords
         self._tickets = tickets
         self._tokens = tokens
-        self._failures = Failures() if failures is None else failures
+        self._throttle = LoginThrottle() if throttle is None else throttle
         self._counting = threading.Lock()
         self._threads = Threads(_THREADS, "identity")
 
@@ -130,12 +130,12 @@ class Gate:
                 answer = check(found)
             except Wrong:
                 with self._counting:
-                    self._failures.failed(names[0], peer, time.monotonic(), *names[1:])
+                    self._throttle.failed(names[0], peer, time.monotonic(), *names[1:])
                 raise
             if user and named(answer) is not None:
                 with self._counting:
                     for each in names:
-                        self._failures.succeeded(each, peer)
+                        self._throttle.succeeded(each, peer)
             return answer
 
         try:
@@ -148,7 +148,7 @@ class Gate:
 
     def _too_many(self, user: str, peer: str) -> bool:
         with self._counting:
-            return self._failures.too_many(user, peer, time.monotonic())
+            return self._throttle.too_many(user, peer, time.monotonic())
 
     def _refuse(self, user: str, peer: str, why: str) -> NoReturn:
         _log.warning("%s from %s is not let in: %s", repr(user)[:80], peer, why)

@@ -221,9 +221,9 @@ class Admin:
             _log.warning("these settings need a restart: %s", ", ".join(told.restart))
         return {"changed": list(told.changed), "restart": list(told.restart)}
 
-    def reload_or_say(self) -> None:
-        """Reloads at a signal; the log has why that failed."""
-        if self._server.peers.number == 0:  # else each worker would say the same
+    def reload_at_signal(self) -> None:
+        """Reloads the settings at SIGHUP; a failure goes to the log."""
+        if self._server.peers.number == 0:  # one worker writes it for all
             self._server.observer.administered(asked.RELOAD, "", "SIGHUP")
         try:
             self.reload()

@@ -1,4 +1,4 @@
-"""Counts by name, of one process or of several that are one to their clients."""
+"""Counters by name, of one process or shared by the workers of a server."""
 
 from collections import Counter
 from hashlib import blake2b
@@ -8,16 +8,16 @@ _SLOTS = 1 << 16
 _BYTES = 4
 
 
-class Tally(Protocol):
+class Counters(Protocol):
     def count(self, key: str) -> int:
-        """How many there are."""
+        """The value of a counter."""
         ...
 
     def add(self, key: str, by: int) -> None: ...
 
 
-class OwnTally:
-    """One process's."""
+class LocalCounters:
+    """Counters of one process."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -31,16 +31,16 @@ class OwnTally:
             del self._counts[key]
 
 
-class SharedTally:
-    """Each of several processes writes its own part of the memory and reads all of it.
+class SharedCounters:
+    """Counters in shared memory: each process writes its own part and reads all parts.
 
-    A key has two of a part's 65,536 counters, and its count is the lower one: one that it shares
-    with another key can only be higher. Nothing is locked: two that take the last place at the
-    same moment may both have it.
+    A key has two of the 65,536 slots of a part, and its value is the lower one: a slot that it
+    shares with another key can only be higher (a count-min sketch). Nothing is locked: two
+    processes that take the last place at the same moment may both get it.
     """
 
     def __init__(self, memory: memoryview, number: int, processes: int) -> None:
-        """`memory` has `shared_size(processes)` bytes, whose part of `number` is made empty."""
+        """`memory` has `shared_size(processes)` bytes; the part of `number` is set to zero."""
         counters = memory.cast("I")
         self._parts = [counters[each * _SLOTS : (each + 1) * _SLOTS] for each in range(processes)]
         self._own = self._parts[number]
@@ -56,7 +56,7 @@ class SharedTally:
 
 
 def shared_size(processes: int) -> int:
-    """Bytes of memory."""
+    """The bytes of memory that the counters of so many processes need."""
     return processes * _SLOTS * _BYTES
 
 

@@ -1,9 +1,9 @@
-"""The other workers: a server's processes take clients from the same ports, and each keeps the
-sessions that it opened.
+"""Calls between the workers of a server.
 
-A handle's first byte says which worker that is. A call that comes in elsewhere, over HTTP or from
-another connection of the same user, is carried there and its reply carried back, neither looked
-at. The sockets are in a folder that only the server's own user may enter.
+The workers listen on the same ports, and each keeps the sessions that it opened. The first byte of
+a handle is the number of its worker. A call that arrives at another one, over HTTP or by another
+connection of the same user, is forwarded, and its reply is passed back; neither is decoded. Workers
+listen on Unix sockets in a folder that only the server's own user may enter.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conf.names import ClusterName
-from proxy.auth.login_throttle import Failures
+from proxy.auth.login_throttle import LoginThrottle
 from proxy.errors import ClusterLost, WorkerLost
-from proxy.operations.counters import Tally
+from proxy.operations.counters import Counters
 from proxy.protocol.forwarding import PeerInbound, introduced
 from proxy.protocol.requests import Handle
 from proxy.server.client_connection import ClientConnection
@@ -27,60 +27,67 @@ _IDLE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
-    """This worker among those of its server. `sockets` are where each hears the others."""
+class WorkerGroup:
+    """This worker's place among the workers of its server.
+
+    `sockets` are the addresses of all workers. The others are memory that all workers share; None
+    where there is one worker.
+    """
 
     number: int = 0
     sockets: Mapping[int, Path] = field(default_factory=dict)
-    tally: Tally | None = None
-    failures: Failures | None = None
+    counters: Counters | None = None
+    throttle: LoginThrottle | None = None
     functions: FunctionChanges | None = None
 
 
-ALONE = Crew()
+ALONE = WorkerGroup()
 
 
 class Peers:
-    """Carries calls to the other workers, and takes theirs."""
+    """Forwards calls to the other workers, and accepts theirs."""
 
-    def __init__(self, crew: Crew) -> None:
-        self.number = crew.number
-        self._crew = crew
+    def __init__(self, workers: WorkerGroup) -> None:
+        self.number = workers.number
+        self._workers = workers
         self._idle: defaultdict[int, list[UpstreamConnection]] = defaultdict(list)
         self._server: asyncio.Server | None = None
 
     async def listen(self, connected: Callable[[ClientConnection], None]) -> None:
-        """Takes the others' calls; each connection of theirs is told `connected`."""
-        path = self._crew.sockets.get(self.number)
+        """Accepts connections of the other workers; `connected` gets each of them."""
+        path = self._workers.sockets.get(self.number)
         if path is not None:
             path.unlink(missing_ok=True)
             self._server = await asyncio.get_running_loop().create_unix_server(
                 lambda: ClientConnection(PeerInbound(), connected), str(path)
             )
 
-    async def carry(self, handle: Handle, message: bytes, client: ClientConnection) -> bool:
-        """Whether another worker was there to answer the call. Raises WorkerLost."""
+    async def forward(self, handle: Handle, message: bytes, client: ClientConnection) -> bool:
+        """Has the worker that keeps the handle answer the call, and relays its reply to the client.
+
+        False when this worker or none keeps the handle. Raises WorkerLost.
+        """
         number = worker_of(handle)
-        path = self._crew.sockets.get(number)
+        path = self._workers.sockets.get(number)
         if path is None or number == self.number:
             return False
         try:
             connection = await self._connection(number, path)
         except OSError:
-            return False  # it is gone, and with it whatever the handle stood for
-        begun = False
+            return False  # the worker is gone, and the session with it
+        reply_begun = False
 
         def first(length: int, data: bytes) -> bytes:
-            nonlocal begun
-            begun = True
+            nonlocal reply_begun
+            reply_begun = True
             return client.wrap(length) + data
 
         try:
             call = introduced(client.owner, client.peer, message)
             await connection.relay(call, first, client)
         except ClusterLost as error:
-            if begun:
-                client.abort()  # half a reply cannot be taken back
+            if reply_begun:
+                client.abort()  # the client has a part of the reply
             raise WorkerLost("The process that kept the session ended.") from error
         except BaseException:
             connection.abort()

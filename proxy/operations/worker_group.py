@@ -1,7 +1,9 @@
-"""One server in several processes: started, started again, asked as one, and ended together.
+"""A server of several worker processes: started, restarted, queried as one and ended together.
 
-Each worker is told what it is on its standard input and answers there for the operators; when
-that ends, its supervisor is gone and it goes as well. A line is a JSON object, both ways.
+Theory: the supervisor starts the workers and talks to each over the worker's standard input and
+output, in lines of JSON. The first line is the WorkerConfig; the worker answers `{"ready": true}`
+when it serves. After that each line is a request of an operator (`administration`) with an id, and
+its answer. When its standard input ends the supervisor is gone, and the worker ends too.
 """
 
 import asyncio
@@ -20,29 +22,30 @@ from typing import Any, Self
 
 from conf.errors import CausewayError
 from proxy.auth.cookies import KEY_BYTES
-from proxy.auth.login_throttle import Failures, no_failures
+from proxy.auth.login_throttle import LoginThrottle, empty_throttle
 from proxy.errors import NoSuchThing, WorkerFailed
 from proxy.operations.administration import DRAIN, HEALTH, RESUME, Ask, merged
-from proxy.operations.counters import SharedTally, shared_size
-from proxy.operations.peers import Crew
+from proxy.operations.counters import SharedCounters, shared_size
+from proxy.operations.peers import WorkerGroup
 from proxy.session import function_changes
 from proxy.session.function_changes import FunctionChanges
 
 _log = logging.getLogger(__name__)
-_PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds before a worker is started again
-_STEADY = 60.0  # seconds after which an earlier end of a worker is forgotten
-_READY = 60.0  # seconds for a worker to begin
-_MISSES = 3  # answers in a row after which a worker is taken for hung
-_LINE = 64 << 20
+_PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds before a worker is restarted
+_STEADY = 60.0  # seconds of running after which earlier failures are forgotten
+_READY = 60.0  # seconds for a worker to start
+_MISSES = 3  # missing answers in a row after which a worker counts as hung
+_LINE = 64 << 20  # bytes
 _STDOUT = 1
-# Files of memory that all workers share.
-_TALLY, _FAILURES, _FUNCTIONS = "tally", "failures", "functions"
-_KILL = 5.0  # seconds between the last polite word and the other one
+# Files of shared memory.
+_COUNTERS, _THROTTLE, _FUNCTIONS = "counters", "failures", "functions"
+_KILL = 5.0  # seconds between SIGTERM and SIGKILL
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
-    """What a worker is told. `ports` are those of the binary and the HTTP door."""
+class WorkerConfig:
+    """The first line that a worker reads. `ports` are those of the binary and the HTTP transport,
+    0 where it is not served."""
 
     number: int
     size: int
@@ -51,40 +54,40 @@ class Brief:
     ports: tuple[int, int]
 
     def line(self) -> bytes:
-        told = {
+        fields = {
             "number": self.number,
             "size": self.size,
             "folder": str(self.folder),
             "cookie_key": self.cookie_key.hex(),
             "ports": self.ports,
         }
-        return json.dumps(told).encode() + b"\n"
+        return json.dumps(fields).encode() + b"\n"
 
     @classmethod
     def read(cls, line: bytes) -> Self:
-        told = json.loads(line)
-        binary, http = told["ports"]
-        key = bytes.fromhex(told["cookie_key"])
-        return cls(told["number"], told["size"], Path(told["folder"]), key, (binary, http))
+        fields = json.loads(line)
+        binary, http = fields["ports"]
+        key = bytes.fromhex(fields["cookie_key"])
+        return cls(fields["number"], fields["size"], Path(fields["folder"]), key, (binary, http))
 
-    def crew(self) -> Crew:
-        """The worker among the others. Raises OSError."""
+    def workers(self) -> WorkerGroup:
+        """The worker's place among the others. Raises OSError."""
         sockets = {number: self.folder / str(number) for number in range(self.size)}
-        tally = SharedTally(_shared(self.folder / _TALLY), self.number, self.size)
-        failures = Failures(memory=_shared(self.folder / _FAILURES))
+        counters = SharedCounters(_shared(self.folder / _COUNTERS), self.number, self.size)
+        throttle = LoginThrottle(memory=_shared(self.folder / _THROTTLE))
         memory = _shared(self.folder / _FUNCTIONS)
         functions = FunctionChanges(memory, self.number, self.size)
-        return Crew(self.number, sockets, tally, failures, functions)
+        return WorkerGroup(self.number, sockets, counters, throttle, functions)
 
 
 def _shared(path: Path) -> memoryview:
-    """The file's bytes, which are those of all who ask. Raises OSError."""
+    """The file's bytes as memory that processes share. Raises OSError."""
     with path.open("r+b") as file:
         return memoryview(mmap.mmap(file.fileno(), 0))
 
 
-class Worker:
-    """One process, asked one question at a time, each answered within `patience` seconds."""
+class WorkerProcess:
+    """A worker as the supervisor sees it: one request at a time, each with `patience` seconds."""
 
     def __init__(self, process: asyncio.subprocess.Process, patience: float) -> None:
         self.process = process
@@ -94,42 +97,42 @@ class Worker:
         self._numbers = count()
 
     @property
-    def is_there(self) -> bool:
+    def is_running(self) -> bool:
         return self.process.returncode is None
 
     async def ready(self, drained: Collection[str]) -> None:
-        """Until it serves, and knows what operators drained; until then it is asked nothing.
+        """Waits until the worker serves, and drains what operators have drained before.
 
         Raises WorkerFailed.
         """
         async with self._turn:
-            told = await self._read()
-            if told == {"ready": True}:
+            message = await self._read()
+            if message == {"ready": True}:
                 self.serves = True
                 for place in tuple(drained):
-                    with suppress(NoSuchThing):  # it is not in the settings any more
-                        await self._asked(DRAIN, place)
-        if told != {"ready": True}:
+                    with suppress(NoSuchThing):  # a reload removed it
+                        await self._request(DRAIN, place)
+        if message != {"ready": True}:
             await self.process.wait()
             raise WorkerFailed(
                 f"A worker ended with status {self.process.returncode} before it served."
             )
 
     async def ask(self, action: str, argument: str) -> Any:
-        """Its answer. Raises NoSuchThing, WorkerFailed."""
+        """The worker's answer. Raises NoSuchThing, WorkerFailed."""
         async with self._turn:
-            return await self._asked(action, argument)
+            return await self._request(action, argument)
 
-    async def _asked(self, action: str, argument: str) -> Any:
+    async def _request(self, action: str, argument: str) -> Any:
         number = next(self._numbers)
-        asked = {"id": number, "action": action, "argument": argument}
+        request = {"id": number, "action": action, "argument": argument}
         assert self.process.stdin is not None
         try:
-            self.process.stdin.write(json.dumps(asked).encode() + b"\n")
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
             async with asyncio.timeout(self._patience):
-                while (told := await self._read()) is not None:
-                    if told.get("id") == number:  # an earlier one may have come too late
-                        return _answer(told)
+                while (reply := await self._read()) is not None:
+                    if reply.get("id") == number:  # else a late reply to an earlier request
+                        return _answer(reply)
         except (OSError, TimeoutError) as error:
             raise WorkerFailed("A worker does not answer.") from error
         raise WorkerFailed("A worker ended.")
@@ -138,27 +141,30 @@ class Worker:
         assert self.process.stdout is not None
         try:
             line = await self.process.stdout.readline()
-            told: dict[str, Any] | None = json.loads(line) if line else None
+            message: dict[str, Any] | None = json.loads(line) if line else None
         except ValueError:
             return None
-        return told
+        return message
 
     def send(self, number: int) -> None:
         with suppress(ProcessLookupError):
             self.process.send_signal(number)
 
 
-def _answer(told: dict[str, Any]) -> Any:
-    if "missing" in told:
-        raise NoSuchThing(told["missing"])
-    if "failed" in told:
-        raise WorkerFailed(told["failed"])
-    return told["answer"]
+def _answer(reply: dict[str, Any]) -> Any:
+    if "missing" in reply:
+        raise NoSuchThing(reply["missing"])
+    if "failed" in reply:
+        raise WorkerFailed(reply["failed"])
+    return reply["answer"]
 
 
 class Supervisor:
-    """`argv` starts a worker; `folder` is empty, the server's own and no other user's. Every
-    `patience` seconds each worker is asked how it is, and has as many to answer."""
+    """Starts, watches and ends the workers.
+
+    `argv` is the command line of a worker. `folder` is empty and closed to other users. The health
+    of each worker is checked every `patience` seconds, and it has as many seconds to answer.
+    """
 
     def __init__(
         self,
@@ -174,42 +180,42 @@ class Supervisor:
         self._folder = folder
         self._ports = ports
         self._key = secrets.token_bytes(KEY_BYTES)
-        self._workers: dict[int, Worker] = {}
+        self._workers: dict[int, WorkerProcess] = {}
         self._stopping = False
         self._reloads = 0
-        self._drained: set[str] = set()  # by the operators, of whom a new worker knows nothing
-        (folder / _TALLY).write_bytes(bytes(shared_size(size)))
-        (folder / _FAILURES).write_bytes(no_failures())
+        self._drained: set[str] = set()  # by operators; a new worker has to learn it
+        (folder / _COUNTERS).write_bytes(bytes(shared_size(size)))
+        (folder / _THROTTLE).write_bytes(empty_throttle())
         (folder / _FUNCTIONS).write_bytes(bytes(function_changes.shared_size(size)))
 
     async def start(self) -> None:
-        """Until all serve. Raises WorkerFailed; none is left then."""
+        """Waits until all workers serve. Raises WorkerFailed; then none is left."""
         try:
-            await self._start(0)  # what is wrong with the settings is said once
+            await self._start(0)  # alone, so that a wrong setting is reported once
             await asyncio.gather(*(self._start(number) for number in range(1, self._size)))
         except BaseException:
             await self.end(0.0)
             raise
 
     async def watch(self) -> None:
-        """Starts again whoever ends, and ends whoever hangs, until `end`."""
+        """Restarts workers that end, and ends workers that hang, until `end`."""
         async with asyncio.TaskGroup() as group:
             for number in range(self._size):
                 group.create_task(self._watch(number))
-                group.create_task(self._look_after(number))
+                group.create_task(self._check_health(number))
 
     async def ask(self, action: str, argument: str = "") -> Any:
         """Asks every worker (`administration.Ask`). Raises NoSuchThing, WorkerFailed."""
-        there = [worker for worker in self._workers.values() if worker.is_there]
+        running = [worker for worker in self._workers.values() if worker.is_running]
         answers = await asyncio.gather(
-            *(worker.ask(action, argument) for worker in there), return_exceptions=True
+            *(worker.ask(action, argument) for worker in running), return_exceptions=True
         )
         good = [answer for answer in answers if not isinstance(answer, BaseException)]
         bad = [answer for answer in answers if isinstance(answer, BaseException)]
         if bad and (not good or not isinstance(bad[0], CausewayError)):
             raise bad[0]
         if not good:
-            raise WorkerFailed("No worker is there.")
+            raise WorkerFailed("No worker is running.")
         if action == DRAIN:
             self._drained.add(argument)
         elif action == RESUME:
@@ -217,34 +223,34 @@ class Supervisor:
         return merged(action, good)
 
     async def end(self, patience: float) -> None:
-        """Until no worker is left: those that are there after `patience` seconds are told to go
-        at once, and a little later not asked any more."""
+        """Waits until no worker is left. After `patience` seconds the others get SIGTERM, and a
+        little later SIGKILL."""
         self._stopping = True
         for number in (signal.SIGTERM, signal.SIGKILL):
-            if await self._gone(patience):
+            if await self._ended_within(patience):
                 return
             self.signal(number)
             patience = _KILL
-        await self._gone(patience)
+        await self._ended_within(patience)
 
     def stop(self, number: int) -> None:
-        """Passes on the signal to stop: none is started again."""
+        """Passes the signal on to all workers, and restarts none any more."""
         self._stopping = True
         self.signal(number)
 
     def reload(self) -> None:
-        """Has each worker read the settings anew; one that does not serve yet, once it does."""
+        """Has each worker reload the settings; one that is starting does so when it serves."""
         self._reloads += 1
         for worker in self._workers.values():
-            if worker.is_there and worker.serves:
+            if worker.is_running and worker.serves:
                 worker.send(signal.SIGHUP)
 
     def signal(self, number: int) -> None:
         for worker in self._workers.values():
-            if worker.is_there:
+            if worker.is_running:
                 worker.send(number)
 
-    async def _gone(self, wait: float) -> bool:
+    async def _ended_within(self, wait: float) -> bool:
         waits = [worker.process.wait() for worker in self._workers.values()]
         try:
             async with asyncio.timeout(wait):
@@ -259,19 +265,19 @@ class Supervisor:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=_LINE,
-            start_new_session=True,  # Ctrl-C is for the supervisor, which passes it on
+            start_new_session=True,  # Ctrl-C goes to the supervisor alone, which passes it on
         )
-        self._workers[number] = worker = Worker(process, self._patience)
+        self._workers[number] = worker = WorkerProcess(process, self._patience)
         reloads = self._reloads
         assert process.stdin is not None
-        brief = Brief(number, self._size, self._folder, self._key, self._ports)
-        process.stdin.write(brief.line())
+        config = WorkerConfig(number, self._size, self._folder, self._key, self._ports)
+        process.stdin.write(config.line())
         try:
             async with asyncio.timeout(_READY):
                 await worker.ready(self._drained)
         except TimeoutError:
             worker.send(signal.SIGKILL)
-            raise WorkerFailed("A worker did not begin in time.") from None
+            raise WorkerFailed("A worker did not start in time.") from None
         _log.info("worker %d serves", number)
         if reloads != self._reloads:
             worker.send(signal.SIGHUP)
@@ -290,7 +296,7 @@ class Supervisor:
                 with suppress(WorkerFailed):
                     await self._start(number)
 
-    async def _look_after(self, number: int) -> None:
+    async def _check_health(self, number: int) -> None:
         misses = 0
         while not self._stopping:
             await asyncio.sleep(self._patience)
@@ -300,28 +306,28 @@ class Supervisor:
                 misses = 0
             except WorkerFailed:
                 misses += 1
-            if misses == _MISSES and worker.is_there and not self._stopping:
-                _log.error("worker %d does not answer and is ended", number)
+            if misses == _MISSES and worker.is_running and not self._stopping:
+                _log.error("worker %d does not answer and is killed", number)
                 worker.send(signal.SIGKILL)
                 misses = 0
 
 
 async def answer_supervisor(reader: asyncio.StreamReader, ask: Ask) -> None:
-    """A worker's side: answers until the supervisor is gone."""
+    """The worker's side: answers the supervisor's requests until the supervisor is gone."""
     while line := await reader.readline():
-        asked = json.loads(line)
-        told: dict[str, Any] = {"id": asked["id"]}
+        request = json.loads(line)
+        reply: dict[str, Any] = {"id": request["id"]}
         try:
-            told["answer"] = await ask(asked["action"], asked["argument"])
+            reply["answer"] = await ask(request["action"], request["argument"])
         except NoSuchThing as error:
-            told["missing"] = error.args[0]
+            reply["missing"] = error.args[0]
         except CausewayError as error:
-            told["failed"] = str(error)
-        await asyncio.to_thread(say, told)
+            reply["failed"] = str(error)
+        await asyncio.to_thread(send_to_supervisor, reply)
 
 
-def say(told: dict[str, Any]) -> None:
-    """A line for the supervisor; waits for it to read."""
-    data = memoryview(json.dumps(told, ensure_ascii=False).encode(errors="replace") + b"\n")
+def send_to_supervisor(message: dict[str, Any]) -> None:
+    """Writes a line to the supervisor. Blocks until it is read."""
+    data = memoryview(json.dumps(message, ensure_ascii=False).encode(errors="replace") + b"\n")
     while data:
         data = data[os.write(_STDOUT, data) :]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from proxy.errors import TooMany
 from proxy.limits import Limits
-from proxy.operations.counters import Tally
+from proxy.operations.counters import Counters
 from proxy.operations.metrics import Metrics
 from proxy.server.client_connection import ClientConnection
 from proxy.server.receive_budget import Buffers
@@ -25,12 +25,12 @@ class Turnstile:
     """The clients that are connected: `clients` once they have a connection, and those whose
     handshake goes on. All count, in one of the budgets."""
 
-    def __init__(self, limits: Limits, metrics: Metrics, tally: Tally | None = None) -> None:
+    def __init__(self, limits: Limits, metrics: Metrics, counters: Counters | None = None) -> None:
         self.clients: set[ClientConnection] = set()
         self.closed = ""  # why nobody is let in any more
         self._metrics = metrics
-        self._quota = Quota("connections", Bounds(), tally)
-        self._new_quota = Quota("connections that log in", Bounds(), tally)
+        self._quota = Quota("connections", Bounds(), counters)
+        self._new_quota = Quota("connections that log in", Bounds(), counters)
         self._new: dict[ClientConnection, None] = {}  # not let in yet, in the order of arrival
         self._coming: set[ClientConnection] = set()
         self._leaving: set[ClientConnection] = set()

@@ -116,7 +116,7 @@ class HiveServer2Handler:
             call, request = again
         try:
             handle = handle_of(request)
-            if handle and await self._server.peers.carry(handle, message.data, self._client):
+            if handle and await self._server.peers.forward(handle, message.data, self._client):
                 return
             result = await self._result(call, request)
         except Rejected as error:

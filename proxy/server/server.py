@@ -24,7 +24,7 @@ from proxy.operations.discovery import nodes
 from proxy.operations.incidents import internal_error
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
-from proxy.operations.peers import ALONE, Crew
+from proxy.operations.peers import ALONE, WorkerGroup
 from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import Turnstile
 from proxy.server.handler import HiveServer2Handler
@@ -53,20 +53,20 @@ async def serve(
     cookie_key: bytes | None = None,
     managed: Callable[[Admin], None] | None = None,
     read: Callable[[], Settings] | None = None,
-    crew: Crew = ALONE,
+    workers: WorkerGroup = ALONE,
 ) -> None:
-    """Serves until cancelled. `ready` is told the addresses once connections are taken;
-    `cookie_key` is what several servers have in common that are one to their clients. Before
-    that `managed` is given what operators may do; `read` reads the settings for a reload. One of
-    a `crew` takes its clients from the same addresses as the others, which answers operators.
+    """Serves until cancelled. `ready` gets the addresses once connections are accepted; before
+    that `managed` gets what operators may do. `cookie_key` is shared by servers that clients see
+    as one. `read` reads the settings for a reload. A member of `workers` shares its addresses with
+    the others, and its supervisor answers operators.
 
     Raises OSError when an address cannot be had, BadCertificate, and BadSetting.
     """
-    known = authenticator or made(settings.identity, crew.failures)
+    known = authenticator or made(settings.identity, workers.throttle)
     async with _audited(settings.operating) as audit, asyncio.TaskGroup() as group:
         router = StatementRouter(settings, snapshot, loader)
-        server = ServerState(router, limits, group, copier, Observer(Metrics(), audit), crew)
-        turnstile = Turnstile(limits, server.observer.metrics, crew.tally)
+        server = ServerState(router, limits, group, copier, Observer(Metrics(), audit), workers)
+        turnstile = Turnstile(limits, server.observer.metrics, workers.counters)
         who = Counted(known, server.observer)
 
         def connected(client: ClientConnection) -> None:
@@ -79,15 +79,15 @@ async def serve(
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
         doors = await Doors.opened(
             Porter(settings, limits, who, key, connected, turnstile),
-            shared=bool(crew.sockets),
+            shared=bool(workers.sockets),
         )
         _look_after(server, group)
-        registration = _registration(settings, doors.listening, crew)
+        registration = _registration(settings, doors.listening, workers)
         leave = registration.stop if registration is not None else None
         admin = Admin(server, turnstile, doors, read, leave)
         desk = AdminServer(admin.ask, server.observer.administered, settings.transports)
         try:
-            if crew.sockets:
+            if workers.sockets:
                 await server.peers.listen(called)
             else:
                 await desk.listen(settings.operating)
@@ -120,10 +120,12 @@ def _look_after(server: ServerState, group: asyncio.TaskGroup) -> None:
         group.create_task(watch(server.pool, server.clusters, interval))
 
 
-def _registration(settings: Settings, listening: Listening, crew: Crew) -> "Registration | None":
+def _registration(
+    settings: Settings, listening: Listening, workers: WorkerGroup
+) -> "Registration | None":
     """One for all of a server's processes, where it is to be found by ZooKeeper."""
     zookeeper = settings.operating.zookeeper
-    if zookeeper is None or crew.number != 0:
+    if zookeeper is None or workers.number != 0:
         return None
     from proxy.operations.zookeeper_client import Registration  # its library is a large one
 

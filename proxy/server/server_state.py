@@ -14,7 +14,7 @@ from proxy.errors import Stopping, TooMany
 from proxy.limits import Limits
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
-from proxy.operations.peers import ALONE, Crew, Peers
+from proxy.operations.peers import ALONE, Peers, WorkerGroup
 from proxy.protocol import replies
 from proxy.protocol.binary import Struct
 from proxy.protocol.requests import NO_SESSION, get_info_call
@@ -52,7 +52,7 @@ class ServerState:
         group: asyncio.TaskGroup,
         copier: Copier | None = None,
         observer: Observer | None = None,
-        crew: Crew = ALONE,
+        workers: WorkerGroup = ALONE,
     ) -> None:
         settings = router.settings
         self.topology = settings.topology
@@ -66,10 +66,12 @@ class ServerState:
         self.identity = settings.identity
         other = settings.upstream_login if self.through else None
         credentials = CredentialsByCluster(settings.logins, other)
-        self.pool = UpstreamPool(limits, router.health, credentials, crew.tally, crew.functions)
-        self.peers = Peers(crew)
-        self._session_quota = Quota("sessions", Bounds(), crew.tally)
-        self._statement_quota = Quota("statements running", Bounds(), crew.tally)
+        self.pool = UpstreamPool(
+            limits, router.health, credentials, workers.counters, workers.functions
+        )
+        self.peers = Peers(workers)
+        self._session_quota = Quota("sessions", Bounds(), workers.counters)
+        self._statement_quota = Quota("statements running", Bounds(), workers.counters)
         self._info: dict[int, Struct] = {}
         self.sessions: Registry[Session] = Registry("sessions", 0)
         self.operations: Registry[OwnedOperation] = Registry(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from proxy.errors import TooMany
-from proxy.operations.counters import OwnTally, Tally
+from proxy.operations.counters import Counters, LocalCounters
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +19,10 @@ class Bounds:
 class Quota:
     """Counts `what`. What was taken is given back with the same names."""
 
-    def __init__(self, what: str, bounds: Bounds, tally: Tally | None = None) -> None:
+    def __init__(self, what: str, bounds: Bounds, counters: Counters | None = None) -> None:
         self.bounds = bounds
         self._what = what
-        self._tally = OwnTally() if tally is None else tally
+        self._counters = LocalCounters() if counters is None else counters
         self._taken = 0
 
     def take(self, user: str, address: str) -> None:
@@ -34,7 +34,7 @@ class Quota:
         """Whether there is no place; `address_alone`: by the bound of the address."""
         if address_alone:
             key = self._keys(user, address)[1]
-            return 0 < self.bounds.address <= self._tally.count(key)
+            return 0 < self.bounds.address <= self._counters.count(key)
         try:
             self.check(user, address)
         except TooMany:
@@ -50,7 +50,7 @@ class Quota:
             (keys[2], bounds.both, f"The user {user} at {address}"),
             (keys[3], bounds.all, "Causeway"),
         ):
-            if bound and self._tally.count(key) >= bound:
+            if bound and self._counters.count(key) >= bound:
                 raise TooMany(f"{who} has {bound} {self._what}, which is the limit.")
 
     def give_back(self, user: str, address: str) -> None:
@@ -63,7 +63,7 @@ class Quota:
     def _add(self, keys: tuple[str, ...], by: int) -> None:
         self._taken += by
         for key in keys:
-            self._tally.add(key, by)
+            self._counters.add(key, by)
 
     def _keys(self, user: str, address: str) -> tuple[str, ...]:
         what = self._what

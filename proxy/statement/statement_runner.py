@@ -60,7 +60,7 @@ _DECISIONS = 3  # for one statement, when tables change between decision and ana
 
 
 class Copier(Protocol):
-    """Makes secondary copies (`cli.copier`)."""
+    """Makes secondary copies (`cli.server.copier`)."""
 
     async def __call__(
         self, table: TableRef, partition: Sequence[tuple[str, str]], source: str, target: str

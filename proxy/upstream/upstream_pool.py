@@ -18,7 +18,7 @@ from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
 from proxy.limits import Limits
-from proxy.operations.counters import OwnTally, Tally
+from proxy.operations.counters import Counters, LocalCounters
 from proxy.protocol.requests import NO_SESSION, get_info_call
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.impersonation import PROXY_USER
@@ -54,14 +54,14 @@ class UpstreamPool:
         limits: Limits,
         health: EndpointHealth | None = None,
         credentials: CredentialsByCluster | None = None,
-        tally: Tally | None = None,
+        counters: Counters | None = None,
         functions: FunctionChanges | None = None,
     ) -> None:
         self.limits = limits
         self.functions = functions or FunctionChanges()
         self.health = health or EndpointHealth()
         self.credentials = credentials or CredentialsByCluster({})
-        self._tally = OwnTally() if tally is None else tally
+        self._counters = LocalCounters() if counters is None else counters
         self._counts: Counter[Endpoint] = Counter()
         self._made: defaultdict[Endpoint, WeakSet[UpstreamConnection]] = defaultdict(WeakSet)
         self._idle: defaultdict[_Key, list[tuple[float, UpstreamConnection]]] = defaultdict(list)
@@ -75,11 +75,11 @@ class UpstreamPool:
 
     def _add(self, endpoint: Endpoint, by: int) -> None:
         self._counts[endpoint] += by
-        self._tally.add(_key(endpoint), by)
+        self._counters.add(_key(endpoint), by)
 
     def _of_all(self, endpoint: Endpoint) -> int:
         """Connections that it has from all our processes."""
-        return self._tally.count(_key(endpoint))
+        return self._counters.count(_key(endpoint))
 
     def load(self, endpoint: Endpoint) -> int:
         """Connections that it has from all our processes, without those that only wait here."""

@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from cli import admin, main
+from cli import main
 from cli.progress import Bar
+from cli.server import admin
 from cli.terminal import Shown, shown
 from conf.errors import BadSetting
 

@@ -51,17 +51,17 @@ def test_a_users_parameters_stay_and_old_facts_go() -> None:
 
 def test_a_write_makes_copies_stale_from_its_start() -> None:
     table = _copied(Placement(C1))
-    assert table.holders().fresh == {C2}
+    assert table.replicas().fresh == {C2}
     running = table.opened("a")
-    assert running.holders().fresh == frozenset()
-    assert running.holders().stale == {C2}
-    assert running.closed("a", "w1").holders().stale == {C2}
+    assert running.replicas().fresh == frozenset()
+    assert running.replicas().stale == {C2}
+    assert running.closed("a", "w1").replicas().stale == {C2}
 
 
 def test_a_copy_begun_before_a_write_and_published_after_it_is_stale() -> None:
     before = Placement(C1).version
     after = Placement(C1).opened("a").closed("a", "w1")
-    assert after.with_copy(Copy(C2, "file:/c2/t", before)).holders().stale == {C2}
+    assert after.with_copy(Copy(C2, "file:/c2/t", before)).replicas().stale == {C2}
 
 
 def test_two_writers_do_not_end_each_other() -> None:
@@ -74,36 +74,36 @@ def test_two_writers_do_not_end_each_other() -> None:
 def test_a_copy_between_the_ends_of_two_writers_is_never_fresh() -> None:
     one_left = Placement(C1).opened("a").opened("b").closed("b", "w1")
     copied = _copied(one_left)
-    assert copied.holders().stale == {C2}
-    assert copied.closed("a", "w2").holders().stale == {C2}
+    assert copied.replicas().stale == {C2}
+    assert copied.closed("a", "w2").replicas().stale == {C2}
 
 
 def test_a_mark_that_vanished_counts_as_one_that_covered_all() -> None:
-    assert _copied(Placement(C1)).closed("lost", "w1").holders().stale == {C2}
+    assert _copied(Placement(C1)).closed("lost", "w1").replicas().stale == {C2}
 
 
 def test_a_write_of_one_partition_leaves_the_others_fresh() -> None:
     table = Placement(C1)
     ones = write_placement(_copied(read_partition_placement({}, table, "ds=1")))
     running = table.opened("a", ["ds=2"])
-    assert read_partition_placement(ones, running, "ds=1").holders().fresh == {C2}
-    assert read_partition_placement(ones, running, "ds=2").holders().stale == {C2}
+    assert read_partition_placement(ones, running, "ds=1").replicas().fresh == {C2}
+    assert read_partition_placement(ones, running, "ds=2").replicas().stale == {C2}
     ended = running.closed("a", "w1")
-    assert read_partition_placement(ones, ended, "ds=1").holders().fresh == {C2}
+    assert read_partition_placement(ones, ended, "ds=1").replicas().fresh == {C2}
 
 
 def test_a_write_of_unknown_partitions_makes_all_copies_stale() -> None:
     table = Placement(C1)
     ones = write_placement(_copied(read_partition_placement({}, table, "ds=1")))
     running = table.opened("a")
-    assert read_partition_placement(ones, running, "ds=1").holders().stale == {C2}
+    assert read_partition_placement(ones, running, "ds=1").replicas().stale == {C2}
     ended = running.closed("a", "w1")
-    assert read_partition_placement(ones, ended, "ds=1").holders().stale == {C2}
+    assert read_partition_placement(ones, ended, "ds=1").replicas().stale == {C2}
 
 
 def test_a_rewritten_partition_has_stale_copies() -> None:
     partition = _copied(read_partition_placement({}, Placement(C1), "ds=1"))
-    assert partition.rewritten("w1").holders().stale == {C2}
+    assert partition.rewritten("w1").replicas().stale == {C2}
 
 
 def test_a_partition_never_writes_its_tables_marks() -> None:

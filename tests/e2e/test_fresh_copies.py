@@ -36,7 +36,7 @@ class Copies:
             if partition is not None:
                 own = client.get_partition(ref, partition).parameters
                 placed = read_partition_placement(own, placed, partition)
-        return C2 in placed.holders().fresh
+        return C2 in placed.replicas().fresh
 
     def soon_stale(self, table: str) -> bool:
         """The same a moment later: what follows a write is not waited for."""

@@ -14,9 +14,9 @@ from pyhive import hive
 
 from bench.lifecycle_demo import EXAMPLES
 from cli.main import main
+from cli.server.up import with_hudi
 from cli.stack.plan import StackSpec
 from cli.stack.stack import Stack
-from cli.up import with_hudi
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy
 from conf.topology import Endpoint
@@ -109,7 +109,7 @@ def _copied(stack: Stack, name: str, partitioned: str = "") -> tuple[Path, Calla
 
     def fresh() -> bool:
         with HmsClient((stack.ports.metastore,)) as client:
-            return C2 in Facts(client, C1).table(ref)[1].holders().fresh
+            return C2 in Facts(client, C1).table(ref)[1].replicas().fresh
 
     assert fresh()
     return source, fresh

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from pyhive import hive
 
-from cli.admin import call
+from cli.server.admin import call
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.settings.load import load

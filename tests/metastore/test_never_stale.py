@@ -172,12 +172,12 @@ class Lives(RuleBasedStateMachine):
     def table_facts(self, ref: TableRef) -> TableFacts:
         placed = read_placement(self.memory.tables[ref].parameters, CLUSTERS[0])
         if ref != PARTED:
-            return TableFacts(placed.holders())
+            return TableFacts(placed.replicas())
         found = self.memory.partitions[ref]
         sheet = PartitionSheet([PartitionKey("ds", "string")], list(found), placed.exceptions)
         rows = sheet.unknown(None)
         sheet.learn(rows, {each.values: each.parameters for each in found.values()})
-        return TableFacts(placed.holders(), sheet.placed(placed))
+        return TableFacts(placed.replicas(), sheet.placed(placed))
 
     def decide(self, statement: Known, pinned: ClusterName | None) -> object:
         return route(Request(statement, CLUSTERS[0], pinned), self.known())
@@ -585,7 +585,7 @@ class Lives(RuleBasedStateMachine):
         if PARTED in self.memory.tables:
             placed, _ = self.placement(PARTED, None)
             for day in DAYS if placed.uniform else ():
-                for cluster in placed.holders().fresh if self.exists(PARTED, day) else ():
+                for cluster in placed.replicas().fresh if self.exists(PARTED, day) else ():
                     self.check_read(PARTED, day, cluster)
 
     @invariant()
@@ -593,7 +593,7 @@ class Lives(RuleBasedStateMachine):
         for ref in self.memory.tables:
             for day in DAYS if ref == PARTED else [None]:
                 if self.exists(ref, day):
-                    for cluster in self.placement(ref, day)[0].holders().fresh:
+                    for cluster in self.placement(ref, day)[0].replicas().fresh:
                         self.check_read(ref, day, cluster)
 
 

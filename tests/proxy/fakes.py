@@ -16,7 +16,7 @@ from typing import Any
 import uvloop
 
 from conf.names import ClusterName, TableRef
-from conf.partitions import Holders, TableFacts
+from conf.partitions import Replicas, TableFacts
 from conf.settings.authentication import Identity
 from conf.settings.restrictions import Restrictions
 from conf.settings.settings import Settings
@@ -26,7 +26,7 @@ from conf.tables import NotLoaded, TableInfo, TableKind
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.auth.authenticator import Authenticator
 from proxy.limits import Limits
-from proxy.operations.peers import ALONE, Crew
+from proxy.operations.peers import ALONE, WorkerGroup
 from proxy.protocol import replies, results
 from proxy.protocol.binary import (
     BOOL,
@@ -314,7 +314,7 @@ class FakeMetastore:
 
     def facts(self, ref: TableRef, selectors: object = None) -> TableFacts | None:
         primary = self.primaries.get(str(ref))
-        return None if primary is None else TableFacts(Holders(primary, frozenset()))
+        return None if primary is None else TableFacts(Replicas(primary, frozenset()))
 
     def database_exists(self, name: str) -> bool:
         return name in self.databases
@@ -484,7 +484,7 @@ async def world(
     identity: Identity | None = None,
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
-    crew: Crew = ALONE,
+    workers: WorkerGroup = ALONE,
     restrictions: Restrictions | None = None,
 ) -> AsyncIterator[World]:
     east, west = FakeCluster(EAST), FakeCluster(WEST)
@@ -520,7 +520,7 @@ async def world(
             ready.set_result,
             limits,
             authenticator=authenticator,
-            crew=crew,
+            workers=workers,
         )
     )
     listening = await ready

@@ -6,7 +6,7 @@ from typing import Any
 from zlib import decompress
 
 from conf.names import ClusterName, PartitionRef, TableRef
-from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions, TableFacts
+from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
 from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Read, Unknown, Write
 from router.claim import ANALYZE, PARSE, PROBE, SESSION, claim_of, encoded
@@ -26,10 +26,10 @@ class Days(PartitionPredicate):
 
 def days(*names: str, complete: bool = True, copied: bool = False) -> TableFacts:
     """A table of c1 by day; with `copied` its days are in c2, too."""
-    holders = Holders(C1, frozenset({C2}) if copied else frozenset())
+    replicas = Replicas(C1, frozenset({C2}) if copied else frozenset())
     partitions = PartitionSet([PartitionKey("day", "string")], [[name] for name in names])
-    placed = PlacedPartitions(partitions, (holders,), [0] * len(names), complete)
-    return TableFacts(holders, placed, "w1", "f1")
+    placed = PlacedPartitions(partitions, (replicas,), [0] * len(names), complete)
+    return TableFacts(replicas, placed, "w1", "f1")
 
 
 def document(
@@ -47,12 +47,12 @@ def test_a_statement_without_tables_claims_nothing() -> None:
 
 def test_a_table_that_is_read_in_its_primary_needs_no_version() -> None:
     read = Known("select", (Read(T),))
-    assert document(read, {T: TableFacts(Holders(C1, frozenset()))}) == {"reads": {"d.t": {}}}
+    assert document(read, {T: TableFacts(Replicas(C1, frozenset()))}) == {"reads": {"d.t": {}}}
 
 
 def test_a_copy_is_claimed_with_the_ids_by_which_it_was_fresh() -> None:
     read = Known("select", (Read(T),))
-    facts = {T: TableFacts(Holders(C1, frozenset({C2})), None, "w7", "f3")}
+    facts = {T: TableFacts(Replicas(C1, frozenset({C2})), None, "w7", "f3")}
     assert document(read, facts, C2) == {"reads": {"d.t": {"write": "w7", "facts": "f3"}}}
 
 

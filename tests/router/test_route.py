@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from conf.names import ClusterName, TableRef
-from conf.partitions import Holders, PartitionKey, PartitionSet, PlacedPartitions, TableFacts
+from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
 from dialect.statement import ALL, NONE, Action, Known, Read, Unknown, Write
 from router.decision import Decision, Refuse, RunIn
@@ -17,7 +17,7 @@ C1, C2, C3 = (ClusterName(name) for name in ("C1", "C2", "C3"))
 
 
 def table(primary: ClusterName, *fresh: ClusterName, stale: tuple[ClusterName, ...] = ()):
-    return TableFacts(Holders(primary, frozenset(fresh), frozenset(stale)))
+    return TableFacts(Replicas(primary, frozenset(fresh), frozenset(stale)))
 
 
 SCENARIO_A = {"t11": table(C1), "t12": table(C1), "t21": table(C2), "t31": table(C3)}
@@ -161,14 +161,20 @@ class Where:
         return [frozenset(self.values), *(None for _ in keys[1:])]
 
 
-def partitioned(*days: tuple[str, Holders], primary: ClusterName = C1) -> TableFacts:
+def partitioned(*days: tuple[str, Replicas], primary: ClusterName = C1) -> TableFacts:
     partitions = PartitionSet([PartitionKey("ds", "string")], [(day,) for day, _ in days])
-    distinct = tuple(dict.fromkeys(holders for _, holders in days))
-    groups = [distinct.index(holders) for _, holders in days]
-    return TableFacts(Holders(primary, frozenset()), PlacedPartitions(partitions, distinct, groups))
+    distinct = tuple(dict.fromkeys(replicas for _, replicas in days))
+    groups = [distinct.index(replicas) for _, replicas in days]
+    return TableFacts(
+        Replicas(primary, frozenset()), PlacedPartitions(partitions, distinct, groups)
+    )
 
 
-HOME, BOTH, AWAY = Holders(C1, frozenset()), Holders(C1, frozenset({C2})), Holders(C2, frozenset())
+HOME, BOTH, AWAY = (
+    Replicas(C1, frozenset()),
+    Replicas(C1, frozenset({C2})),
+    Replicas(C2, frozenset()),
+)
 DAYS = {"p": partitioned(("1", HOME), ("2", BOTH), ("3", AWAY)), "t21": table(C2)}
 
 

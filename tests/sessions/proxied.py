@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from conf.names import ClusterName, TableRef
-from conf.partitions import Holders, TableFacts
+from conf.partitions import Replicas, TableFacts
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.errors import Failure
@@ -52,7 +52,7 @@ class Snapshot(FakeMetastore):
         if str(ref) not in self.primaries:
             return None
         primary, copies = self.primaries[str(ref)], HOMES.get(ref.name, BOTH)
-        return TableFacts(Holders(primary, frozenset(copies - {primary})))
+        return TableFacts(Replicas(primary, frozenset(copies - {primary})))
 
 
 class FakeUpstream:

@@ -31,7 +31,7 @@ def facts(metastore: FakeMetastore) -> Iterator[Facts]:
         yield Facts(client, C1)
 
 
-def _holders(metastore: FakeMetastore, name: str):  # type: ignore[no-untyped-def]
+def _replicas(metastore: FakeMetastore, name: str):  # type: ignore[no-untyped-def]
     table = read_placement(Table(metastore.tables[PARTED]).parameters, C1)
     own = Partition(metastore.partitions[PARTED][name]).parameters
     return read_partition_placement(own, table, name)
@@ -41,7 +41,7 @@ def test_a_table_with_a_copy(metastore: FakeMetastore, facts: Facts) -> None:
     wanted = Assignment(PLAIN, C2, copies={C3: "file:/C3/t"})
     assert assign(facts, wanted, TOPOLOGY) == Assigned(1, 0)
     placement = read_placement(Table(metastore.tables[PLAIN]).parameters, C1)
-    assert (placement.primary, placement.holders().fresh) == (C2, {C3})
+    assert (placement.primary, placement.replicas().fresh) == (C2, {C3})
     assign(facts, Assignment(PLAIN, gone=frozenset([C3])), TOPOLOGY)
     placement = read_placement(Table(metastore.tables[PLAIN]).parameters, C1)
     assert (placement.primary, placement.copies) == (C2, ())
@@ -50,9 +50,9 @@ def test_a_table_with_a_copy(metastore: FakeMetastore, facts: Facts) -> None:
 def test_all_partitions_of_a_table(metastore: FakeMetastore, facts: Facts) -> None:
     wanted = Assignment(PARTED, C1, copies={C2: "file:/C2/p/"})
     assert assign(facts, wanted, TOPOLOGY) == Assigned(1, 4)
-    placement = _holders(metastore, "ds=2/hr=1")
+    placement = _replicas(metastore, "ds=2/hr=1")
     assert placement.copy_in(C2) == Copy(C2, "file:/C2/p/ds=2/hr=1", placement.version)
-    assert placement.holders().fresh == {C2}
+    assert placement.replicas().fresh == {C2}
 
 
 def test_one_partition_has_its_copy_where_it_is_said(
@@ -60,14 +60,14 @@ def test_one_partition_has_its_copy_where_it_is_said(
 ) -> None:
     wanted = Assignment(PARTED, C1, ("ds=1/hr=2",), {C2: "file:/elsewhere"})
     assert assign(facts, wanted, TOPOLOGY) == Assigned(0, 1)
-    assert _holders(metastore, "ds=1/hr=2").copy_in(C2).location == "file:/elsewhere"
-    assert _holders(metastore, "ds=1/hr=1").copies == ()
+    assert _replicas(metastore, "ds=1/hr=2").copy_in(C2).location == "file:/elsewhere"
+    assert _replicas(metastore, "ds=1/hr=1").copies == ()
 
 
 def test_partitions_by_some_of_their_values(metastore: FakeMetastore, facts: Facts) -> None:
     assert assign(facts, Assignment(PARTED, C3, ("hr=1",)), TOPOLOGY) == Assigned(0, 2)
-    assert _holders(metastore, "ds=1/hr=1").primary == C3
-    assert _holders(metastore, "ds=1/hr=2").primary == C1
+    assert _replicas(metastore, "ds=1/hr=1").primary == C3
+    assert _replicas(metastore, "ds=1/hr=2").primary == C1
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_a_table_that_is_being_written_has_no_fresh_copy(
     assign(facts, Assignment(PARTED, C1, ("ds=2",), {C2: "file:/x"}), TOPOLOGY)
     ended = Assignment(PARTED, C1, ("ds=1",), {C2: "file:/x"}, end_writes=True)
     assign(facts, ended, TOPOLOGY)
-    assert _holders(metastore, "ds=1/hr=1").holders().fresh == {C2}
+    assert _replicas(metastore, "ds=1/hr=1").replicas().fresh == {C2}
     # Nobody knows what the lost writer wrote: copies made before are stale.
-    assert _holders(metastore, "ds=2/hr=1").holders().stale == {C2}
+    assert _replicas(metastore, "ds=2/hr=1").replicas().stale == {C2}
 
 
 def test_a_table_that_is_not_there(facts: Facts) -> None:

@@ -172,15 +172,15 @@ def test_a_write_that_crosses_a_change_leaves_no_fresh_copy(
     assert crossing
     table = _stored(metastore)
     parameters = Partition(metastore.partitions[REF]["ds=1"]).parameters
-    holders = read_partition_placement(parameters, table, "ds=1").holders()
-    assert holders.fresh == frozenset()
+    replicas = read_partition_placement(parameters, table, "ds=1").replicas()
+    assert replicas.fresh == frozenset()
 
 
 def test_the_end_of_a_write_whose_mark_vanished(metastore: FakeMetastore, facts: Facts) -> None:
     metastore.add(_table(write_placement(Placement(C1).with_copy(_copy(C2))), parted=True))
     facts.close_write(REF, "lost", frozenset(["ds=1"]))
     assert _stored(metastore).write != "0"
-    assert _stored(metastore).holders().stale == {C2}
+    assert _stored(metastore).replicas().stale == {C2}
 
 
 def test_a_table_that_names_its_primary_is_not_claimed(

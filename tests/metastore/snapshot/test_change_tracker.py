@@ -55,7 +55,7 @@ def test_an_unchanged_table_costs_the_metastore_nothing(hms, view) -> None:
         assert await asked(hms, loader) == 1  # the first look says that anything may have changed
         for _ in range(3):
             assert await asked(hms, loader) == 0
-        assert snapshot.facts(REF).holders.fresh == {C2}
+        assert snapshot.facts(REF).replicas.fresh == {C2}
 
     run(settings_of(hms, view), scenario)
 
@@ -94,10 +94,10 @@ def test_the_next_statement_sees_a_change(hms, view, change: Callable[..., None]
     async def scenario(loader: Loader, snapshot: Snapshot) -> None:
         for _ in range(3):
             await loader.load_facts([REF])
-        assert snapshot.facts(REF).holders.fresh == {C2}
+        assert snapshot.facts(REF).replicas.fresh == {C2}
         await asyncio.to_thread(change, hms, view)
         assert await asked(hms, loader) == 1
-        assert snapshot.facts(REF).holders.fresh == frozenset()
+        assert snapshot.facts(REF).replicas.fresh == frozenset()
         assert await asked(hms, loader) == 0
 
     run(settings_of(hms, view), scenario)

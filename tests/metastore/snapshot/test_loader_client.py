@@ -88,10 +88,10 @@ def test_a_change_made_elsewhere_is_seen_by_the_next_statement(metastore: FakeMe
 
     async def scenario(loader: Loader, snapshot: Snapshot) -> None:
         await loader.load_facts([REF])
-        assert snapshot.facts(REF).holders.fresh == {C2}
+        assert snapshot.facts(REF).replicas.fresh == {C2}
         metastore.add(_table(_copied().rewritten("w1")))
         assert await loader.load_facts([REF]) == frozenset()
-        assert snapshot.facts(REF).holders.fresh == frozenset()
+        assert snapshot.facts(REF).replicas.fresh == frozenset()
 
     _run(metastore, scenario)
 
@@ -208,7 +208,7 @@ def test_a_uniform_table_needs_names_alone(metastore: FakeMetastore) -> None:
     async def scenario(loader: Loader, snapshot: Snapshot) -> None:
         await loader.load_facts([PARTED])
         assert metastore.calls["get_partitions_by_names"] == 0
-        assert snapshot.facts(PARTED).partitions.holders[0].primary == C1
+        assert snapshot.facts(PARTED).partitions.replicas[0].primary == C1
 
     _run(metastore, scenario)
 
@@ -229,7 +229,7 @@ def test_only_the_partitions_that_a_table_names_as_exceptions_are_read(
         metastore.before = lambda method: asked.append(method == "get_partitions_by_names")
         await loader.load_facts([PARTED])
         placed = snapshot.facts(PARTED).partitions
-        fresh = [C2 in placed.holders[group].fresh for group in placed.groups]
+        fresh = [C2 in placed.replicas[group].fresh for group in placed.groups]
         assert [day for day, is_fresh in enumerate(fresh) if is_fresh] == [3, 7, 9]
 
     _run(metastore, scenario)
@@ -244,11 +244,11 @@ def test_a_write_is_marked_before_and_ended_after(metastore: FakeMetastore) -> N
         await loader.load_facts([REF])
         token = await loader.open_write([REF])
         assert _stored(metastore).writing
-        assert snapshot.facts(REF).holders.stale == {C2}
+        assert snapshot.facts(REF).replicas.stale == {C2}
         await loader.close_write(token)
         assert not _stored(metastore).writing
         await loader.load_facts([REF])
-        assert snapshot.facts(REF).holders.stale == {C2}
+        assert snapshot.facts(REF).replicas.stale == {C2}
 
     _run(metastore, scenario)
 
@@ -279,7 +279,7 @@ def test_a_write_of_one_partition_leaves_other_copies_fresh(metastore: FakeMetas
             await loader.load_facts([PARTED], {PARTED: [Day(day)]})
             placed = snapshot.facts(PARTED, [Day(day)]).partitions
             (row,) = placed.partitions.rows_with(0, day)
-            return C2 in placed.holders[placed.groups[row]].fresh
+            return C2 in placed.replicas[placed.groups[row]].fresh
 
         token = await loader.open_write([PartitionRef(PARTED, (("ds", "2"),))])
         assert (await fresh("1"), await fresh("2")) == (True, False)
@@ -382,8 +382,8 @@ def test_when_the_metastore_is_down_copies_do_not_count(metastore: FakeMetastore
         await loader.load_facts([REF])
         metastore.stop()
         await loader.load_facts([REF])
-        holders = snapshot.facts(REF).holders
-        assert (holders.primary, holders.fresh, holders.stale) == (C1, frozenset(), {C2})
+        replicas = snapshot.facts(REF).replicas
+        assert (replicas.primary, replicas.fresh, replicas.stale) == (C1, frozenset(), {C2})
         with pytest.raises(MetastoreDown):
             await loader.load_facts([TableRef("default", "other")])
         with pytest.raises(MetastoreDown):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf.names import ClusterName, partition_name
-from conf.partitions import Holders, PartitionKey, PartitionSet
+from conf.partitions import PartitionKey, PartitionSet, Replicas
 from conf.placement import (
     BadPlacement,
     Copy,
@@ -74,11 +74,11 @@ def test_same_holders_as_read_one_by_one(
     sheet.learn(range(len(sheet)), parameters)
     placed = sheet.placed(table)
     expected = [
-        read_partition_placement(own, table, _name(row)).holders()
+        read_partition_placement(own, table, _name(row)).replicas()
         for row, own in parameters.items()
     ]
-    assert [placed.holders[group] for group in placed.groups] == expected
-    assert set(placed.holders) == set(expected) or not expected
+    assert [placed.replicas[group] for group in placed.groups] == expected
+    assert set(placed.replicas) == set(expected) or not expected
 
 
 def test_only_what_is_selected_is_asked_for() -> None:
@@ -94,15 +94,17 @@ def test_what_is_not_known_is_held_nowhere() -> None:
     sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"])
     sheet.learn([0], {})
     placed = sheet.placed(Placement(CLUSTERS[0]))
-    known, unknown = (placed.holders[group] for group in placed.groups)
-    assert known == Holders(CLUSTERS[0], frozenset())
+    known, unknown = (placed.replicas[group] for group in placed.groups)
+    assert known == Replicas(CLUSTERS[0], frozenset())
     assert not any(unknown.readable_in(cluster) for cluster in CLUSTERS)
 
 
 def test_a_uniform_table_needs_no_facts() -> None:
     sheet = _sheet(["ds=1/hr=1", "ds=2/hr=1"], exceptions=frozenset())
     assert not sheet.unknown(None)
-    assert set(sheet.placed(Placement(CLUSTERS[1])).holders) == {Holders(CLUSTERS[1], frozenset())}
+    assert set(sheet.placed(Placement(CLUSTERS[1])).replicas) == {
+        Replicas(CLUSTERS[1], frozenset())
+    }
 
 
 def test_only_the_exceptions_of_a_table_have_to_be_read() -> None:
@@ -112,7 +114,7 @@ def test_only_the_exceptions_of_a_table_have_to_be_read() -> None:
     copied = write_placement(Placement(CLUSTERS[0]).with_copy(Copy(CLUSTERS[1], "file:/x", "0/0")))
     sheet.learn([1, 2], {("2", "1"): copied, ("/", "1"): copied})
     placed = sheet.placed(Placement(CLUSTERS[0]))
-    fresh = [placed.holders[group].fresh for group in placed.groups]
+    fresh = [placed.replicas[group].fresh for group in placed.groups]
     assert fresh == [frozenset(), {CLUSTERS[1]}, {CLUSTERS[1]}]
 
 
@@ -126,7 +128,7 @@ def test_slices_keep_the_exceptions() -> None:
     assert both.unknown(None) == [2]
     both.learn([2], {})
     assert not both.unknown(None)
-    assert len(both.placed(Placement(CLUSTERS[0])).holders) == 2
+    assert len(both.placed(Placement(CLUSTERS[0])).replicas) == 2
 
 
 def test_a_uniform_table_is_held_where_the_whole_of_it_was_copied() -> None:
@@ -134,10 +136,10 @@ def test_a_uniform_table_is_held_where_the_whole_of_it_was_copied() -> None:
     table = Placement(
         CLUSTERS[0], "w", (Copy(CLUSTERS[1], "file:/x", "w"),), exceptions=frozenset()
     )
-    holders = [frozenset(h.fresh for h in sheet.placed(t).holders) for t in (
+    replicas = [frozenset(h.fresh for h in sheet.placed(t).replicas) for t in (
         table, table.opened("m", ["ds=1/hr=1"]), table.rewritten("w2"),
     )]  # fmt: skip
-    assert holders == [{frozenset({CLUSTERS[1]})}, {frozenset()}, {frozenset()}]
+    assert replicas == [{frozenset({CLUSTERS[1]})}, {frozenset()}, {frozenset()}]
     assert table.with_partition_facts("f", ["ds=1/hr=1"]).copies == ()
     assert table.with_partition_facts("f").copies == table.copies
 
@@ -171,7 +173,7 @@ def test_slices_come_together_and_what_is_known_stays_known() -> None:
     assert list(one.unknown(None)) == []
     both.learn([2], {})
     placed = both.placed(Placement(CLUSTERS[0]))
-    fresh = [placed.holders[group].fresh for group in placed.groups]
+    fresh = [placed.replicas[group].fresh for group in placed.groups]
     assert fresh == [frozenset(), {CLUSTERS[1]}, frozenset()]
 
 

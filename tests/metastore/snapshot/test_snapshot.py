@@ -139,7 +139,7 @@ def test_an_unpartitioned_tables_holders() -> None:
     _put(snapshot, _record(Placement(C1).with_copy(Copy(C2, "file:/c2", "0"))))
     facts = snapshot.facts(REF)
     assert facts is not None
-    assert facts.holders.fresh == {C2}
+    assert facts.replicas.fresh == {C2}
     assert facts.partitions is None
 
 

@@ -95,7 +95,7 @@ def test_a_mark_taken_away_beside_an_alter_is_gone(hms, view, altered: HmsClient
     run(lambda facts: facts.close_write(REF, "w", None))
     now = stored(hms)
     assert now.open == ()
-    assert now.holders().stale == {C2}
+    assert now.replicas().stale == {C2}
 
 
 def test_the_end_of_a_partition_s_write_stays(hms, view, altered: HmsClient) -> None:
@@ -112,7 +112,7 @@ def test_the_end_of_a_partition_s_write_stays(hms, view, altered: HmsClient) -> 
     run(lambda facts: facts.close_write(REF, "w", frozenset(["ds=1"])))
     own = Partition(hms.partitions[REF]["ds=1"]).parameters
     assert own["rows"] == "5"
-    assert read_partition_placement(own, stored(hms), "ds=1").holders().fresh == frozenset()
+    assert read_partition_placement(own, stored(hms), "ds=1").replicas().fresh == frozenset()
 
 
 def test_a_copy_published_beside_an_alter_of_its_data_is_stale(
@@ -144,7 +144,7 @@ def test_a_copy_published_beside_an_alter_of_its_data_is_stale(
     _changed(hms, view, publish)
     client.join(10)
     own = Partition(hms.partitions[REF]["ds=1"]).parameters
-    assert read_partition_placement(own, stored(hms), "ds=1").holders().fresh == frozenset()
+    assert read_partition_placement(own, stored(hms), "ds=1").replicas().fresh == frozenset()
 
 
 def _marks(*partitions: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ import uvloop
 from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.upstream_auth import Login, Proof
 from proxy.limits import Limits
-from proxy.operations.peers import Crew
+from proxy.operations.peers import WorkerGroup
 from proxy.protocol.binary import MAP, STRING, STRUCT, Pairs
 from tests.proxy import slapd
 from tests.proxy.fakes import Client, FakeCluster, World, error_of, play, world
@@ -121,8 +121,8 @@ def test_handles_are_of_whom_one_acts_for_at_every_worker(tmp_path: Path) -> Non
     async def main() -> None:
         async with (
             asyncio.timeout(20),
-            world(Limits(), identity=rules, crew=Crew(0, sockets)) as one,
-            world(Limits(), identity=rules, crew=Crew(1, sockets)) as other,
+            world(Limits(), identity=rules, workers=WorkerGroup(0, sockets)) as one,
+            world(Limits(), identity=rules, workers=WorkerGroup(1, sockets)) as other,
             web(one.http, "hue") as here,
             web(other.http, "hue") as there,
         ):

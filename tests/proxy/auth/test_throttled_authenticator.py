@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from proxy.auth.errors import Unsure, Wrong
-from proxy.auth.login_throttle import Bounds, Failures
+from proxy.auth.login_throttle import Bounds, LoginThrottle
 from proxy.auth.throttled_authenticator import Gate
 from proxy.errors import Denied
 from proxy.server.sasl_transport import Layer
@@ -51,7 +51,9 @@ class Steps:
 
 def gate(known: Known, burst: int = 3) -> Gate:
     bounds = Bounds(burst, 1000.0)
-    return Gate(frozenset(("PLAIN",)), known, Steps(), None, Failures(bounds, Bounds(100, 1000.0)))
+    return Gate(
+        frozenset(("PLAIN",)), known, Steps(), None, LoginThrottle(bounds, Bounds(100, 1000.0))
+    )
 
 
 async def refused(asking: Gate, user: str, password: str = "no", peer: str = "p") -> None:

@@ -258,7 +258,7 @@ def test_settings_that_cannot_be_read_change_nothing() -> None:
         site.admin._read = unreadable  # type: ignore[assignment]
         with pytest.raises(BadSetting):
             site.admin.reload()
-        site.admin.reload_or_say()
+        site.admin.reload_at_signal()
         assert await (await site.client()).rows("SELECT * FROM w") == 1
 
     play(scenario)

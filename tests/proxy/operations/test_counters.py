@@ -1,41 +1,41 @@
 """Counts over several processes' memory."""
 
-from proxy.operations.counters import OwnTally, SharedTally, shared_size
+from proxy.operations.counters import LocalCounters, SharedCounters, shared_size
 from proxy.session.quota import Bounds, Quota
 
 
 def test_each_sees_what_all_have() -> None:
     memory = memoryview(bytearray(shared_size(3)))
-    tallies = [SharedTally(memory, number, 3) for number in range(3)]
-    tallies[0].add("ann", 2)
-    tallies[2].add("ann", 1)
-    assert [each.count("ann") for each in tallies] == [3, 3, 3]
-    tallies[0].add("ann", -2)
-    assert tallies[1].count("ann") == 1
-    assert tallies[1].count("bob") == 0
+    counters = [SharedCounters(memory, number, 3) for number in range(3)]
+    counters[0].add("ann", 2)
+    counters[2].add("ann", 1)
+    assert [each.count("ann") for each in counters] == [3, 3, 3]
+    counters[0].add("ann", -2)
+    assert counters[1].count("ann") == 1
+    assert counters[1].count("bob") == 0
 
 
 def test_who_begins_anew_has_nothing() -> None:
     memory = memoryview(bytearray(shared_size(2)))
-    SharedTally(memory, 0, 2).add("ann", 5)
-    other = SharedTally(memory, 1, 2)
+    SharedCounters(memory, 0, 2).add("ann", 5)
+    other = SharedCounters(memory, 1, 2)
     other.add("ann", 1)
-    assert SharedTally(memory, 0, 2).count("ann") == 1
+    assert SharedCounters(memory, 0, 2).count("ann") == 1
 
 
 def test_keys_hardly_ever_share_both_counters() -> None:
-    tally = SharedTally(memoryview(bytearray(shared_size(1))), 0, 1)
+    counters = SharedCounters(memoryview(bytearray(shared_size(1))), 0, 1)
     for number in range(2_000):
-        tally.add(f"user{number}", 1)
-    assert sum(tally.count(f"user{number}") for number in range(2_000)) <= 2_020
+        counters.add(f"user{number}", 1)
+    assert sum(counters.count(f"user{number}") for number in range(2_000)) <= 2_020
     for number in range(2_000):
-        tally.add(f"user{number}", -1)
-    assert not any(tally.count(f"user{number}") for number in range(2_000))
+        counters.add(f"user{number}", -1)
+    assert not any(counters.count(f"user{number}") for number in range(2_000))
 
 
 def test_a_quota_over_two_processes() -> None:
     memory = memoryview(bytearray(shared_size(2)))
-    one, other = (Quota("sessions", Bounds(user=2), SharedTally(memory, n, 2)) for n in (0, 1))
+    one, other = (Quota("sessions", Bounds(user=2), SharedCounters(memory, n, 2)) for n in (0, 1))
     one.take("ann", "a")
     other.take("ann", "b")
     assert (len(one), len(other)) == (1, 1)
@@ -45,11 +45,11 @@ def test_a_quota_over_two_processes() -> None:
 
 
 def test_one_process_forgets_what_nobody_has() -> None:
-    tally = OwnTally()
-    tally.add("ann", 1)
-    tally.add("ann", -1)
-    assert tally.count("ann") == 0
-    assert not tally._counts
+    counters = LocalCounters()
+    counters.add("ann", 1)
+    counters.add("ann", -1)
+    assert counters.count("ann") == 0
+    assert not counters._counts
 
 
 def _refused(quota: Quota) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from proxy.errors import WorkerFailed
-from proxy.operations.worker_group import Brief, Supervisor
+from proxy.operations.worker_group import Supervisor, WorkerConfig
 
 _BEGINS = """
 import pathlib, sys, time
@@ -90,5 +90,5 @@ def test_a_worker_that_does_not_begin_is_an_error(tmp_path: Path) -> None:
 
 
 def test_what_a_worker_is_told_is_read_as_it_was_said(tmp_path: Path) -> None:
-    brief = Brief(1, 2, tmp_path, b"k" * 32, (10000, 0))
-    assert Brief.read(brief.line()) == brief
+    brief = WorkerConfig(1, 2, tmp_path, b"k" * 32, (10000, 0))
+    assert WorkerConfig.read(brief.line()) == brief

@@ -49,7 +49,7 @@ def fresh(hms: WritableMetastore, day: str | None = None, ref: TableRef = REF) -
     if day is not None:
         parameters = Partition(hms.partitions[ref][f"ds={day}"]).parameters
         own = read_partition_placement(parameters, own, f"ds={day}")
-    return C2 in own.holders().fresh
+    return C2 in own.replicas().fresh
 
 
 def days(hms: WritableMetastore, *numbers: int, exceptions: bool = True) -> None:

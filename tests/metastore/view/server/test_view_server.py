@@ -225,7 +225,7 @@ class TestAlter:
     def test_it_makes_copies_stale(self, hms, view) -> None:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         client(view[C1]).alter_table(REF, table({}))
-        assert read_placement(Table(hms.tables[REF]).parameters, C1).holders().stale == {C2}
+        assert read_placement(Table(hms.tables[REF]).parameters, C1).replicas().stale == {C2}
         assert client(view[C2]).get_table(REF).location == HOME
 
     def test_an_open_write_stays_open(self, hms, view) -> None:
@@ -279,7 +279,7 @@ class TestAlter:
         hms.add(table(placed(copy, exceptions=frozenset()), KEYS), ("ds=1", {}))
         assert client(view[C2]).get_table(REF).location == AWAY
         client(view[C1]).alter_table(REF, table({"last_commit_time_sync": "1"}, KEYS))
-        assert read_placement(Table(hms.tables[REF]).parameters, C1).holders().stale == {C2}
+        assert read_placement(Table(hms.tables[REF]).parameters, C1).replicas().stale == {C2}
         assert client(view[C2]).get_table(REF).location == HOME
         hms.add(table(placed(copy), KEYS))
         assert client(view[C2]).get_table(REF).location == HOME

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from cli.lifecycle_options import (
+from cli.lifecycle.lifecycle_options import (
     EngineCheck,
     add_entity_name,
     add_pig_option,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import entity, instance, lifecycle
+from cli.lifecycle import entity, instance, lifecycle
 from conf.errors import CausewayError
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 

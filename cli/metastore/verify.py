@@ -4,7 +4,7 @@ import argparse
 import json
 from dataclasses import asdict
 
-from cli.migration import migration
+from cli.metastore.migration import migration
 from cli.target import add_target_arguments
 from metastore.errors import NotUpgraded
 

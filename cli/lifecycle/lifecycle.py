@@ -23,8 +23,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.copy import parse_bytes
-from cli.lifecycle_options import (
+from cli.lifecycle.copy import parse_bytes
+from cli.lifecycle.lifecycle_options import (
     add_pig_option,
     add_store_options,
     now_of,

@@ -11,7 +11,7 @@ from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.service import Limits, Service
 from pipeline.scheduler.store import Store
-from tests.cli.test_entity import causeway
+from tests.cli.lifecycle.test_entity import causeway
 from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked
 
 FIRST = parse_time("2013-09-25T00:00Z")

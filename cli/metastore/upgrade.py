@@ -2,7 +2,7 @@
 
 import argparse
 
-from cli.migration import add_migration_arguments, migration
+from cli.metastore.migration import add_migration_arguments, migration
 from metastore.placement.upgrade import Counts
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from cli.copier import result
 from cli.errors import CopyFailed
+from cli.server.copier import result
 
 DONE = {"published": ["ds=1"], "fresh": 2, "bytes_sent": 10, "files_sent": 3, "failed": {}}
 

@@ -2,8 +2,8 @@
 
 import argparse
 
-from cli.metastore_upgrade import report
-from cli.migration import add_migration_arguments, migration
+from cli.metastore.migration import add_migration_arguments, migration
+from cli.metastore.upgrade import report
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
-from cli.lifecycle_options import (
+from cli.lifecycle.lifecycle_options import (
     add_entity_name,
     add_store_options,
     key_of,

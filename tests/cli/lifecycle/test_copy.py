@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import copy
+from cli.lifecycle import copy
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Topology
 from metastore.view.inbound.ownership import Leftover

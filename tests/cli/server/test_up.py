@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
+from cli.server.up import cluster_names
 from cli.stack.errors import BadClusters
 from cli.stack.sample import worth_trying
-from cli.up import cluster_names
 
 
 def test_cluster_names_in_order() -> None:

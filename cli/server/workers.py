@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cli import hangup
-from cli.held import Held
+from cli.server.settings_history import SettingsHistory
+from cli.server.signals import install_sighup_handler
 from conf.errors import CausewayError
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
@@ -22,31 +22,34 @@ from proxy.operations.admin_server import AdminServer
 from proxy.operations.administration import RELOAD
 from proxy.operations.audit_store import Audit
 from proxy.operations.observer import administration
-from proxy.operations.worker_group import Brief, Supervisor, say
+from proxy.operations.worker_group import Supervisor, WorkerConfig, send_to_supervisor
 from proxy.server.listeners import Listening
 
 _log = logging.getLogger(__name__)
-WORKER = "--worker"  # what makes `causeway serve` one of several
+WORKER = "--worker"  # the option that makes `causeway serve` a worker
 
 
 def size(settings: Settings) -> int:
-    """How many processes the settings ask for."""
+    """The number of worker processes that the settings ask for."""
     return settings.operating.workers or len(os.sched_getaffinity(0))
 
 
 async def supervise(settings: Settings, path: Path, announce: Callable[[Listening], None]) -> None:
-    """Until TERM and what runs has ended, or INT. Raises OSError, WorkerFailed, and as `Held`."""
+    """Runs the workers until SIGINT, or until SIGTERM and their statements have ended.
+
+    Raises OSError, WorkerFailed, UnreadableSettings, BadSetting.
+    """
     with ExitStack() as exits:
         folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="causeway-"))
         listening = _reserved(settings, exits)
-        held = Held(path, Path(folder) / "settings")
-        argv = (sys.executable, "-m", "cli.main", "serve", "--conf", str(held.latest), WORKER)
+        history = SettingsHistory(path, Path(folder) / "settings")
+        argv = (sys.executable, "-m", "cli.main", "serve", "--conf", str(history.latest), WORKER)
         ports = _port(listening.binary), _port(listening.http)
         supervisor = Supervisor(argv, size(settings), Path(folder), ports)
 
         async def ask(action: str, argument: str) -> Any:
             if action == RELOAD:
-                held.take()
+                history.record()
             return await supervisor.ask(action, argument)
 
         audit = _audit(settings, exits)
@@ -55,19 +58,19 @@ async def supervise(settings: Settings, path: Path, announce: Callable[[Listenin
             if audit is not None:
                 audit.put(administration(action, argument, caller, refused))
 
-        desk = AdminServer(ask, observed, settings.transports)
-        serving = asyncio.ensure_future(_serve(supervisor, desk, settings, announce, listening))
-        _heed_signals(supervisor, held, serving)
+        admin = AdminServer(ask, observed, settings.transports)
+        serving = asyncio.ensure_future(_serve(supervisor, admin, settings, announce, listening))
+        _install_handlers(supervisor, history, serving)
         try:
             with suppress(asyncio.CancelledError):
                 await serving
         finally:
-            desk.close()
+            admin.close()
             await supervisor.end(settings.operating.drain_timeout)
 
 
 def _audit(settings: Settings, exits: ExitStack) -> Audit | None:
-    """The supervisor's end of the audit log, which has all lines once `exits` are left."""
+    """The supervisor's part of the audit log, which is complete once `exits` are left."""
     operating = settings.operating
     if operating.audit_file is None:
         return None
@@ -78,19 +81,21 @@ def _audit(settings: Settings, exits: ExitStack) -> Audit | None:
 
 async def _serve(
     supervisor: Supervisor,
-    desk: AdminServer,
+    admin: AdminServer,
     settings: Settings,
     announce: Callable[[Listening], None],
     listening: Listening,
 ) -> None:
-    await desk.listen(settings.operating)
+    await admin.listen(settings.operating)
     await supervisor.start()
     announce(listening)
     await supervisor.watch()
 
 
-def _heed_signals(supervisor: Supervisor, held: Held, serving: "asyncio.Future[None]") -> None:
-    """HUP reloads everywhere or nowhere; TERM and INT, and each one more, go on to all workers."""
+def _install_handlers(
+    supervisor: Supervisor, history: SettingsHistory, serving: "asyncio.Future[None]"
+) -> None:
+    """SIGHUP reloads in all workers or in none. Each SIGTERM and SIGINT is passed on to all."""
     loop = asyncio.get_running_loop()
 
     def stop(number: int) -> None:
@@ -99,7 +104,7 @@ def _heed_signals(supervisor: Supervisor, held: Held, serving: "asyncio.Future[N
 
     def reload() -> None:
         try:
-            held.take()
+            history.record()
         except CausewayError as error:
             _log.error("settings not reloaded: %s", error)
         else:
@@ -107,46 +112,49 @@ def _heed_signals(supervisor: Supervisor, held: Held, serving: "asyncio.Future[N
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
-    hangup.heed(reload)
+    install_sighup_handler(reload)
 
 
 def _reserved(settings: Settings, exits: ExitStack) -> Listening:
-    """The addresses, held until the end. Raises OSError when one is somebody else's."""
+    """The addresses of the listeners, reserved until the end. Raises OSError if one is taken."""
     host, by = settings.listen.host, settings.transports
-    binary = exits.enter_context(_held(settings.listen)) if by.binary else None
-    http = exits.enter_context(_held(Endpoint(host, by.http_port))) if by.http else None
+    binary = exits.enter_context(_reserve(settings.listen)) if by.binary else None
+    http = exits.enter_context(_reserve(Endpoint(host, by.http_port))) if by.http else None
     return Listening(_at(host, binary), _at(host, http))
 
 
-def _held(endpoint: Endpoint) -> socket.socket:
-    """A socket that keeps others' from the address, and never listens itself."""
+def _reserve(endpoint: Endpoint) -> socket.socket:
+    """A bound socket that keeps other programs from the address and never listens.
+
+    Raises OSError.
+    """
     family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
-    with socket.socket(family) as probe:  # fails even for one that would share its address
+    with socket.socket(family) as probe:  # without SO_REUSEPORT: fails if the address is shared
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((endpoint.host, endpoint.port))
         port = probe.getsockname()[1]
-    held = socket.socket(family)
+    reserved = socket.socket(family)
     try:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        held.bind((endpoint.host, port))
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserved.bind((endpoint.host, port))
     except OSError:
-        held.close()
+        reserved.close()
         raise
-    return held
+    return reserved
 
 
-def _at(host: str, held: socket.socket | None) -> Endpoint | None:
-    return None if held is None else Endpoint(host, held.getsockname()[1])
+def _at(host: str, reserved: socket.socket | None) -> Endpoint | None:
+    return None if reserved is None else Endpoint(host, reserved.getsockname()[1])
 
 
 def _port(endpoint: Endpoint | None) -> int:
     return 0 if endpoint is None else endpoint.port
 
 
-def told(settings: Settings, brief: Brief) -> Settings:
-    """A worker's settings: the addresses that its supervisor holds."""
-    binary, http = brief.ports
+def with_ports(settings: Settings, config: WorkerConfig) -> Settings:
+    """A worker's settings, with the ports that its supervisor reserved."""
+    binary, http = config.ports
     return replace(
         settings,
         listen=Endpoint(settings.listen.host, binary or settings.listen.port),
@@ -154,14 +162,14 @@ def told(settings: Settings, brief: Brief) -> Settings:
     )
 
 
-async def orders() -> tuple[asyncio.StreamReader, Brief]:
-    """What the supervisor says to this worker, and what it said first."""
+async def connect_supervisor() -> tuple[asyncio.StreamReader, WorkerConfig]:
+    """The supervisor's requests to this worker, and the configuration that came first."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    return reader, Brief.read(await reader.readline())
+    return reader, WorkerConfig.read(await reader.readline())
 
 
 def announce(_: Listening) -> None:
-    """This worker serves."""
-    say({"ready": True})
+    """Tells the supervisor that this worker serves."""
+    send_to_supervisor({"ready": True})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import uvloop
 
-from cli import arenas
+from cli.server.malloc import limit_malloc_arenas
 from cli.target import add_target_arguments, load_settings
 from conf.logs import configure_logs
 from conf.settings.settings import Settings
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     configure_logs()
-    arenas.few()
+    limit_malloc_arenas()
     settings = load_settings(args)
     configure_logs(settings.operating.log_format, settings.operating.log_level)
     server = ViewServer(settings, args.leftovers, args.cache)

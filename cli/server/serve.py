@@ -1,4 +1,4 @@
-"""`causeway serve`: the proxy alone, against existing clusters."""
+"""`causeway serve`: the proxy alone, for existing clusters."""
 
 import argparse
 import asyncio
@@ -10,10 +10,12 @@ from pathlib import Path
 
 import uvloop
 
-from cli import arenas, hangup, workers
-from cli.copier import Copier
 from cli.errors import CannotListen, NoClusters
-from cli.held import taken
+from cli.server import workers
+from cli.server.copier import Copier
+from cli.server.malloc import limit_malloc_arenas
+from cli.server.settings_history import replay
+from cli.server.signals import install_sighup_handler, sighup_blocked
 from cli.target import add_target_arguments, load_settings
 from conf.log_fields import add_log_fields
 from conf.logs import configure_logs
@@ -25,11 +27,11 @@ from metastore.snapshot.snapshot import Snapshot
 from proxy.limits import DEFAULT
 from proxy.operations.admin import Admin
 from proxy.operations.peers import ALONE
-from proxy.operations.worker_group import Brief, answer_supervisor
+from proxy.operations.worker_group import WorkerConfig, answer_supervisor
 from proxy.server.listeners import Listening
 from proxy.server.server import serve
 
-_SWITCH = 0.001  # seconds
+_SWITCH = 0.001  # seconds that a thread may keep the interpreter from the event loop
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,15 +41,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     configure_logs()
-    arenas.few()
-    with hangup.held_back():
+    limit_malloc_arenas()
+    with sighup_blocked():
         return _run(args)
 
 
 def _run(args: argparse.Namespace) -> int:
-    # What threads work out takes the interpreter from the event loop for no longer than this.
     sys.setswitchinterval(_SWITCH)
-    settings = taken(args.target) if args.worker else load_settings(args)
+    settings = replay(args.target) if args.worker else load_settings(args)
     configure_logs(settings.operating.log_format, settings.operating.log_level)
     if not settings.topology.in_use and not settings.upstream:
         raise NoClusters("the settings name no cluster to run statements in.")
@@ -68,25 +69,25 @@ def _run(args: argparse.Namespace) -> int:
 
 
 async def _work(settings: Settings, path: Path) -> None:
-    """As one of several, which a supervisor started."""
-    orders, brief = await workers.orders()
-    add_log_fields(worker=str(brief.number))
-    settings = workers.told(settings, brief)
-    await _serve(settings, path, workers.announce, brief, orders)
+    """Serves as one of several workers, which a supervisor started."""
+    requests, config = await workers.connect_supervisor()
+    add_log_fields(worker=str(config.number))
+    settings = workers.with_ports(settings, config)
+    await _serve(settings, path, workers.announce, config, requests)
 
 
 async def _serve(
     settings: Settings,
     path: Path,
     announce: Callable[[Listening], None],
-    brief: Brief | None = None,
-    orders: asyncio.StreamReader | None = None,
+    worker: WorkerConfig | None = None,
+    requests: asyncio.StreamReader | None = None,
 ) -> None:
-    """Until Ctrl-C, or TERM and what runs has ended, or the supervisor's `orders`; HUP reads the
-    settings anew."""
+    """Serves until SIGINT, or until SIGTERM and the running statements have ended. A worker also
+    ends with its supervisor, whose `requests` it answers."""
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
     with closing(Loader(settings, snapshot)) as loader:
-        signals = _Signals(orders)
+        signals = _Signals(requests)
         limits = DEFAULT.of(settings.operating)
         signals.serving = asyncio.ensure_future(
             serve(
@@ -98,8 +99,8 @@ async def _serve(
                 copier=Copier(path),
                 managed=signals.manage,
                 read=lambda: load(path),
-                crew=brief.crew() if brief else ALONE,
-                cookie_key=brief.cookie_key if brief else None,
+                workers=worker.workers() if worker else ALONE,
+                cookie_key=worker.cookie_key if worker else None,
             )
         )
         following = asyncio.ensure_future(follow(settings, snapshot))
@@ -112,26 +113,25 @@ async def _serve(
 
 
 class _Signals:
-    """HUP reloads, the first TERM lets what runs come to its end, another one and INT do not.
-
-    Without its supervisor a worker ends at once.
+    """SIGHUP reloads. The first SIGTERM waits for running statements; another one and SIGINT do
+    not. A worker ends at once when its supervisor is gone.
     """
 
     serving: "asyncio.Future[None]"
 
-    def __init__(self, orders: asyncio.StreamReader | None) -> None:
-        self._orders = orders
-        self._obeying: asyncio.Future[None] | None = None
+    def __init__(self, requests: asyncio.StreamReader | None) -> None:
+        self._requests = requests
+        self._answering: asyncio.Future[None] | None = None
         self._finishing: asyncio.Future[None] | None = None
         self._stop_on(signal.SIGTERM, signal.SIGINT)
 
     def manage(self, admin: Admin) -> None:
         loop = asyncio.get_running_loop()
-        hangup.heed(admin.reload_or_say)
+        install_sighup_handler(admin.reload_at_signal)
         loop.add_signal_handler(signal.SIGTERM, self._finish, admin)
-        if self._orders is not None:
-            self._obeying = asyncio.ensure_future(answer_supervisor(self._orders, admin.ask))
-            self._obeying.add_done_callback(lambda _: self.serving.cancel())
+        if self._requests is not None:
+            self._answering = asyncio.ensure_future(answer_supervisor(self._requests, admin.ask))
+            self._answering.add_done_callback(lambda _: self.serving.cancel())
 
     def _finish(self, admin: Admin) -> None:
         self._stop_on(signal.SIGTERM)

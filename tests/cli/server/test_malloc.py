@@ -1,4 +1,4 @@
-"""The heaps of a process whose threads all allocate at once."""
+"""The number of heaps of a process whose threads allocate at the same time."""
 
 import ctypes
 import os
@@ -9,9 +9,9 @@ import pytest
 
 CHILD = """
 import ctypes, os, sys, tempfile, threading
-from cli import arenas
+from cli.server.malloc import limit_malloc_arenas
 if sys.argv[1] == "few":
-    arenas.few()
+    limit_malloc_arenas()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 libc.free.argtypes = [ctypes.c_void_p]
@@ -39,18 +39,18 @@ with tempfile.TemporaryFile() as told:
 
 def heaps(which: str, **more: str) -> int:
     environment = {k: v for k, v in os.environ.items() if k != "MALLOC_ARENA_MAX"} | more
-    told = subprocess.run(
+    child = subprocess.run(
         [sys.executable, "-c", CHILD, which],
         env=environment,
         capture_output=True,
         check=True,
         timeout=60,
     )
-    return int(told.stdout)
+    return int(child.stdout)
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="not glibc")
-def test_threads_share_two_heaps_unless_the_operator_says_otherwise() -> None:
+def test_threads_share_two_heaps_unless_the_environment_sets_a_number() -> None:
     assert heaps("few") <= 2
     assert heaps("many") > 2
     assert heaps("few", MALLOC_ARENA_MAX="8") > 2

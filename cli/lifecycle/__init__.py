@@ -1,0 +1,1 @@
+"""Commands about copies, feeds and processes."""

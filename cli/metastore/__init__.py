@@ -1,0 +1,1 @@
+"""`causeway metastore`: the views of a metastore, and its upgrade, verification and downgrade."""

@@ -1,0 +1,1 @@
+"""Commands that run the proxy or talk to a running one."""

@@ -1,0 +1,25 @@
+"""SIGHUP reloads the settings. A signal that arrives before the handler is installed waits."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_SIGHUP = (signal.SIGHUP,)
+
+
+@contextmanager
+def sighup_blocked() -> Iterator[None]:
+    """Blocks SIGHUP, which would end the process. Enter it before there are threads: each thread
+    inherits the mask."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGHUP)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGHUP)
+
+
+def install_sighup_handler(reload: Callable[[], None]) -> None:
+    """Calls `reload` at each SIGHUP, also for one that is blocked now."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGHUP)
