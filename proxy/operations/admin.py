@@ -1,4 +1,4 @@
-"""What operators may ask of this process and do to it while it serves."""
+"""The requests of operators to one process: show, kill, drain, resume, reload and finish."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint
 from proxy.errors import NoSuchThing
 from proxy.limits import DEFAULT
-from proxy.operations import administration as asked
+from proxy.operations import administration as actions
 from proxy.operations.metrics import Sample
 from proxy.protocol.types import OperationState
 from proxy.server.connection_limiter import Turnstile
@@ -26,13 +26,13 @@ from proxy.upstream.endpoint_health import Place
 from proxy.upstream.health_runner import check_all
 
 _log = logging.getLogger(__name__)
-_STEP = 0.05  # seconds between looks at whether all is quiet
-_FETCHING = 2.0  # seconds that a client takes at most from an answer to its next question
+_STEP = 0.05  # seconds between checks whether the process is idle
+_FETCHING = 2.0  # seconds that a client may take from a reply to its next call
 
 
 class Admin:
-    """One process's. `read` reads the settings anew; it may raise a CausewayError. `leave` takes us
-    off the list where clients find us, which may take seconds."""
+    """`read` reads the settings for a reload; it may raise a CausewayError. `leave` removes the
+    server from service discovery, which may take seconds."""
 
     def __init__(
         self,
@@ -49,21 +49,21 @@ class Admin:
         self._leave = leave
 
     async def ask(self, action: str, argument: str = "") -> Any:
-        """`proxy.operations.administration.Ask`. Raises NoSuchThing, and what `reload` does."""
+        """An `administration.Ask`. Raises NoSuchThing, and as `reload`."""
         answers: dict[str, Callable[[], Any]] = {
-            asked.SESSIONS: self.sessions,
-            asked.STATEMENTS: self.statements,
-            asked.CLUSTERS: self.clusters,
-            asked.CACHE: self.cache,
-            asked.SAMPLES: self.samples,
-            asked.HEALTH: self.health,
-            asked.RELOAD: self.reload,
+            actions.SESSIONS: self.sessions,
+            actions.STATEMENTS: self.statements,
+            actions.CLUSTERS: self.clusters,
+            actions.CACHE: self.cache,
+            actions.SAMPLES: self.samples,
+            actions.HEALTH: self.health,
+            actions.RELOAD: self.reload,
         }
         acts: dict[str, Callable[[str], Awaitable[Any]]] = {
-            asked.KILL_SESSION: self.kill_session,
-            asked.KILL_STATEMENT: self.kill_statement,
-            asked.DRAIN: self.drain,
-            asked.RESUME: self.resume,
+            actions.KILL_SESSION: self.kill_session,
+            actions.KILL_STATEMENT: self.kill_statement,
+            actions.DRAIN: self.drain,
+            actions.RESUME: self.resume,
         }
         if action in answers:
             return answers[action]()
@@ -71,26 +71,26 @@ class Admin:
             return await acts[action](argument)
         raise NoSuchThing(f"There is no action {action!r}.")
 
-    # What there is
+    # Show
 
     def sessions(self) -> list[dict[str, Any]]:
         now = asyncio.get_running_loop().time()
         return [_session(each, now) for each in self._server.sessions.items()]
 
     def statements(self) -> list[dict[str, Any]]:
-        """Those that are not closed, with what was decided for them."""
+        """Statements that are not closed, with the decision for each."""
         records = [each.operation.record for each in self._server.operations.items()]
-        told = []
+        lines = []
         for record in records:
             if record.statement:  # no metadata call
                 line = record.line(brief=True)
                 if record.seconds is None:
                     line["seconds"] = round(time.time() - record.began, 3)
-                told.append(line)
-        return told
+                lines.append(line)
+        return lines
 
     def clusters(self) -> list[dict[str, Any]]:
-        """Their Thrift Servers with health and load."""
+        """The clusters, and their Thrift Servers with health and load."""
         sessions: dict[Endpoint, int] = {}
         for session in self._server.sessions.items():
             for endpoint in session.upstreams().values():
@@ -129,7 +129,7 @@ class Admin:
         return {"status": "stopping" if self._server.stopping else "ok"}
 
     def samples(self) -> list[Sample]:
-        """The metrics, with what is counted only when somebody asks."""
+        """The metrics, with gauges that are read at this moment."""
         server, observer = self._server, self._server.observer
         gauges: list[Sample] = [
             ("causeway_connections", (), len(self._turnstile)),
@@ -158,10 +158,10 @@ class Admin:
                 ]
         return [*observer.metrics.samples(), *gauges]
 
-    # What may be done
+    # Act
 
     async def kill_session(self, session: str) -> dict[str, int]:
-        """Ends a session and all that runs in it, in every cluster."""
+        """Closes a session and its statements, in every cluster."""
         for each in self._server.sessions.items():
             if each.handle.guid.hex() == session:
                 fields = extra(session=session, user=each.state.user)
@@ -171,7 +171,7 @@ class Admin:
         return {"killed": 0}
 
     async def kill_statement(self, statement: str) -> dict[str, int]:
-        """Cancels a statement; its client sees it cancelled, and the session goes on."""
+        """Cancels a statement. Its client sees it cancelled; the session stays open."""
         for each in self._server.operations.items():
             if each.operation.record.statement == statement and not each.operation.ended:
                 fields = extra(statement=statement, user=each.operation.record.user)
@@ -180,58 +180,58 @@ class Admin:
                 return {"killed": 1}
         return {"killed": 0}
 
-    async def drain(self, what: str) -> dict[str, int]:
-        """No new sessions for a cluster or an endpoint. Raises NoSuchThing."""
-        place, _ = self._place(what)
-        _log.info("an operator drains %s", what)
+    async def drain(self, name: str) -> dict[str, int]:
+        """Opens no new sessions in a cluster or at an endpoint. Raises NoSuchThing."""
+        place, _ = self._place(name)
+        _log.info("an operator drains %s", name)
         self._server.pool.health.drain(place)
         return {"drained": 1}
 
-    async def resume(self, what: str) -> dict[str, int]:
-        """New sessions again; whether it is well is asked at once. Raises NoSuchThing."""
-        place, clusters = self._place(what)
-        _log.info("an operator resumes %s", what)
+    async def resume(self, name: str) -> dict[str, int]:
+        """Opens new sessions there again, after a health check. Raises NoSuchThing."""
+        place, clusters = self._place(name)
+        _log.info("an operator resumes %s", name)
         self._server.pool.health.resume(place)
         await check_all(self._server.pool, clusters)
         return {"resumed": 1}
 
-    def _place(self, what: str) -> tuple[Place, list[Cluster]]:
+    def _place(self, name: str) -> tuple[Place, list[Cluster]]:
         for cluster in self._server.clusters():
-            if cluster.name == what:
-                return ClusterName(what), [cluster]
+            if cluster.name == name:
+                return ClusterName(name), [cluster]
             for endpoint in cluster.hs2:
-                if str(endpoint) == what:
+                if str(endpoint) == name:
                     return endpoint, [cluster]
-        raise NoSuchThing(f"There is no cluster or endpoint {what!r}.")
+        raise NoSuchThing(f"There is no cluster or endpoint {name!r}.")
 
     def reload(self) -> dict[str, list[str]]:
-        """Takes over what of the settings can be, and names the rest.
+        """Applies the settings that may change at run time, and names those that need a restart.
 
-        Raises a CausewayError for settings that cannot be read; nothing changes then.
+        Raises a CausewayError for settings that cannot be read; then nothing changes.
         """
         if self._read is None:
             raise NoSuchThing("The settings were not read from a file.")
-        told = reloaded(self._server.router.settings, self._read())
-        limits = DEFAULT.of(told.settings.operating)
-        self._server.reconfigure(told.settings, limits)
+        result = reloaded(self._server.router.settings, self._read())
+        limits = DEFAULT.of(result.settings.operating)
+        self._server.reconfigure(result.settings, limits)
         self._turnstile.bound(limits)
-        set_log_level(told.settings.operating.log_level)
-        _log.info("settings reloaded: %s", ", ".join(told.changed) or "nothing changed")
-        if told.restart:
-            _log.warning("these settings need a restart: %s", ", ".join(told.restart))
-        return {"changed": list(told.changed), "restart": list(told.restart)}
+        set_log_level(result.settings.operating.log_level)
+        _log.info("settings reloaded: %s", ", ".join(result.changed) or "nothing changed")
+        if result.restart:
+            _log.warning("these settings need a restart: %s", ", ".join(result.restart))
+        return {"changed": list(result.changed), "restart": list(result.restart)}
 
     def reload_at_signal(self) -> None:
         """Reloads the settings at SIGHUP; a failure goes to the log."""
         if self._server.peers.number == 0:  # one worker writes it for all
-            self._server.observer.administered(asked.RELOAD, "", "SIGHUP")
+            self._server.observer.administered(actions.RELOAD, "", "SIGHUP")
         try:
             self.reload()
         except CausewayError as error:
             _log.error("settings not reloaded: %s", error)
 
     async def finish(self) -> None:
-        """Takes nothing new, and returns when all is done or the time is up (`Limits.drain`)."""
+        """Stops accepting work; returns when all statements have ended or after `Limits.drain`."""
         server, loop = self._server, asyncio.get_running_loop()
         deadline = loop.time() + server.limits.drain
         server.stopping = True
@@ -239,11 +239,11 @@ class Admin:
             await asyncio.to_thread(self._leave)
         self._turnstile.closed = "Causeway is about to end."
         self._doors.close()
-        while loop.time() < deadline and not self._is_quiet(loop.time()):  # noqa: ASYNC110
+        while loop.time() < deadline and not self._is_idle(loop.time()):  # noqa: ASYNC110
             await asyncio.sleep(_STEP)
 
-    def _is_quiet(self, now: float) -> bool:
-        """Nothing runs, and no client is about to fetch what just ended."""
+    def _is_idle(self, now: float) -> bool:
+        """Whether nothing runs, and no client is about to fetch a result that was just finished."""
         if self._server.running:
             return False
         if any(session.asking for session in self._server.sessions.items()):

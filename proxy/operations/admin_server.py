@@ -1,8 +1,8 @@
-"""The administration's REST API and the metrics, on a port of this machine or a Unix socket.
+"""The administration's REST API and the metrics, on a TCP port or a Unix socket.
 
-A port is anybody's on the machine, and a browser's: there, whoever wants to see or change more than
-`/health` and `/metrics` has to know the token, which no web page can make a browser send. A
-socket is protected by its permissions. Nothing is changed by GET.
+Every user and every browser on the machine can connect to a port. So requests to the port need the
+token, which web pages cannot make a browser send, except for `/health` and `/metrics`. A socket is
+protected by its permissions. GET changes nothing.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from conf.settings.operating import Operating
 from conf.settings.transports import Transports
 from conf.topology import Endpoint
 from proxy.errors import NoSuchThing
-from proxy.operations import administration as asked
+from proxy.operations import administration as actions
 from proxy.operations import metrics
 from proxy.operations.incidents import internal_error
 from proxy.protocol.framing import Frame
@@ -34,26 +34,26 @@ from proxy.protocol.http import Head, HttpReader, scheme_of
 from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
 
 _log = logging.getLogger(__name__)
-_PATIENCE = 10.0  # seconds for a request
-_AT_ONCE = 32
-_BODY = 4 << 10
+_TIMEOUT = 10.0  # seconds for a request
+_CONNECTIONS = 32  # at the same time
+_BODY = 4 << 10  # bytes of a request
 _CREDENTIALS = struct.Struct("iII")  # of SO_PEERCRED: process, user, group
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _GET = {
-    "/v1/sessions": asked.SESSIONS,
-    "/v1/statements": asked.STATEMENTS,
-    "/v1/clusters": asked.CLUSTERS,
-    "/v1/cache": asked.CACHE,
+    "/v1/sessions": actions.SESSIONS,
+    "/v1/statements": actions.STATEMENTS,
+    "/v1/clusters": actions.CLUSTERS,
+    "/v1/cache": actions.CACHE,
 }
 _POST = {
-    ("sessions", "kill"): asked.KILL_SESSION,
-    ("statements", "kill"): asked.KILL_STATEMENT,
-    ("clusters", "drain"): asked.DRAIN,
-    ("clusters", "resume"): asked.RESUME,
-    ("clusters", "activate"): asked.RESUME,
-    ("endpoints", "drain"): asked.DRAIN,
-    ("endpoints", "resume"): asked.RESUME,
-    ("endpoints", "activate"): asked.RESUME,
+    ("sessions", "kill"): actions.KILL_SESSION,
+    ("statements", "kill"): actions.KILL_STATEMENT,
+    ("clusters", "drain"): actions.DRAIN,
+    ("clusters", "resume"): actions.RESUME,
+    ("clusters", "activate"): actions.RESUME,
+    ("endpoints", "drain"): actions.DRAIN,
+    ("endpoints", "resume"): actions.RESUME,
+    ("endpoints", "activate"): actions.RESUME,
 }
 _OPEN = ("/health", "/metrics")
 _REFUSALS = {
@@ -66,10 +66,13 @@ Observed = Callable[[str, str, str, bool], None]
 
 
 class AdminServer:
-    """Answers with what `ask` says, of this process or of many."""
+    """Serves the answers of `ask`, which are those of one process or of all."""
 
     def __init__(
-        self, ask: asked.Ask, observed: Observed | None = None, transports: Transports | None = None
+        self,
+        ask: actions.Ask,
+        observed: Observed | None = None,
+        transports: Transports | None = None,
     ) -> None:
         """`observed` is called for each request except those for health and metrics. `transports`
         says what a request over the port needs."""
@@ -82,7 +85,7 @@ class AdminServer:
         self.listening: Endpoint | None = None
 
     async def listen(self, operating: Operating) -> None:
-        """Where the settings say. Raises OSError."""
+        """Listens where the settings say. Raises OSError."""
         if operating.admin is not None:
             assert operating.admin_token is not None, "validated with the settings"
             where, transports = operating.admin, self._transports
@@ -93,9 +96,9 @@ class AdminServer:
             self._servers.append(server)
             self.listening = Endpoint(where.host, server.sockets[0].getsockname()[1])
         if operating.admin_socket is not None:
-            there = _bound(operating.admin_socket)
+            bound = _bound(operating.admin_socket)
             self._servers.append(
-                await asyncio.start_unix_server(self._serving(None, RequestGuard()), sock=there)
+                await asyncio.start_unix_server(self._serving(None, RequestGuard()), sock=bound)
             )
             self._socket = operating.admin_socket
 
@@ -109,8 +112,8 @@ class AdminServer:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._connections += 1
             try:
-                if self._connections <= _AT_ONCE:
-                    async with asyncio.timeout(_PATIENCE):
+                if self._connections <= _CONNECTIONS:
+                    async with asyncio.timeout(_TIMEOUT):
                         await self._serve(reader, writer, token, guard)
             except (OSError, TimeoutError):
                 pass
@@ -164,59 +167,59 @@ class AdminServer:
 
     async def _get(self, path: str) -> _Answer:
         if path == "/metrics":
-            return HTTPStatus.OK, metrics.text(await self._ask(asked.SAMPLES, ""))
+            return HTTPStatus.OK, metrics.text(await self._ask(actions.SAMPLES, ""))
         if path == "/health":
-            told = await self._ask(asked.HEALTH, "")
-            well = told["status"] == "ok"
-            return HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE, told
+            health = await self._ask(actions.HEALTH, "")
+            ok = health["status"] == "ok"
+            return HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE, health
         if path not in _GET:
             raise NoSuchThing(f"There is nothing at {path}.")
         return HTTPStatus.OK, await self._ask(_GET[path], "")
 
     async def _post(self, path: str) -> _Answer:
         if path == "/v1/reload":
-            return HTTPStatus.OK, await self._ask(asked.RELOAD, "")
+            return HTTPStatus.OK, await self._ask(actions.RELOAD, "")
         parts = [unquote(part) for part in path.split("/")]
         if len(parts) != 5 or parts[:2] != ["", "v1"] or (parts[2], parts[4]) not in _POST:
             raise NoSuchThing(f"There is nothing at {path}.")
-        told = await self._ask(_POST[parts[2], parts[4]], parts[3])
-        if told.get("killed") == 0:
+        answer = await self._ask(_POST[parts[2], parts[4]], parts[3])
+        if answer.get("killed") == 0:
             raise NoSuchThing(f"There is no such one: {parts[3]}.")
-        return HTTPStatus.OK, told
+        return HTTPStatus.OK, answer
 
 
 def _bound(path: Path) -> socket.socket:
-    """A socket that is its owner's alone from the first moment on."""
+    """A bound socket that only its owner can use, from the moment that it exists."""
     with suppress(FileNotFoundError):
         if stat.S_ISSOCK(path.stat().st_mode):
-            path.unlink()  # of a process that was killed
-    there = socket.socket(socket.AF_UNIX)
+            path.unlink()  # left by a process that was killed
+    bound = socket.socket(socket.AF_UNIX)
     before = os.umask(0o177)
     try:
-        there.bind(str(path))
+        bound.bind(str(path))
     except OSError:
-        there.close()
+        bound.close()
         raise
     finally:
         os.umask(before)
-    return there
+    return bound
 
 
 def _is_allowed(head: Head, token: SecretFile | None) -> bool:
-    """Whether the caller knows what the file holds; without a token the socket's mode says."""
+    """Whether the caller sent the token; a socket has none, its permissions decide."""
     if token is None:
         return True
     try:
-        word = token.read_text().strip()
+        secret = token.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        _log.error("no request is allowed, since the token cannot be read: %s", error)
+        _log.error("requests are refused because the token cannot be read: %s", error)
         return False
-    scheme, said = scheme_of(head) or ("", "")
-    return bool(word) and scheme == "bearer" and compare_digest(said.encode(), word.encode())
+    scheme, sent = scheme_of(head) or ("", "")
+    return bool(secret) and scheme == "bearer" and compare_digest(sent.encode(), secret.encode())
 
 
 def _caller(writer: asyncio.StreamWriter) -> str:
-    """Who is at the other end: an address, or of a Unix socket the process and its user."""
+    """The caller: an address, or for a Unix socket the process and its user."""
     peer = writer.get_extra_info("peername")
     if isinstance(peer, tuple):
         return str(peer[0])

@@ -1,7 +1,7 @@
-"""What may be asked of a running proxy, and how several processes' answers become one.
+"""The requests of operators to a running proxy, and how the answers of its processes are merged.
 
-Every answer is JSON: lists of sessions and statements are joined, counts added up, clusters put
-together by name; `Ask` is the same for one process and for all of them.
+Every answer is JSON types: lists of sessions and statements are concatenated, counts added up, and
+clusters merged by name. `Ask` is the same for one process and for all of them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,11 +15,11 @@ KILL_SESSION, KILL_STATEMENT = "kill-session", "kill-statement"
 DRAIN, RESUME, RELOAD = "drain", "resume", "reload"
 
 Ask = Callable[[str, str], Awaitable[Any]]
-"""An action and its argument: an id, a cluster's name or an endpoint; nothing for the others."""
+"""Takes an action and its argument: an id, a cluster's name, an endpoint, or an empty string."""
 
 
 def merged(action: str, answers: Sequence[Any]) -> Any:
-    """The answers of several processes to the same question, as one."""
+    """The answers of several processes to the same request, as one."""
     if len(answers) == 1:
         return answers[0]
     if action in (SESSIONS, STATEMENTS):
@@ -36,30 +36,30 @@ def merged(action: str, answers: Sequence[Any]) -> Any:
 
 
 def _clusters(answers: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    together: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     for cluster in (each for answer in answers for each in answer):
-        mine = together.setdefault(cluster["name"], {**cluster, "endpoints": []})
+        mine = by_name.setdefault(cluster["name"], {**cluster, "endpoints": []})
         mine["drained"] = mine["drained"] or cluster["drained"]
         mine["endpoints"] = _endpoints([*mine["endpoints"], *cluster["endpoints"]])
-    return list(together.values())
+    return list(by_name.values())
 
 
-def _endpoints(told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    together: dict[str, dict[str, Any]] = {}
-    for each in told:
-        mine = together.get(each["endpoint"])
+def _endpoints(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    by_address: dict[str, dict[str, Any]] = {}
+    for each in found:
+        mine = by_address.get(each["endpoint"])
         if mine is None:
-            together[each["endpoint"]] = dict(each)
+            by_address[each["endpoint"]] = dict(each)
             continue
         mine["up"] = True if each["up"] or mine["up"] else mine["up"]
         mine["drained"] = mine["drained"] or each["drained"]
         mine["checked"] = _checked(mine.get("checked"), each.get("checked"))
         mine["connections"] += each["connections"]
         mine["sessions"] += each["sessions"]
-    return list(together.values())
+    return list(by_address.values())
 
 
 def _checked(one: bool | None, other: bool | None) -> bool | None:
-    """Whether claims are checked: a process that found that they are not outweighs the others."""
+    """Whether claims are checked: False as soon as one process found that they are not."""
     known = [each for each in (one, other) if each is not None]
     return all(known) if known else None

@@ -1,4 +1,5 @@
-"""What the audit log has beside statements: log-ins, sessions, metadata calls, administration."""
+"""The events of the audit log besides statements: logins, sessions, metadata calls,
+administration."""
 
 import time
 from collections.abc import Mapping
@@ -22,8 +23,8 @@ class EventKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`user` is whom it is done for, `by` who proved to be somebody, from `address`. `details` are
-    JSON's types."""
+    """`user` is the user that it is done for, `by` the user that authenticated, from `address`.
+    `details` are JSON types."""
 
     kind: EventKind
     user: str = ""
@@ -35,7 +36,7 @@ class Event:
     kept: ClassVar[int] = 500  # characters in memory, about
 
     def line(self) -> dict[str, object]:
-        """As the audit log has it."""
+        """The line of the audit log."""
         details = {key: _short(value) for key, value in self.details.items()}
         return {
             "time": utc(self.began),

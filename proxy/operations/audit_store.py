@@ -1,8 +1,8 @@
-"""The audit log: one JSON line for each statement and event, written by a thread of its own that
-no client waits for.
+"""The audit log: one JSON line for each statement and event, written by a thread of its own.
 
-What cannot be written is dropped and counted: neither a slow disk nor a full one is a reason to
-refuse work or to keep ever more of it in memory.
+No client waits for the disk. Lines that cannot be written, or that arrive faster than the disk
+takes them, are dropped and counted, so that a slow or full disk neither stops work nor fills
+memory.
 """
 
 import logging
@@ -20,14 +20,14 @@ from proxy.operations.incidents import internal_error
 
 _log = logging.getLogger(__name__)
 MAX_WAITING = 10_000
-MAX_CHARACTERS = 64 << 20  # of statements that wait
+MAX_CHARACTERS = 64 << 20  # of the texts that wait
 _BATCH = 500
 _numbers = count(1)
-_GOODBYE = 5.0  # seconds for what still waits at the end
+_CLOSE = 5.0  # seconds to write what still waits at the end
 
 
-class Entry(Protocol):
-    """A statement's record or an event, which does not change any more."""
+class AuditEntry(Protocol):
+    """A statement's record or an event. It does not change after `put`."""
 
     @property
     def kept(self) -> int:
@@ -35,21 +35,22 @@ class Entry(Protocol):
         ...
 
     def line(self) -> dict[str, object]:
-        """JSON's types."""
+        """The line as JSON types."""
         ...
 
 
 class Audit:
-    """`reopen` after the file was moved away; it is noticed as well without.
+    """Writes entries to `path`, also after the file was moved away or deleted.
 
-    `size` is in bytes; a file that is longer is renamed to end in the time. 0: never.
+    A file that is longer than `size` bytes gets the time as its suffix, and a new one is started;
+    0: never.
     """
 
     def __init__(self, path: Path, size: int = 0) -> None:
         self.path = path
         self.size = size
-        self._queue: SimpleQueue[Entry | None] = SimpleQueue()
-        self._put = self._characters_put = 0  # written by the loop alone
+        self._queue: SimpleQueue[AuditEntry | None] = SimpleQueue()
+        self._put = self._characters_put = 0  # written by the event loop alone
         self._taken = self._characters_taken = 0  # by the thread alone
         self._refused = self._lost = 0
         self._file: int | None = None
@@ -60,11 +61,11 @@ class Audit:
 
     @property
     def dropped(self) -> int:
-        """Statements and events that are not in the log."""
+        """The number of statements and events that the log lacks."""
         return self._refused + self._lost
 
-    def put(self, record: Entry) -> None:
-        """Takes a record that nobody changes any more."""
+    def put(self, record: AuditEntry) -> None:
+        """Queues an entry; drops it if too much is waiting."""
         waiting = self._put - self._taken
         characters = self._characters_put - self._characters_taken
         if waiting >= MAX_WAITING or characters >= MAX_CHARACTERS:
@@ -75,9 +76,9 @@ class Audit:
         self._queue.put(record)
 
     def close(self) -> None:
-        """Writes what still waits, for a few seconds at most."""
+        """Writes what is queued, for a few seconds at most."""
         self._queue.put(None)
-        self._thread.join(_GOODBYE)
+        self._thread.join(_CLOSE)
 
     # The thread's side
 
@@ -96,8 +97,8 @@ class Audit:
         if self._file is not None:
             os.close(self._file)
 
-    def _batch(self) -> tuple[list[Entry], bool]:
-        batch: list[Entry] = []
+    def _batch(self) -> tuple[list[AuditEntry], bool]:
+        batch: list[AuditEntry] = []
         record = self._queue.get()
         with suppress(Empty):
             while record is not None:
@@ -111,7 +112,7 @@ class Audit:
     def _write(self, lines: list[bytes]) -> None:
         try:
             file = self._opened()
-            if self._broken_line:  # a full disk took half of one
+            if self._broken_line:  # the last write ended inside a line
                 lines = [b"\n" + lines[0], *lines[1:]]
             data = b"".join(lines)
             written = os.write(file, data)
@@ -124,7 +125,7 @@ class Audit:
             return
         if self._failing:
             self._failing = False
-            _log.warning("the audit log is written again; %d lines are missing", self.dropped)
+            _log.warning("the audit log is written again; it lacks %d lines", self.dropped)
 
     def _failed(self, error: OSError, lines: int) -> None:
         if error.errno is not None:
@@ -134,9 +135,9 @@ class Audit:
             _log.warning("the audit log %s cannot be written: %s", self.path, error)
 
     def _opened(self) -> int:
-        """The file, opened anew where another one is in its place, or it is too long."""
+        """The file; a new one if it was replaced or is too long."""
         if self._file is not None and self.size and os.fstat(self._file).st_size >= self.size:
-            self._set_aside()
+            self._rotate()
         if self._file is not None and not self._is_current(self._file):
             os.close(self._file)
             self._file = None
@@ -145,9 +146,9 @@ class Audit:
             self._file = os.open(self.path, flags, 0o600)
         return self._file
 
-    def _set_aside(self) -> None:
+    def _rotate(self) -> None:
         assert self._file is not None
-        if self._is_current(self._file):  # else another process was first
+        if self._is_current(self._file):  # otherwise another process has done it
             stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
             self.path.replace(f"{self.path}.{stamp}.{os.getpid()}.{next(_numbers)}")
 
@@ -159,5 +160,5 @@ class Audit:
         return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
-def _line(record: Entry) -> bytes:
+def _line(record: AuditEntry) -> bytes:
     return json_text(record.line()).encode() + b"\n"

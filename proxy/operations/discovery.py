@@ -1,9 +1,9 @@
-"""What ZooKeeper says of us, in the words that `serviceDiscoveryMode=zooKeeper` reads.
+"""The nodes in ZooKeeper that clients with `serviceDiscoveryMode=zooKeeper` read.
 
-A client takes one of the namespace's nodes at random and sets itself up by the pairs in its data,
-but for what its URL says; those before Hive 1.2 read the address alone, from the name. So a
-namespace has nodes of one transport: a client that was told `transportMode=http` would take the
-binary transport's port for it, and not look further when that fails.
+A client picks a random node of the namespace and configures itself by the pairs in its data, except
+for what its URL sets; clients before Hive 1.2 read only the address in the node's name. So all
+nodes of a namespace have one transport: a client with `transportMode=http` would connect to the
+port of a binary node, and would not try another node when that fails.
 """
 
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from conf.settings.settings import Settings
 from conf.topology import Endpoint
 
 _VERSION = "causeway"
-_BESIDE = "-http"  # after the namespace: where HTTP is found beside the binary transport
+_HTTP_SUFFIX = "-http"  # of the namespace for HTTP, where both transports are served
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """`prefix` is the name within its namespace, up to its sequence number."""
+    """`prefix` is the node's name in its namespace, without the sequence number."""
 
     namespace: str
     prefix: str
@@ -28,10 +28,10 @@ class Node:
 def nodes(
     settings: Settings, binary: Endpoint | None, http: Endpoint | None, own_host: str
 ) -> list[Node]:
-    """One for each transport that is served, of HTTP beside the other in a namespace of its own;
-    `own_host` is this machine's name, for listeners of every address."""
+    """A node for each transport that is served. Where both are, HTTP has a namespace of its own.
+    `own_host` is this machine's name, for listeners on every address."""
     zookeeper = settings.operating.zookeeper
-    assert zookeeper is not None, "nobody asks whom ZooKeeper is not to know of"
+    assert zookeeper is not None, "called only with service discovery on"
     published, namespace = zookeeper.published, zookeeper.namespace
     found = []
     if binary is not None:
@@ -44,13 +44,13 @@ def nodes(
         if published is not None:
             at = published if binary is None else Endpoint(published.host, at.port)
         if binary is not None:
-            namespace += _BESIDE
+            namespace += _HTTP_SUFFIX
         path = settings.transports.path
-        told = {
+        pairs = {
             "hive.server2.thrift.http.port": str(at.port),
             "hive.server2.thrift.http.path": path,
         }
-        found.append(_node(settings, namespace, at, "http", told))
+        found.append(_node(settings, namespace, at, "http", pairs))
     return found
 
 
@@ -73,7 +73,8 @@ def _node(
 
 
 def _authentication(methods: frozenset[Auth]) -> str:
-    """The way in that clients are told of; a password where there is one, for any client has it."""
+    """The method that the node names: passwords where they are offered, for every client can use
+    them."""
     for method in (Auth.NOSASL, Auth.NONE, Auth.LDAP, Auth.FILE, Auth.CUSTOM):
         if method in methods:
             named = method in (Auth.NOSASL, Auth.NONE, Auth.LDAP)

@@ -1,4 +1,4 @@
-"""Tells the metrics and the audit log what clients and operators did, and what came of it."""
+"""Passes what clients and operators did, and the outcome, to metrics, audit log and log."""
 
 import logging
 from collections.abc import Mapping
@@ -28,32 +28,32 @@ _LOGIN_FAILURES = "causeway_authentication_failures_total"
 
 
 class Observer:
-    """A statement is counted when it ends, and its line written when its client can fetch no
-    more: then it is known how much was sent. One that failed is written at once."""
+    """A statement is counted when it ends. Its line is written when its client cannot fetch any
+    more, because only then the amount sent is known; a failed one is written at once."""
 
     def __init__(self, metrics: Metrics, audit: Audit | None = None) -> None:
         self.metrics = metrics
         self.audit = audit
 
     def login(self, user: str, address: str, method: str, accepted: bool) -> None:
-        """A client was let in as `user`, or not; a name that was not proved is what was typed."""
+        """A client logged in as `user`, or failed to: then `user` is the name that it sent."""
         if not accepted:
             self.metrics.count(_LOGIN_FAILURES)
         details = {"method": method, "accepted": accepted}
         self._event(Event(EventKind.LOGIN, user, user, address, details=details))
 
     def opened(self, session: Session) -> None:
-        """A session was opened; of its settings the names are written."""
+        """A session was opened. The log has the names of its settings, not their values."""
         _log.info("session opened", extra=_of(session))
         names: list[object] = [*sorted(session.state.configuration)]
         self._of_session(EventKind.SESSION_OPENED, session, {"settings": names})
 
     def refused(self, user: str, address: str, failure: Failure) -> None:
-        """A session was not opened for `user`, who proved to be that."""
+        """No session was opened for `user`, who had authenticated."""
         details = {"error": failure.message}
         self._event(Event(EventKind.SESSION_REFUSED, user, user, address, details=details))
 
-    def gone(self, session: Session) -> None:
+    def session_closed(self, session: Session) -> None:
         """A session was closed, by its client, an operator or Causeway."""
         _log.info("session closed", extra=_of(session))
         self._of_session(EventKind.SESSION_CLOSED, session, {})
@@ -64,7 +64,7 @@ class Observer:
         self._of_session(EventKind.METADATA, session, details)
 
     def administered(self, action: str, argument: str, caller: str, refused: bool = False) -> None:
-        """An operator asked for something; `caller` is an address, a local user or a signal."""
+        """An operator made a request; `caller` is an address, a local user or a signal."""
         self._event(administration(action, argument, caller, refused))
 
     def _of_session(self, kind: EventKind, session: Session, details: Mapping[str, object]) -> None:
@@ -77,7 +77,7 @@ class Observer:
             self.audit.put(event)
 
     def ended(self, operation: Operation) -> None:
-        """The statement's task is over."""
+        """The statement's task has ended."""
         record = operation.record
         if record.over:
             return
@@ -93,12 +93,12 @@ class Observer:
         self._write(operation)
 
     def closed(self, operation: Operation) -> None:
-        """The client closed the operation, or its session is."""
+        """The operation was closed, by its client or with its session."""
         operation.record.closed = True
         self._write(operation)
 
     def fetched(self, operation: Operation, seconds: float, length: int, rows: int | None) -> None:
-        """A reply with rows went to the client."""
+        """A reply with rows was sent to the client."""
         operation.record.sent(length, rows)
         self.metrics.observe("fetch", seconds)
         self.metrics.count("causeway_sent_bytes_total", by=length)
@@ -114,7 +114,7 @@ class Observer:
 
 
 def administration(action: str, argument: str, caller: str, refused: bool) -> Event:
-    """What an operator asked for, as the audit log has it."""
+    """The audit event of an operator's request."""
     details = {"action": action, "argument": argument, "accepted": not refused}
     return Event(EventKind.ADMINISTRATION, "", caller, "", details=details)
 
@@ -126,8 +126,8 @@ def _of(session: Session) -> dict[str, dict[str, str]]:
 
 
 def _log_end(record: Record) -> None:
-    """Errors of the client are information; those of what Causeway depends on are warnings. The
-    line of an internal error, with its traceback, is there already."""
+    """Logs a failure. Its level depends on who has to act; `internal_error` has logged internal
+    errors already."""
     fields = {
         "session": record.session,
         "statement": record.statement,

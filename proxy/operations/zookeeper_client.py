@@ -1,8 +1,8 @@
-"""Keeps our nodes in ZooKeeper while we serve.
+"""Keeps the server's nodes in ZooKeeper while it serves.
 
-The nodes live as long as our session there, so that they go when we do, however we end. A lost
-session is followed by a new one and new nodes, for as long as we serve; ZooKeeper being away keeps
-nobody from being served who knows where we are.
+The nodes are ephemeral: ZooKeeper removes them when the server's session ends, however the server
+ends. When the session expires, a new session and new nodes replace it. While ZooKeeper is down,
+clients that know the server's address are served as before.
 """
 
 import logging
@@ -20,12 +20,13 @@ from proxy.operations.discovery import Node
 
 _log = logging.getLogger(__name__)
 _AGAIN = 10.0  # seconds at most between attempts to connect
-_LOOK = 5.0  # seconds between looks at whether our nodes are there
-_GOODBYE = 5.0
+_LOOK = 5.0  # seconds between checks that the nodes exist
+_STOP = 5.0  # seconds for the thread to end
 
 
 class Registration:
-    """`start` and `stop`, once each; neither raises. All of it happens in threads of its own."""
+    """Registers the nodes in a thread of its own. Call `start` and `stop` once each; neither
+    raises."""
 
     def __init__(self, zookeeper: ZooKeeper, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
@@ -33,42 +34,44 @@ class Registration:
         self._over = threading.Event()
         self._changed = threading.Event()
         forever = KazooRetry(max_tries=-1, max_delay=_AGAIN)
-        logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # what matters is said here
+        logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # this module logs what matters
         self._client = KazooClient(
             zookeeper.quorum, timeout=zookeeper.timeout, connection_retry=forever
         )
-        self._client.add_listener(self._hear)
+        self._client.add_listener(self._on_state)
         self._thread = threading.Thread(target=self._keep, name="zookeeper", daemon=True)
 
     def start(self) -> None:
-        """Registers as soon as ZooKeeper is there."""
+        """Registers as soon as ZooKeeper answers."""
         self._client.start_async()
         self._thread.start()
 
     def stop(self) -> None:
-        """Takes the nodes away, so that nobody is sent here any more."""
+        """Removes the nodes, so that no more clients are sent here."""
         self._over.set()
         self._changed.set()
-        self._thread.join(_GOODBYE)
+        self._thread.join(_STOP)
 
-    def _hear(self, state: str) -> None:
+    def _on_state(self, state: str) -> None:
         if state == KazooState.LOST:
             self._made = []
             if not self._over.is_set():
-                _log.warning("ZooKeeper does not know us any more; nobody finds us there for now")
+                _log.warning("the session with ZooKeeper expired; registering again")
         self._changed.set()
 
     def _keep(self) -> None:
         quiet = False
         while not self._over.is_set():
             with suppress(KazooException, KazooTimeoutError):
-                if self._client.connected and not self._are_there():
+                if self._client.connected and not self._nodes_exist():
                     self._register()
-            heard = self._changed.wait(_LOOK)
+            changed = self._changed.wait(_LOOK)
             self._changed.clear()
-            if not (heard or quiet or self._client.connected):
+            if not (changed or quiet or self._client.connected):
                 quiet = True
-                _log.warning("ZooKeeper does not answer; nobody finds us there until it does")
+                _log.warning(
+                    "ZooKeeper does not answer; clients do not find this server through it"
+                )
         with suppress(KazooException, KazooTimeoutError):
             for path in self._made:
                 with suppress(NoNodeError):
@@ -76,7 +79,7 @@ class Registration:
         self._client.stop()
         self._client.close()
 
-    def _are_there(self) -> bool:
+    def _nodes_exist(self) -> bool:
         return bool(self._made) and all(self._client.exists(path) for path in self._made)
 
     def _register(self) -> None:

@@ -158,7 +158,7 @@ class ServerState:
     def forget(self, session: Session) -> None:
         if self.sessions.remove(session.handle):
             self._session_quota.give_back(session.state.user, session.address)
-            self.observer.gone(session)
+            self.observer.session_closed(session)
         for operation in session.operations.values():
             self.operations.remove(operation.handle)
             self.observer.closed(operation)
