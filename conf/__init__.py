@@ -1,5 +1,5 @@
-"""Shared nouns and settings: what a table, a partition, a cluster and a placement are called.
+"""Names and values that every room uses: clusters, tables, partitions, placement, settings, logs.
 
-Lowest layer: imports nothing of the project, does no I/O except `conf.settings.load`, which reads
-settings files.
+The lowest layer: it imports nothing else of the project. Only `settings.load` and `secrets` read
+files, and only `logs` writes.
 """

@@ -1,4 +1,4 @@
-"""The root of every error that a user may see."""
+"""The base of every error that a user may see."""
 
 from enum import Enum
 from typing import ClassVar

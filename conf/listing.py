@@ -1,14 +1,14 @@
-"""Tables as clients list them: what GetTables and GetColumns tell of each."""
+"""Tables as GetTables and GetColumns list them."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column's type in Spark's words.
+    """A column's type as Spark names it.
 
-    `base` is the type's name alone, `sql` the whole. `size` is in the column's own unit (bytes,
-    or characters of a char), None where it has none; `digits` are those after the point.
+    `base` is the type's name alone, `sql` the whole type. `size` is in bytes, or characters of a
+    char; None for a type without a size. `digits` is the number of digits after the point.
     """
 
     base: str
@@ -27,10 +27,10 @@ class ListedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ListedTable:
-    """One table or view, its columns in Spark's order, those of partitions last.
+    """One table or view. Its columns are in Spark's order, partition columns last.
 
-    `columns` is None when it is not certain what Spark would make of the table. `age` orders the
-    tables as the metastore hands them out.
+    `columns` is None if it is not certain how Spark reads the table. Sorted by `age`, tables are in
+    the order in which the metastore lists them.
     """
 
     name: str
@@ -41,5 +41,5 @@ class ListedTable:
 
     @property
     def weight(self) -> int:
-        """What it takes to remember it, in columns."""
+        """The memory that it takes, in columns."""
         return 1 + len(self.columns or ())

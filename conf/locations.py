@@ -1,23 +1,23 @@
 """One canonical form of a location, and the cluster that a location belongs to.
 
-A location is a URI or a bare path, as statements, the metastore and settings write it. Spellings
-that Hadoop takes for the same directory have the same form. The guard's Java follows the same
-rules (guard/, Locations.java); tests/conf/location_cases.json has the cases of both.
+A location is a URI or a bare path, as in statements, the metastore and settings. Spellings that
+Hadoop reads as the same directory have the same form. The guard's Java has the same rules
+(guard/, Locations.java); tests/conf/location_cases.json has the cases of both.
 
 - `file:/x`, `file:///x`, `file://host/x` and `pfile:` name a path of this machine. Scheme and host
-  are compared in lower case; dots at the end of a host, user names and doubled slashes do not
-  count; `.` and `..` are resolved.
+  are compared in lower case; dots at the end of a host, user names and doubled slashes are ignored;
+  `.` and `..` are resolved.
 - An object store's authority is a bucket or an account: it has to be equal.
 - Every other scheme is served by a host: `hdfs`, `webhdfs`, `viewfs` and unknown schemes of one
   host are the same file system. A host and its full name (`nn`, `nn.example.org`) are the same.
-- The port counts only where it is certain: a location that names the same host and port as a
-  cluster's file system (without a port `hdfs` has 8020) lies in that one. With another port it
-  lies in every file system of that host.
-- A bare path is looked for in file systems of the scheme `file`, where it says what `file:` says.
+- The port counts only if it is certain: a location with the same host and port as a cluster's file
+  system (the default port of `hdfs` is 8020) lies in that one. With another port it lies in every
+  file system of that host.
+- A bare path belongs to file systems of the scheme `file`, where it means the same as with `file:`.
 - `%2e` may be read as three letters or as a dot: both readings count.
 - Of nested file systems the deepest one has the location.
 
-What is ambiguous belongs to each cluster that it may mean.
+An ambiguous location belongs to each cluster that it may lie in.
 """
 
 import re
@@ -40,13 +40,13 @@ _DEFAULT_PORTS = {"hdfs": "8020"}
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
 _SERVER = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?")
 _NUMERIC = re.compile(r"[0-9.]+|\[.*\]")
-_RAW = (".reserved", "raw")  # HDFS has the whole tree there once more
+_RAW = (".reserved", "raw")  # HDFS shows the whole tree there a second time
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A directory. `kind` is FILE, HOST, BARE or the object store's; `parts` are the names on the
-    way to it. `port` is empty where the location does not say it.
+    """A directory. `kind` is FILE, HOST, BARE or the name of an object store; `parts` are the names
+    in its path. `port` is empty if the location does not name one.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class Location:
 
     @classmethod
     def of(cls, text: str) -> "Location":
-        """The location that the letters of `text` name."""
+        """The location that `text` names, without decoding percent signs."""
         found = _URI.fullmatch(text)
         if not found:
             return cls(BARE, "", "", _parts(text))
@@ -71,7 +71,7 @@ class Location:
 
     @property
     def folder(self) -> str:
-        """A text that is equal for equal directories of one host, whatever the port."""
+        """A text that is equal for equal directories of one host, without regard to the port."""
         return "/".join((f"{self.kind}:/", self.host, *self.parts))
 
     def is_inside(self, folder: "Location") -> bool:
@@ -93,7 +93,7 @@ class Location:
 
 
 def readings(text: str) -> Iterator[Location]:
-    """The locations that `text` may mean: as it is, and with its percent signs decoded."""
+    """The locations that `text` may name: as it is, and with its percent signs decoded."""
     yield Location.of(text)
     if "%" in text:
         yield Location.of(unquote(text, errors="surrogateescape"))
@@ -116,9 +116,9 @@ def clusters_of(location: str, filesystems: Mapping[ClusterName, str]) -> frozen
 def foreign_cluster(
     location: str, filesystems: Mapping[ClusterName, str], own: ClusterName
 ) -> ClusterName | None:
-    """A cluster other than `own` that the location belongs to, or may belong to; None if none.
+    """A cluster other than `own` that the location belongs to or may belong to; None if none.
 
-    Clusters that have one file system in common may both write there.
+    Clusters that share one file system may both write there.
     """
     home = Location.of(filesystems[own]) if own in filesystems else None
     for name in sorted(clusters_of(location, filesystems) - {own}):

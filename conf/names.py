@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 ClusterName = NewType("ClusterName", str)
 
-# What Hive percent-escapes in a partition's directory name (FileUtils.charToEscape).
+# Characters that Hive percent-escapes in a partition's directory name (FileUtils.charToEscape).
 _ESCAPED = frozenset({chr(code) for code in range(1, 32)} | set("\"#%'*/:=?\\\x7f{[]^"))
 
 

@@ -1,4 +1,4 @@
-"""A table's partitions in a form that stays small and quick with a million of them."""
+"""The partitions of a table, compact and fast for a million of them."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ class PartitionKey:
 
 
 class PartitionSet:
-    """The partitions of one table: a row number stands for a partition.
+    """The partitions of one table. Each has a row number.
 
-    Values are kept once per distinct value and key, rows as arrays of value numbers, so that
-    a predicate is tried once per distinct value and not once per partition.
+    Distinct values of a key are stored once, and a row is an array of value numbers. So a predicate
+    is evaluated once for each distinct value, not once for each partition.
     """
 
     __slots__ = ("__weakref__", "_columns", "_inverse", "_values", "keys")
@@ -42,7 +42,7 @@ class PartitionSet:
         return self._values[key]
 
     def rows_with(self, key: int, value: str) -> Sequence[int]:
-        """Row numbers whose key has that value, ascending."""
+        """The row numbers in which the key has that value, ascending."""
         inverse = self._inverse.get(key)
         if inverse is None:
             inverse = {each: array("I") for each in self._values[key]}
@@ -68,7 +68,8 @@ class PartitionSet:
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Where one object can be used: written in `primary`, read there and in `fresh`."""
+    """The clusters that have one object: it is written in `primary`, and read there and in
+    `fresh`."""
 
     primary: ClusterName
     fresh: frozenset[ClusterName]
@@ -82,7 +83,8 @@ class Replicas:
 class PlacedPartitions:
     """Partitions with their replicas: `groups[row]` is an index into `replicas`.
 
-    Each of `replicas` is some partition's. `complete` says that the table has no other partitions.
+    Each of `replicas` belongs to at least one partition. `complete`: the table has no other
+    partitions.
     """
 
     partitions: PartitionSet
@@ -93,10 +95,10 @@ class PlacedPartitions:
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """What the router may know of a table: its own replicas and, if partitioned, each one's.
+    """The facts of a table for the router: its replicas and, if it has partitions, theirs.
 
-    `write` is the id of the table's last write, `changes` that of the last change of any
-    partition's facts; both are meant for comparison alone.
+    `write` is the id of the table's last write, `changes` the id of the last change to the facts of
+    any partition. Ids can only be compared.
     """
 
     replicas: Replicas

@@ -1,25 +1,25 @@
 """Cluster facts of one table or partition, as kept in its metastore parameters (D12).
 
-Every object has a write id. A copy remembers the id (`version`) that its source had when the
-copy began, so it is fresh exactly while the object still has it and nothing is being written:
-one parameter change makes every copy stale (D10), and a copy that raced with a write is stale
-from birth.
+Theory. Every object has a write id. A copy records the version of its source at the time when the
+copy began. It is fresh exactly while the object still has that version and no write is running: one
+changed parameter makes every copy stale (D10), and a copy that overlaps with a write is never
+fresh.
 
-A running write is a mark of its own in the *table's* parameters, so that one change covers a
-million partitions, several writers do not end each other's marks, and a writer that died leaves
-its mark. It covers the partitions that it names, or all. When it ends, the id of what it covered
-changes: of each named partition, or of the table, which is part of its partitions' versions.
+A running write is a mark in the *table's* parameters: one change covers a million partitions,
+writers do not remove each other's marks, and the mark of a writer that died stays. It covers the
+partitions that it names, or all. When the write ends, the id of what it covered changes: of each
+named partition, or of the table, whose id is part of its partitions' versions.
 
-A table's `facts` id changes with the facts of any of its partitions, so that a cache of partitions
-only has to look at the table. Change facts with `metastore.placement.placement_store` alone: it
-keeps these rules.
+A table's `facts` id changes with the facts of any partition, so that a cache of partitions only has
+to compare the table. Only `metastore.placement.placement_store` may change facts; it keeps these
+rules.
 
 A table may name the only partitions that can have a primary or copies of their own
-(`causeway.partitions`), so that nobody has to read the others. Where it names none it is `uniform`.
+(`causeway.partitions`), so that the others need not be read. If it names none it is `uniform`.
 
 A partitioned table that is copied as a whole (a Hudi table, whose readers find the partitions
-themselves) has the copy among its own parameters. It counts while the table is `uniform`: then
-every write changes the table's own id.
+themselves) has the copy in its own parameters. The copy counts while the table is `uniform`,
+because then every write changes the table's own id.
 """
 
 import json
@@ -56,9 +56,9 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class OpenWrite:
-    """A running write of a table. `since` is in epoch seconds, `by` tells who writes.
+    """A running write of a table. `since` is in epoch seconds, `by` names the writer.
 
-    `partitions` has the names (`ds=1`) of the only partitions that it may touch; None is all.
+    `partitions` are the names (`ds=1`) of the only partitions that it may change; None: all.
     """
 
     id: str
@@ -74,12 +74,12 @@ class OpenWrite:
 class Placement:
     """Primary cluster and copies of one object. The primary's location is the object's own.
 
-    `open` are the running writes that cover it; they and the copies are in order of their names,
-    so that equal facts are equal however they came about. A partition also has its table's write
-    id in `table_write`. `facts`, of tables alone, changes with the facts of any partition.
-    `exceptions`, of tables alone, has the names of the only partitions that may have a primary or
-    copies of their own; None means that any may. Whoever gives a partition such facts adds its
-    name first; a table without exceptions is `uniform`, and loses its own copies with that.
+    `open` are the running writes that cover the object. They and the copies are sorted by name, so
+    that equal facts compare equal. A partition has its table's write id in `table_write`. Only
+    tables have `facts`, which changes with the facts of any partition, and `exceptions`: the names
+    of the only partitions that may have a primary or copies of their own; None: any may. A
+    partition's name is added before it gets such facts. A table without exceptions is `uniform`;
+    with the first exception it loses its own copies.
     """
 
     primary: ClusterName
@@ -101,7 +101,7 @@ class Placement:
 
     @property
     def version(self) -> str:
-        """What a copy that begins now holds; it must not begin while `writing`."""
+        """The version that a copy which begins now will have. No copy may begin while `writing`."""
         return self.write if self.table_write is None else f"{self.table_write}/{self.write}"
 
     def is_fresh(self, copy: Copy) -> bool:
@@ -123,17 +123,17 @@ class Placement:
         since: int = 0,
         by: str = "",
     ) -> "Placement":
-        """A write of this table named `write_id` is about to start."""
+        """With the mark of a write `write_id` of this table, which is about to start."""
         names = None if partitions is None else bounded_names(partitions)
         marks = {each.id: each for each in self.open}
         marks[write_id] = OpenWrite(write_id, since, by, names)
         return replace(self, open=tuple(marks[key] for key in sorted(marks)))
 
     def closed(self, write_id: str, next_id: str) -> "Placement":
-        """The write of this table named `write_id` ended; `next_id` is a fresh id.
+        """Without the mark of the write `write_id`, which has ended; `next_id` is a new id.
 
-        Of a write that named its partitions, those were `rewritten` before. A mark that has
-        vanished counts as one that covered all.
+        Partitions that the mark names were `rewritten` before. A mark that is missing counts as one
+        that covered all partitions.
         """
         mark = next((each for each in self.open if each.id == write_id), None)
         others = tuple(each for each in self.open if each.id != write_id)
@@ -142,15 +142,15 @@ class Placement:
         return replace(self, open=others, write=next_id)
 
     def rewritten(self, next_id: str) -> "Placement":
-        """The object's data changed: every copy is stale. `next_id` is a fresh id."""
+        """With changed data, so that every copy is stale. `next_id` is a new id."""
         return replace(self, write=next_id)
 
     def with_partition_facts(
         self, facts_id: str, exceptions: Iterable[str] | None = ()
     ) -> "Placement":
-        """Facts of this table's partitions are about to change or did; `facts_id` is fresh.
+        """With a new `facts_id`, because facts of this table's partitions change.
 
-        `exceptions` are the partitions that may get a primary or copies of their own, None any.
+        `exceptions` are the partitions that may get a primary or copies of their own; None: any.
         """
         names = self.exceptions
         if names is not None:
@@ -159,7 +159,7 @@ class Placement:
         return replace(self, facts=facts_id, exceptions=names, copies=copies)
 
     def without_exceptions(self, names: Collection[str]) -> "Placement":
-        """These partitions have no facts of their own any more, or are gone."""
+        """Without exceptions for partitions that lost their own facts or were dropped."""
         if self.exceptions is None or self.exceptions.isdisjoint(names):
             return self
         return replace(self, exceptions=self.exceptions.difference(names))
@@ -174,8 +174,8 @@ class Placement:
 
 
 def read_placement(parameters: Mapping[str, str], owner: ClusterName) -> Placement:
-    """The placement in a table's parameters; `owner`, the default cluster, is the primary when
-    none is named. Raises BadPlacement.
+    """The placement in a table's parameters. Without a named primary it is `owner`, the default
+    cluster. Raises BadPlacement.
     """
     copies = []
     marks = []
@@ -208,10 +208,10 @@ def read_partition_placement(
 def fresh_partition_copy(
     parameters: Mapping[str, str], table: Placement, cluster: ClusterName
 ) -> Copy | None:
-    """The cluster's copy of a partition if it is fresh, of a table without running writes.
+    """The cluster's copy of a partition if it is fresh; None if the table has running writes.
 
-    What `read_partition_placement` says, without reading the rest: views ask it of every partition
-    in a reply. Raises BadPlacement when that copy cannot be read.
+    The same result as with `read_partition_placement`, without reading the other parameters: views
+    call it for every partition of a reply. Raises BadPlacement if that copy cannot be read.
     """
     text = parameters.get(COPY_PREFIX + cluster)
     if text is None or table.open:
@@ -222,7 +222,7 @@ def fresh_partition_copy(
 
 
 def write_placement(placement: Placement) -> dict[str, str]:
-    """The parameters that say the placement; replaces every `causeway.` one of the object."""
+    """The placement as parameters, which replace every `causeway.` parameter of the object."""
     parameters = {PRIMARY: str(placement.primary), WRITE: placement.write}
     if placement.facts != NEVER_WRITTEN:
         parameters[FACTS] = placement.facts
@@ -237,13 +237,13 @@ def write_placement(placement: Placement) -> dict[str, str]:
 
 
 def write_mark(mark: OpenWrite) -> dict[str, str]:
-    """The table's parameter that says the mark."""
+    """The mark as a parameter of the table."""
     names = None if mark.partitions is None else sorted(mark.partitions)
     return {OPEN_PREFIX + mark.id: _json(since=mark.since, by=mark.by, partitions=names)}
 
 
 def replace_placement(parameters: Mapping[str, str], placement: Placement) -> dict[str, str]:
-    """An object's parameters with the placement in place of the one they say."""
+    """An object's parameters with this placement instead of their own."""
     return users_parameters(parameters) | write_placement(placement)
 
 
@@ -253,7 +253,7 @@ def users_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
 
 
 def bounded_names(names: Iterable[str]) -> frozenset[str] | None:
-    """The names as a set; None, which stands for all, when they are too long for a parameter."""
+    """The names as a set; None, which means all, if they are too long for a parameter."""
     found = frozenset(names)
     return found if sum(map(len, found)) <= NAMES_LIMIT else None
 

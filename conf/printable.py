@@ -1,16 +1,16 @@
-"""Text from outside as it may go to a terminal or a log: nothing in it acts on its reader.
+"""Text from outside, made safe for terminals and logs.
 
 Control characters move a terminal's cursor, line separators forge lines of a log, and Unicode's
-bidirectional controls show a text in another order than it has. Every character that Python does
-not call printable is written as its escape. A backslash stays as it is: these are for readers, not
-for parsers.
+bidirectional controls change the order in which a text is shown. Every character that is not
+printable (`str.isprintable`) becomes an escape. A backslash stays as it is: the result is for
+readers, not for parsers.
 """
 
 import json
 
 
 def escaped(text: str, keep: str = "") -> str:
-    """The text with escapes in the place of characters that cannot be seen, but those in `keep`."""
+    """The text with escapes for characters that are not printable, except those in `keep`."""
     if text.isprintable():
         return text
     return "".join(
@@ -19,8 +19,8 @@ def escaped(text: str, keep: str = "") -> str:
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """The value as JSON, readable where its text is: what cannot be seen is written as JSON's own
-    escape. On one line without `indent`."""
+    """The value as JSON, with JSON's own escapes for characters that are not printable. One line
+    without `indent`."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     if text.isprintable():
         return text

@@ -1,8 +1,8 @@
-"""Files that hold a secret (passwords, tokens, keys): read only while nobody else can read them.
+"""Files with secrets (passwords, tokens, keys): read only if no other user can read them.
 
-A file belongs to the user that Causeway runs as, and nobody else has any right to it; or it belongs
-to root, who may let Causeway's group read it. Container platforms hand out secrets that all may
-read: `proxy.secret.files = shared` takes them as well.
+A file either belongs to the user that Causeway runs as, and no other user has any right to it, or
+to root, which may let Causeway's group read it. Secrets of container platforms are often readable
+for all: `proxy.secret.files = shared` accepts them.
 """
 
 import errno
@@ -17,14 +17,14 @@ _OURS, _ROOTS = 0o077, 0o037  # forbidden mode bits, by owner
 
 
 class Sharing(Enum):
-    """`proxy.secret.files`: who else may read the files that hold secrets."""
+    """`proxy.secret.files`: whether other users may read files with secrets."""
 
     PRIVATE = "private"
     SHARED = "shared"
 
 
 class ExposedSecret(PermissionError):
-    """Others can read or change a file that holds a secret; the message says how."""
+    """Other users can read or change a file with a secret; the message says how."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(errno.EACCES, f"not used, since {reason}", str(path))
@@ -32,13 +32,13 @@ class ExposedSecret(PermissionError):
 
 @dataclass(frozen=True, slots=True)
 class SecretFile:
-    """`shared`: others may read it."""
+    """`shared`: other users may read it."""
 
     path: Path
     shared: bool = False
 
     def check(self) -> os.stat_result:
-        """What the file is like. Raises ExposedSecret, OSError."""
+        """The file's status. Raises ExposedSecret, OSError."""
         found = os.stat(self.path)
         self._check(found)
         return found
@@ -50,7 +50,7 @@ class SecretFile:
             return file.read()
 
     def read_text(self) -> str:
-        """Raises ExposedSecret, OSError, and UnicodeDecodeError for what is not UTF-8."""
+        """Raises ExposedSecret, OSError, and UnicodeDecodeError if it is not UTF-8."""
         return self.read_bytes().decode("utf-8")
 
     def _check(self, found: os.stat_result) -> None:
@@ -65,7 +65,7 @@ class SecretFile:
 
 
 def exposure(owner: int, mode: int, user: int) -> str:
-    """Why a file of that owner and mode is not private to `user`; empty when it is."""
+    """Why a file with that owner and mode is not private to `user`; empty if it is."""
     if owner == user:
         return f"others can use it (mode {mode:04o}): chmod 600" if mode & _OURS else ""
     if owner == 0:

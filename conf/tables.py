@@ -1,4 +1,4 @@
-"""A table as the catalog describes it: shape only, no placement."""
+"""A table as the catalog describes it: its columns, without its placement."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -25,14 +25,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ViewText:
-    """A stored view: its query, and the namespace that its unqualified names belong to.
+    """A stored view: its query, and the database of its unqualified names.
 
-    `columns` renames the query's columns; empty when the view names none. `produced` are the
-    names that the query gave its columns when the view was made, where that is known: Spark
-    finds them by these, for a `*` may give more by now. Without them it is by position.
-    `temps` are the names that meant temporary objects when a temporary view was made: only these
-    may mean one in its text, whatever the session has by now. `double_quoted_names`: "a" is a name
-    in its text, since Spark reads it under the settings that it was made with.
+    `columns` renames the query's columns; empty if the view names none. `produced` are the names
+    of the query's columns when the view was created, if known: Spark looks the columns up by these
+    names, because a `*` may produce more today; without them it goes by position. `temps` are the
+    names that meant temporary objects when a temporary view was created: only these names mean
+    temporary objects in its text, whatever the session has now. `double_quoted_names`: "a" is a
+    name in its text, because Spark reads it with the settings that it was created with.
     """
 
     sql: str
@@ -56,7 +56,7 @@ class TableInfo:
 
 
 class NotLoaded(LookupError):
-    """The catalog has no answer in memory; load `table` and ask again."""
+    """The catalog does not have the table in memory: load it, then try again."""
 
     def __init__(self, table: TableRef) -> None:
         super().__init__(str(table))
@@ -64,8 +64,8 @@ class NotLoaded(LookupError):
 
 
 class Catalog(Protocol):
-    """Answers from memory alone."""
+    """Looks tables up in memory; never waits."""
 
     def table(self, ref: TableRef) -> TableInfo | None:
-        """The table, or None when there is certainly none. Raises NotLoaded when not known."""
+        """The table; None if it certainly does not exist. Raises NotLoaded if that is not known."""
         ...

@@ -1,4 +1,4 @@
-"""The clusters that exist and how to reach them (hive.cluster.properties, DC-C3, D9)."""
+"""The clusters and their addresses (hive.cluster.properties, DC-C3, D9)."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -36,7 +36,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """All clusters by name. Empty means that the feature is not in use (DC-N1)."""
+    """All clusters by name. Without clusters Causeway changes nothing (DC-N1)."""
 
     clusters: dict[ClusterName, Cluster] = field(default_factory=dict)
     default: ClusterName | None = None

@@ -1,18 +1,18 @@
-"""The one name of a setting, whatever way a client writes it.
+"""The canonical name of a setting that a client writes in one of several ways.
 
-OpenSession's keys have the prefixes of HiveServer2 (`set:hiveconf:x`, `set:hivevar:x`), and Spark's
-SET takes `hivevar:x` for x. Hive's `hiveconf:x` is taken for x as well: Spark keeps such a key as a
-setting of that name, which has no effect, so that the stricter reading costs nobody anything.
+The keys of OpenSession have HiveServer2's prefixes (`set:hiveconf:x`, `set:hivevar:x`), and Spark's
+SET reads `hivevar:x` as x. Hive's `hiveconf:x` is read as x too: Spark stores it under the long
+name, where it has no effect, so that the stricter reading does no harm.
 """
 
 _PREFIXES = ("set:", "hiveconf:", "hivevar:", "metaconf:", "sparkconf:", "spark:")
-SERVER_PREFIXES = ("system:", "env:")  # of the server's process: Java properties, environment
+SERVER_PREFIXES = ("system:", "env:")  # Java properties and environment of the server
 
 
 def canonical_name(key: str) -> str:
     """The setting's name in lower case, without prefixes, white space and backquotes.
 
-    A property of the server's process keeps its prefix, `system:` or `env:`.
+    Properties of the server's process keep their prefix, `system:` or `env:`.
     """
     name = key.strip().strip("`").strip().lower()
     while True:
@@ -23,6 +23,6 @@ def canonical_name(key: str) -> str:
 
 
 def is_of_server(key: str) -> bool:
-    """Whether the key names a property of the server's process: a Java property or a variable of
-    its environment, which all sessions share."""
+    """Whether the key names a Java property or an environment variable of the server's process,
+    which all sessions share."""
     return canonical_name(key).startswith(SERVER_PREFIXES)

@@ -1,7 +1,7 @@
-"""What users may not do in their sessions: settings, functions and statements that are denied.
+"""Settings, functions and statements that users are denied.
 
-The names are HiveServer2's where it has the same. A pattern of settings without `*` is a prefix, as
-in HiveServer2; with `*` it is the whole name. Names are compared by `canonical_name`.
+The names are HiveServer2's where it has the same setting. A pattern without `*` is a prefix, as in
+HiveServer2; a pattern with `*` matches the whole name. Names are compared by `canonical_name`.
 """
 
 import re
@@ -13,9 +13,8 @@ from conf.settings.kinds import LOWER_LIST, LOWER_SET, Kind, comma_separated_low
 from conf.settings.names import canonical_name
 from conf.settings.rows import LIVE, Reader, Setting, all_rows, made_of, setting
 
-# Settings that would lead a session to other data than the decision was about (another file system,
-# metastore or catalog), and what the guard is told by. They are restricted whatever the operator
-# lists.
+# Settings that lead a session to another file system, metastore or catalog than the decision was
+# made for, and those that configure the guard. They are always restricted.
 ALWAYS_RESTRICTED = (
     "causeway.",
     "fs.defaultfs",
@@ -32,7 +31,7 @@ ALWAYS_RESTRICTED = (
     "spark.causeway.",
     "spark.sql.catalog.spark_catalog",
 )
-# Sent by JDBC clients by themselves; they say how the client fetches.
+# JDBC clients send these by themselves; they configure how the client fetches.
 _OF_CLIENTS = frozenset(("hive.server2.thrift.resultset.default.fetch.size",))
 _OF_CAUSEWAY = frozenset(
     ("hive.cluster.properties", "hive.default.cluster.name", "hive.use.default.cluster")
@@ -40,7 +39,7 @@ _OF_CAUSEWAY = frozenset(
 
 
 class Code(Enum):
-    """`proxy.denied.statements`: how a statement brings code of its own to a cluster."""
+    """`proxy.denied.statements`: the ways in which a statement brings its own code to a cluster."""
 
     SCRIPT = "transform"  # TRANSFORM, MAP, REDUCE .. USING 'script'
     RESOURCE = "add"  # ADD JAR, FILE, ARCHIVE
@@ -48,7 +47,7 @@ class Code(Enum):
 
 
 class Verdict(Enum):
-    """What becomes of a setting that a client sends."""
+    """What the proxy does with a setting that a client sends."""
 
     TAKEN = "taken"
     IGNORED = "ignored"
@@ -110,7 +109,7 @@ class Restrictions:
         object.__setattr__(self, "_ignored", _any_of(self.ignored))
 
     def of_setting(self, key: str) -> Verdict:
-        """What becomes of a setting, in whatever spelling a client sends it."""
+        """What the proxy does with a setting, in any spelling."""
         name = canonical_name(key)
         if self._ignored.fullmatch(name):
             return Verdict.IGNORED
@@ -119,14 +118,15 @@ class Restrictions:
         return Verdict.TAKEN
 
     def _is_allowed(self, name: str) -> bool:
-        """A name without a dot is a variable of the user's, which no engine has as a setting."""
+        """A name without a dot is a variable of the user: no engine has a setting of such a
+        name."""
         if self.allowed is None or "." not in name or name in _OF_CLIENTS | _OF_CAUSEWAY:
             return True
         return self.allowed.fullmatch(name) is not None
 
     @property
     def deny_code(self) -> bool:
-        """Whether a statement has to be understood before it may run anywhere."""
+        """Whether a statement has to be analysed before it may run anywhere."""
         return bool(self.functions or self.statements)
 
 
@@ -156,7 +156,7 @@ def _allowed(reader: Reader) -> re.Pattern[str] | None:
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Matches whole names that fit one of the patterns; without patterns, none."""
+    """Matches names that fit one of the patterns; without patterns, no name."""
     parts = [
         re.escape(each).replace(r"\*", ".*") if "*" in each else re.escape(each) + ".*"
         for each in patterns
