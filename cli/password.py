@@ -1,4 +1,4 @@
-"""`causeway password`: one line of a password file, from a password that nobody sees."""
+"""`causeway password`: makes one line of a password file from a password that is not shown."""
 
 import argparse
 import getpass
@@ -9,12 +9,12 @@ from proxy.auth.password_file import made
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="whose password it is")
+    parser.add_argument("name", metavar="NAME", help="the user's name")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks twice on a terminal; else reads the first line of the standard input."""
-    password = _asked() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    """Reads the password twice from a terminal, or from the first line of standard input."""
+    password = _prompt() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     try:
         print(made(args.name, password))
     except ValueError as error:
@@ -22,8 +22,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _asked() -> str:
+def _prompt() -> str:
     password = getpass.getpass("Password: ")
     if getpass.getpass("Again: ") != password:
-        raise NoPassword("the two are not the same.")
+        raise NoPassword("the two passwords differ.")
     return password

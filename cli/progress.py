@@ -1,4 +1,4 @@
-"""A progress bar on a terminal, nothing elsewhere."""
+"""A progress bar for terminals; other outputs show nothing."""
 
 import time
 from types import TracebackType
@@ -7,11 +7,11 @@ from typing import Self, TextIO
 from cli.terminal import draw
 
 _WIDTH = 30
-_EVERY = 0.2
+_INTERVAL = 0.2  # seconds
 
 
 class Bar:
-    """Call it with bytes done and bytes in all; drawn at most five times a second."""
+    """Call it with the bytes done and the total; it is drawn at most five times a second."""
 
     def __init__(self, stream: TextIO, *, shown: bool = True) -> None:
         self._stream = stream
@@ -33,7 +33,7 @@ class Bar:
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if not self._shown or (now - self._drawn < _EVERY and done < total):
+        if not self._shown or (now - self._drawn < _INTERVAL and done < total):
             return
         self._drawn = now
         filled = _WIDTH * done // total if total else _WIDTH

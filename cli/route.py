@@ -1,4 +1,4 @@
-"""`causeway route`: where a statement would run, and why, without running it."""
+"""`causeway route`: shows where a statement would run, and why, without running it."""
 
 import argparse
 import asyncio
@@ -21,7 +21,7 @@ from router.decision import Answer
 from router.report import Report, report
 
 _REFUSED = 3  # exit status, so that a script can tell a refusal from a failure
-_PROTOCOL = 0  # no wire here; any version will do
+_PROTOCOL = 0  # of the session; nothing is sent
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,23 +41,23 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.use:
         use_cluster(session, args.use)
-    told = asyncio.run(_decide(settings, session, args.sql))
-    print(json.dumps(dataclasses.asdict(told)) if args.json else in_words(told))
-    return _REFUSED if told.decision == "refuse" else 0
+    decided = asyncio.run(_decide(settings, session, args.sql))
+    print(json.dumps(dataclasses.asdict(decided)) if args.json else as_text(decided))
+    return _REFUSED if decided.decision == "refuse" else 0
 
 
-def in_words(told: Report) -> str:
+def as_text(decided: Report) -> str:
     """A few lines for a terminal."""
     first = {
-        "run": f"run in {told.cluster}",
+        "run": f"run in {decided.cluster}",
         "answer": "answered by Causeway",
-        "refuse": f"refused with {told.code}",
-    }[told.decision]
-    lines = [f"{first} ({told.rule}): {told.because}"]
-    if told.reads:
-        lines.append(f"reads   {', '.join(told.reads)}")
-    if told.writes:
-        lines.append(f"writes  {', '.join(told.writes)}")
+        "refuse": f"refused with {decided.code}",
+    }[decided.decision]
+    lines = [f"{first} ({decided.rule}): {decided.because}"]
+    if decided.reads:
+        lines.append(f"reads   {', '.join(decided.reads)}")
+    if decided.writes:
+        lines.append(f"writes  {', '.join(decided.writes)}")
     return "\n".join(lines)
 
 

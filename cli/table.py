@@ -1,4 +1,4 @@
-"""`causeway table assign` and `causeway table show`: cluster facts, written and read."""
+"""`causeway table assign` and `causeway table show`: writes and reads cluster facts."""
 
 import argparse
 import json
@@ -21,34 +21,34 @@ SHOWN = 20  # partitions in the text of `show`; --json has all
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    stating = actions.add_parser("assign", help="state a table's primary cluster and its copies")
-    stating.add_argument("table", metavar="DB.TABLE")
-    stating.add_argument("--primary", metavar="CLUSTER", help="the only cluster that writes it")
-    stating.add_argument(
+    assigning = actions.add_parser("assign", help="set a table's primary cluster and its copies")
+    assigning.add_argument("table", metavar="DB.TABLE")
+    assigning.add_argument("--primary", metavar="CLUSTER", help="the only cluster that writes it")
+    assigning.add_argument(
         "--copy",
         action="append",
         default=[],
         type=_copy,
         metavar="CLUSTER=LOCATION",
-        help="a copy that is up to date now; a partition's is in LOCATION/k=v unless it alone is"
-        " named",
+        help="a copy that is up to date now; a partition's copy is in LOCATION/k=v, or in"
+        " LOCATION if it is the only partition named",
     )
-    stating.add_argument("--no-copy", action="append", default=[], metavar="CLUSTER")
-    stating.add_argument(
+    assigning.add_argument("--no-copy", action="append", default=[], metavar="CLUSTER")
+    assigning.add_argument(
         "--end-writes",
         action="store_true",
-        help="no write is running, although a writer that died left its mark",
+        help="no write is running: remove the marks of writers that died",
     )
     showing = actions.add_parser("show", help="show a table's clusters, copies and writes")
     showing.add_argument("table", metavar="DB.TABLE")
     showing.add_argument("--json", action="store_true")
-    for each in (stating, showing):
+    for each in (assigning, showing):
         each.add_argument(
             "--partition",
             action="append",
             default=[],
             metavar="K=V[/K=V]",
-            help="only partitions with these values; may be said again",
+            help="only partitions with these values; can be repeated",
         )
         add_target_arguments(each)
 
@@ -88,7 +88,7 @@ def _show(args: argparse.Namespace, settings: Settings, facts: Facts) -> int:
 def _described(table: Table, placement: Placement) -> dict[str, Any]:
     return {
         "table": str(table.ref),
-        **_held(placement, table.location),
+        **_replicas(placement, table.location),
         "writes": [
             {
                 "id": mark.id,
@@ -101,7 +101,7 @@ def _described(table: Table, placement: Placement) -> dict[str, Any]:
     }
 
 
-def _held(placement: Placement, location: str) -> dict[str, Any]:
+def _replicas(placement: Placement, location: str) -> dict[str, Any]:
     copies = [
         {"cluster": copy.cluster, "location": copy.location, "fresh": placement.is_fresh(copy)}
         for copy in placement.copies
@@ -126,28 +126,28 @@ def _partitions(
                 placed = read_partition_placement(each.parameters, placement, name)
             except BadPlacement as error:
                 raise UnreadableFacts(f"{table.ref}@{name}: {error}") from error
-            yield {"partition": name, **_held(placed, each.location)}
+            yield {"partition": name, **_replicas(placed, each.location)}
 
 
 def _text(description: dict[str, Any]) -> str:
-    lines = [f"{description['table']}: {_holding(description)}", f"  {description['location']}"]
+    lines = [f"{description['table']}: {_summary(description)}", f"  {description['location']}"]
     lines += [f"  {copy['cluster']}: {copy['location']}" for copy in description["copies"]]
     for write in description["writes"]:
         lines.append(f"  being written by {write['by']} (id {write['id']})")
     partitions = description.get("partitions", [])
     if len(partitions) <= SHOWN:
-        lines += [f"  {each['partition']}: {_holding(each)}" for each in partitions]
+        lines += [f"  {each['partition']}: {_summary(each)}" for each in partitions]
     else:
-        for holding, count in Counter(map(_holding, partitions)).most_common():
+        for holding, count in Counter(map(_summary, partitions)).most_common():
             lines.append(f"  {count} partitions: {holding}")
     return "\n".join(lines)
 
 
-def _holding(held: dict[str, Any]) -> str:
+def _summary(replicas: dict[str, Any]) -> str:
     copies = ", ".join(
-        copy["cluster"] + ("" if copy["fresh"] else " (stale)") for copy in held["copies"]
+        copy["cluster"] + ("" if copy["fresh"] else " (stale)") for copy in replicas["copies"]
     )
-    return f"primary {held['primary']}, copies {copies or 'none'}"
+    return f"primary {replicas['primary']}, copies {copies or 'none'}"
 
 
 def _copy(text: str) -> tuple[ClusterName, str]:

@@ -1,4 +1,4 @@
-"""How a command is told which running system to talk to."""
+"""The options that name the system that a command works on."""
 
 import argparse
 from pathlib import Path

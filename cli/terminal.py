@@ -10,11 +10,11 @@ from typing import Any, TextIO, cast
 
 from conf.printable import escaped
 
-_LAYOUT = "\n\t"  # what commands print on purpose
+_LAYOUT = "\n\t"  # characters that commands print on purpose
 
 
 class Shown:
-    """A text stream that escapes what is written to it, all but line ends and tabs."""
+    """A text stream that escapes what is not printable, except line ends and tabs."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -29,7 +29,7 @@ class Shown:
 
 @contextmanager
 def shown() -> Iterator[None]:
-    """While it lasts, standard output and standard error are Shown."""
+    """Makes standard output and standard error Shown inside the block."""
     with ExitStack() as exits:
         exits.enter_context(redirect_stdout(cast(TextIO, Shown(sys.stdout))))
         exits.enter_context(redirect_stderr(cast(TextIO, Shown(sys.stderr))))
@@ -37,7 +37,7 @@ def shown() -> Iterator[None]:
 
 
 def draw(stream: TextIO, control: str, text: str = "") -> None:
-    """Writes a control sequence of our own, then the text, to a terminal."""
+    """Writes a control sequence of Causeway's own, then the text, to a terminal."""
     raw = stream.stream if isinstance(stream, Shown) else stream
     raw.write(control + escaped(text))
     raw.flush()

@@ -1,4 +1,4 @@
-"""`causeway metastore downgrade`: takes all cluster facts away."""
+"""`causeway metastore downgrade`: removes all cluster facts."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""What `causeway metastore upgrade`, `verify` and `downgrade` share."""
+"""Options and progress of `causeway metastore upgrade`, `verify` and `downgrade`."""
 
 import argparse
 import sys
@@ -13,13 +13,14 @@ from metastore.client.view_sync import ViewBarrier
 from metastore.placement.upgrade import Migration
 
 WIDTH = 30
-PAUSE = 0.2  # seconds between two pictures of the bar
-LINE_PAUSE = 10.0  # seconds between two lines where there is no terminal
+PAUSE = 0.2  # seconds between two updates of the bar
+LINE_PAUSE = 10.0  # seconds between two lines without a terminal
 CALL_TIMEOUT = 300.0  # seconds; a batch of changed partitions may take long on a small database
 
 
 class CountBar:
-    """A bar on a terminal, a line now and then elsewhere: call it with what, done and total."""
+    """Progress: a bar on a terminal, a line from time to time elsewhere. Call it with the name of
+    the step, the number done and the total."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
@@ -39,14 +40,14 @@ class CountBar:
         draw(sys.stderr, "\r\x1b[K", f"[{bar}] {text}")
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         if self._terminal:
             draw(sys.stderr, "\r\x1b[K")
 
 
 def add_migration_arguments(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
-    parser.add_argument("--dry-run", action="store_true", help="count, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="only count, change nothing")
     parser.set_defaults(every_partition=False)
 
 
@@ -54,7 +55,7 @@ def add_migration_arguments(parser: argparse.ArgumentParser) -> None:
 def migration(args: argparse.Namespace) -> Iterator[Migration]:
     """A migration of the metastore that the arguments name, with progress on the terminal.
 
-    The views hear of each change: a table's facts came or went.
+    The views are notified of each change.
     """
     settings = load_settings(args)
     bar = CountBar()

@@ -23,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--ports",
         default="",
         metavar="NAME=PORT,..",
-        help="ports instead of those in the settings; `default=PORT` adds an endpoint that acts"
-        " as the default cluster; 0 is any free port",
+        help="ports instead of those in the settings; `default=PORT` adds an endpoint for the"
+        " default cluster; 0 is any free port",
     )
     parser.add_argument(
         "--leftovers",
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="answer get_table from memory for so long, where all clients use the views"
+        help="how long get_table is answered from memory, where all clients use the views"
         " (%(default)s: never)",
     )
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def endpoints(settings: Settings, ports: str) -> dict[str, Endpoint]:
-    """Where each endpoint listens. Raises ValueError."""
+    """The address of each endpoint. Raises ValueError."""
     listen = {str(name): settings.views.get(name, _ANY) for name in settings.topology.clusters}
     for pair in filter(None, ports.split(",")):
         name, equals, port = pair.partition("=")

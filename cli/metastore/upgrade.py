@@ -1,4 +1,4 @@
-"""`causeway metastore upgrade`: every table and partition gets the default cluster (DC-S4)."""
+"""`causeway metastore upgrade`: gives every table and partition its primary cluster (DC-S4)."""
 
 import argparse
 
@@ -11,7 +11,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--every-partition",
         action="store_true",
-        help="name the cluster in each partition too, for tools that read partitions alone",
+        help="also name the cluster in each partition, for tools that read only partitions",
     )
 
 
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def report(counts: Counts, what: str, dry_run: bool) -> None:
-    """Two lines of counts."""
+    """Prints two lines of counts."""
     would = "would have " if dry_run else ""
     print(
         f"{counts.tables:,} tables, {counts.partitions:,} partitions, {counts.views:,} views"

@@ -1,4 +1,4 @@
-"""`causeway metastore verify`: counts cluster facts and names what is wrong with them."""
+"""`causeway metastore verify`: counts cluster facts and lists those that are wrong."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from cli.metastore.migration import migration
 from cli.target import add_target_arguments
 from metastore.errors import NotUpgraded
 
-SHOWN = 20  # problems named; --json has all
+SHOWN = 20  # problems printed; --json has all
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

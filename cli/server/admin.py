@@ -1,4 +1,4 @@
-"""`causeway admin`: what runs in a proxy, and what its operator does to it."""
+"""`causeway admin`: shows what runs in a proxy, and kills, drains and reloads."""
 
 import argparse
 import http.client
@@ -16,26 +16,26 @@ from conf.printable import escaped, json_text
 from conf.settings.operating import Operating
 from proxy.protocol.request_guard import XSRF_HEADER
 
-_PATIENCE = 60.0  # seconds
-_WIDE = 60  # characters of a statement in a line
+_TIMEOUT = 60.0  # seconds
+_WIDTH = 60  # characters of a statement in a line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, summary in (
-        ("sessions", "who is there, and where their sessions are"),
-        ("statements", "what is not closed yet, with the decision for it"),
-        ("clusters", "the Thrift Servers: health, load, drained or not"),
-        ("cache", "what is kept of the metastore"),
-        ("reload", "read the settings anew, as HUP does"),
+        ("sessions", "open sessions and the clusters that they use"),
+        ("statements", "statements that are not closed, with the decision for each"),
+        ("clusters", "Thrift Servers with health, load and whether they are drained"),
+        ("cache", "how much of the metastore is in memory"),
+        ("reload", "reload the settings, as SIGHUP does"),
     ):
         add_target_arguments(_with_json(actions.add_parser(name, help=summary)))
-    killing = _with_json(actions.add_parser("kill", help="end a statement or a whole session"))
-    killing.add_argument("id", help="what `statements` or `sessions` show, or its beginning")
+    killing = _with_json(actions.add_parser("kill", help="cancel a statement or close a session"))
+    killing.add_argument("id", help="an id of `statements` or `sessions`, or its beginning")
     add_target_arguments(killing)
     for name, summary in (
-        ("drain", "no new sessions there; those that are there go on"),
-        ("resume", "new sessions again"),
+        ("drain", "open no new sessions there; open ones stay"),
+        ("resume", "open new sessions there again"),
         ("activate", "the same as resume"),
     ):
         action = _with_json(actions.add_parser(name, help=summary))
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _with_json(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument("--json", action="store_true", help="the answer as the REST API gives it")
+    parser.add_argument("--json", action="store_true", help="print the answer of the REST API")
     return parser
 
 
@@ -52,23 +52,23 @@ def run(args: argparse.Namespace) -> int:
     operating = load_settings(args).operating
     action: str = args.action
     if action == "kill":
-        told = _kill(operating, args.id)
+        answer = _kill(operating, args.id)
     elif action in ("drain", "resume", "activate"):
         kind = "endpoints" if ":" in args.place else "clusters"
-        told = call(operating, "POST", f"/v1/{kind}/{quote(args.place, safe='')}/{action}")
+        answer = call(operating, "POST", f"/v1/{kind}/{quote(args.place, safe='')}/{action}")
     elif action == "reload":
-        told = call(operating, "POST", "/v1/reload")
+        answer = call(operating, "POST", "/v1/reload")
     else:
-        told = call(operating, "GET", f"/v1/{action}")
+        answer = call(operating, "GET", f"/v1/{action}")
     if args.json:
-        print(json_text(told, indent=2))
+        print(json_text(answer, indent=2))
     else:
-        print("\n".join(_SHOWN[action](told)))
+        print("\n".join(_SHOWN[action](answer)))
     return 0
 
 
 def call(operating: Operating, method: str, path: str) -> Any:
-    """The API's answer. Raises NoAdmin, and AdminRefused with its words."""
+    """The API's answer. Raises NoAdmin, and AdminRefused with the API's error."""
     connection = _connection(operating)
     try:
         connection.request(method, path, headers=_headers(operating))
@@ -84,10 +84,10 @@ def call(operating: Operating, method: str, path: str) -> Any:
 
 
 class _Local(http.client.HTTPConnection):
-    """HTTP on a Unix socket."""
+    """HTTP over a Unix socket."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=_PATIENCE)
+        super().__init__("localhost", timeout=_TIMEOUT)
         self._path = path
 
     def connect(self) -> None:
@@ -100,8 +100,8 @@ def _connection(operating: Operating) -> http.client.HTTPConnection:
     if operating.admin_socket is not None:
         return _Local(operating.admin_socket)
     if operating.admin is not None:
-        where = operating.admin
-        return http.client.HTTPConnection(where.host, where.port, timeout=_PATIENCE)
+        endpoint = operating.admin
+        return http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=_TIMEOUT)
     raise NoAdmin("the settings name no port or socket of the administration.")
 
 
@@ -117,22 +117,22 @@ def _headers(operating: Operating) -> dict[str, str]:
 
 
 def _kill(operating: Operating, beginning: str) -> Any:
-    """Ends the one statement or session whose id begins so. Raises AdminRefused."""
+    """Kills the one statement or session whose id begins so. Raises AdminRefused."""
     found = []
     for kind, key in (("statements", "statement"), ("sessions", "session")):
-        there = {each[key] for each in call(operating, "GET", f"/v1/{kind}")}
-        found += [(kind, name) for name in there if name.startswith(beginning)]
+        ids = {each[key] for each in call(operating, "GET", f"/v1/{kind}")}
+        found += [(kind, name) for name in ids if name.startswith(beginning)]
     if len(found) != 1:
-        how = "Nothing" if not found else f"Not one but {len(found)} things"
-        raise AdminRefused(f"{how} there whose id begins with {beginning!r}.")
+        number = len(found) or "No"
+        raise AdminRefused(f"{number} ids of statements and sessions begin with {beginning!r}.")
     ((kind, name),) = found
     return call(operating, "POST", f"/v1/{kind}/{name}/kill")
 
 
-def _sessions(told: Sequence[dict[str, Any]]) -> list[str]:
+def _sessions(found: Sequence[dict[str, Any]]) -> list[str]:
     rows = [("SESSION", "USER", "ADDRESS", "IDLE", "RUNNING", "CLUSTERS", "LAST")]
-    for each in told:
-        where = ",".join(sorted(each["clusters"])) or "-"
+    for each in found:
+        clusters = ",".join(sorted(each["clusters"])) or "-"
         rows.append(
             (
                 each["session"][:12],
@@ -140,16 +140,16 @@ def _sessions(told: Sequence[dict[str, Any]]) -> list[str]:
                 each["address"],
                 f"{each['idle']:.0f} s",
                 str(each["running"]),
-                where,
+                clusters,
                 _short(each["last"]),
             )
         )
     return _columns(rows)
 
 
-def _statements(told: Sequence[dict[str, Any]]) -> list[str]:
+def _statements(found: Sequence[dict[str, Any]]) -> list[str]:
     rows = [("STATEMENT", "USER", "STATE", "SECONDS", "RULE", "CLUSTER", "TEXT")]
-    for each in told:
+    for each in found:
         rows.append(
             (
                 each["statement"][:12],
@@ -164,9 +164,9 @@ def _statements(told: Sequence[dict[str, Any]]) -> list[str]:
     return _columns(rows)
 
 
-def _clusters(told: Sequence[dict[str, Any]]) -> list[str]:
+def _clusters(found: Sequence[dict[str, Any]]) -> list[str]:
     rows = [("CLUSTER", "ENDPOINT", "STATE", "SINCE", "SESSIONS", "CONNECTIONS", "WHY")]
-    for cluster in told:
+    for cluster in found:
         for each in cluster["endpoints"]:
             since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(each["since"]))
             rows.append(
@@ -184,29 +184,29 @@ def _clusters(told: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _state(endpoint: dict[str, Any], cluster_drained: bool) -> str:
-    words = [{True: "up", False: "down", None: "not tried"}[endpoint["up"]]]
+    states = [{True: "up", False: "down", None: "not tried"}[endpoint["up"]]]
     if cluster_drained or endpoint["drained"]:
-        words.append("drained")
+        states.append("drained")
     if endpoint.get("checked") is False:
-        words.append("claims not checked")
-    return ", ".join(words)
+        states.append("claims not checked")
+    return ", ".join(states)
 
 
-def _pairs(told: dict[str, Any]) -> list[str]:
-    return [f"{key}: {value}" for key, value in told.items()]
+def _pairs(counts: dict[str, Any]) -> list[str]:
+    return [f"{key}: {value}" for key, value in counts.items()]
 
 
-def _reloaded(told: dict[str, Any]) -> list[str]:
-    changed = ", ".join(told["changed"]) or "nothing"
+def _reloaded(result: dict[str, Any]) -> list[str]:
+    changed = ", ".join(result["changed"]) or "nothing"
     lines = [f"changed: {changed}"]
-    if told["restart"]:
-        lines.append(f"needs a restart: {', '.join(told['restart'])}")
+    if result["restart"]:
+        lines.append(f"needs a restart: {', '.join(result['restart'])}")
     return lines
 
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _WIDE else f"{line[: _WIDE - 2]}.."
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 2]}.."
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -224,8 +224,8 @@ _SHOWN: dict[str, Callable[[Any], list[str]]] = {
     "clusters": _clusters,
     "cache": _pairs,
     "reload": _reloaded,
-    "kill": lambda told: ["killed"],
-    "drain": lambda told: ["drained: no new sessions"],
-    "resume": lambda told: ["resumed"],
-    "activate": lambda told: ["resumed"],
+    "kill": lambda answer: ["killed"],
+    "drain": lambda answer: ["drained: no new sessions"],
+    "resume": lambda answer: ["resumed"],
+    "activate": lambda answer: ["resumed"],
 }

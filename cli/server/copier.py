@@ -14,13 +14,13 @@ from conf.log_fields import environment
 from conf.names import TableRef
 from pipeline.copy.filter import filter_of
 
-_AT_ONCE = 2  # each has a JVM of its own
-_LAST_WORDS = 2000  # characters of what a failed child said
+_AT_ONCE = 2  # copies; each has a JVM of its own
+_ERROR = 2000  # last characters of a failed child's error output
 
 
 @dataclass(frozen=True, slots=True)
 class Copier:
-    """Copies as the settings in `target` say; a few at once, the others wait."""
+    """Makes copies with the settings in `target`; a few at the same time, the others wait."""
 
     target: Path
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
@@ -28,13 +28,22 @@ class Copier:
     async def __call__(
         self, table: TableRef, partition: Sequence[tuple[str, str]], source: str, target: str
     ) -> str:
-        """One line on what was done. Raises CopyFailed; a cancelled child is ended."""
-        words = ["copy", str(table), "--conf", str(self.target), "--from", source, "--to", target]
+        """A line that summarises the copy. Raises CopyFailed; a cancelled child is terminated."""
+        arguments = [
+            "copy",
+            str(table),
+            "--conf",
+            str(self.target),
+            "--from",
+            source,
+            "--to",
+            target,
+        ]
         if partition:
-            words += ["--partition", filter_of(partition)]
+            arguments += ["--partition", filter_of(partition)]
         async with self.turns:
             child = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "cli.main", *words, "--json"),
+                *(sys.executable, "-m", "cli.main", *arguments, "--json"),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -50,13 +59,13 @@ class Copier:
 
 
 def result(status: int, out: str, problem: str) -> str:
-    """What the child's last words mean. Raises CopyFailed."""
+    """The summary in the child's output. Raises CopyFailed."""
     report = _report(out)
     if status != 0 or report is None:
         failed = list((report or {}).get("failed", {}).values())
-        said = [line for line in problem.splitlines() if line.startswith("causeway: ")]
-        why = failed[:1] or [line.removeprefix("causeway: ") for line in said[-1:]]
-        raise CopyFailed(why[0] if why else problem[-_LAST_WORDS:] or f"status {status}")
+        errors = [line for line in problem.splitlines() if line.startswith("causeway: ")]
+        reasons = failed[:1] or [line.removeprefix("causeway: ") for line in errors[-1:]]
+        raise CopyFailed(reasons[0] if reasons else problem[-_ERROR:] or f"status {status}")
     return (
         f"{len(report['published'])} copied, {report['fresh']} fresh,"
         f" {report['bytes_sent']} bytes in {report['files_sent']} files"
@@ -66,7 +75,7 @@ def result(status: int, out: str, problem: str) -> str:
 def _report(out: str) -> dict[str, Any] | None:
     lines = out.splitlines()
     try:
-        told = json.loads(lines[-1])
+        report = json.loads(lines[-1])
     except (IndexError, ValueError):
         return None
-    return told if isinstance(told, dict) and "published" in told else None
+    return report if isinstance(report, dict) and "published" in report else None

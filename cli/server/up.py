@@ -18,7 +18,7 @@ from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar
 
 _HOST = "127.0.0.1"
-_CHECK_EVERY = 0.5  # seconds
+_CHECK_INTERVAL = 0.5  # seconds
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,15 +29,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="names of the clusters; the first is hive.default.cluster.name (%(default)s)",
     )
     parser.add_argument(
-        "--port", type=int, default=10000, help="the proxy's; 0 is any free one (%(default)s)"
+        "--port", type=int, default=10000, help="of the proxy; 0: any free one (%(default)s)"
     )
     parser.add_argument(
-        "--dir", type=Path, default=Path(".causeway"), help="where everything is kept (%(default)s)"
+        "--dir", type=Path, default=Path(".causeway"), help="the folder of all data (%(default)s)"
     )
     parser.add_argument(
-        "--hudi", action="store_true", help="let the clusters serve Hudi tables (an 81 MB jar)"
+        "--hudi", action="store_true", help="serve Hudi tables (downloads an 81 MB jar)"
     )
-    parser.add_argument("--no-sample", action="store_true", help="make no sample data")
+    parser.add_argument("--no-sample", action="store_true", help="create no sample data")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,16 +57,16 @@ def run(args: argparse.Namespace) -> int:
             print(_welcome(proxy, stack.layout.endpoints, clusters, args.no_sample), flush=True)
             while True:
                 stack.check()
-                time.sleep(_CHECK_EVERY)
+                time.sleep(_CHECK_INTERVAL)
     except KeyboardInterrupt:
         print("Stopped.", flush=True)
         return 0
 
 
 def with_hudi(spec: StackSpec, folder: Path) -> StackSpec:
-    """The same stack with Hudi's bundle on the class path of each Thrift Server.
+    """The stack with Hudi's bundle on the class path of each Thrift Server.
 
-    Raises StorageFault when the jar cannot be had.
+    Raises StorageFault if the jar cannot be downloaded.
     """
     from pipeline.hudi.spark_reader import SESSION_CONF
     from pipeline.hudi.spark_target import fetch_bundle
@@ -88,7 +88,7 @@ def cluster_names(text: str) -> tuple[ClusterName, ...]:
         if not is_cluster_name(name) or name in SERVICES:
             raise BadClusters(f"--clusters: {name!r} cannot be a cluster's name.")
     if len(set(names)) < len(names):
-        raise BadClusters("--clusters: a name is there twice.")
+        raise BadClusters("--clusters: a name is repeated.")
     return tuple(ClusterName(name) for name in names)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.route import in_words
+from cli.route import as_text
 from router.report import Report
 
 
@@ -20,5 +20,5 @@ from router.report import Report
         ),
     ],
 )
-def test_in_words(told: Report, text: str) -> None:
-    assert in_words(told) == text
+def test_as_text(told: Report, text: str) -> None:
+    assert as_text(told) == text

@@ -135,8 +135,12 @@ def spoil(path: Path) -> None:
     [
         (spoil, ["sessions"], "[CW506] The token is missing or wrong."),
         (Path.unlink, ["sessions"], "[CW505]"),
-        (lambda path: None, ["kill", "ff"], "[CW506] Nothing there whose id begins with 'ff'."),
-        (lambda path: None, ["kill", ""], "[CW506] Not one but 2 things there"),
+        (
+            lambda path: None,
+            ["kill", "ff"],
+            "[CW506] No ids of statements and sessions begin with 'ff'.",
+        ),
+        (lambda path: None, ["kill", ""], "[CW506] 2 ids of statements and sessions begin with"),
     ],
 )
 def test_what_cannot_be_done(

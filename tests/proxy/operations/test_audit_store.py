@@ -93,7 +93,7 @@ def test_a_full_disk_costs_lines_and_one_warning(
     said = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert len(said) == 2
     assert "No space left" in said[0]
-    assert "5 lines are missing" in said[1]
+    assert "it lacks 5 lines" in said[1]
 
 
 def test_half_a_line_spoils_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
