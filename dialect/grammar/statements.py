@@ -162,7 +162,7 @@ def _change_rows(context: Context, at: int) -> Known:
     if not usual or tree.args.get("from_") or tree.args.get("using") or tree.args.get("tables"):
         raise NotUnderstood(f"this form of {kind.upper()}")
     words.at = name_at
-    ref = _changed_table(context, kind)
+    ref = _changed_table(context, kind, tree)
     where = tree.args.get("where")
     values = tree.expressions if isinstance(tree, exp.Update) else []
     select = exp.Select(expressions=[exp.Star(), *values], from_=exp.From(this=tree.this))
@@ -173,11 +173,16 @@ def _change_rows(context: Context, at: int) -> Known:
     return _changed(context, kind, ref)
 
 
-def _changed_table(context: Context, kind: str) -> TableRef:
-    """The table that UPDATE, DELETE or MERGE changes. Raises NotUnderstood for a temporary object,
-    through which some table formats can be changed."""
+def _changed_table(context: Context, kind: str, tree: exp.Expr) -> TableRef:
+    """The table that UPDATE, DELETE or MERGE changes. Raises NotUnderstood for a query of WITH, and
+    for a temporary object, through which some table formats can be changed."""
     try:
-        return context.table_name()
+        parts = context.words.names()
+        clause = tree.args.get("with_")
+        queries = clause.expressions if clause is not None else ()
+        if len(parts) == 1 and parts[0] in (each.alias.lower() for each in queries):
+            raise NotUnderstood(f"{kind.upper()} of a query of WITH")
+        return context.table_of(parts)
     except NamesTemporary as error:
         raise NotUnderstood(f"{kind.upper()}: {error}") from None
 
@@ -210,7 +215,7 @@ def _merge_rows(context: Context, at: int) -> Known:
         raise NotUnderstood("this form of MERGE")
     words.at = at
     words.expect("MERGE", "INTO")
-    ref = _changed_table(context, "merge")
+    ref = _changed_table(context, "merge", tree)
     select = exp.Select(
         expressions=[exp.Star(), *_when_queries(tree)],
         from_=exp.From(this=tree.this),
@@ -218,8 +223,6 @@ def _merge_rows(context: Context, at: int) -> Known:
         with_=tree.args.get("with_"),
     )
     context.roots.append(context.builder.whole(tree, select))
-    if select.args["with_"] and all(read.table != ref for read in context.known("merge").reads):
-        raise NotUnderstood("the target of MERGE")
     info = context.look_up(ref)
     inserts = "INSERT" in (token.text.upper() for token in words.rest())
     dynamic = inserts and info is not None and bool(info.partition_keys)

@@ -266,11 +266,21 @@ def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
     queries, joins = kinds.count(TokenType.SELECT), kinds.count(TokenType.JOIN)
     if not joins and (not queries or (queries == 1 and kinds[0] == TokenType.SELECT)):
         return
+    # The parser makes a SELECT of its own for VALUES that stands in the place of a query.
+    of_values = sum(
+        kind == TokenType.VALUES and kinds[at - 1] == TokenType.FROM
+        for at, kind in enumerate(kinds)
+        if at
+    )
     waiting: list[exp.Expr] = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, exp.Select):
-            queries -= 1
+            if not _selects_values(node):
+                queries -= 1
+            elif of_values:
+                of_values -= 1
+                queries -= 1
         elif isinstance(node, exp.Join):
             joins -= 1
         for value in node.args.values():
@@ -279,3 +289,13 @@ def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
                     waiting.append(child)
     if queries > 0 or joins > 0:
         raise ValueError("a part of it was left out by the parser")
+
+
+def _selects_values(select: exp.Select) -> bool:
+    """Whether it is `SELECT * FROM VALUES ..`."""
+    clause = select.args.get("from_")
+    return (
+        clause is not None
+        and isinstance(clause.this, exp.Values)
+        and [type(each) for each in select.expressions] == [exp.Star]
+    )

@@ -394,6 +394,18 @@ def test_a_changed_view_is_no_longer_cached(sql: Sql, db: str, change: str) -> N
     assert "InMemoryRelation" not in sql(change.format(db, query), f"EXPLAIN {query}")[0][0]
 
 
+def test_a_write_has_cached_queries_of_other_sessions_planned_again(sql: Sql, db: str) -> None:
+    sql(*(f"CREATE TABLE {db}.{name} USING parquet AS SELECT 1 AS id" for name in "ab"))
+    joined = f"SELECT a.id FROM {db}.a JOIN {db}.b ON a.id = b.id"
+    sql(f"CREATE VIEW {db}.v AS {joined}", f"CACHE TABLE {db}.v")
+    for name in "ab":
+        sql(f"INSERT INTO {db}.{name} VALUES (2)")
+    assert sorted(sql(f"SELECT * FROM {db}.v")) == [(1,), (2,)]
+    assert sorted(sql(f"SELECT * FROM {db}.a")) == [(1,), (2,)]
+    sql(f"DROP TABLE {db}.b")
+    assert sql(f"INSERT INTO {db}.a VALUES (3)") == []
+
+
 def test_a_query_of_with_that_is_not_used_is_claimed(sql: Sql, db: str) -> None:
     sql(*(f"CREATE TABLE {db}.{name} USING parquet AS SELECT 1 AS id" for name in "ab"))
     assert sql(f"WITH s AS (SELECT * FROM {db}.a) SELECT * FROM {db}.b") == [(1,)]

@@ -171,6 +171,9 @@ def test_show_columns_describes_the_table_of_the_longer_name() -> None:
     "sql",
     [
         "WITH b AS (SELECT 1) UPDATE b SET x = 1",
+        "WITH b AS (SELECT * FROM b) UPDATE b SET x = 1",
+        "WITH b AS (SELECT * FROM b) DELETE FROM `B` c",
+        "WITH b AS (SELECT * FROM b) MERGE INTO b USING e.a ON true WHEN MATCHED THEN DELETE",
         "WITH b AS (SELECT 1) DELETE FROM b",
         "WITH b AS (SELECT 1) MERGE INTO b USING e.a ON true WHEN MATCHED THEN DELETE",
     ],
