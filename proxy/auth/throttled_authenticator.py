@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import NoReturn, Protocol, TypeVar
 
+from conf.errors import Blame
+from conf.log_fields import extra
 from proxy.auth.authenticator import Acceptor
 from proxy.auth.errors import Unsure, Wrong
 from proxy.auth.login_throttle import LoginThrottle
@@ -120,12 +122,12 @@ class Gate:
         def found(entry: str) -> None:
             names.append(f"{_ENTRY}{entry}")
             if self._too_many(names[-1], peer):
-                raise Unsure("too many failures")
+                raise Unsure("too many failures", Blame.CLIENT)
 
         def counted() -> _T:
             """Others may have failed while this one waited for its thread."""
             if self._too_many(typed, peer):
-                raise Unsure("too many failures")
+                raise Unsure("too many failures", Blame.CLIENT)
             try:
                 answer = check(found)
             except Wrong:
@@ -144,14 +146,15 @@ class Gate:
             later = "; no more is heard for now" if self._too_many(typed, peer) else ""
             self._refuse(user, peer, f"{error}{later}")
         except Unsure as error:
-            self._refuse(user, peer, f"nobody could tell: {error}")
+            self._refuse(user, peer, f"it cannot be checked: {error}", error.blame)
 
     def _too_many(self, user: str, peer: str) -> bool:
         with self._counting:
             return self._throttle.too_many(user, peer, time.monotonic())
 
-    def _refuse(self, user: str, peer: str, why: str) -> NoReturn:
-        _log.warning("%s from %s is not let in: %s", repr(user)[:80], peer, why)
+    def _refuse(self, user: str, peer: str, reason: str, blame: Blame = Blame.CLIENT) -> NoReturn:
+        fields = extra(user=user[:80], address=peer, blame=blame.value)
+        _log.warning("login of %r refused: %s", user[:80], reason, extra=fields)
         raise Denied from None
 
 

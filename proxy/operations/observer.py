@@ -128,6 +128,8 @@ def _of(session: Session) -> dict[str, dict[str, str]]:
 def _log_end(record: Record) -> None:
     """Logs a failure. Its level depends on who has to act; `internal_error` has logged internal
     errors already."""
+    if record.blame is None and not _log.isEnabledFor(logging.DEBUG):
+        return
     fields = {
         "session": record.session,
         "statement": record.statement,

@@ -151,7 +151,7 @@ def test_the_log_has_the_reason_and_no_secret(caplog: pytest.LogCaptureFixture) 
         await refused(asking, "ann\nINFO root: all is well", SECRET + "x", "10.0.0.9")
 
     asyncio.run(scenario())
-    assert "10.0.0.9 is not let in: wrong" in caplog.text
+    assert "refused: wrong" in caplog.text
     assert "\\nINFO root" in caplog.text
     assert SECRET not in caplog.text
 
