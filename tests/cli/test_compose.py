@@ -1,4 +1,4 @@
-"""docker-compose.yml and what it mounts fit together."""
+"""docker-compose.yml fits the files that it mounts."""
 
 import re
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_each_thrift_server_has_its_own_clusters_view() -> None:
         assert spark["spark.causeway.default.cluster"] == settings.topology.default
 
 
-def test_what_is_mounted_exists() -> None:
+def test_mounted_files_exist() -> None:
     mounted = re.findall(r"- \./(conf/containers[^:]*):", COMPOSE)
     assert len(mounted) >= 4
     assert [path for path in mounted if not (ROOT / path).exists()] == []
@@ -84,7 +84,7 @@ def test_base_images_have_exact_tags() -> None:
     assert re.findall(r"^FROM (?!\$\{)", DOCKERFILE, re.M) == []
 
 
-def test_the_metastore_makes_its_tables_before_any_transaction() -> None:
+def test_the_metastore_creates_its_tables_before_any_transaction() -> None:
     site = properties(ROOT / "conf" / "containers" / "metastore" / "hive-site.xml")
     assert site["datanucleus.schema.autoCreateAll"] == "true"
     assert site["datanucleus.autoStartMechanism"] == "MetaData"

@@ -1,4 +1,4 @@
-"""`causeway password`: what it prints lets that password in."""
+"""`causeway password`: the printed line accepts the password."""
 
 import io
 
@@ -8,7 +8,7 @@ from cli.main import main
 from proxy.auth.password_file import read
 
 
-def test_a_line_for_the_file(
+def test_the_line_accepts_the_password(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("s3cret\n"))
@@ -18,7 +18,7 @@ def test_a_line_for_the_file(
     assert read(told.out)["ann"].matches("s3cret")
 
 
-def test_an_empty_one_is_refused(
+def test_an_empty_name_or_password_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
@@ -27,7 +27,7 @@ def test_an_empty_one_is_refused(
 
 
 @pytest.mark.parametrize(("again", "status"), [("s3cret", 0), ("other", 1)])
-def test_on_a_terminal_it_asks_twice(
+def test_a_terminal_prompts_twice(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], again: str, status: int
 ) -> None:
     class Terminal(io.StringIO):

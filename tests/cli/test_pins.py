@@ -1,4 +1,4 @@
-"""What is installed is pinned by hash, and the check of it says what it did not check."""
+"""Packages are pinned by hash, and the check for vulnerabilities names what it did not check."""
 
 import importlib.util
 import re
@@ -52,7 +52,7 @@ def script() -> ModuleType:
     return module
 
 
-def test_a_package_that_was_not_checked_is_named() -> None:
+def test_an_unchecked_package_is_named() -> None:
     report = {
         "dependencies": [
             {"name": "good", "version": "1", "vulns": []},

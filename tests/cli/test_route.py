@@ -1,4 +1,4 @@
-"""What `causeway route` prints."""
+"""The output of `causeway route`."""
 
 import pytest
 

@@ -72,7 +72,7 @@ def test_partitions(run: Run) -> None:
     assert "29 partitions: primary C1, copies none" in run("table", "show", "default.p")[1]
 
 
-def test_a_mistake_is_one_line(run: Run) -> None:
+def test_an_error_is_one_line(run: Run) -> None:
     status, _, said = run("table", "assign", "default.t", "--primary", "C9")
     assert status == 1
     assert said == "causeway: [CW313] no cluster C9; there are C1, C2.\n"
@@ -97,7 +97,9 @@ def test_upgrade_verify_downgrade(run: Run) -> None:
     assert run("metastore", "verify")[0] == 1
 
 
-def test_no_default_cluster(run: Run, metastore: FakeMetastore, tmp_path: Path, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_upgrade_needs_a_default_cluster(
+    run: Run, metastore: FakeMetastore, tmp_path: Path, capsys
+) -> None:  # type: ignore[no-untyped-def]
     conf = tmp_path / "causeway.toml"
     conf.write_text(f'hive.metastore.uris = "thrift://{metastore.endpoint}"\n')
     assert main(["metastore", "upgrade", "--conf", str(conf)]) == 1

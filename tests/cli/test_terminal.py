@@ -1,4 +1,4 @@
-"""Text from outside acts on no terminal."""
+"""Text from outside cannot act on a terminal."""
 
 import io
 import sys
@@ -15,7 +15,7 @@ EVIL = "ann\x1b[2J\r\u202e\u2028\x9b"
 SEEN = "ann\\x1b[2J\\r\\u202e\\u2028\\x9b"
 
 
-def test_what_commands_print(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_commands_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     with shown():
         print(EVIL, "\ttab", sep="\n")
         print(EVIL, file=sys.stderr)
@@ -25,7 +25,7 @@ def test_what_commands_print(capsys: pytest.CaptureFixture[str]) -> None:
     assert not isinstance(sys.stdout, Shown)
 
 
-def test_an_error_of_a_command(
+def test_errors_of_commands_are_escaped(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(args: object) -> int:

@@ -1,4 +1,4 @@
-"""What an error says: its code, what happened, and what to do next."""
+"""The text of an error: its code, what happened, and what to do next."""
 
 import pytest
 
@@ -19,9 +19,9 @@ from conf.errors import BadSetting, UnreadableSettings
         ("really?", "[CW502] really? docs/reference/settings.md describes every setting."),
     ],
 )
-def test_a_hint_is_a_sentence_of_its_own(text: str, said: str) -> None:
+def test_a_hint_follows_the_text_as_a_sentence(text: str, said: str) -> None:
     assert str(BadSetting(text)) == said
 
 
-def test_without_a_hint_the_text_is_as_it_is() -> None:
+def test_a_text_without_a_hint_is_unchanged() -> None:
     assert str(UnreadableSettings("gone")) == "[CW501] gone"

@@ -17,7 +17,7 @@ ROWS = [
 C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
 
 
-def test_there_are_cases() -> None:
+def test_the_file_of_cases_is_not_empty() -> None:
     assert len(ROWS) > 70
 
 

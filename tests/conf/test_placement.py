@@ -20,7 +20,7 @@ def _copied(placement: Placement) -> Placement:
     return placement.with_copy(Copy(C2, "file:/c2/t", placement.version))
 
 
-def test_what_is_written_is_read_back() -> None:
+def test_parameters_round_trip() -> None:
     placement = _copied(Placement(C1, "w7", facts="f", exceptions=frozenset())).opened(
         "a", ["ds=1"], since=5, by="p"
     )
@@ -28,7 +28,7 @@ def test_what_is_written_is_read_back() -> None:
     assert read_placement(write_placement(placement), C2) == placement
 
 
-def test_equal_facts_are_equal_however_they_came_about() -> None:
+def test_equal_facts_compare_equal_in_any_order_of_changes() -> None:
     copies = [Copy(C2, "file:/c2", "0"), Copy(C1, "file:/c1", "0")]
     placement = Placement(ClusterName("C3")).opened("b").opened("a")
     for copy in copies:
@@ -40,7 +40,7 @@ def test_an_object_without_facts_belongs_to_its_owner() -> None:
     assert read_placement({"comment": "x"}, C1) == Placement(C1)
 
 
-def test_a_users_parameters_stay_and_old_facts_go() -> None:
+def test_replacing_facts_keeps_the_users_parameters() -> None:
     old = {"comment": "x", "causeway.copy.C2": "{}", "causeway.primary": "C2"}
     assert replace_placement(old, Placement(C1)) == {
         "comment": "x",
@@ -64,7 +64,7 @@ def test_a_copy_begun_before_a_write_and_published_after_it_is_stale() -> None:
     assert after.with_copy(Copy(C2, "file:/c2/t", before)).replicas().stale == {C2}
 
 
-def test_two_writers_do_not_end_each_other() -> None:
+def test_two_writers_do_not_remove_each_others_marks() -> None:
     both = Placement(C1).opened("a").opened("b")
     one_left = both.closed("a", "w1")
     assert one_left.writing
@@ -78,7 +78,7 @@ def test_a_copy_between_the_ends_of_two_writers_is_never_fresh() -> None:
     assert copied.closed("a", "w2").replicas().stale == {C2}
 
 
-def test_a_mark_that_vanished_counts_as_one_that_covered_all() -> None:
+def test_a_missing_mark_counts_as_one_of_all_partitions() -> None:
     assert _copied(Placement(C1)).closed("lost", "w1").replicas().stale == {C2}
 
 
@@ -128,6 +128,6 @@ def test_a_mark_with_very_many_names_covers_all() -> None:
         {"causeway.open.a": '{"since": "x", "by": "", "partitions": null}'},
     ],
 )
-def test_facts_that_cannot_be_read_are_an_error(parameters: dict[str, str]) -> None:
+def test_unreadable_facts_are_an_error(parameters: dict[str, str]) -> None:
     with pytest.raises(BadPlacement):
         read_placement(parameters, C1)

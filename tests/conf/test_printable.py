@@ -1,4 +1,4 @@
-"""Nothing that comes from outside acts on a terminal or forges a line."""
+"""Text from outside cannot act on a terminal or forge a line."""
 
 import json
 
@@ -21,11 +21,11 @@ from conf.printable import escaped, json_text
         ("\U000e0041\ud800", "\\U000e0041\\ud800"),
     ],
 )
-def test_what_cannot_be_seen_is_escaped(text: str, shown: str) -> None:
+def test_characters_that_are_not_printable_are_escaped(text: str, shown: str) -> None:
     assert escaped(text) == shown
 
 
-def test_what_is_kept() -> None:
+def test_characters_to_keep_are_not_escaped() -> None:
     assert escaped("a\n\tb\x1b", keep="\n\t") == "a\n\tb\\x1b"
 
 

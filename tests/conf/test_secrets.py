@@ -1,4 +1,4 @@
-"""Files with secrets are read only while nobody else can read them."""
+"""Files with secrets are read only if no other user can read them."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from conf.settings.settings import settings_from
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o700])
-def test_a_private_file(tmp_path: Path, mode: int) -> None:
+def test_a_private_file_is_read(tmp_path: Path, mode: int) -> None:
     file = tmp_path / "token"
     file.write_text("w\u00f6rd")
     file.chmod(mode)
@@ -19,7 +19,7 @@ def test_a_private_file(tmp_path: Path, mode: int) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o602, 0o601, 0o610])
-def test_a_file_that_others_can_use(tmp_path: Path, mode: int) -> None:
+def test_a_file_that_others_can_use_is_refused(tmp_path: Path, mode: int) -> None:
     file = tmp_path / "token"
     file.write_text("word")
     file.chmod(mode)
@@ -43,7 +43,7 @@ def test_a_file_that_others_can_use(tmp_path: Path, mode: int) -> None:
         (8, 0o600, False),  # its owner could change it
     ],
 )
-def test_owners(owner: int, mode: int, private: bool) -> None:
+def test_exposure_depends_on_owner_and_mode(owner: int, mode: int, private: bool) -> None:
     assert (exposure(owner, mode, user=7) == "") is private
 
 
@@ -70,7 +70,7 @@ HTTPS = {"hive.server2.use.SSL": "true"}
         ("hive.cluster.properties", {"hive.default.cluster.name": "c"}),
     ],
 )
-def test_settings_name_no_file_that_others_can_read(
+def test_settings_refuse_files_that_others_can_read(
     tmp_path: Path, name: str, more: dict[str, str]
 ) -> None:
     file = tmp_path / "secret"
@@ -89,7 +89,7 @@ def test_settings_name_no_file_that_others_can_read(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_a_file_of_somebody_else(tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("word")
     file.chmod(0o600)

@@ -1,4 +1,4 @@
-"""`causeway admin` speaks to a running proxy: over a port with a token, or a Unix socket."""
+"""`causeway admin` calls a running proxy over a port with a token, or over a Unix socket."""
 
 import json
 import threading
@@ -98,7 +98,7 @@ def proxy(folder: Path) -> Iterator[tuple[str, list[str]]]:
         (["reload"], ["changed: nothing", "needs a restart: proxy.audit.file"]),
     ],
 )
-def test_what_is_shown(
+def test_show_actions_print_tables(
     words: list[str], shown: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with proxy(tmp_path) as (conf, _):
@@ -120,7 +120,7 @@ def test_what_is_shown(
         (["reload"], "POST /v1/reload"),
     ],
 )
-def test_what_is_done(words: list[str], asked: str, tmp_path: Path) -> None:
+def test_actions_call_the_api(words: list[str], asked: str, tmp_path: Path) -> None:
     with proxy(tmp_path) as (conf, log):
         assert main(["admin", *words, "--conf", conf]) == 0
         assert log[-1] == asked
@@ -143,7 +143,7 @@ def spoil(path: Path) -> None:
         (lambda path: None, ["kill", ""], "[CW506] 2 ids of statements and sessions begin with"),
     ],
 )
-def test_what_cannot_be_done(
+def test_errors_are_one_line(
     change: Callable[[Path], None],
     words: list[str],
     said: str,
@@ -157,7 +157,7 @@ def test_what_cannot_be_done(
         assert not [each for each in log if each.startswith("POST")]
 
 
-def test_nobody_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_running_proxy_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     conf = tmp_path / "causeway.toml"
     conf.write_text("")
     assert main(["admin", "sessions", "--conf", str(conf)]) == 1

@@ -1,4 +1,4 @@
-"""`causeway serve`: what it says when it cannot."""
+"""`causeway serve`: errors at the start, and SIGHUP."""
 
 import os
 import signal
@@ -49,7 +49,7 @@ def _until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_who_is_told_to_reload_before_it_serves_does_so_then(tmp_path: Path, workers: int) -> None:
+def test_sighup_before_serving_reloads_when_it_serves(tmp_path: Path, workers: int) -> None:
     """Of several, the workers begin with what was reloaded."""
     port = free_ports(1)[0].port
     conf, log = tmp_path / "causeway.toml", tmp_path / "log"
@@ -72,7 +72,7 @@ def test_who_is_told_to_reload_before_it_serves_does_so_then(tmp_path: Path, wor
     assert process.returncode == 0
 
 
-def test_a_setting_that_is_none_is_named_with_its_file(
+def test_an_unknown_setting_is_named_with_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conf = tmp_path / "causeway.toml"

@@ -1,4 +1,4 @@
-"""`causeway up`: its arguments and what it says."""
+"""`causeway up`: its arguments and output."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ def test_cluster_names_in_order() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "east,", "east,east", "a b", "metastore", "east,proxy", "1a"])
-def test_names_that_cannot_be(text: str) -> None:
+def test_invalid_cluster_names_are_refused(text: str) -> None:
     with pytest.raises(BadClusters):
         cluster_names(text)
 
 
-def test_a_wrong_name_is_one_line_and_status_1(
+def test_an_invalid_name_is_one_line_and_status_1(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["up", "--clusters", "a b", "--dir", str(tmp_path / "d")]) == 1
@@ -30,5 +30,5 @@ def test_a_wrong_name_is_one_line_and_status_1(
     assert not (tmp_path / "d").exists()
 
 
-def test_there_are_three_statements_worth_trying() -> None:
+def test_the_welcome_names_three_statements() -> None:
     assert len(worth_trying(*cluster_names("east,west"))) == 3

@@ -1,4 +1,4 @@
-"""`causeway serve` in several processes, before a fake Thrift Server: one server to its clients."""
+"""`causeway serve` with several workers and a fake Thrift Server: clients see one server."""
 
 import asyncio
 import json
@@ -128,7 +128,7 @@ def play(
     asyncio.run(main())
 
 
-def test_a_session_is_served_wherever_its_call_comes_in(tmp_path: Path) -> None:
+def test_any_worker_accepts_calls_of_a_session(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         one, other = await there.one_of_each("ann")
         assert (_worker(one), _worker(other)) == (0, 1)
@@ -144,7 +144,7 @@ def test_a_session_is_served_wherever_its_call_comes_in(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_nobody_uses_another_users_handle_there_either(tmp_path: Path) -> None:
+def test_a_handle_of_another_user_is_unknown_in_every_worker(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         for ann in await there.one_of_each("ann"):
             bob = await there.client("bob")
@@ -156,7 +156,7 @@ def test_nobody_uses_another_users_handle_there_either(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_a_limit_is_for_all_of_them(tmp_path: Path) -> None:
+def test_a_limit_holds_for_all_workers_together(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         opened: list[Struct] = [await (await there.client()).open() for _ in range(12)]
         assert sum(error_of(result) is None for result in opened) == 6
@@ -173,7 +173,7 @@ def check(user, password):
 """
 
 
-def test_who_guesses_has_no_more_guesses_for_there_being_more_workers(tmp_path: Path) -> None:
+def test_login_throttle_is_shared_between_workers(tmp_path: Path) -> None:
     heard = tmp_path / "heard"
     (tmp_path / "doors.py").write_text(_HEARS.format(path=str(heard)))
 
@@ -199,7 +199,7 @@ def test_who_guesses_has_no_more_guesses_for_there_being_more_workers(tmp_path: 
     play(tmp_path, scenario, auth + "hive.server2.custom.authentication.class = 'doors:check'\n")
 
 
-def test_a_flood_of_handshakes_that_never_end_is_bounded_and_keeps_nobody_out(
+def test_unfinished_handshakes_are_bounded_and_keep_no_client_out(
     tmp_path: Path,
 ) -> None:
     certificate = made()
@@ -240,7 +240,7 @@ def test_a_flood_of_handshakes_that_never_end_is_bounded_and_keeps_nobody_out(
     play(tmp_path, scenario, f"{more}hive.server2.keystore.path = '{keystore}'\n")
 
 
-def test_a_worker_that_is_killed_takes_its_sessions_and_comes_back(tmp_path: Path) -> None:
+def test_a_killed_worker_loses_its_sessions_and_is_restarted(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         one, other = await there.one_of_each("ann")
         before = there.workers()
@@ -262,7 +262,7 @@ def test_a_worker_that_is_killed_takes_its_sessions_and_comes_back(tmp_path: Pat
     play(tmp_path, scenario)
 
 
-def test_a_new_worker_knows_what_is_drained(tmp_path: Path) -> None:
+def test_a_restarted_worker_keeps_what_is_drained(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         place = f"/v1/endpoints/{there.cluster.endpoint}"
         assert await there.ask(f"POST {place}/drain") == {"drained": 2}
@@ -280,7 +280,7 @@ def test_a_new_worker_knows_what_is_drained(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_a_broken_settings_file_changes_nothing_and_nobody_reads_it(tmp_path: Path) -> None:
+def test_an_invalid_settings_file_changes_nothing(tmp_path: Path) -> None:
     """Reloading is refused, and a worker that is started anew is as it was before."""
     conf = tmp_path / "causeway.toml"
 
@@ -312,7 +312,7 @@ def test_a_broken_settings_file_changes_nothing_and_nobody_reads_it(tmp_path: Pa
         load(conf)
 
 
-def test_term_lets_what_runs_end(tmp_path: Path) -> None:
+def test_sigterm_waits_for_running_statements(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         there.cluster.sleeping.add("SELECT long")
         client, _ = await there.one_of_each("ann")
@@ -331,7 +331,7 @@ def test_term_lets_what_runs_end(tmp_path: Path) -> None:
     play(tmp_path, scenario)
 
 
-def test_workers_go_with_their_supervisor(tmp_path: Path) -> None:
+def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         workers = there.workers()
         assert len(workers) == 2

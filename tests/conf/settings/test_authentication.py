@@ -1,4 +1,4 @@
-"""Settings of who may come in: HiveServer2's names, and what is refused at the start."""
+"""Settings of authentication: HiveServer2's names, and errors at the start."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ H, L = "hive.server2.authentication", "hive.server2.authentication.ldap."
 LDAP = {H: "LDAP", f"{L}url": "ldaps://a ldap://b:3389", f"{L}baseDN": "dc=x"}
 
 
-def test_ldap_under_hiveserver2s_names() -> None:
+def test_ldap_has_hiveserver2s_names() -> None:
     told = {f"{L}userFilter": "Ann, bob", f"{L}groupFilter": "Staff", f"{L}binddn": "cn=me"}
     told |= {f"{L}userDNPattern": "uid=%s,ou=a,dc=x:uid=%s,ou=b,dc=x", f"{L}bindpw": "s3cret"}
     identity = settings_from(LDAP | told, "x").identity
@@ -42,7 +42,7 @@ def test_kerberos_jwt_and_files(tmp_path: Path) -> None:
     assert identity.jwt.algorithms == ("RS256", "ES256")
 
 
-def test_what_tickets_protect(tmp_path: Path) -> None:
+def test_sasl_qop(tmp_path: Path) -> None:
     qop = "hive.server2.thrift.sasl.qop"
     private(tmp_path / "k", "")
     told = {H: "KERBEROS", f"{H}.kerberos.principal": "hive/_HOST@R"}
@@ -55,7 +55,7 @@ def test_what_tickets_protect(tmp_path: Path) -> None:
         settings_from({**told, qop: "auth-privacy"}, "x")
 
 
-def test_proxy_rules_in_both_kinds_of_file(tmp_path: Path) -> None:
+def test_impersonation_rules_in_toml(tmp_path: Path) -> None:
     toml = tmp_path / "c.toml"
     toml.write_text(
         '[hadoop.proxyuser.hue]\nhosts = ["a", "10.0.0.0/8"]\ngroups = "*"\n'
@@ -97,6 +97,6 @@ def test_proxy_rules_in_both_kinds_of_file(tmp_path: Path) -> None:
         ({H: "CUSTOM", "hive.server2.custom.authentication.class": "a.b.C"}, "module:name"),
     ],
 )
-def test_what_is_refused_at_the_start(told: dict[str, str], why: str) -> None:
+def test_wrong_settings_are_refused(told: dict[str, str], why: str) -> None:
     with pytest.raises(BadSetting, match=why):
         settings_from(told, "x")

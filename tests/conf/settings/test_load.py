@@ -65,7 +65,7 @@ def _written(folder: Path, name: str, text: str) -> Path:
 
 
 @pytest.mark.parametrize(("name", "text"), [("hive-site.xml", HIVE_SITE), ("causeway.toml", TOML)])
-def test_both_files_say_the_same(tmp_path: Path, name: str, text: str) -> None:
+def test_both_kinds_of_file_give_the_same_settings(tmp_path: Path, name: str, text: str) -> None:
     settings = load(_written(tmp_path, name, text))
     assert settings.topology.clusters == {
         "C1": Cluster("C1", "hdfs://c1:8020", (Endpoint("jt1", 10001), Endpoint("jt1b", 10001))),
@@ -101,7 +101,7 @@ def test_endpoints_of_the_embedded_stack(tmp_path: Path) -> None:
     assert settings.metastores == (Endpoint("127.0.0.1", 9083),)
 
 
-def test_an_unused_feature_needs_nothing(tmp_path: Path) -> None:
+def test_a_file_without_clusters_is_valid(tmp_path: Path) -> None:
     settings = load(_written(tmp_path, "hive-site.xml", "<configuration/>"))
     assert not settings.topology.in_use
     assert settings.metastores == ()
@@ -181,7 +181,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load(tmp_path / "nowhere.toml")
 
 
-def test_a_misspelt_name_in_our_own_file(tmp_path: Path) -> None:
+def test_a_misspelt_name_in_toml_is_refused(tmp_path: Path) -> None:
     path = _written(tmp_path, "causeway.toml", 'hive.defualt.cluster.name = "C1"')
     with pytest.raises(BadSetting, match=r"hive\.default\.cluster\.name was meant"):
         load(path)
@@ -194,7 +194,7 @@ def test_times(text: str, seconds: float) -> None:
     assert settings_from({"metastore.timeout": text}, "here").metastore_timeout == seconds
 
 
-def test_clusters_of_a_session_are_parsed_alone() -> None:
+def test_clusters_of_a_session_are_parsed_without_other_settings() -> None:
     clusters, views = parse_clusters(CLUSTERS)
     assert list(clusters) == ["C1", "C2"]
     assert list(views) == ["C2"]

@@ -1,4 +1,4 @@
-"""Every way of writing a setting has one name."""
+"""Every spelling of a setting has one canonical name."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from conf.settings.names import canonical_name, is_of_server
         "hivevar:hiveconf:spark.sql.x",
     ],
 )
-def test_one_name(key: str) -> None:
+def test_all_spellings_have_one_canonical_name(key: str) -> None:
     assert canonical_name(key) == "spark.sql.x"
 
 

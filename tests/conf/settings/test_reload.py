@@ -1,4 +1,4 @@
-"""What a running proxy takes over, and what it names as needing a restart."""
+"""Settings that change at run time, and those that need a restart."""
 
 import json
 from dataclasses import replace
@@ -24,12 +24,12 @@ def reload(clusters: dict[str, dict[str, str]], **more: str) -> Reloaded:
     return reloaded(settings({"east": EAST, "west": WEST}), settings(clusters, **more))
 
 
-def test_nothing() -> None:
+def test_equal_settings_change_nothing() -> None:
     same = settings({"east": EAST, "west": WEST})
     assert reload({"east": EAST, "west": WEST}) == Reloaded(same, (), ())
 
 
-def test_clusters_and_their_endpoints() -> None:
+def test_clusters_and_endpoints_change_at_run_time() -> None:
     told = reload({"east": {**EAST, "JobTracker": "e2:1,e3:1"}, "north": WEST})
     assert set(told.changed) == {"west removed", "north added", "JobTracker of east"}
     assert told.restart == ()
@@ -37,20 +37,20 @@ def test_clusters_and_their_endpoints() -> None:
     assert set(told.settings.topology.clusters) == {"east", "north"}
 
 
-def test_a_file_system_stays_until_a_restart() -> None:
+def test_a_file_system_changes_only_with_a_restart() -> None:
     told = reload({"east": {**EAST, "FileSystem": "hdfs://other"}, "west": WEST})
     assert told.restart == ("FileSystem of east in hive.cluster.properties",)
     assert told.settings.topology.clusters["east"].filesystem == "hdfs://e"
 
 
-def test_the_default_cluster_stays() -> None:
+def test_the_default_cluster_changes_only_with_a_restart() -> None:
     told = reload({"west": WEST}, hive_default_cluster_name="west")
     assert told.restart == ("hive.default.cluster.name", "hive.cluster.properties")
     assert set(told.settings.topology.clusters) == {"east", "west"}
     assert reload({}).restart[-1] == "hive.cluster.properties"
 
 
-def test_clusters_whose_changes_would_not_be_heard_of() -> None:
+def test_clusters_stay_while_only_views_write() -> None:
     views = {name: {**each, "MetastoreView": "v:1"} for name, each in (("east", EAST),)}
     old = settings(views, snapshot_writers="views")
     told = reloaded(old, settings({**views, "west": {**WEST, "MetastoreView": "v:2"}}))
@@ -58,7 +58,7 @@ def test_clusters_whose_changes_would_not_be_heard_of() -> None:
     assert told.settings.topology == old.topology
 
 
-def test_limits_and_what_needs_a_restart() -> None:
+def test_limits_change_at_run_time_and_addresses_with_a_restart() -> None:
     both = {"east": EAST, "west": WEST}
     told = reload(
         both,
@@ -76,7 +76,7 @@ def test_limits_and_what_needs_a_restart() -> None:
     )
 
 
-def test_what_is_taken_over_is_the_same_settings_otherwise() -> None:
+def test_other_settings_stay_equal() -> None:
     old = settings({"east": EAST, "west": WEST}, router_coverage="table")
     told = reloaded(old, replace(old, operating=replace(old.operating, connections=1)))
     assert told.settings == replace(old, operating=replace(old.operating, connections=1))

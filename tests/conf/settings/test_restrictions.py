@@ -1,4 +1,4 @@
-"""Which settings, functions and statements are denied, and how that is written."""
+"""Settings, functions and statements that are denied."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def read(**values: str) -> Restrictions:
     return settings_from({**CLUSTERS, **more}, "here").restrictions
 
 
-def test_what_would_lead_to_other_data_is_always_restricted() -> None:
+def test_settings_that_lead_to_other_data_are_always_restricted() -> None:
     for restrictions in (Restrictions(), read(restricted="a.b")):
         for key in ("fs.defaultFS", "set:hiveconf:FS.DEFAULTFS", "fs.hdfs.impl"):
             assert restrictions.of_setting(key) is Verdict.REFUSED
@@ -40,15 +40,15 @@ def test_what_would_lead_to_other_data_is_always_restricted() -> None:
 
 
 @pytest.mark.parametrize("key", ["a.b", "a.bc", " A.B.c", "set:hivevar:a.b", "`a.b`", "x.1.y"])
-def test_a_pattern_is_a_prefix_or_has_a_star(key: str) -> None:
+def test_a_pattern_matches_a_prefix_or_has_a_star(key: str) -> None:
     assert read(restricted="a.b, x.*.y").of_setting(key) is Verdict.REFUSED
 
 
-def test_a_pattern_with_a_star_is_the_whole_name() -> None:
+def test_a_pattern_with_a_star_matches_the_whole_name() -> None:
     assert read(restricted="x.*.y").of_setting("x.1.yz") is Verdict.TAKEN
 
 
-def test_only_names_of_the_white_list_are_taken() -> None:
+def test_only_settings_of_the_white_list_are_accepted() -> None:
     restrictions = read(allowed=r"spark\.sql\..*|a\.b", allowed_too="c.d")
     for key in ("spark.sql.x", "a.b", "c.d", "hivevar:region", "hive.cluster.properties"):
         assert restrictions.of_setting(key) is Verdict.TAKEN
@@ -58,7 +58,7 @@ def test_only_names_of_the_white_list_are_taken() -> None:
     assert restrictions.of_setting(fetch_size) is Verdict.TAKEN
 
 
-def test_what_is_ignored_is_ignored_before_it_is_refused() -> None:
+def test_ignoring_comes_before_refusing() -> None:
     restrictions = read(ignored="fs.defaultFS,spark.yarn.", restricted="spark.yarn.queue")
     assert restrictions.of_setting("fs.defaultFS") is Verdict.IGNORED
     assert restrictions.of_setting("set:hiveconf:spark.yarn.queue") is Verdict.IGNORED
@@ -84,6 +84,6 @@ def test_a_wrong_value_stops_the_start(values: dict[str, str], reason: str) -> N
         read(**values)
 
 
-def test_lists_that_nothing_would_enforce_stop_the_start() -> None:
+def test_lists_without_clusters_stop_the_start() -> None:
     with pytest.raises(BadSetting, match=r"udf\.blacklist: needs hive\.cluster\.properties"):
         settings_from({"hive.server2.builtin.udf.blacklist": "reflect"}, "here")

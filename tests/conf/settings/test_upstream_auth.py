@@ -1,4 +1,4 @@
-"""How the proxy comes into the clusters: per cluster, secrets in files."""
+"""Logins of the proxy in clusters: one for each, with secrets in files."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def secret(tmp_path: Path) -> str:
     return str(tmp_path / "secret")
 
 
-def test_each_cluster_has_its_own(secret: str) -> None:
+def test_each_cluster_has_its_own_login(secret: str) -> None:
     told = clusters(
         Authentication="plain", User="svc", PasswordFile=secret, Tls="true", CaFile=secret
     )
@@ -63,12 +63,12 @@ def test_kerberos_in_toml_and_upstream(tmp_path: Path, secret: str) -> None:
         ({"Password": "x"}, "unknown key"),
     ],
 )
-def test_what_is_refused(keys: dict[str, str], why: str) -> None:
+def test_wrong_keys_are_refused(keys: dict[str, str], why: str) -> None:
     with pytest.raises(BadSetting, match=why):
         settings_from(clusters(**keys), "x")
 
 
-def test_a_session_that_repeats_the_keys_hears_nothing_of_files(secret: str) -> None:
+def test_clusters_of_a_session_do_not_reveal_files(secret: str) -> None:
     told = clusters(Authentication="PLAIN", User="svc", PasswordFile="/not/looked/at")
     assert list(parse_clusters(told["hive.cluster.properties"])[0]) == ["c1", "c2"]
 

@@ -1,4 +1,4 @@
-"""What operators see and do: endpoints drained and lost, sessions killed, settings reloaded."""
+"""Administration: drained and lost endpoints, killed sessions, reloaded settings, finishing."""
 
 import asyncio
 from dataclasses import replace
@@ -28,7 +28,7 @@ def endpoint(site: Site, fake: FakeCluster) -> dict[str, Any]:
     return dict(told)
 
 
-def test_new_sessions_go_where_the_load_is_least() -> None:
+def test_new_sessions_go_to_the_endpoint_with_the_least_load() -> None:
     async def scenario(site: Site) -> None:
         clients = [await site.client() for _ in range(4)]
         for client in clients:
@@ -75,7 +75,7 @@ def test_a_drained_cluster_is_refused_by_name_and_the_others_serve() -> None:
     play(scenario)
 
 
-def test_an_endpoint_that_dies_is_left_and_found_again() -> None:
+def test_a_dead_endpoint_is_avoided_until_it_answers_again() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
         await client.operation("SET a=1")
@@ -92,7 +92,7 @@ def test_an_endpoint_that_dies_is_left_and_found_again() -> None:
     play(scenario, Limits(health_interval=0.02))
 
 
-def test_a_session_whose_endpoint_hangs_goes_on_elsewhere() -> None:
+def test_a_session_moves_from_an_endpoint_that_hangs() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
         await client.on("CloseOperation", await client.operation("SET a=1"))
@@ -105,7 +105,7 @@ def test_a_session_whose_endpoint_hangs_goes_on_elsewhere() -> None:
     play(scenario, Limits(health_interval=0.02, connect=0.1))
 
 
-def test_who_waits_for_a_server_that_hangs_is_told_in_time() -> None:
+def test_calls_to_a_server_that_hangs_end_in_time() -> None:
     """The statement that runs there and the fetch, though no call has a limit of its own."""
 
     async def scenario(site: Site) -> None:
@@ -130,7 +130,7 @@ def test_who_waits_for_a_server_that_hangs_is_told_in_time() -> None:
     play(scenario, Limits(health_interval=0.02, connect=0.1, silence=0.3, linger=0.0))
 
 
-def test_who_waits_for_a_server_that_the_settings_do_not_name_any_more_is_told_too() -> None:
+def test_calls_to_a_server_that_a_reload_removed_end_in_time() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
         fetching = await client.operation("SELECT a")
@@ -149,7 +149,7 @@ def test_who_waits_for_a_server_that_the_settings_do_not_name_any_more_is_told_t
 
 
 @pytest.mark.parametrize("moment", ["dies_at", "hangs_at"])
-def test_opening_a_session_goes_on_at_the_next_endpoint(moment: str) -> None:
+def test_opening_a_session_tries_the_next_endpoint(moment: str) -> None:
     async def scenario(site: Site) -> None:
         setattr(site.one, moment, "OpenSession")
         client = await site.client()
@@ -172,7 +172,7 @@ def test_a_statement_that_may_have_started_is_not_sent_again() -> None:
     play(scenario)
 
 
-def test_what_runs_is_seen_and_can_be_ended() -> None:
+def test_sessions_and_statements_are_listed_and_killed() -> None:
     async def scenario(site: Site) -> None:
         site.one.sleeping.add("SELECT 'x' AS password FROM e")
         client = await site.client()
@@ -200,7 +200,7 @@ def test_what_runs_is_seen_and_can_be_ended() -> None:
     play(scenario)
 
 
-def test_metrics_tell_what_happened() -> None:
+def test_metrics_count_statements_errors_and_rows() -> None:
     async def scenario(site: Site) -> None:
         site.one.fails["SELECT * FROM w"] = "no"
         client = await site.client()
@@ -250,7 +250,7 @@ def test_reload_changes_clusters_and_limits_under_open_sessions() -> None:
     play(scenario)
 
 
-def test_settings_that_cannot_be_read_change_nothing() -> None:
+def test_a_reload_of_unreadable_settings_changes_nothing() -> None:
     async def scenario(site: Site) -> None:
         def unreadable() -> None:
             raise BadSetting("no")
@@ -264,7 +264,7 @@ def test_settings_that_cannot_be_read_change_nothing() -> None:
     play(scenario)
 
 
-def test_at_the_end_what_runs_may_finish_and_be_fetched() -> None:
+def test_finish_waits_for_statements_and_their_results() -> None:
     async def scenario(site: Site) -> None:
         site.one.sleeping.add("SELECT long")
         client = await site.client()
@@ -288,7 +288,7 @@ def test_at_the_end_what_runs_may_finish_and_be_fetched() -> None:
     play(scenario, Limits(drain=15.0))
 
 
-def test_the_end_does_not_wait_for_ever() -> None:
+def test_finish_waits_at_most_for_the_drain_timeout() -> None:
     async def scenario(site: Site) -> None:
         site.one.sleeping.add("SELECT long")
         client = await site.client()
@@ -300,7 +300,7 @@ def test_the_end_does_not_wait_for_ever() -> None:
     play(scenario, Limits(drain=0.1))
 
 
-def test_a_client_that_comes_too_late_is_told() -> None:
+def test_a_client_that_connects_during_finish_is_refused() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client(opened=False)
         site.admin._turnstile.closed = "Causeway is about to end."

@@ -1,4 +1,4 @@
-"""The REST API: who may ask, what changes something, what is no request."""
+"""The REST API: access, requests that change something, malformed requests."""
 
 import asyncio
 import json
@@ -106,7 +106,7 @@ def test_get_and_post(tmp_path: Path) -> None:
     serving(use, tmp_path)
 
 
-def test_metrics_and_health_are_for_all(tmp_path: Path) -> None:
+def test_metrics_and_health_need_no_token(tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         status, text = await call("GET /metrics")
         assert status == 200
@@ -127,7 +127,7 @@ def test_metrics_and_health_are_for_all(tmp_path: Path) -> None:
         "Authorization: Bearer \u00e9",
     ],
 )
-def test_without_the_token_nothing_is_told_or_done(header: str, tmp_path: Path) -> None:
+def test_requests_without_the_token_are_refused(header: str, tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         for request in ("GET /v1/sessions", "POST /v1/reload", "POST /v1/sessions/1/kill"):
             assert (await call(request, header))[0] == 401
@@ -136,7 +136,7 @@ def test_without_the_token_nothing_is_told_or_done(header: str, tmp_path: Path) 
     serving(use, tmp_path)
 
 
-def test_an_empty_or_missing_token_lets_nobody_in(tmp_path: Path) -> None:
+def test_an_empty_or_missing_token_file_refuses_all(tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         (tmp_path / "token").write_text("\n")
         assert (await call("GET /v1/sessions", "Authorization: Bearer "))[0] == 401
@@ -147,7 +147,7 @@ def test_an_empty_or_missing_token_lets_nobody_in(tmp_path: Path) -> None:
     serving(use, tmp_path)
 
 
-def test_the_socket_is_its_owners(tmp_path: Path) -> None:
+def test_only_the_owner_may_use_the_socket(tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         assert (await call("GET /v1/sessions", local=True))[0] == 200
         assert stat.S_IMODE(os.stat(tmp_path / "s").st_mode) == 0o600
@@ -155,7 +155,7 @@ def test_the_socket_is_its_owners(tmp_path: Path) -> None:
     serving(use, tmp_path)
 
 
-def test_get_changes_nothing_and_what_is_not_there_is_404(tmp_path: Path) -> None:
+def test_get_changes_nothing_and_unknown_paths_are_404(tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         for request in (
             "GET /v1/reload",
@@ -175,7 +175,7 @@ def test_get_changes_nothing_and_what_is_not_there_is_404(tmp_path: Path) -> Non
     serving(use, tmp_path)
 
 
-def test_what_is_no_request(tmp_path: Path) -> None:
+def test_malformed_requests_are_refused(tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         for raw in (b"\0\1\2\r\n\r\n", b"GET /\r\n" + b"x" * 100_000 + b"\r\n\r\n"):
             assert (await call("", raw=raw))[0] in (400, 431)
@@ -184,7 +184,7 @@ def test_what_is_no_request(tmp_path: Path) -> None:
     serving(use, tmp_path)
 
 
-def test_a_token_that_others_can_read_opens_nothing(tmp_path: Path) -> None:
+def test_a_token_file_that_others_can_read_refuses_all(tmp_path: Path) -> None:
     token = private(tmp_path / "token", TOKEN)
     assert _is_allowed(head(), SecretFile(token))
     token.chmod(0o644)
@@ -195,7 +195,7 @@ def head() -> Head:
     return Head("GET", "/v1/sessions", {"authorization": f"Bearer {TOKEN}"})
 
 
-def test_another_hosts_name_is_refused(tmp_path: Path) -> None:
+def test_a_request_for_another_host_is_refused(tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         status, text = await call("GET /metrics", "Host: rebound.example")
         assert (status, json.loads(text)["error"][:37]) == (
@@ -209,7 +209,7 @@ def test_another_hosts_name_is_refused(tmp_path: Path) -> None:
     serving(use, tmp_path)
 
 
-def test_the_header_against_forged_requests(tmp_path: Path) -> None:
+def test_the_xsrf_header_is_required_where_enabled(tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         assert (await call("POST /v1/reload", ALLOWED))[0] == 400
         assert (await call("POST /v1/reload", ALLOWED, "X-XSRF-HEADER: x"))[0] == 200

@@ -1,4 +1,4 @@
-"""Several processes answer as one."""
+"""The answers of several processes are merged."""
 
 from typing import Any
 
@@ -28,11 +28,11 @@ def endpoint(name: str, up: bool | None, connections: int, drained: bool = False
         ),
     ],
 )
-def test_answers(action: str, answers: list[Any], expected: object) -> None:
+def test_answers_are_merged(action: str, answers: list[Any], expected: object) -> None:
     assert merged(action, answers) == expected
 
 
-def test_clusters_are_put_together() -> None:
+def test_clusters_are_merged_by_name() -> None:
     one = [{"name": "east", "drained": False, "endpoints": [endpoint("a:1", None, 2)]}]
     two = [{"name": "east", "drained": True, "endpoints": [endpoint("a:1", True, 3, True)]}]
     (east,) = merged("clusters", [one, two])
@@ -44,7 +44,7 @@ def test_clusters_are_put_together() -> None:
     ("answers", "checked"),
     [((None, None), None), ((True, None), True), ((None, False), False), ((True, False), False)],
 )
-def test_one_process_that_finds_claims_unchecked_says_so_for_all(
+def test_claims_count_as_unchecked_if_one_process_finds_so(
     answers: tuple[bool | None, ...], checked: bool | None
 ) -> None:
     told = [

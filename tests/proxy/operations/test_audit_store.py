@@ -1,4 +1,4 @@
-"""One line a statement, whatever happens to the file; nobody waits for it."""
+"""The audit log: one line for each statement, whatever happens to the file."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [each for each in entries(path) if each["event"] == "statement"]
 
 
-def test_a_file_that_was_moved_or_removed_is_made_anew(tmp_path: Path) -> None:
+def test_a_moved_or_deleted_file_is_created_again(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     audit = Audit(path)
     audit.put(record("1"))
@@ -57,7 +57,7 @@ def wait(audit: Audit) -> None:
         pass
 
 
-def test_a_long_file_is_set_aside(tmp_path: Path) -> None:
+def test_a_long_file_is_rotated(tmp_path: Path) -> None:
     audit = Audit(tmp_path / "audit.log", size=500)
     for number in range(10):
         audit.put(record(str(number)))
@@ -69,7 +69,7 @@ def test_a_long_file_is_set_aside(tmp_path: Path) -> None:
     assert told == [str(number) for number in range(10)]
 
 
-def test_a_full_disk_costs_lines_and_one_warning(
+def test_a_full_disk_drops_lines_and_logs_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     full, write = threading.Event(), os.write
@@ -96,7 +96,9 @@ def test_a_full_disk_costs_lines_and_one_warning(
     assert "it lacks 5 lines" in said[1]
 
 
-def test_half_a_line_spoils_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partial_line_does_not_spoil_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write, half = os.write, iter([20])
 
     def writing(file: int, data: bytes) -> int:
@@ -114,7 +116,7 @@ def test_half_a_line_spoils_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert audit.dropped == 1
 
 
-def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_queue_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
     monkeypatch.setattr(Audit, "_write", lambda self, lines: go.wait(10))
     monkeypatch.setattr(module, "MAX_WAITING", 10)
@@ -126,7 +128,7 @@ def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     audit.close()
 
 
-def test_a_file_that_cannot_be_made_stops_nobody(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_created_stops_no_statement(tmp_path: Path) -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
         for _ in range(3):
@@ -135,7 +137,7 @@ def test_a_file_that_cannot_be_made_stops_nobody(tmp_path: Path) -> None:
     play(scenario, operating=Operating(audit_file=tmp_path / "nowhere" / "audit.log"))
 
 
-def test_a_line_a_statement(tmp_path: Path) -> None:
+def test_each_statement_has_one_line(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
 
     async def scenario(site: Site) -> None:
@@ -180,7 +182,7 @@ def test_a_line_a_statement(tmp_path: Path) -> None:
     assert len({each["statement"] for each in told.values()}) == 6
 
 
-def test_it_names_who_acts_for_whom(tmp_path: Path) -> None:
+def test_impersonation_names_both_users(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     everywhere = frozenset("*")
     rules = {"hue": ProxyRule(everywhere, users=frozenset({"zed"}))}
@@ -196,7 +198,7 @@ def test_it_names_who_acts_for_whom(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_on_a_full_disk_statements_go_on_and_are_counted() -> None:
+def test_statements_run_on_a_full_disk_and_are_counted() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client()
         for _ in range(20):
@@ -207,7 +209,7 @@ def test_on_a_full_disk_statements_go_on_and_are_counted() -> None:
     play(scenario, operating=Operating(audit_file=Path("/dev/full")))
 
 
-def test_log_ins_sessions_and_metadata_calls(tmp_path: Path) -> None:
+def test_logins_sessions_and_metadata_calls(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     everywhere = frozenset("*")
     rules = {"hue": ProxyRule(everywhere, users=frozenset({"zed"}))}
@@ -239,7 +241,7 @@ def test_log_ins_sessions_and_metadata_calls(tmp_path: Path) -> None:
     assert refused["error"].startswith("[CW230]")
 
 
-def test_administration_is_in_the_log_with_its_caller(tmp_path: Path) -> None:
+def test_administration_is_logged_with_its_caller(tmp_path: Path) -> None:
     path, socket = tmp_path / "audit.log", tmp_path / "s"
 
     async def scenario(site: Site) -> None:
@@ -258,7 +260,7 @@ def test_administration_is_in_the_log_with_its_caller(tmp_path: Path) -> None:
     assert drained["accepted"] is True
 
 
-def test_no_text_acts_on_who_reads_the_log(tmp_path: Path) -> None:
+def test_control_characters_are_escaped(tmp_path: Path) -> None:
     audit = Audit(tmp_path / "audit.log")
     audit.put(record("SELECT '\x1b[2J\u202e\u2028\x85\ud800'"))
     audit.close()

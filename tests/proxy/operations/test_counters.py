@@ -1,10 +1,10 @@
-"""Counts over several processes' memory."""
+"""Counters in memory that several processes share."""
 
 from proxy.operations.counters import LocalCounters, SharedCounters, shared_size
 from proxy.session.quota import Bounds, Quota
 
 
-def test_each_sees_what_all_have() -> None:
+def test_each_process_sees_the_sum() -> None:
     memory = memoryview(bytearray(shared_size(3)))
     counters = [SharedCounters(memory, number, 3) for number in range(3)]
     counters[0].add("ann", 2)
@@ -15,7 +15,7 @@ def test_each_sees_what_all_have() -> None:
     assert counters[1].count("bob") == 0
 
 
-def test_who_begins_anew_has_nothing() -> None:
+def test_a_restarted_process_starts_at_zero() -> None:
     memory = memoryview(bytearray(shared_size(2)))
     SharedCounters(memory, 0, 2).add("ann", 5)
     other = SharedCounters(memory, 1, 2)
@@ -23,7 +23,7 @@ def test_who_begins_anew_has_nothing() -> None:
     assert SharedCounters(memory, 0, 2).count("ann") == 1
 
 
-def test_keys_hardly_ever_share_both_counters() -> None:
+def test_keys_rarely_share_both_slots() -> None:
     counters = SharedCounters(memoryview(bytearray(shared_size(1))), 0, 1)
     for number in range(2_000):
         counters.add(f"user{number}", 1)
@@ -33,7 +33,7 @@ def test_keys_hardly_ever_share_both_counters() -> None:
     assert not any(counters.count(f"user{number}") for number in range(2_000))
 
 
-def test_a_quota_over_two_processes() -> None:
+def test_a_quota_is_shared_by_two_processes() -> None:
     memory = memoryview(bytearray(shared_size(2)))
     one, other = (Quota("sessions", Bounds(user=2), SharedCounters(memory, n, 2)) for n in (0, 1))
     one.take("ann", "a")
@@ -44,7 +44,7 @@ def test_a_quota_over_two_processes() -> None:
     assert not _refused(one)
 
 
-def test_one_process_forgets_what_nobody_has() -> None:
+def test_local_counters_forget_keys_at_zero() -> None:
     counters = LocalCounters()
     counters.add("ann", 1)
     counters.add("ann", -1)

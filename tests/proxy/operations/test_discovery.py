@@ -1,4 +1,4 @@
-"""What is published of us for clients that ask ZooKeeper."""
+"""The nodes that are published in ZooKeeper."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ def pairs(data: bytes) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in data.decode().split(";"))
 
 
-def test_binary() -> None:
+def test_the_node_of_the_binary_transport() -> None:
     (node,) = nodes(SETTINGS, BINARY, None, "me.example")
     assert node.namespace == "hiveserver2"
     assert node.prefix == "serverUri=me.example:10000;version=causeway;sequence="
@@ -34,7 +34,7 @@ def test_binary() -> None:
     }
 
 
-def test_both_transports_under_tls_and_tickets() -> None:
+def test_nodes_of_both_transports_with_tls_and_kerberos() -> None:
     kerberos = KerberosService("hive/_HOST@R", SecretFile(Path("k")))
     settings = replace(
         SETTINGS,
@@ -55,7 +55,7 @@ def test_both_transports_under_tls_and_tickets() -> None:
     assert pairs(http.data)["hive.server2.thrift.bind.host"] == "10.0.0.1"
 
 
-def test_another_address_may_be_published() -> None:
+def test_a_published_address_replaces_the_listeners() -> None:
     published = ZooKeeper("z:2181", published=Endpoint("lb.example", 443))
     settings = replace(SETTINGS, operating=Operating(zookeeper=published))
     both = nodes(settings, BINARY, HTTP, "me")
@@ -66,7 +66,7 @@ def test_another_address_may_be_published() -> None:
     assert pairs(http.data)["hive.server2.instance.uri"] == "lb.example:443"
 
 
-def test_passwords_are_told_before_tickets() -> None:
+def test_a_node_names_passwords_before_kerberos() -> None:
     for methods, told in (
         ({Auth.KERBEROS, Auth.LDAP}, "LDAP"),
         ({Auth.FILE, Auth.KERBEROS}, "CUSTOM"),

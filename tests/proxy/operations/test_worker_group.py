@@ -1,4 +1,4 @@
-"""Workers that do not begin, and one that hangs."""
+"""Workers that do not start, and one that hangs."""
 
 import asyncio
 import sys
@@ -24,7 +24,7 @@ for line in sys.stdin:
 """
 
 
-def test_a_worker_that_hangs_is_started_anew(tmp_path: Path) -> None:
+def test_a_worker_that_hangs_is_restarted(tmp_path: Path) -> None:
     lives = tmp_path / "lives"
 
     async def main() -> None:
@@ -59,7 +59,7 @@ sys.stdin.readline()
 """
 
 
-def test_a_worker_that_is_told_to_reload_before_it_serves_does_so_then(tmp_path: Path) -> None:
+def test_a_worker_that_is_starting_reloads_when_it_serves(tmp_path: Path) -> None:
     """A signal that comes before there is somebody to hear it would end it."""
     told = tmp_path / "told"
 
@@ -79,7 +79,7 @@ def test_a_worker_that_is_told_to_reload_before_it_serves_does_so_then(tmp_path:
     asyncio.run(main())
 
 
-def test_a_worker_that_does_not_begin_is_an_error(tmp_path: Path) -> None:
+def test_a_worker_that_does_not_start_is_an_error(tmp_path: Path) -> None:
     async def main() -> None:
         argv = (sys.executable, "-c", "import sys; sys.exit(3)")
         supervisor = Supervisor(argv, 2, tmp_path, (0, 0))
@@ -89,6 +89,6 @@ def test_a_worker_that_does_not_begin_is_an_error(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_what_a_worker_is_told_is_read_as_it_was_said(tmp_path: Path) -> None:
+def test_a_worker_config_round_trips(tmp_path: Path) -> None:
     brief = WorkerConfig(1, 2, tmp_path, b"k" * 32, (10000, 0))
     assert WorkerConfig.read(brief.line()) == brief
