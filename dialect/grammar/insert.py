@@ -38,6 +38,9 @@ def insert_target(words: Words) -> Target:
     target = Target()
     if explicit and words.sees("("):
         raise NotUnderstood("a table function as the target")
+    if explicit and words.word() in QUERY_WORDS and words.word(1) == "(":
+        # `TABLE select (x) ..` with columns, or a table called table before `SELECT (x) ..`.
+        raise NotUnderstood("a target that may be called table")
     parts = words.names()
     if is_path(parts):
         target.path = words.tokens[words.at - 1].text

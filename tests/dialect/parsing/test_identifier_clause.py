@@ -145,6 +145,7 @@ def test_reads_what_the_parser_hides(sql: str, reads: str) -> None:
         "SELECT 1 FROM VALUES (1), current_date `v`, (b)",
         "SELECT CAST(NULL AS VOID) FROM VALUES 1 + current_date v(x), (b)",
         "SELECT x.select FROM a",
+        "INSERT INTO table SELECT (x) FROM b",
         "SELECT DISTINCT FROM a",
     ],
 )
