@@ -49,10 +49,10 @@ def test_mounted_files_exist() -> None:
 
 def test_the_metastore_uses_the_database_of_the_compose_file() -> None:
     site = ElementTree.parse(ROOT / "conf" / "containers" / "metastore" / "hive-site.xml")
-    told = {each.findtext("name"): each.findtext("value") for each in site.iter("property")}
-    assert told["javax.jdo.option.ConnectionURL"] == "jdbc:postgresql://postgres:5432/metastore"
+    result = {each.findtext("name"): each.findtext("value") for each in site.iter("property")}
+    assert result["javax.jdo.option.ConnectionURL"] == "jdbc:postgresql://postgres:5432/metastore"
     # Hadoop puts a variable of the environment in its place.
-    assert told["javax.jdo.option.ConnectionPassword"] == "${env.METASTORE_PASSWORD}"
+    assert result["javax.jdo.option.ConnectionPassword"] == "${env.METASTORE_PASSWORD}"
     assert "      METASTORE_PASSWORD: *password\n" in COMPOSE
 
 
@@ -79,8 +79,8 @@ def test_base_images_have_exact_tags() -> None:
     for image in images:
         assert re.fullmatch(r"[a-z-]+:\d+\.\d+[\w.-]*", image), image
     for name in ("MAVEN", "JAVA", "PYTHON"):  # both files name the same
-        (said,) = re.findall(rf"CAUSEWAY_{name}_IMAGE:-([^}}]+)", COMPOSE)
-        assert f"ARG {name}_IMAGE={said}\n" in DOCKERFILE
+        (printed,) = re.findall(rf"CAUSEWAY_{name}_IMAGE:-([^}}]+)", COMPOSE)
+        assert f"ARG {name}_IMAGE={printed}\n" in DOCKERFILE
     assert re.findall(r"^FROM (?!\$\{)", DOCKERFILE, re.M) == []
 
 

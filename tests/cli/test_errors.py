@@ -59,7 +59,7 @@ def _all() -> list[Documented]:
         for module in pkgutil.walk_packages(found.__path__, f"{package}."):
             if module.name.endswith(".errors"):
                 importlib.import_module(module.name)
-    told = [
+    result = [
         Documented(each.code, each.sqlstate, _first_sentence(each.__doc__ or ""), each.hint)
         for each in set(_classes(CausewayError))
         if "code" in vars(each) and not each.__module__.startswith("tests")
@@ -67,8 +67,8 @@ def _all() -> list[Documented]:
     names = {id(value): name for name, value in vars(router.errors).items()}
     for refusal in (*router.errors.REFUSALS, *router.errors.GUARD_REFUSALS):
         when = names[id(refusal)].replace("_", " ").capitalize() + "."
-        told.append(Documented(refusal.code, refusal.sqlstate, when, refusal.hint))
-    return sorted(told)
+        result.append(Documented(refusal.code, refusal.sqlstate, when, refusal.hint))
+    return sorted(result)
 
 
 def _first_sentence(docstring: str) -> str:
@@ -76,10 +76,10 @@ def _first_sentence(docstring: str) -> str:
     return re.split(r"(?<=\.)\s", text)[0]
 
 
-def _page(told: list[Documented]) -> str:
+def _page(result: list[Documented]) -> str:
     parts = [HEAD]
     for digit, title in ROOMS.items():
-        rows = [each.row() for each in told if each.code.startswith(f"CW{digit}")]
+        rows = [each.row() for each in result if each.code.startswith(f"CW{digit}")]
         if rows:
             parts.append(f"## {title} (CW{digit}xx)\n")
             parts.append("| code | SQLSTATE | when | what to do |\n|---|---|---|---|")
@@ -88,14 +88,14 @@ def _page(told: list[Documented]) -> str:
 
 
 def test_codes_are_unique_and_of_their_form() -> None:
-    told = _all()
-    assert len(told) > 20  # the scan found the packages
+    result = _all()
+    assert len(result) > 20  # the scan found the packages
     assert {
-        code: times for code, times in Counter(each.code for each in told).items() if times > 1
+        code: times for code, times in Counter(each.code for each in result).items() if times > 1
     } == {}
-    assert [each for each in told if not re.fullmatch(r"CW[1-8]\d\d", each.code)] == []
-    assert [each for each in told if not re.fullmatch(r"[0-9A-Z]{5}", each.sqlstate)] == []
-    assert [each for each in told if not each.when] == []
+    assert [each for each in result if not re.fullmatch(r"CW[1-8]\d\d", each.code)] == []
+    assert [each for each in result if not re.fullmatch(r"[0-9A-Z]{5}", each.sqlstate)] == []
+    assert [each for each in result if not each.when] == []
 
 
 def test_every_code_is_documented() -> None:

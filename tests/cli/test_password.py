@@ -13,9 +13,9 @@ def test_the_line_accepts_the_password(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("s3cret\n"))
     assert main(["password", "ann"]) == 0
-    told = capsys.readouterr()
-    assert "s3cret" not in told.out + told.err
-    assert read(told.out)["ann"].matches("s3cret")
+    result = capsys.readouterr()
+    assert "s3cret" not in result.out + result.err
+    assert read(result.out)["ann"].matches("s3cret")
 
 
 def test_an_empty_name_or_password_is_refused(
@@ -34,8 +34,8 @@ def test_a_terminal_prompts_twice(
         def isatty(self) -> bool:
             return True
 
-    said = iter(("s3cret", again))
+    printed = iter(("s3cret", again))
     monkeypatch.setattr("sys.stdin", Terminal())
-    monkeypatch.setattr("getpass.getpass", lambda prompt: next(said))
+    monkeypatch.setattr("getpass.getpass", lambda prompt: next(printed))
     assert main(["password", "ann"]) == status
     assert "s3cret" not in capsys.readouterr().out

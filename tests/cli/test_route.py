@@ -7,7 +7,7 @@ from router.report import Report
 
 
 @pytest.mark.parametrize(
-    ("told", "text"),
+    ("result", "text"),
     [
         (
             Report("run", "east", "DC-R7", "it has all", ("a.t@ds=1",), ("a.u",)),
@@ -20,5 +20,5 @@ from router.report import Report
         ),
     ],
 )
-def test_as_text(told: Report, text: str) -> None:
-    assert as_text(told) == text
+def test_as_text(result: Report, text: str) -> None:
+    assert as_text(result) == text

@@ -41,8 +41,8 @@ def run(metastore: FakeMetastore, tmp_path: Path, capsys: pytest.CaptureFixture[
 
     def run(*words: str) -> tuple[int, str, str]:
         status = main([*words, "--endpoints", str(file)])
-        said = capsys.readouterr()
-        return status, said.out, said.err
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
 
     return run
 
@@ -50,9 +50,9 @@ def run(metastore: FakeMetastore, tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_assign_and_show(run: Run) -> None:
     stated = ("--primary", "C1", "--copy", "C2=file:///C2/t")
     assert run("table", "assign", "default.t", *stated)[0] == 0
-    status, said, _ = run("table", "show", "default.t", "--json")
+    status, printed, _ = run("table", "show", "default.t", "--json")
     assert status == 0
-    assert json.loads(said) == {
+    assert json.loads(printed) == {
         "table": "default.t",
         "primary": "C1",
         "location": "file:/w/t",
@@ -65,33 +65,33 @@ def test_assign_and_show(run: Run) -> None:
 def test_partitions(run: Run) -> None:
     stated = ("--partition", "ds=1", "--primary", "C2", "--copy", "C1=file:///C1/p1")
     assert "1 partitions assigned" in run("table", "assign", "default.p", *stated)[1]
-    _, said, _ = run("table", "show", "default.p", "--json", "--partition", "ds=1")
-    (partition,) = json.loads(said)["partitions"]
+    _, printed, _ = run("table", "show", "default.p", "--json", "--partition", "ds=1")
+    (partition,) = json.loads(printed)["partitions"]
     assert (partition["partition"], partition["primary"]) == ("ds=1", "C2")
     assert partition["copies"][0]["location"] == "file:///C1/p1"
     assert "29 partitions: primary C1, copies none" in run("table", "show", "default.p")[1]
 
 
 def test_an_error_is_one_line(run: Run) -> None:
-    status, _, said = run("table", "assign", "default.t", "--primary", "C9")
+    status, _, printed = run("table", "assign", "default.t", "--primary", "C9")
     assert status == 1
-    assert said == "causeway: [CW313] no cluster C9; there are C1, C2.\n"
+    assert printed == "causeway: [CW313] no cluster C9; there are C1, C2.\n"
 
 
 def test_upgrade_verify_downgrade(run: Run) -> None:
-    status, _, said = run("metastore", "verify")
+    status, _, printed = run("metastore", "verify")
     assert status == 1
-    assert "[CW312] 32 objects lack a primary" in said
+    assert "[CW312] 32 objects lack a primary" in printed
     assert "would have got a primary" in run("metastore", "upgrade", "--dry-run")[1]
     assert run("metastore", "verify")[0] == 1
-    status, said, _ = run("metastore", "upgrade")
+    status, printed, _ = run("metastore", "upgrade")
     assert status == 0
-    assert said.splitlines() == [
+    assert printed.splitlines() == [
         "2 tables, 30 partitions, 0 views (views have no cluster)",
         "2 tables and 30 partitions got a primary cluster",
     ]
-    status, said, _ = run("metastore", "verify", "--json")
-    assert (status, json.loads(said)["partitions"]) == (0, 30)
+    status, printed, _ = run("metastore", "verify", "--json")
+    assert (status, json.loads(printed)["partitions"]) == (0, 30)
     assert "30 partitions got" in run("metastore", "upgrade", "--every-partition")[1]
     assert "2 tables and 30 partitions lost" in run("metastore", "downgrade")[1]
     assert run("metastore", "verify")[0] == 1

@@ -6,7 +6,7 @@ from conf.errors import BadSetting, UnreadableSettings
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "printed"),
     [
         (
             "x: no such key.",
@@ -19,8 +19,8 @@ from conf.errors import BadSetting, UnreadableSettings
         ("really?", "[CW502] really? docs/reference/settings.md describes every setting."),
     ],
 )
-def test_a_hint_follows_the_text_as_a_sentence(text: str, said: str) -> None:
-    assert str(BadSetting(text)) == said
+def test_a_hint_follows_the_text_as_a_sentence(text: str, printed: str) -> None:
+    assert str(BadSetting(text)) == printed
 
 
 def test_a_text_without_a_hint_is_unchanged() -> None:

@@ -80,8 +80,8 @@ def test_settings_refuse_files_that_others_can_read(
         "hive.cluster.properties": CLUSTER % (PLAIN % file),
     }.get(name, str(file))
     file.chmod(0o644)
-    said = f"{name}: .*others can use it .mode 0644.: chmod 600"
-    with pytest.raises(BadSetting, match=said):
+    printed = f"{name}: .*others can use it .mode 0644.: chmod 600"
+    with pytest.raises(BadSetting, match=printed):
         settings_from({name: value, **more}, "here")
     settings_from({name: value, **more, "proxy.secret.files": "shared"}, "here")
     file.chmod(0o600)

@@ -51,7 +51,7 @@ ANSWERS = {
 
 @contextmanager
 def proxy(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """Settings that lead to an API that allows everything, and what it was asked."""
+    """Settings with the address of an API that accepts everything, and its requests."""
     log: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -110,7 +110,7 @@ def test_show_actions_print_tables(
 
 
 @pytest.mark.parametrize(
-    ("words", "asked"),
+    ("words", "requests"),
     [
         (["kill", "cdcd"], f"POST /v1/statements/{'cd' * 16}/kill"),
         (["kill", "ab" * 16], f"POST /v1/sessions/{'ab' * 16}/kill"),
@@ -120,10 +120,10 @@ def test_show_actions_print_tables(
         (["reload"], "POST /v1/reload"),
     ],
 )
-def test_actions_call_the_api(words: list[str], asked: str, tmp_path: Path) -> None:
+def test_actions_call_the_api(words: list[str], requests: str, tmp_path: Path) -> None:
     with proxy(tmp_path) as (conf, log):
         assert main(["admin", *words, "--conf", conf]) == 0
-        assert log[-1] == asked
+        assert log[-1] == requests
 
 
 def spoil(path: Path) -> None:
@@ -131,7 +131,7 @@ def spoil(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words", "said"),
+    ("change", "words", "printed"),
     [
         (spoil, ["sessions"], "[CW506] The token is missing or wrong."),
         (Path.unlink, ["sessions"], "[CW505]"),
@@ -146,14 +146,14 @@ def spoil(path: Path) -> None:
 def test_errors_are_one_line(
     change: Callable[[Path], None],
     words: list[str],
-    said: str,
+    printed: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with proxy(tmp_path) as (conf, log):
         change(tmp_path / "token")
         assert main(["admin", *words, "--conf", conf]) == 1
-        assert said in capsys.readouterr().err
+        assert printed in capsys.readouterr().err
         assert not [each for each in log if each.startswith("POST")]
 
 

@@ -28,12 +28,12 @@ for each in threads: each.join()
 libc.fdopen.restype = ctypes.c_void_p
 libc.fflush.argtypes = [ctypes.c_void_p]
 libc.malloc_info.argtypes = [ctypes.c_int, ctypes.c_void_p]
-with tempfile.TemporaryFile() as told:
-    stream = libc.fdopen(told.fileno(), b"w")
+with tempfile.TemporaryFile() as file:
+    stream = libc.fdopen(file.fileno(), b"w")
     libc.malloc_info(0, stream)
     libc.fflush(stream)
-    told.seek(0)
-    print(told.read().count(b"<heap nr="))
+    file.seek(0)
+    print(file.read().count(b"<heap nr="))
 """
 
 

@@ -78,9 +78,9 @@ def test_an_unknown_setting_is_named_with_its_file(
     conf = tmp_path / "causeway.toml"
     conf.write_text(f"proxy.drain.timeout = 'soon'\n{CONF.format(port=1)}")
     assert main(["serve", "--conf", str(conf)]) == 1
-    told = capsys.readouterr().err
-    assert told.startswith(f"causeway: [CW502] {conf}: proxy.drain.timeout: not a time")
-    assert "'soon'" in told
+    result = capsys.readouterr().err
+    assert result.startswith(f"causeway: [CW502] {conf}: proxy.drain.timeout: not a time")
+    assert "'soon'" in result
 
 
 def test_a_bad_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

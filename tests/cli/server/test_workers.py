@@ -167,15 +167,15 @@ def test_a_limit_holds_for_all_workers_together(tmp_path: Path) -> None:
 _HEARS = """
 import os
 def check(user, password):
-    with open({path!r}, "a") as heard:
-        heard.write(f"{{os.getpid()}}\\n")
+    with open({path!r}, "a") as file:
+        file.write(f"{{os.getpid()}}\\n")
     return password == "right"
 """
 
 
 def test_login_throttle_is_shared_between_workers(tmp_path: Path) -> None:
-    heard = tmp_path / "heard"
-    (tmp_path / "doors.py").write_text(_HEARS.format(path=str(heard)))
+    received = tmp_path / "heard"
+    (tmp_path / "doors.py").write_text(_HEARS.format(path=str(received)))
 
     async def let_in(there: Served, user: str, password: str) -> bool:
         address = there.endpoint.host, there.endpoint.port
@@ -189,8 +189,8 @@ def test_login_throttle_is_shared_between_workers(tmp_path: Path) -> None:
         began = asyncio.get_running_loop().time()
         for _ in range(40):
             assert not await let_in(there, "ann", "wrong")
-        more = (asyncio.get_running_loop().time() - began) / 6.0  # one is heard each six seconds
-        by = heard.read_text().split()
+        more = (asyncio.get_running_loop().time() - began) / 6.0  # one is tried each six seconds
+        by = received.read_text().split()
         assert len(set(by)) == 2
         assert 10 <= len(by) <= 11 + more
         assert await let_in(there, "bob", "right")
@@ -293,8 +293,8 @@ def test_an_invalid_settings_file_changes_nothing(tmp_path: Path) -> None:
         ]
         conf.write_text(good + "proxy.drain.timout = '1s'\n")
         there.process.send_signal(signal.SIGHUP)
-        said = f"{conf}: proxy.drain.timout: no such setting; proxy.drain.timeout was meant?"
-        assert said in (await there.ask("POST /v1/reload"))["error"]
+        printed = f"{conf}: proxy.drain.timout: no such setting; proxy.drain.timeout was meant?"
+        assert printed in (await there.ask("POST /v1/reload"))["error"]
         assert await one.rows("SELECT a") == 1
         before = there.workers()
         for worker in before:

@@ -15,9 +15,9 @@ LDAP = {H: "LDAP", f"{L}url": "ldaps://a ldap://b:3389", f"{L}baseDN": "dc=x"}
 
 
 def test_ldap_has_hiveserver2s_names() -> None:
-    told = {f"{L}userFilter": "Ann, bob", f"{L}groupFilter": "Staff", f"{L}binddn": "cn=me"}
-    told |= {f"{L}userDNPattern": "uid=%s,ou=a,dc=x:uid=%s,ou=b,dc=x", f"{L}bindpw": "s3cret"}
-    identity = settings_from(LDAP | told, "x").identity
+    values = {f"{L}userFilter": "Ann, bob", f"{L}groupFilter": "Staff", f"{L}binddn": "cn=me"}
+    values |= {f"{L}userDNPattern": "uid=%s,ou=a,dc=x:uid=%s,ou=b,dc=x", f"{L}bindpw": "s3cret"}
+    identity = settings_from(LDAP | values, "x").identity
     ldap = identity.ldap
     assert identity.methods == {Auth.LDAP}
     assert ldap is not None
@@ -31,10 +31,13 @@ def test_ldap_has_hiveserver2s_names() -> None:
 
 def test_kerberos_jwt_and_files(tmp_path: Path) -> None:
     private(tmp_path / "k", "")
-    told = {H: "kerberos, JWT ,file", "proxy.password.file": str(tmp_path / "k")}
-    told |= {f"{H}.kerberos.principal": "hive/_HOST@R", f"{H}.kerberos.keytab": str(tmp_path / "k")}
-    told |= {f"{H}.jwt.jwks.url": "https://i/keys", "proxy.jwt.algorithms": "RS256,ES256"}
-    identity = settings_from(told, "x").identity
+    values = {H: "kerberos, JWT ,file", "proxy.password.file": str(tmp_path / "k")}
+    values |= {
+        f"{H}.kerberos.principal": "hive/_HOST@R",
+        f"{H}.kerberos.keytab": str(tmp_path / "k"),
+    }
+    values |= {f"{H}.jwt.jwks.url": "https://i/keys", "proxy.jwt.algorithms": "RS256,ES256"}
+    identity = settings_from(values, "x").identity
     assert identity.methods == {Auth.KERBEROS, Auth.JWT, Auth.FILE}
     assert identity.kerberos is not None
     assert identity.kerberos.realm == "R"
@@ -45,14 +48,14 @@ def test_kerberos_jwt_and_files(tmp_path: Path) -> None:
 def test_sasl_qop(tmp_path: Path) -> None:
     qop = "hive.server2.thrift.sasl.qop"
     private(tmp_path / "k", "")
-    told = {H: "KERBEROS", f"{H}.kerberos.principal": "hive/_HOST@R"}
-    told[f"{H}.kerberos.keytab"] = str(tmp_path / "k")
-    assert settings_from(told, "x").identity.qop is Qop.AUTH
-    assert settings_from({**told, qop: "auth-conf"}, "x").identity.qop is Qop.AUTH_CONF
+    values = {H: "KERBEROS", f"{H}.kerberos.principal": "hive/_HOST@R"}
+    values[f"{H}.kerberos.keytab"] = str(tmp_path / "k")
+    assert settings_from(values, "x").identity.qop is Qop.AUTH
+    assert settings_from({**values, qop: "auth-conf"}, "x").identity.qop is Qop.AUTH_CONF
     with pytest.raises(BadSetting, match="auth-int comes with KERBEROS alone"):
         settings_from({H: "NONE", qop: "auth-int"}, "x")
     with pytest.raises(BadSetting):
-        settings_from({**told, qop: "auth-privacy"}, "x")
+        settings_from({**values, qop: "auth-privacy"}, "x")
 
 
 def test_impersonation_rules_in_toml(tmp_path: Path) -> None:
@@ -71,7 +74,7 @@ def test_impersonation_rules_in_toml(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("values", "why"),
     [
         ({H: "PAM"}, "PAM is not offered"),
         ({H: "LDAP,FILE"}, "one way"),
@@ -97,6 +100,6 @@ def test_impersonation_rules_in_toml(tmp_path: Path) -> None:
         ({H: "CUSTOM", "hive.server2.custom.authentication.class": "a.b.C"}, "module:name"),
     ],
 )
-def test_wrong_settings_are_refused(told: dict[str, str], why: str) -> None:
+def test_wrong_settings_are_refused(values: dict[str, str], why: str) -> None:
     with pytest.raises(BadSetting, match=why):
-        settings_from(told, "x")
+        settings_from(values, "x")

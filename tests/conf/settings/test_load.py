@@ -81,7 +81,7 @@ def test_both_kinds_of_file_give_the_same_settings(tmp_path: Path, name: str, te
 
 
 def test_endpoints_of_the_embedded_stack(tmp_path: Path) -> None:
-    told = {
+    result = {
         "proxy": {"host": "127.0.0.1", "port": 10000},
         "metastore": {"uri": "thrift://127.0.0.1:9083"},
         "clusters": {
@@ -93,7 +93,7 @@ def test_endpoints_of_the_embedded_stack(tmp_path: Path) -> None:
             "east": {"hs2": "127.0.0.1:3", "filesystem": "file:///e"},
         },
     }
-    settings = load(_written(tmp_path, "endpoints.json", json.dumps(told)))
+    settings = load(_written(tmp_path, "endpoints.json", json.dumps(result)))
     assert settings.topology.default == "west"
     assert settings.topology.clusters["east"].hs2 == (Endpoint("127.0.0.1", 3),)
     assert settings.views == {"west": Endpoint("127.0.0.1", 2)}

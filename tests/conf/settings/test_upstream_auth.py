@@ -15,8 +15,8 @@ from tests.secret_files import private
 
 
 def clusters(**keys: str) -> dict[str, str]:
-    told = {"FileSystem": "hdfs://c1:8020", "JobTracker": "jt1:10001"}
-    text = json.dumps({"c1": told | keys, "c2": told})
+    values = {"FileSystem": "hdfs://c1:8020", "JobTracker": "jt1:10001"}
+    text = json.dumps({"c1": values | keys, "c2": values})
     return {"hive.cluster.properties": text, "hive.default.cluster.name": "c1"}
 
 
@@ -27,10 +27,10 @@ def secret(tmp_path: Path) -> str:
 
 
 def test_each_cluster_has_its_own_login(secret: str) -> None:
-    told = clusters(
+    values = clusters(
         Authentication="plain", User="svc", PasswordFile=secret, Tls="true", CaFile=secret
     )
-    logins = settings_from(told, "x").logins
+    logins = settings_from(values, "x").logins
     assert logins == {
         "c1": Login(Proof.PLAIN, "svc", SecretFile(Path(secret)), "", True, Path(secret))
     }
@@ -69,8 +69,8 @@ def test_wrong_keys_are_refused(keys: dict[str, str], why: str) -> None:
 
 
 def test_clusters_of_a_session_do_not_reveal_files(secret: str) -> None:
-    told = clusters(Authentication="PLAIN", User="svc", PasswordFile="/not/looked/at")
-    assert list(parse_clusters(told["hive.cluster.properties"])[0]) == ["c1", "c2"]
+    values = clusters(Authentication="PLAIN", User="svc", PasswordFile="/not/looked/at")
+    assert list(parse_clusters(values["hive.cluster.properties"])[0]) == ["c1", "c2"]
 
 
 def test_a_login_has_no_other_keys() -> None:

@@ -24,8 +24,8 @@ async def refusal(client: Client, sql: str = "SELECT 1") -> str:
 
 def endpoint(site: Site, fake: FakeCluster) -> dict[str, Any]:
     (east, _) = site.admin.clusters()
-    (told,) = (each for each in east["endpoints"] if each["endpoint"] == str(fake.endpoint))
-    return dict(told)
+    (result,) = (each for each in east["endpoints"] if each["endpoint"] == str(fake.endpoint))
+    return dict(result)
 
 
 def test_new_sessions_go_to_the_endpoint_with_the_least_load() -> None:
@@ -206,14 +206,16 @@ def test_metrics_count_statements_errors_and_rows() -> None:
         client = await site.client()
         assert await client.rows("SELECT * FROM e") == 1
         await client.execute("SELECT * FROM e JOIN w")
-        told = text(site.admin.samples()).splitlines()
-        assert 'causeway_decisions_total{cluster="east",rule="DC-R7"} 1.0' in told
-        assert 'causeway_errors_total{code="CW104"} 1.0' in told
-        assert 'causeway_statements_total{state="FINISHED"} 1.0' in told
-        assert 'causeway_phase_seconds_count{phase="execute"} 1.0' in told
-        assert "causeway_sent_rows_total 1.0" in told
-        assert "causeway_sessions 1.0" in told
-        assert f'causeway_endpoint_up{{cluster="east",endpoint="{site.one.endpoint}"}} 1.0' in told
+        result = text(site.admin.samples()).splitlines()
+        assert 'causeway_decisions_total{cluster="east",rule="DC-R7"} 1.0' in result
+        assert 'causeway_errors_total{code="CW104"} 1.0' in result
+        assert 'causeway_statements_total{state="FINISHED"} 1.0' in result
+        assert 'causeway_phase_seconds_count{phase="execute"} 1.0' in result
+        assert "causeway_sent_rows_total 1.0" in result
+        assert "causeway_sessions 1.0" in result
+        assert (
+            f'causeway_endpoint_up{{cluster="east",endpoint="{site.one.endpoint}"}} 1.0' in result
+        )
 
     play(scenario)
 
@@ -229,12 +231,12 @@ def test_reload_changes_clusters_and_limits_under_open_sessions() -> None:
             operating=replace(site.settings.operating, sessions_per_user=2),
             listen=Endpoint("127.0.0.1", 7),
         )
-        told = site.admin.reload()
-        assert told["changed"] == [
+        result = site.admin.reload()
+        assert result["changed"] == [
             "JobTracker of east",
             "hive.server2.limit.connections.per.user",
         ]
-        assert told["restart"] == ["hive.server2.thrift.bind.host and hive.server2.thrift.port"]
+        assert result["restart"] == ["hive.server2.thrift.bind.host and hive.server2.thrift.port"]
         assert await client.rows("SELECT 2") == 1
         assert "SELECT 2" in site.one.statements  # a session stays where it is
         assert await (await site.client()).rows("SELECT 3") == 1
@@ -306,9 +308,9 @@ def test_a_client_that_connects_during_finish_is_refused() -> None:
         site.admin._turnstile.closed = "Causeway is about to end."
         reader, writer = await asyncio.open_connection("127.0.0.1", site.endpoint.port)
         writer.write(client_negotiation("ann", "pw"))
-        told = await reader.read()
+        result = await reader.read()
         writer.transport.abort()
-        assert told[5:].startswith(b"[CW207] Causeway is about to end.")
+        assert result[5:].startswith(b"[CW207] Causeway is about to end.")
         await site.admin.finish()
         failure = error_of(await client.open())
         assert failure is not None

@@ -29,7 +29,7 @@ def serving(
     folder: Path,
     transports: Transports | None = None,
 ) -> None:
-    """`use` is given a way to call and what the server asked."""
+    """Calls `use` with a function that sends a request, and the actions that the server got."""
     token, log = folder / "token", list[tuple[str, str]]()
     token.write_text(f"{TOKEN}\n")
 
@@ -73,9 +73,9 @@ def serving(
                 ]
             )
             writer.write(raw or head.encode())
-            told = (await reader.read()).decode()
+            result = (await reader.read()).decode()
             writer.close()
-            return (int(told.split()[1]), told.partition("\r\n\r\n")[2]) if told else (0, "")
+            return (int(result.split()[1]), result.partition("\r\n\r\n")[2]) if result else (0, "")
 
         async with asyncio.timeout(20):
             await use(call, log)
@@ -92,7 +92,7 @@ def test_get_and_post(tmp_path: Path) -> None:
     async def use(call: Call, log: list[tuple[str, str]]) -> None:
         for path in ("sessions", "statements", "clusters", "cache"):
             assert await call(f"GET /v1/{path}", ALLOWED) == (200, f'{{"done": "{path}"}}\n')
-        for path, asked in (
+        for path, requests in (
             ("sessions/12ab/kill", ("kill-session", "12ab")),
             ("statements/12ab/kill", ("kill-statement", "12ab")),
             ("clusters/east/drain", ("drain", "east")),
@@ -101,7 +101,7 @@ def test_get_and_post(tmp_path: Path) -> None:
             ("reload", ("reload", "")),
         ):
             assert (await call(f"POST /v1/{path}", ALLOWED))[0] == 200
-            assert log[-1] == asked
+            assert log[-1] == requests
 
     serving(use, tmp_path)
 

@@ -8,8 +8,8 @@ from proxy.operations.administration import merged
 
 
 def endpoint(name: str, up: bool | None, connections: int, drained: bool = False) -> dict[str, Any]:
-    told = {"endpoint": name, "up": up, "connections": connections}
-    return {**told, "sessions": 1, "drained": drained, "checked": None}
+    result = {"endpoint": name, "up": up, "connections": connections}
+    return {**result, "sessions": 1, "drained": drained, "checked": None}
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_clusters_are_merged_by_name() -> None:
 def test_claims_count_as_unchecked_if_one_process_finds_so(
     answers: tuple[bool | None, ...], checked: bool | None
 ) -> None:
-    told = [
+    result = [
         [
             {
                 "name": "east",
@@ -57,5 +57,5 @@ def test_claims_count_as_unchecked_if_one_process_finds_so(
         ]
         for each in answers
     ]
-    (east,) = merged("clusters", told)
+    (east,) = merged("clusters", result)
     assert east["endpoints"][0]["checked"] is checked

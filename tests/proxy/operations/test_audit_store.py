@@ -65,8 +65,8 @@ def test_a_long_file_is_rotated(tmp_path: Path) -> None:
     audit.close()
     files = list(tmp_path.iterdir())
     assert len(files) > 2
-    told = sorted(each["text"] for file in files for each in lines(file))
-    assert told == [str(number) for number in range(10)]
+    result = sorted(each["text"] for file in files for each in lines(file))
+    assert result == [str(number) for number in range(10)]
 
 
 def test_a_full_disk_drops_lines_and_logs_one_warning(
@@ -90,10 +90,10 @@ def test_a_full_disk_drops_lines_and_logs_one_warning(
     audit.put(record("5"))
     audit.close()
     assert [each["text"] for each in lines(tmp_path / "audit.log")] == ["5"]
-    said = [each.message for each in caplog.records if each.levelno == logging.WARNING]
-    assert len(said) == 2
-    assert "No space left" in said[0]
-    assert "it lacks 5 lines" in said[1]
+    printed = [each.message for each in caplog.records if each.levelno == logging.WARNING]
+    assert len(printed) == 2
+    assert "No space left" in printed[0]
+    assert "it lacks 5 lines" in printed[1]
 
 
 def test_a_partial_line_does_not_spoil_the_next(
@@ -155,8 +155,8 @@ def test_each_statement_has_one_line(tmp_path: Path) -> None:
         await until(lambda: path.exists() and len(lines(path)) == 3)
 
     play(scenario, operating=Operating(audit_file=path))
-    told = {each["text"]: each for each in lines(path)}
-    assert list(told) == [
+    result = {each["text"]: each for each in lines(path)}
+    assert list(result) == [
         "SELECT * FROM e",
         "SELECT bad FROM e",
         "SELECT * FROM e JOIN w",
@@ -164,7 +164,7 @@ def test_each_statement_has_one_line(tmp_path: Path) -> None:
         "SET my.secret.key=***",
         "SHOW CLUSTERS",
     ]
-    read = told["SELECT * FROM e"]
+    read = result["SELECT * FROM e"]
     assert read["user"] == "ann"
     assert read["address"] == "127.0.0.1"
     assert read["by"] == read["user"]
@@ -174,12 +174,12 @@ def test_each_statement_has_one_line(tmp_path: Path) -> None:
     assert read["bytes"] > 7000
     assert set(read["phases"]) == {"analyse", "decide", "connect", "execute"}
     assert 0 < read["seconds"] < 20
-    assert told["SELECT bad FROM e"]["state"] == "ERROR"
-    assert "no such column" in told["SELECT bad FROM e"]["error"]
-    assert told["SELECT * FROM e JOIN w"]["code"] == "CW104"
-    assert told["INSERT INTO w SELECT 1"]["writes"] == ["default.w"]
-    assert len({each["session"] for each in told.values()}) == 1
-    assert len({each["statement"] for each in told.values()}) == 6
+    assert result["SELECT bad FROM e"]["state"] == "ERROR"
+    assert "no such column" in result["SELECT bad FROM e"]["error"]
+    assert result["SELECT * FROM e JOIN w"]["code"] == "CW104"
+    assert result["INSERT INTO w SELECT 1"]["writes"] == ["default.w"]
+    assert len({each["session"] for each in result.values()}) == 1
+    assert len({each["statement"] for each in result.values()}) == 6
 
 
 def test_impersonation_names_both_users(tmp_path: Path) -> None:
@@ -216,8 +216,8 @@ def test_logins_sessions_and_metadata_calls(tmp_path: Path) -> None:
 
     async def scenario(site: Site) -> None:
         client = await site.client("hue", opened=False)
-        asked = {"hive.server2.proxy.user": "zed", "set:hiveconf:a": "secret"}
-        assert error_of(await client.open(5, **asked)) is None
+        requests = {"hive.server2.proxy.user": "zed", "set:hiveconf:a": "secret"}
+        assert error_of(await client.open(5, **requests)) is None
         request = {1: (STRUCT, client.session), 3: (STRING, b"de%")}
         await client.call("GetTables", request)
         await client.call("CloseSession", {1: (STRUCT, client.session)})
@@ -253,8 +253,8 @@ def test_administration_is_logged_with_its_caller(tmp_path: Path) -> None:
         await until(lambda: path.exists() and len(entries(path)) == 2)
 
     play(scenario, operating=Operating(audit_file=path, admin_socket=socket))
-    asked, drained = entries(path)
-    assert (asked["event"], asked["action"]) == ("administration", "GET")
+    requests, drained = entries(path)
+    assert (requests["event"], requests["action"]) == ("administration", "GET")
     assert (drained["action"], drained["argument"]) == ("POST", "/v1/clusters/east/drain")
     assert drained["by"] == f"uid {os.getuid()}, process {os.getpid()}"
     assert drained["accepted"] is True

@@ -44,10 +44,10 @@ def test_nodes_of_both_transports_with_tls_and_kerberos() -> None:
     binary, http = nodes(settings, BINARY, HTTP, "me.example")
     assert (binary.namespace, http.namespace) == ("hiveserver2", "hiveserver2-http")
     for node in (binary, http):
-        told = pairs(node.data)
-        assert told["hive.server2.use.SSL"] == "true"
-        assert told["hive.server2.authentication"] == "KERBEROS"
-        assert told["hive.server2.authentication.kerberos.principal"] == "hive/_HOST@R"
+        result = pairs(node.data)
+        assert result["hive.server2.use.SSL"] == "true"
+        assert result["hive.server2.authentication"] == "KERBEROS"
+        assert result["hive.server2.authentication.kerberos.principal"] == "hive/_HOST@R"
     assert pairs(binary.data)["hive.server2.thrift.sasl.qop"] == "auth-conf"
     assert "hive.server2.thrift.sasl.qop" not in pairs(http.data)
     assert pairs(http.data)["hive.server2.thrift.http.port"] == "10001"
@@ -59,15 +59,15 @@ def test_a_published_address_replaces_the_listeners() -> None:
     published = ZooKeeper("z:2181", published=Endpoint("lb.example", 443))
     settings = replace(SETTINGS, operating=Operating(zookeeper=published))
     both = nodes(settings, BINARY, HTTP, "me")
-    told = [pairs(node.data)["hive.server2.instance.uri"] for node in both]
-    assert told == ["lb.example:443", "lb.example:10001"]
+    result = [pairs(node.data)["hive.server2.instance.uri"] for node in both]
+    assert result == ["lb.example:443", "lb.example:10001"]
     (http,) = nodes(settings, None, HTTP, "me")
     assert http.namespace == "hiveserver2"
     assert pairs(http.data)["hive.server2.instance.uri"] == "lb.example:443"
 
 
 def test_a_node_names_passwords_before_kerberos() -> None:
-    for methods, told in (
+    for methods, result in (
         ({Auth.KERBEROS, Auth.LDAP}, "LDAP"),
         ({Auth.FILE, Auth.KERBEROS}, "CUSTOM"),
         ({Auth.NOSASL}, "NOSASL"),
@@ -75,4 +75,4 @@ def test_a_node_names_passwords_before_kerberos() -> None:
     ):
         settings = replace(SETTINGS, identity=Identity(frozenset(methods)))
         (node,) = nodes(settings, BINARY, None, "me")
-        assert pairs(node.data)["hive.server2.authentication"] == told
+        assert pairs(node.data)["hive.server2.authentication"] == result

@@ -47,13 +47,13 @@ _COUNTS = """
 import pathlib, signal, sys, time
 sys.stdin.readline()
 place = pathlib.Path(sys.argv[1])
-def heard(*_):
-    with place.open("a") as told:
-        told.write("h")
+def on_signal(*_):
+    with place.open("a") as file:
+        file.write("h")
 place.write_text("b")
 while not place.with_name("go").exists():
     time.sleep(0.01)
-signal.signal(signal.SIGHUP, heard)
+signal.signal(signal.SIGHUP, on_signal)
 print('{"ready": true}', flush=True)
 sys.stdin.readline()
 """
@@ -61,15 +61,15 @@ sys.stdin.readline()
 
 def test_a_worker_that_is_starting_reloads_when_it_serves(tmp_path: Path) -> None:
     """A signal that comes before there is somebody to hear it would end it."""
-    told = tmp_path / "told"
+    result = tmp_path / "told"
 
     async def main() -> None:
-        argv = (sys.executable, "-c", _COUNTS, str(told))
+        argv = (sys.executable, "-c", _COUNTS, str(result))
         supervisor = Supervisor(argv, 1, tmp_path, (0, 0))
         starting = asyncio.ensure_future(supervisor.start())
         async with asyncio.timeout(20):
             for text in ("b", "bh", "bhh"):
-                while not told.exists() or told.read_text() != text:  # noqa: ASYNC110
+                while not result.exists() or result.read_text() != text:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
                 supervisor.reload()
                 (tmp_path / "go").touch()
