@@ -8,6 +8,8 @@ import pwd
 import socket
 from collections.abc import Mapping, Set
 
+from conf.errors import Blame
+from conf.log_fields import extra
 from conf.settings.authentication import Identity
 from proxy.auth.impersonation import may_act
 from proxy.errors import NotYourself
@@ -32,9 +34,13 @@ async def acted_as(
                     may_act, identity, user, other, peer, _addresses, _groups
                 )
         except TimeoutError:
-            _log.warning("whether %r may act as %r: name services do not answer", user, other)
+            fields = extra(user=user, blame=Blame.DIRECTORY.value)
+            _log.warning(
+                "the name service does not answer: may %r act as %r?", user, other, extra=fields
+            )
     if not allowed:
-        _log.warning("%r from %s may not act as %r", user, peer, other)
+        fields = extra(user=user, address=peer, blame=Blame.CLIENT.value)
+        _log.warning("%r may not act as %r", user, other, extra=fields)
         raise NotYourself(f"{user} may not act as {other!r}.")
     return other
 

@@ -5,6 +5,7 @@ without being looked at.
 """
 
 import asyncio
+import logging
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -15,6 +16,7 @@ from proxy.auth.impersonation_client import acted_as
 from proxy.catalog import server_info
 from proxy.catalog.metadata import METADATA_KINDS
 from proxy.errors import Failure, Rejected, SessionGone, TooLarge, WireError
+from proxy.operations.incidents import internal_error
 from proxy.protocol import replies, results
 from proxy.protocol.binary import MAX_VALUES, Message, Struct, decode_head, decode_message
 from proxy.protocol.framing import Frame, Oversized
@@ -58,6 +60,9 @@ from proxy.statement.record import Record
 from proxy.statement.statement_limits import check_result
 from proxy.statement.statement_runner import Statement
 from proxy.upstream.row_relay import relay_rows
+
+_log = logging.getLogger(__name__)
+_ANSWERED_HERE = (OpenSession, GetInfo, ExecuteStatement, MetadataCall)
 
 
 class HiveServer2Handler:
@@ -118,7 +123,7 @@ class HiveServer2Handler:
             handle = handle_of(request)
             if handle and await self._server.peers.forward(handle, message.data, self._client):
                 return
-            result = await self._result(call, request)
+            result = await self._result_or_incident(call, request)
         except Rejected as error:
             result = replies.failed(error.failure)
         except CausewayError as error:
@@ -127,6 +132,18 @@ class HiveServer2Handler:
             await self._client.send(result)
         elif result is not None:
             await self._client.send(replies.reply(call.name, call.seqid, result))
+
+    async def _result_or_incident(self, call: Message, request: object) -> Struct | bytes | None:
+        """As `_result`. An internal error becomes an error of the call where no part of a reply can
+        have been sent; otherwise it ends the connection."""
+        try:
+            return await self._result(call, request)
+        except (CausewayError, Rejected):
+            raise
+        except Exception:
+            if not isinstance(request, _ANSWERED_HERE):
+                raise
+            raise internal_error(_log, f"answering {call.name}") from None
 
     async def _too_large(self, message: Oversized) -> None:
         name, _, seqid, _ = decode_head(message.head)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from conf.errors import CausewayError
-from conf.log_fields import log_fields
+from conf.log_fields import extra, log_fields
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooMany, WireError
@@ -116,7 +116,8 @@ class UpstreamSession:
             known = await self._probe()
             health.learn_checked(self.endpoint, known)
             if not known:
-                _log.warning("cluster %s, %s: claims are not checked", self.cluster, self.endpoint)
+                fields = extra(cluster=self.cluster, endpoint=str(self.endpoint))
+                _log.warning("claims are not checked", extra=fields)
         self.checked = known
 
     async def _probe(self) -> bool:

@@ -51,6 +51,29 @@ def test_an_internal_error_gives_the_client_an_incident_that_the_log_explains(
     assert "a fault" in str(record.exc_info[1])
 
 
+def test_an_internal_error_of_a_call_keeps_the_connection(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client(opened=False)
+
+        def broken(*_: object) -> None:
+            raise RuntimeError("a fault")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("proxy.server.handler.new_handle", broken)
+            failure = error_of(await client.open())
+        assert failure is not None
+        assert failure.vendor == 224
+        assert error_of(await client.open()) is None
+        assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+    record, named = fields(caplog, "internal error while answering OpenSession")
+    assert named["blame"] == "causeway"
+    assert record.exc_info is not None
+
+
 @pytest.mark.parametrize(
     ("sql", "blame", "level"),
     [
