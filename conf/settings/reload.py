@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from conf.settings.clusters import VIEW
-from conf.settings.rows import LIVE, is_group, rows_of
+from conf.settings.rows import LIVE, group_of, rows_of
 from conf.settings.settings import CLUSTERS, DEFAULT_CLUSTER, USE_DEFAULT, Settings, Writers
 from conf.topology import Cluster, Topology
 
@@ -45,7 +45,7 @@ def _applied(old: T, new: T) -> tuple[T, list[str], list[str]]:
             continue
         rows = rows_of(each)
         name = _OF_CLUSTERS.get(each.name) or " and ".join(row.name for row in rows)
-        if is_group(each) and None not in (before, after):
+        if group_of(each) and None not in (before, after):
             applied[each.name], live, fixed = _applied(before, after)
             changed += live
             restart += fixed

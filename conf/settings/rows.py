@@ -91,17 +91,17 @@ def rows_of(each: "Field[Any]") -> tuple[Setting[Any], ...]:
     return cast(tuple[Setting[Any], ...], each.metadata.get(_ROWS, ()))
 
 
-def is_group(each: "Field[Any]") -> bool:
-    """Whether the field holds a dataclass with settings of its own."""
-    return _GROUP in each.metadata
+def group_of(each: "Field[Any]") -> type[Any] | None:
+    """The dataclass with settings of its own that the field holds."""
+    return each.metadata.get(_GROUP)
 
 
 def all_rows(cls: type[Any], *, nested: bool = True) -> Iterator[Setting[Any]]:
     """The settings of a dataclass; of the dataclasses in it only if `nested`."""
     for each in fields(cls):
         yield from rows_of(each)
-        if nested and is_group(each):
-            yield from all_rows(each.metadata[_GROUP])
+        if nested and (cls_of_field := group_of(each)):
+            yield from all_rows(cls_of_field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Reader:
         read = {
             each.name: self.read(rows_of(each)[0])
             for each in fields(cls)  # type: ignore[arg-type]
-            if each.name not in given and len(rows_of(each)) == 1 and not is_group(each)
+            if each.name not in given and len(rows_of(each)) == 1 and not group_of(each)
         }
         return cls(**read, **given)
 
