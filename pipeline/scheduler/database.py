@@ -1,138 +1,131 @@
-"""The two databases that keep the lifecycle, SQLite and PostgreSQL, behind one face.
+"""The databases that can keep the lifecycle: SQLite and PostgreSQL, both through SQLAlchemy.
 
-A connection lives for one transaction. Statements are written once, with `?` for values.
+Statements are SQLAlchemy Core (see `schema`); only what the two databases do differently is here:
+how they are opened, how writers wait for each other, and what their time is. Connections are kept
+for the next transaction; a kept connection whose server has restarted is replaced before its use.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+
+from sqlalchemy import Connection, Double, Engine, create_engine, event, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.pool import QueuePool
+from sqlalchemy.sql.functions import FunctionElement
 
 from pipeline.scheduler.errors import StoreUnavailable
 
-Row = Sequence[Any]
-_BUSY_SECONDS = 30.0
+_BUSY_SECONDS = 30.0  # how long a SQLite writer waits for another one
+_CONNECT_SECONDS = 10
+_NO_LIMIT = -1  # of connections at once: workers need one each, and the service two
+_MIGRATION_LOCK = 7237461  # any number that only this program uses
 
 
-class Transaction(Protocol):
-    def run(self, sql: str, *values: object) -> int:
-        """The number of rows changed."""
-        ...
+class database_seconds(FunctionElement[float]):
+    """The database's own time, in seconds: servers that share it need no common clock."""
 
-    def rows(self, sql: str, *values: object) -> list[Row]: ...
-
-    def many(self, sql: str, values: Sequence[Sequence[object]]) -> None: ...
+    type = Double()
+    inherit_cache = True
 
 
-class Database(Protocol):
-    """`clock` is SQL for the database's own time in seconds, `blob` and `serial` are types."""
-
-    clock: str
-    blob: str
-    serial: str
-    lock: str  # ends a SELECT that is to hold its row
-    turn: str  # a statement that lets one transaction after the other make the tables
-
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        """A context manager that gives a Transaction; an exception rolls it back."""
-        ...
+@compiles(database_seconds, "sqlite")
+def _sqlite_seconds(*_: Any, **__: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
-def connect(url: str) -> Database:
-    """A path or `sqlite:///path`, or `postgresql://..`. Raises StoreUnavailable."""
+@compiles(database_seconds, "postgresql")
+def _postgresql_seconds(*_: Any, **__: Any) -> str:
+    return "EXTRACT(EPOCH FROM clock_timestamp())::float8"
+
+
+class Database:
+    """One database. `insert` builds INSERT statements that know this database's ON CONFLICT.
+
+    `name` is for messages: it has no password.
+    """
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self._engine = engine
+        self.name = name
+        weakref.finalize(self, engine.dispose)  # closes the kept connections
+        on_postgresql = engine.dialect.name == "postgresql"
+        self.insert: Callable[..., Any] = postgresql.insert if on_postgresql else sqlite.insert
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Commits at the end; an exception rolls back. Raises StoreUnavailable."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise StoreUnavailable(f"{self.name}: {error.orig}") from error
+        except (SQLAlchemyError, OSError) as error:
+            raise StoreUnavailable(f"{self.name}: {error}") from error
+
+    def lock_migrations(self, connection: Connection) -> None:
+        """Let one transaction after the other create or migrate the tables.
+
+        SQLite needs nothing: each of its transactions excludes other writers.
+        """
+        if self._engine.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
+
+
+def open_database(url: str) -> Database:
+    """The database at a path, `sqlite:///path` or `postgresql://..`. Raises StoreUnavailable."""
     if url.startswith(("postgresql://", "postgres://")):
-        return PostgreSQL(url)
+        return _postgresql(url)
     scheme, separator, path = url.partition("://")
     if separator and scheme != "sqlite":
         raise StoreUnavailable(f"{scheme}:// is not a database known here: sqlite, postgresql")
-    return SQLite(Path(path[1:] if separator else url))
+    return _sqlite(Path(path[1:] if separator else url))
 
 
-class SQLite:
-    """One file; `BEGIN IMMEDIATE` makes writers wait for each other."""
+def _sqlite(path: Path) -> Database:
+    """A file in WAL mode. `BEGIN IMMEDIATE` makes writers wait for each other."""
 
-    clock = "((julianday('now') - 2440587.5) * 86400.0)"
-    blob = "BLOB"
-    serial = "INTEGER PRIMARY KEY AUTOINCREMENT"
-    lock = ""
-    turn = "SELECT 1"
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def connect() -> sqlite3.Connection:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(
+            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-        except (sqlite3.Error, OSError) as error:
-            raise StoreUnavailable(f"{self._path}: {error}") from error
-        try:
-            with suppress(sqlite3.OperationalError):  # another is making the file just now
+            with suppress(sqlite3.OperationalError):  # another process is creating the file
                 connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            yield _SQLiteTransaction(connection)
-            connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise StoreUnavailable(f"{self._path}: {error}") from error
-        finally:
-            connection.close()  # rolls back what was not committed
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    engine = create_engine(
+        "sqlite://", creator=connect, poolclass=QueuePool, max_overflow=_NO_LIMIT
+    )
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return Database(engine, str(path))
 
 
-class _SQLiteTransaction:
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+def _postgresql(url: str) -> Database:
+    """A server. psycopg reads the URL itself, so that every form that libpq knows is accepted."""
+    try:
+        import psycopg
+    except ImportError as error:
+        message = "PostgreSQL needs psycopg: pip install 'causeway[postgresql]'"
+        raise StoreUnavailable(message) from error
 
-    def run(self, sql: str, *values: object) -> int:
-        return self._connection.execute(sql, values).rowcount
+    def connect() -> Any:
+        return psycopg.connect(url, connect_timeout=_CONNECT_SECONDS)
 
-    def rows(self, sql: str, *values: object) -> list[Row]:
-        return self._connection.execute(sql, values).fetchall()
-
-    def many(self, sql: str, values: Sequence[Sequence[object]]) -> None:
-        self._connection.executemany(sql, values)
-
-
-class PostgreSQL:
-    """A server; rows are locked by SELECT .. FOR UPDATE."""
-
-    clock = "EXTRACT(EPOCH FROM clock_timestamp())::float8"
-    blob = "BYTEA"
-    serial = "BIGSERIAL PRIMARY KEY"
-    lock = " FOR UPDATE"
-    turn = "SELECT pg_advisory_xact_lock(7237461)"
-
-    def __init__(self, url: str) -> None:
-        try:
-            import psycopg
-        except ImportError as error:
-            text = "PostgreSQL needs psycopg: pip install 'causeway[postgresql]'"
-            raise StoreUnavailable(text) from error
-        self._psycopg = psycopg
-        self._url = url
-
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        try:
-            with self._psycopg.connect(self._url, connect_timeout=10) as connection:
-                yield _PostgreSQLTransaction(connection)
-        except self._psycopg.Error as error:
-            raise StoreUnavailable(f"PostgreSQL: {error}") from error
-
-
-class _PostgreSQLTransaction:
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-
-    def run(self, sql: str, *values: object) -> int:
-        return int(self._connection.execute(sql.replace("?", "%s"), values).rowcount)
-
-    def rows(self, sql: str, *values: object) -> list[Row]:
-        found: list[Row] = self._connection.execute(sql.replace("?", "%s"), values).fetchall()
-        return found
-
-    def many(self, sql: str, values: Sequence[Sequence[object]]) -> None:
-        if values:
-            with self._connection.cursor() as cursor:
-                cursor.executemany(sql.replace("?", "%s"), values)
+    engine = create_engine(
+        "postgresql+psycopg://", creator=connect, max_overflow=_NO_LIMIT, pool_pre_ping=True
+    )
+    return Database(engine, "PostgreSQL")

@@ -28,8 +28,8 @@ from pipeline.scheduler.errors import (
     WrongState,
 )
 from pipeline.scheduler.instance import Instance
-from pipeline.scheduler.rows import StoredEntity
 from pipeline.scheduler.schedule import Schedule, of_feed, of_process
+from pipeline.scheduler.schema import StoredEntity
 from pipeline.scheduler.states import Event, NoTransition, State
 from pipeline.scheduler.store import Store
 from pipeline.scheduler.work import World

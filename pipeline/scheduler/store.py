@@ -1,139 +1,177 @@
 """What is kept: entities, instances with their leases, and the log of what happened.
 
-Every change of an instance says which fence it was decided on; one that came too late changes
-nothing and says so. Leases are in the database's own time, so servers need no common clock.
+Every change of an instance names the fence that it was decided on; a change that comes too late
+writes nothing and returns False. Leases are in the database's own time, so that servers need no
+common clock. Statements are built once: SQLAlchemy then compiles each of them once.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, or_, select, update
 
 from pipeline.falcon.model import EntityKey
-from pipeline.scheduler.database import Database, Transaction, connect
-from pipeline.scheduler.errors import StoreUnavailable
+from pipeline.scheduler.database import database_seconds, open_database
 from pipeline.scheduler.instance import Instance, InstanceKey, ScheduleKey
+from pipeline.scheduler.migrations import migrate
 from pipeline.scheduler.plan import MAX_OPEN, Change, Create, Run, Situation
-from pipeline.scheduler.rows import (
-    COLUMNS,
-    ENTITY,
-    KEY,
-    OF_SCHEDULE,
+from pipeline.scheduler.schema import (
+    INSTANCE_COLUMNS,
+    INSTANCE_FIELDS,
+    LOG_COLUMNS,
+    MAX_TEXT,
+    SCHEDULE,
     LogEntry,
     StoredEntity,
+    any_instance_of,
+    entities,
     entity_of,
+    entity_values,
+    horizons,
     instance_of,
-    keyed,
-    schedule_of,
+    instance_values,
+    instances,
+    log_entries,
+    log_entry_of,
+    of_entity,
+    of_instance,
+    of_schedule,
     schedule_values,
-    text_of,
-    time_of,
+    where,
 )
 from pipeline.scheduler.states import State
 
-VERSION = "1"
 MAX_LOG = 2000  # entries kept of one instance
 MAX_ENDED = 1000  # ended instances looked at in one go
-_TEXT = 8000
 
+_OF_ENTITY = where(entities, "kind", "name")
+_ALL_ENTITIES = select(entities).order_by(entities.c.kind, entities.c.name)
+_ONE_ENTITY = select(entities).where(_OF_ENTITY)
+_LOCKED_STATUS = select(entities.c.status).where(_OF_ENTITY).with_for_update()
+_REPLACE_ENTITY = update(entities).where(_OF_ENTITY, entities.c.version == bindparam("of_version"))
+_DELETE_ENTITY = tuple(
+    delete(table).where(where(table, "kind", "name")) for table in (entities, instances, horizons)
+)
 
-def _schema(database: Database) -> tuple[str, ...]:
-    return (
-        "CREATE TABLE IF NOT EXISTS about (version TEXT PRIMARY KEY)",
-        f"""CREATE TABLE IF NOT EXISTS entity (
-            kind TEXT, name TEXT, owner TEXT NOT NULL, document {database.blob} NOT NULL,
-            status TEXT NOT NULL, submitted TEXT NOT NULL, scheduled TEXT,
-            version INTEGER NOT NULL, PRIMARY KEY (kind, name))""",
-        f"""CREATE TABLE IF NOT EXISTS instance (
-            kind TEXT, name TEXT, action TEXT, cluster TEXT, source TEXT, nominal TEXT,
-            state TEXT NOT NULL, created TEXT NOT NULL, run INTEGER NOT NULL,
-            attempt INTEGER NOT NULL, recoveries INTEGER NOT NULL, not_before TEXT,
-            started TEXT, ended TEXT, fingerprint TEXT NOT NULL, checks INTEGER NOT NULL,
-            alerts INTEGER NOT NULL, fence INTEGER NOT NULL, late TEXT NOT NULL,
-            detail TEXT NOT NULL, server TEXT, lease DOUBLE PRECISION,
-            PRIMARY KEY ({KEY}, nominal))""",
-        f"CREATE INDEX IF NOT EXISTS instance_state ON instance ({KEY}, state)",
-        "CREATE INDEX IF NOT EXISTS instance_lease ON instance (state, lease)",
-        f"""CREATE TABLE IF NOT EXISTS horizon (
-            kind TEXT, name TEXT, action TEXT, cluster TEXT, source TEXT,
-            until TEXT NOT NULL, PRIMARY KEY ({KEY}))""",
-        f"""CREATE TABLE IF NOT EXISTS log (
-            id {database.serial}, at TEXT NOT NULL, kind TEXT, name TEXT, action TEXT,
-            cluster TEXT, source TEXT, nominal TEXT, what TEXT NOT NULL, message TEXT NOT NULL)""",
-        f"CREATE INDEX IF NOT EXISTS log_instance ON log ({KEY}, nominal)",
-    )
+_OF_SCHEDULE = where(instances, *SCHEDULE)
+_OF_INSTANCE = where(instances, *SCHEDULE, "nominal")
+_FENCE = instances.c.fence == bindparam("of_fence")
+_RUNNING = instances.c.state == State.RUNNING
+_OPEN = instances.c.state.in_([state for state in State if state.open])
+_UNSETTLED = or_(  # may still get late data, or wait once more after a time-out
+    (instances.c.state == State.SUCCEEDED) & (instances.c.checks >= 0),
+    (instances.c.state == State.TIMEDOUT) & instances.c.not_before.is_not(None),
+)
+_UNTIL = select(horizons.c.until).where(where(horizons, *SCHEDULE))
+_OPEN_INSTANCES = (
+    select(*INSTANCE_FIELDS)
+    .where(_OF_SCHEDULE, _OPEN)
+    .order_by(instances.c.nominal)
+    .limit(bindparam("most"))
+)
+_NEWEST_OPEN_INSTANCES = _OPEN_INSTANCES.order_by(None).order_by(instances.c.nominal.desc())
+_UNSETTLED_INSTANCES = (
+    select(*INSTANCE_FIELDS)
+    .where(_OF_SCHEDULE, _UNSETTLED)
+    .order_by(instances.c.nominal)
+    .limit(bindparam("most"))
+)
+_CHANGE_INSTANCE = update(instances).where(
+    _OF_INSTANCE, _FENCE, instances.c.state == bindparam("of_state", type_=instances.c.state.type)
+)
+_RECORD_FINGERPRINT = update(instances).where(_OF_INSTANCE, _FENCE)
+_COUNT_RUNNING = select(func.count()).select_from(instances).where(_OF_SCHEDULE, _RUNNING)
+_LEASE_END = database_seconds() + bindparam("seconds", type_=instances.c.lease.type)
+_START_LEASE = update(instances).where(_OF_INSTANCE).values(lease=_LEASE_END)
+_RENEW_LEASE = (
+    update(instances)
+    .where(_OF_INSTANCE, _FENCE, _RUNNING, instances.c.server == bindparam("of_server"))
+    .values(lease=_LEASE_END)
+)
+_ORPHANS = select(*INSTANCE_COLUMNS).where(
+    _RUNNING, or_(instances.c.lease.is_(None), instances.c.lease < database_seconds())
+)
+_RUNNING_OWNERS = (
+    select(entities.c.owner)
+    .distinct()
+    .join(instances, (entities.c.kind == instances.c.kind) & (entities.c.name == instances.c.name))
+    .where(_RUNNING)
+)
+_INSTANCES = (
+    select(*INSTANCE_COLUMNS)
+    .where(where(instances, "kind", "name"))
+    .order_by(instances.c.nominal, instances.c.action, instances.c.cluster, instances.c.source)
+)
+
+_OF_LOG = where(log_entries, *SCHEDULE, "nominal")
+_LOG = select(*LOG_COLUMNS).where(where(log_entries, "kind", "name")).order_by(log_entries.c.id)
+_ADD_LOG = insert(log_entries)
+_NEWEST_LOG = log_entries.alias()
+_TRIM_LOG = delete(log_entries).where(
+    _OF_LOG,
+    log_entries.c.id
+    <= select(_NEWEST_LOG.c.id)
+    .where(where(_NEWEST_LOG, *SCHEDULE, "nominal"))
+    .order_by(_NEWEST_LOG.c.id.desc())
+    .limit(1)
+    .offset(bindparam("kept"))
+    .scalar_subquery(),
+)
 
 
 class Store:
-    """Opens (and makes) the tables at `url`. Raises StoreUnavailable."""
+    """Opens the store at `url`, creating or migrating its tables. Raises StoreUnavailable."""
 
     def __init__(self, url: str) -> None:
-        self._database = connect(url)
-        with self._transaction() as t:
-            t.rows(self._database.turn)
-            for statement in _schema(self._database):
-                t.run(statement)
-            known = [row[0] for row in t.rows("SELECT version FROM about")]
-            if not known:
-                t.run("INSERT INTO about (version) VALUES (?)", VERSION)
-        if known not in ([], [VERSION]):
-            raise StoreUnavailable(f"{url} was made by another version ({known[0]}) of Causeway")
+        self._database = open_database(url)
+        upsert = self._database.insert
+        add_entity = upsert(entities).on_conflict_do_nothing()
+        self._add_entity = add_entity.execution_options(preserve_rowcount=True)
+        self._add_instances = upsert(instances).on_conflict_do_nothing()
+        added = upsert(horizons)
+        self._move_horizon = added.on_conflict_do_update(
+            index_elements=SCHEDULE,
+            set_={"until": added.excluded.until},
+            where=horizons.c.until < added.excluded.until,
+        )
+        with self._transaction() as connection:
+            self._database.lock_migrations(connection)
+            migrate(connection, self._database.name)
 
-    def _transaction(self) -> AbstractContextManager[Transaction]:
+    def _transaction(self) -> AbstractContextManager[Connection]:
         return self._database.transaction()
 
     # Entities
 
     def entities(self) -> tuple[StoredEntity, ...]:
-        with self._transaction() as t:
-            return tuple(map(entity_of, t.rows(f"SELECT {ENTITY} FROM entity ORDER BY kind, name")))
+        with self._transaction() as connection:
+            return tuple(map(entity_of, connection.execute(_ALL_ENTITIES)))
 
     def entity(self, key: EntityKey) -> StoredEntity | None:
-        with self._transaction() as t:
-            rows = t.rows(
-                f"SELECT {ENTITY} FROM entity WHERE kind = ? AND name = ?",
-                key.kind.value,
-                key.name,
-            )
-        return entity_of(rows[0]) if rows else None
+        with self._transaction() as connection:
+            row = connection.execute(_ONE_ENTITY, of_entity(key)).one_or_none()
+        return None if row is None else entity_of(row)
 
     def put(self, entity: StoredEntity) -> bool:
-        """Insert, or replace the version before `entity.version`. False: another was faster."""
-        values = (
-            entity.owner,
-            entity.document,
-            entity.status,
-            text_of(entity.submitted),
-            text_of(entity.scheduled),
-            entity.version,
-            entity.key.kind.value,
-            entity.key.name,
-        )
-        with self._transaction() as t:
+        """Insert version 1, or replace the version before `entity.version`.
+
+        False: another request has written that version already.
+        """
+        values = entity_values(entity)
+        with self._transaction() as connection:
             if entity.version == 1:
-                return (
-                    t.run(
-                        "INSERT INTO entity (owner, document, status, submitted, scheduled,"
-                        " version, kind, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-                        " ON CONFLICT DO NOTHING",
-                        *values,
-                    )
-                    == 1
-                )
-            return (
-                t.run(
-                    "UPDATE entity SET owner = ?, document = ?, status = ?, submitted = ?,"
-                    " scheduled = ?, version = ? WHERE kind = ? AND name = ? AND version = ?",
-                    *values,
-                    entity.version - 1,
-                )
-                == 1
-            )
+                key = {"kind": entity.key.kind, "name": entity.key.name}
+                return connection.execute(self._add_entity, {**key, **values}).rowcount == 1
+            known = {**of_entity(entity.key), "of_version": entity.version - 1}
+            return connection.execute(_REPLACE_ENTITY, {**known, **values}).rowcount == 1
 
     def delete(self, key: EntityKey) -> None:
         """The entity with its instances; the log stays."""
-        with self._transaction() as t:
-            for table in ("entity", "instance", "horizon"):
-                t.run(f"DELETE FROM {table} WHERE kind = ? AND name = ?", key.kind.value, key.name)
+        with self._transaction() as connection:
+            for statement in _DELETE_ENTITY:
+                connection.execute(statement, of_entity(key))
 
     # Instances
 
@@ -141,141 +179,80 @@ class Store:
         self, schedule: ScheduleKey, limit: int = MAX_OPEN * 2, newest_first: bool = False
     ) -> Situation:
         """What `plan` needs to know; at most `limit` open instances."""
-        key = schedule_values(schedule)
-        direction = "DESC" if newest_first else "ASC"
-        with self._transaction() as t:
-            until = t.rows(f"SELECT until FROM horizon WHERE {OF_SCHEDULE}", *key)
-            opened = t.rows(
-                f"SELECT {COLUMNS} FROM instance WHERE {OF_SCHEDULE}"
-                " AND state IN ('WAITING', 'READY', 'RUNNING')"
-                f" ORDER BY nominal {direction} LIMIT ?",
-                *key,
-                limit,
+        key = of_schedule(schedule)
+        opened = _NEWEST_OPEN_INSTANCES if newest_first else _OPEN_INSTANCES
+        with self._transaction() as connection:
+            return Situation(
+                created_until=connection.execute(_UNTIL, key).scalar_one_or_none(),
+                open=_instances(connection, schedule, opened, limit),
+                ended=_instances(connection, schedule, _UNSETTLED_INSTANCES, MAX_ENDED),
             )
-            ended = t.rows(
-                f"SELECT {COLUMNS} FROM instance WHERE {OF_SCHEDULE}"
-                " AND ((state = 'SUCCEEDED' AND checks >= 0)"
-                " OR (state = 'TIMEDOUT' AND not_before IS NOT NULL)) ORDER BY nominal LIMIT ?",
-                *key,
-                MAX_ENDED,
-            )
-        return Situation(
-            created_until=time_of(until[0][0]) if until else None,
-            open=tuple(instance_of(schedule, row) for row in opened),
-            ended=tuple(instance_of(schedule, row) for row in ended),
-        )
 
     def create(self, step: Create, now: datetime) -> None:
         """Add the instances that are not there yet and move the horizon on."""
-        key = schedule_values(step.schedule.key)
+        key = step.schedule.key
         rows = [
-            *((*key, text_of(each), "WAITING", text_of(now)) for each in step.nominals),
-            *((*key, text_of(each), "SKIPPED", text_of(now)) for each in step.skipped),
+            *_new_rows(key, State.WAITING, step.nominals, now),
+            *_new_rows(key, State.SKIPPED, step.skipped, now),
         ]
-        with self._transaction() as t:
-            t.many(
-                f"INSERT INTO instance ({KEY}, nominal, state, created, run, attempt,"
-                " recoveries, fingerprint, checks, alerts, fence, late, detail)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, '', 0, 0, 0, '', '')"
-                " ON CONFLICT DO NOTHING",
-                rows,
-            )
-            t.run(
-                f"INSERT INTO horizon ({KEY}, until) VALUES (?, ?, ?, ?, ?, ?)"
-                f" ON CONFLICT ({KEY}) DO UPDATE SET until = excluded.until"
-                " WHERE horizon.until < excluded.until",
-                *key,
-                text_of(step.until),
-            )
+        until = schedule_values(key) | {"until": step.until}
+        with self._transaction() as connection:
+            if rows:
+                connection.execute(self._add_instances, rows)
+            connection.execute(self._move_horizon, until)
 
     def change(self, change: Change, now: datetime) -> bool:
-        """Write the change if nobody was faster; True if written. Logs what has a message."""
-        with self._transaction() as t:
-            if not _write(t, change.before, change.after):
+        """Write the change if its fence still holds; True if written. Logs its message."""
+        with self._transaction() as connection:
+            if not _change(connection, change.before, change.after):
                 return False
             if change.message:
-                _log(t, change.after.key, now, change.what, change.message)
+                _log(connection, change.after.key, now, change.what, change.message)
         return True
 
     def claim(self, run: Run, server: str, seconds: float, now: datetime) -> bool:
         """Take the instance for `seconds`, unless its schedule has `limit` running already."""
-        key = schedule_values(run.before.key.schedule)
-        with self._transaction() as t:
-            rows = t.rows(
-                f"SELECT status FROM entity WHERE kind = ? AND name = ?{self._database.lock}",
-                *key[:2],
-            )
-            if not rows or rows[0][0] != "RUNNING":
+        schedule = run.before.key.schedule
+        with self._transaction() as connection:
+            status = connection.execute(_LOCKED_STATUS, of_entity(schedule.entity)).scalar()
+            if status != "RUNNING":
                 return False
-            running = t.rows(
-                f"SELECT count(*) FROM instance WHERE {OF_SCHEDULE} AND state = 'RUNNING'", *key
-            )
-            if running[0][0] >= run.limit or not _write(t, run.before, run.after):
+            running = connection.execute(_COUNT_RUNNING, of_schedule(schedule)).scalar_one()
+            if running >= run.limit or not _change(connection, run.before, run.after):
                 return False
-            t.run(
-                f"UPDATE instance SET server = ?, lease = {self._database.clock} + ?"
-                f" WHERE {OF_SCHEDULE} AND nominal = ?",
-                server,
-                seconds,
-                *key,
-                text_of(run.after.nominal),
-            )
+            lease = {"seconds": seconds, "server": server}
+            connection.execute(_START_LEASE, of_instance(run.after.key) | lease)
             message = f"run {run.after.run}, attempt {run.after.attempt}, by {server}"
-            _log(t, run.after.key, now, "started", message)
+            _log(connection, run.after.key, now, "started", message)
         return True
 
     def renew(self, instance: Instance, server: str, seconds: float) -> bool:
         """Keep the claim for `seconds` more; False: it is lost."""
-        with self._transaction() as t:
-            return (
-                t.run(
-                    f"UPDATE instance SET lease = {self._database.clock} + ? WHERE {OF_SCHEDULE}"
-                    " AND nominal = ? AND fence = ? AND state = 'RUNNING' AND server = ?",
-                    seconds,
-                    *schedule_values(instance.key.schedule),
-                    text_of(instance.nominal),
-                    instance.fence,
-                    server,
-                )
-                == 1
-            )
+        claim = {"of_fence": instance.fence, "of_server": server, "seconds": seconds}
+        with self._transaction() as connection:
+            return connection.execute(_RENEW_LEASE, of_instance(instance.key) | claim).rowcount == 1
 
     def orphans(self) -> tuple[Instance, ...]:
         """RUNNING instances whose lease is over."""
-        with self._transaction() as t:
-            rows = t.rows(
-                f"SELECT {KEY}, {COLUMNS} FROM instance WHERE state = 'RUNNING'"
-                f" AND (lease IS NULL OR lease < {self._database.clock})"
-            )
-        return tuple(keyed(row) for row in rows)
+        with self._transaction() as connection:
+            return tuple(map(any_instance_of, connection.execute(_ORPHANS)))
 
     def running_owners(self) -> frozenset[str]:
-        """Whose entities have RUNNING instances, whether their servers live or not."""
-        with self._transaction() as t:
-            rows = t.rows(
-                "SELECT DISTINCT owner FROM entity JOIN instance"
-                " ON entity.kind = instance.kind AND entity.name = instance.name"
-                " WHERE instance.state = 'RUNNING'"
-            )
-        return frozenset(row[0] for row in rows)
+        """The owners of RUNNING instances, whether their servers live or not."""
+        with self._transaction() as connection:
+            return frozenset(connection.execute(_RUNNING_OWNERS).scalars())
 
     def note(self, key: InstanceKey, now: datetime, what: str, message: str) -> None:
         """An entry of the instance's log; the oldest beyond MAX_LOG go."""
-        with self._transaction() as t:
-            _log(t, key, now, what, message)
+        with self._transaction() as connection:
+            _log(connection, key, now, what, message)
 
     def record(self, instance: Instance) -> bool:
         """Keep the fingerprint of a RUNNING instance's inputs; False: the claim is lost."""
-        with self._transaction() as t:
-            changed = t.run(
-                f"UPDATE instance SET fingerprint = ? WHERE {OF_SCHEDULE} AND nominal = ?"
-                " AND fence = ?",
-                instance.fingerprint,
-                *schedule_values(instance.key.schedule),
-                text_of(instance.nominal),
-                instance.fence,
-            )
-        return changed == 1
+        values = {"of_fence": instance.fence, "fingerprint": instance.fingerprint}
+        with self._transaction() as connection:
+            result = connection.execute(_RECORD_FINGERPRINT, of_instance(instance.key) | values)
+            return result.rowcount == 1
 
     def instances(
         self,
@@ -285,78 +262,46 @@ class Store:
         states: Sequence[State] = (),
     ) -> tuple[Instance, ...]:
         """Instances of an entity with a nominal time from `start` to before `end`."""
-        sql = f"SELECT {KEY}, {COLUMNS} FROM instance WHERE kind = ? AND name = ?"
-        values: list[object] = [key.kind.value, key.name]
+        query = _INSTANCES
         if start is not None:
-            sql, values = sql + " AND nominal >= ?", [*values, text_of(start)]
+            query = query.where(instances.c.nominal >= start)
         if end is not None:
-            sql, values = sql + " AND nominal < ?", [*values, text_of(end)]
+            query = query.where(instances.c.nominal < end)
         if states:
-            marks = ", ".join("?" * len(states))
-            sql, values = f"{sql} AND state IN ({marks})", [*values, *(s.value for s in states)]
-        with self._transaction() as t:
-            rows = t.rows(f"{sql} ORDER BY nominal, action, cluster, source", *values)
-        return tuple(keyed(row) for row in rows)
+            query = query.where(instances.c.state.in_(states))
+        with self._transaction() as connection:
+            return tuple(map(any_instance_of, connection.execute(query, of_entity(key))))
 
     def log(self, key: EntityKey, nominal: datetime | None = None) -> Iterator[LogEntry]:
-        sql = f"SELECT at, {KEY}, nominal, what, message FROM log WHERE kind = ? AND name = ?"
-        values: list[object] = [key.kind.value, key.name]
-        if nominal is not None:
-            sql, values = sql + " AND nominal = ?", [*values, text_of(nominal)]
-        with self._transaction() as t:
-            rows = t.rows(f"{sql} ORDER BY id", *values)
-        for row in rows:
-            schedule = schedule_of(row[1:6])
-            yield LogEntry(time_of(row[0]), InstanceKey(schedule, time_of(row[6])), row[7], row[8])
+        """The entries of an entity, or of one time of it, oldest first."""
+        query = _LOG if nominal is None else _LOG.where(log_entries.c.nominal == nominal)
+        with self._transaction() as connection:
+            return map(log_entry_of, connection.execute(query, of_entity(key)).all())
 
 
-def _write(t: Transaction, before: Instance, after: Instance) -> bool:
-    """Fenced: only over the very state that the decision was made on."""
-    return (
-        t.run(
-            "UPDATE instance SET state = ?, created = ?, run = ?, attempt = ?, recoveries = ?,"
-            " not_before = ?, started = ?, ended = ?, fingerprint = ?, checks = ?, alerts = ?,"
-            f" fence = ?, late = ?, detail = ? WHERE {OF_SCHEDULE} AND nominal = ?"
-            " AND fence = ? AND state = ?",
-            after.state.value,
-            text_of(after.created),
-            after.run,
-            after.attempt,
-            after.recoveries,
-            text_of(after.not_before),
-            text_of(after.started),
-            text_of(after.ended),
-            after.fingerprint,
-            after.checks,
-            after.alerts,
-            after.fence,
-            after.late,
-            after.detail[:_TEXT],
-            *schedule_values(before.key.schedule),
-            text_of(before.nominal),
-            before.fence,
-            before.state.value,
-        )
-        == 1
-    )
+def _new_rows(
+    key: ScheduleKey, state: State, nominals: Sequence[datetime], now: datetime
+) -> Iterator[dict[str, object]]:
+    """Rows of instances that are created at `now` in `state`."""
+    new = schedule_values(key) | instance_values(Instance(InstanceKey(key, now), state, now))
+    return (new | {"nominal": nominal} for nominal in nominals)
 
 
-def _log(t: Transaction, key: InstanceKey, now: datetime, what: str, message: str) -> None:
-    schedule = schedule_values(key.schedule)
-    t.run(
-        f"INSERT INTO log (at, {KEY}, nominal, what, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        text_of(now),
-        *schedule,
-        text_of(key.nominal),
-        what,
-        message[:_TEXT],
-    )
-    t.run(
-        f"DELETE FROM log WHERE {OF_SCHEDULE} AND nominal = ? AND id <= (SELECT id FROM log"
-        f" WHERE {OF_SCHEDULE} AND nominal = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
-        *schedule,
-        text_of(key.nominal),
-        *schedule,
-        text_of(key.nominal),
-        MAX_LOG,
-    )
+def _instances(
+    connection: Connection, schedule: ScheduleKey, query: Select[Any], most: int
+) -> tuple[Instance, ...]:
+    rows = connection.execute(query, {**of_schedule(schedule), "most": most})
+    return tuple(instance_of(schedule, row) for row in rows)
+
+
+def _change(connection: Connection, before: Instance, after: Instance) -> bool:
+    """Fenced: writes only over the very state that the decision was made on."""
+    known = {"of_fence": before.fence, "of_state": before.state}
+    values = of_instance(before.key) | known | instance_values(after)
+    return connection.execute(_CHANGE_INSTANCE, values).rowcount == 1
+
+
+def _log(connection: Connection, key: InstanceKey, now: datetime, what: str, message: str) -> None:
+    entry = {"nominal": key.nominal, "at": now, "what": what, "message": message[:MAX_TEXT]}
+    connection.execute(_ADD_LOG, schedule_values(key.schedule) | entry)
+    connection.execute(_TRIM_LOG, of_instance(key) | {"kept": MAX_LOG})

@@ -1,0 +1,245 @@
+"""The tables of the store, and how entities, instances and log entries lie in their rows.
+
+This is the newest schema; `migrations` leads older stores to it. Times are sortable UTC text to
+the second, enumerations are their values.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Double,
+    FromClause,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    bindparam,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+from pipeline.falcon.model import EntityKey, Kind
+from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
+from pipeline.scheduler.states import State
+
+E = TypeVar("E", bound=Enum)
+MAX_TEXT = 8000  # characters kept of a message or detail
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntity:
+    """A submitted document. `status` is SUBMITTED, RUNNING or SUSPENDED."""
+
+    key: EntityKey
+    owner: str
+    document: bytes
+    status: str
+    submitted: datetime
+    scheduled: datetime | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    at: datetime
+    instance: InstanceKey
+    what: str
+    message: str
+
+
+class UtcText(TypeDecorator[datetime]):
+    """An aware time as text, such as 2013-09-24T06:00:00Z; it sorts as the times do."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:
+        if value is None:
+            return None
+        naive = value.astimezone(UTC).replace(tzinfo=None)
+        return naive.isoformat(timespec="seconds") + "Z"
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else datetime.fromisoformat(value)
+
+
+class EnumText(TypeDecorator[E]):
+    """A member of an enumeration as its value."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, members: type[E]) -> None:
+        super().__init__()
+        self.members = members
+
+    def process_bind_param(self, value: E | None, dialect: Dialect) -> str | None:
+        return None if value is None else str(value.value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> E | None:
+        return None if value is None else self.members(value)
+
+
+TABLES = MetaData()
+
+
+def _schedule_columns(primary_key: bool) -> list[Column[Any]]:
+    """The columns that name a schedule."""
+    return [
+        Column("kind", EnumText(Kind), primary_key=primary_key),
+        Column("name", Text, primary_key=primary_key),
+        Column("action", EnumText(Action), primary_key=primary_key),
+        Column("cluster", Text, primary_key=primary_key),
+        Column("source", Text, primary_key=primary_key),
+    ]
+
+
+SCHEDULE = ("kind", "name", "action", "cluster", "source")
+
+# Written by releases that had no migrations; they open only a store that has version 1 here.
+about = Table("about", TABLES, Column("version", Text, primary_key=True))
+
+entities = Table(
+    "entity",
+    TABLES,
+    Column("kind", EnumText(Kind), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("submitted", UtcText, nullable=False),
+    Column("scheduled", UtcText),
+    Column("version", Integer, nullable=False),
+)
+
+instances = Table(
+    "instance",
+    TABLES,
+    *_schedule_columns(primary_key=True),
+    Column("nominal", UtcText, primary_key=True),
+    Column("state", EnumText(State), nullable=False),
+    Column("created", UtcText, nullable=False),
+    Column("run", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("recoveries", Integer, nullable=False),
+    Column("not_before", UtcText),
+    Column("started", UtcText),
+    Column("ended", UtcText),
+    Column("fingerprint", Text, nullable=False),
+    Column("checks", Integer, nullable=False),
+    Column("alerts", Integer, nullable=False),
+    Column("fence", Integer, nullable=False),
+    Column("late", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("server", Text),  # that runs it
+    Column("lease", Double),  # the database's time at which its lease ends
+    Index("instance_state", *SCHEDULE, "state"),
+    Index("instance_lease", "state", "lease"),
+)
+
+# Up to when the instances of each schedule have been created.
+horizons = Table(
+    "horizon",
+    TABLES,
+    *_schedule_columns(primary_key=True),
+    Column("until", UtcText, nullable=False),
+)
+
+log_entries = Table(
+    "log",
+    TABLES,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("at", UtcText, nullable=False),
+    *_schedule_columns(primary_key=False),
+    Column("nominal", UtcText),
+    Column("what", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Index("log_instance", *SCHEDULE, "nominal"),
+    sqlite_autoincrement=True,
+)
+
+_STATE = tuple(field.name for field in fields(Instance) if field.name != "key")
+_SUBMISSION = tuple(field.name for field in fields(StoredEntity) if field.name != "key")
+
+INSTANCE_FIELDS = tuple(instances.c[name] for name in ("nominal", *_STATE))
+"""The columns that make an Instance of a known schedule, in the order of its fields."""
+
+INSTANCE_COLUMNS = (*(instances.c[name] for name in SCHEDULE), *INSTANCE_FIELDS)
+LOG_COLUMNS = tuple(log_entries.c[name] for name in (*SCHEDULE, "nominal", "at", "what", "message"))
+
+
+def where(table: FromClause, *names: str) -> ColumnElement[bool]:
+    """A condition that columns equal the parameters `of_NAME`, which the functions below give."""
+    return and_(
+        *(table.c[name] == bindparam(f"of_{name}", type_=table.c[name].type) for name in names)
+    )
+
+
+def of_entity(key: EntityKey) -> dict[str, object]:
+    return {"of_kind": key.kind, "of_name": key.name}
+
+
+def of_schedule(key: ScheduleKey) -> dict[str, object]:
+    return {f"of_{name}": value for name, value in schedule_values(key).items()}
+
+
+def of_instance(key: InstanceKey) -> dict[str, object]:
+    return {**of_schedule(key.schedule), "of_nominal": key.nominal}
+
+
+def schedule_values(key: ScheduleKey) -> dict[str, object]:
+    return {
+        "kind": key.entity.kind,
+        "name": key.entity.name,
+        "action": key.action,
+        "cluster": key.cluster,
+        "source": key.source,
+    }
+
+
+def instance_values(instance: Instance) -> dict[str, object]:
+    """What changes of an instance while it lives."""
+    values = {name: getattr(instance, name) for name in _STATE}
+    return values | {"detail": instance.detail[:MAX_TEXT]}
+
+
+def entity_values(entity: StoredEntity) -> dict[str, object]:
+    """What changes of an entity while it is submitted."""
+    return {name: getattr(entity, name) for name in _SUBMISSION}
+
+
+def entity_of(row: Sequence[Any]) -> StoredEntity:
+    """The entity in a row of all columns of `entities`."""
+    kind, name, owner, document, *rest = row
+    return StoredEntity(EntityKey(kind, name), owner, bytes(document), *rest)
+
+
+def instance_of(schedule: ScheduleKey, row: Sequence[Any]) -> Instance:
+    """The instance in a row of INSTANCE_FIELDS."""
+    return Instance(InstanceKey(schedule, row[0]), *row[1:])
+
+
+def any_instance_of(row: Sequence[Any]) -> Instance:
+    """The instance in a row of INSTANCE_COLUMNS."""
+    return instance_of(_schedule_of(row), row[5:])
+
+
+def log_entry_of(row: Sequence[Any]) -> LogEntry:
+    """The entry in a row of LOG_COLUMNS."""
+    nominal, at, what, message = row[5:]
+    return LogEntry(at, InstanceKey(_schedule_of(row), nominal), what, message)
+
+
+def _schedule_of(row: Sequence[Any]) -> ScheduleKey:
+    kind, name, action, cluster, source, *_ = row
+    return ScheduleKey(EntityKey(kind, name), action, cluster, source)
