@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from conf.log_fields import with_log_fields
 from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileListing, FileStatus
 from pipeline.errors import CopyError
 from pipeline.spark.session import open_session
@@ -70,6 +71,16 @@ def test_every_byte_name_time_and_permission_arrives(
     for name in ODD_NAMES:
         assert (target / name).read_bytes() == (source / name).read_bytes()
     assert (target / "plain").stat().st_mode & 0o777 == 0o640
+
+
+def test_the_job_has_the_id_of_the_statement_that_copies(
+    files: SparkFiles, source: Path, tmp_path: Path
+) -> None:
+    with with_log_fields(statement="ab12"):
+        files.copy_files(orders(files, source, tmp_path / "target"), QUICK)
+    context: Any = open_session("local[2]").sparkContext
+    jobs = context._jsc.sc().statusStore().jobsList(None)
+    assert jobs.head().description().get() == "[ab12] causeway copy"
 
 
 def test_what_is_there_is_not_sent_again(files: SparkFiles, source: Path, tmp_path: Path) -> None:
