@@ -179,6 +179,33 @@ def _marks(site: Site, table: str) -> list[str]:
     return [name for name in parameters if name.startswith("causeway.open.")]
 
 
+def test_sparks_jobs_have_the_id_of_the_statement(site: Site, ui: int) -> None:
+    """The id that the audit log and the proxy's log have. The text stays as it was."""
+    text = f"SELECT count(*) FROM range(100) WHERE id <> {secrets.randbelow(10**9)}"
+    cursor = site.connect().cursor()
+    assert len(rows(cursor, text)) == 1
+    cursor.close()
+
+    def audited() -> list[str]:
+        lines = [json.loads(line) for line in site.audit.read_text().splitlines()]
+        return [each["statement"] for each in lines if each.get("text") == text]
+
+    until(lambda: len(audited()) == 1)
+    (statement,) = audited()
+
+    def descriptions() -> list[str]:
+        found = []
+        for port in (ui, ui + 1):
+            base = f"http://127.0.0.1:{port}/api/v1/applications"
+            with urlopen(base) as answer:
+                (application,) = json.load(answer)
+            with urlopen(f"{base}/{application['id']}/jobs") as answer:
+                found += [each.get("description", "") for each in json.load(answer)]
+        return found
+
+    until(lambda: f"[{statement}] {text}" in descriptions())
+
+
 def test_a_thrift_server_that_stops_is_told_of_and_heals(site: Site, vanished: None) -> None:
     del vanished  # it is about to be found out, tests later
     idle, asking = _with_state(site), _with_state(site)
@@ -291,30 +318,3 @@ def _sessions(ui: int) -> int:
             told += re.findall(r"(\d+)\s*session\(s\)\s*are online", page.read().decode())
     assert len(told) == 2
     return sum(map(int, told))
-
-
-def test_sparks_jobs_have_the_id_of_the_statement(site: Site, ui: int) -> None:
-    """The id that the audit log and the proxy's log have. The text stays as it was."""
-    text = f"SELECT count(*) FROM range(100) WHERE id <> {secrets.randbelow(10**9)}"
-    cursor = site.connect().cursor()
-    assert len(rows(cursor, text)) == 1
-    cursor.close()
-
-    def audited() -> list[str]:
-        lines = [json.loads(line) for line in site.audit.read_text().splitlines()]
-        return [each["statement"] for each in lines if each.get("text") == text]
-
-    until(lambda: len(audited()) == 1)
-    (statement,) = audited()
-
-    def descriptions() -> list[str]:
-        found = []
-        for port in (ui, ui + 1):
-            base = f"http://127.0.0.1:{port}/api/v1/applications"
-            with urlopen(base) as answer:
-                (application,) = json.load(answer)
-            with urlopen(f"{base}/{application['id']}/jobs") as answer:
-                found += [each.get("description", "") for each in json.load(answer)]
-        return found
-
-    until(lambda: f"[{statement}] {text}" in descriptions())
