@@ -60,9 +60,31 @@ class Book:
                 yield from schedules_of(self, key)
 
 
+class CatalogReader:
+    """Reads the entities of a store again and again; each stored document is parsed once.
+
+    The key is the document itself, as an entity that was deleted and submitted again starts at
+    version 1 again.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._parsed: dict[bytes, Entity] = {}
+
+    def read(self) -> Book:
+        """All entities as they are stored now."""
+        stored = {each.key: each for each in self._store.entities()}
+        known = self._parsed
+        entities = {
+            key: known.get(each.document) or document.read(each.document)
+            for key, each in stored.items()
+        }
+        self._parsed = {each.document: entities[key] for key, each in stored.items()}
+        return _book(stored, entities)
+
+
 def read_book(store: Store) -> Book:
-    stored = {each.key: each for each in store.entities()}
-    return _book(stored, {key: document.read(each.document) for key, each in stored.items()})
+    return CatalogReader(store).read()
 
 
 def _book(stored: Mapping[EntityKey, StoredEntity], entities: Mapping[EntityKey, Entity]) -> Book:

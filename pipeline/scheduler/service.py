@@ -19,7 +19,7 @@ from conf.errors import CausewayError
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.model import Entity, EntityKey, Order
 from pipeline.scheduler.clock import Clock
-from pipeline.scheduler.entity_service import Book, read_book, schedules_of
+from pipeline.scheduler.entity_service import Book, CatalogReader, schedules_of
 from pipeline.scheduler.errors import ActionFailed, LeaseLost, StoreUnavailable
 from pipeline.scheduler.inputs import Seen, fingerprint, missing
 from pipeline.scheduler.instance import Action, Instance, InstanceKey
@@ -71,6 +71,7 @@ class Service:
         emit: Emit = lambda _: None,
     ) -> None:
         self._store = store
+        self._catalog = CatalogReader(store)
         self._actions = actions
         self._clock = clock
         self._name = name
@@ -134,7 +135,7 @@ class Service:
         """One round over everything; True if anything was done."""
         now = self._clock.now()
         done = [self._change(recover(each, now)) for each in self._store.orphans()]
-        book = read_book(self._store)
+        book = self._catalog.read()
         for key, entity in book.running():
             if self._limits.user not in (None, book.owner(key)):
                 continue

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.falcon import document
 from pipeline.falcon.errors import BadDocument, Problem
-from pipeline.falcon.model import EntityKey, Kind
+from pipeline.falcon.model import Entity, EntityKey, Kind
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.errors import (
@@ -187,3 +188,31 @@ def test_success_is_only_run_again_by_force(store: Store) -> None:
 
 def test_the_clusters_document_is_complete(store: Store) -> None:
     assert "already" in submit(store, CLUSTER.replace("{name}", "c1"))
+
+
+def test_a_document_is_parsed_once_while_it_stays_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = stocked(tmp_path / "l.db")
+    parsed: list[bytes] = []
+    read = document.read
+
+    def counted(data: bytes) -> Entity:
+        parsed.append(data)
+        return read(data)
+
+    monkeypatch.setattr(document, "read", counted)
+    reader = entity_service.CatalogReader(store)
+    first = reader.read()
+    assert len(parsed) == len(first.entities) == 4
+    assert reader.read() == first
+    assert len(parsed) == 4
+
+
+def test_an_entity_submitted_again_is_parsed_again(tmp_path: Path) -> None:
+    store = stocked(tmp_path / "l.db")
+    reader = entity_service.CatalogReader(store)
+    before = reader.read().entities[PROCESS_KEY]
+    entity_service.delete(store, PROCESS_KEY, "ann")
+    submit(store, PROCESS.replace("hours(6)", "hours(7)"))
+    assert reader.read().entities[PROCESS_KEY] != before
