@@ -99,11 +99,13 @@ async def served(folder: Path, more: str = "") -> AsyncIterator[Served]:
         port = probe.getsockname()[1]
     conf = folder / "causeway.toml"
     conf.write_text(CONF.format(upstream=cluster.endpoint, folder=folder, port=port) + more)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "cli.main", "serve", "--conf", str(conf)),
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(folder)])},
-    )
+    with (folder / "log").open("ab") as log:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "cli.main", "serve", "--conf", str(conf)),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(folder)])},
+        )
     assert process.stdout is not None
     there = Served(process, Endpoint("127.0.0.1", port), cluster, folder)
     try:
@@ -339,3 +341,18 @@ def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:
         await until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
     play(tmp_path, scenario)
+
+
+def test_the_log_is_json_with_the_ids_where_the_setting_says_so(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        for client in await there.one_of_each("ann"):
+            assert await client.rows("SELECT 1") == 1
+            client.close()
+
+    play(tmp_path, scenario, "log.format = 'json'\n")
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    opened = [line for line in lines if line["message"] == "session opened"]
+    assert {line["worker"] for line in opened} == {"0", "1"}
+    assert len({line["session"] for line in opened}) == len(opened)
+    assert all((line["user"], line["level"]) == ("ann", "INFO") for line in opened)
+    assert all(line["connection"] and line["address"] == "127.0.0.1" for line in opened)
