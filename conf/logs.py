@@ -1,19 +1,25 @@
-"""The form of the log: text for people, or JSON, with the ids of what a line is about.
+"""The log: text for people, or JSON, with the ids of what a line is about.
 
+Lines are written by a thread of their own, so that no client waits for a reader of standard error.
 Text from outside cannot forge a line: every character that is not printable is escaped
 (`conf.printable`), and the lines of a traceback are marked.
 """
 
 import logging
 import sys
+import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from queue import Full, Queue
+from typing import Any, TextIO
 
 from conf.log_fields import log_fields
 from conf.printable import escaped, json_text
 from conf.settings.operating import LogFormat, LogLevel
 
+MAX_WAITING = 10_000  # lines
+_CLOSE = 1.0  # seconds
 _ROOMS = ("cli", "conf", "dialect", "metastore", "pipeline", "proxy", "router")
 
 
@@ -54,6 +60,49 @@ class JsonFormatter(logging.Formatter):
         return json_text(line)
 
 
+class BackgroundHandler(logging.Handler):
+    """Formats a line in the caller's context and writes it in a thread of its own. Lines beyond
+    MAX_WAITING are dropped; `dropped` counts them."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self.dropped = 0
+        self._stream = stream
+        self._queue: Queue[str | None] = Queue(MAX_WAITING)
+        self._thread = threading.Thread(target=self._write_all, name="log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._queue.put_nowait(self.format(record))
+        except Full:
+            self.dropped += 1
+        except Exception:
+            self.handleError(record)
+
+    def _write_all(self) -> None:
+        reported = 0
+        while (line := self._queue.get()) is not None:
+            if self.dropped > reported:
+                reported = self.dropped
+                line += f"\n{self.format(_lacking(reported))}"
+            with suppress(OSError, ValueError):  # the stream is closed, or its reader is gone
+                self._stream.write(f"{line}\n")
+                self._stream.flush()
+
+    def close(self) -> None:
+        """Writes what still waits, for a second at most."""
+        with suppress(Full):
+            self._queue.put(None, timeout=_CLOSE)
+        self._thread.join(_CLOSE)
+        super().close()
+
+
+def _lacking(dropped: int) -> logging.LogRecord:
+    text = f"{dropped} lines of the log are missing, because nothing read them in time"
+    return logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, (), None)
+
+
 def _fields(record: logging.LogRecord) -> Mapping[str, str]:
     own: Mapping[str, str] = getattr(record, "fields", {})
     fields = {**log_fields(), **own}
@@ -61,8 +110,11 @@ def _fields(record: logging.LogRecord) -> Mapping[str, str]:
 
 
 def configure_logs(form: LogFormat = LogFormat.TEXT, level: LogLevel = LogLevel.INFO) -> None:
-    """Writes logs to standard error. Libraries log warnings; `level` is that of Causeway."""
-    handler = logging.StreamHandler(sys.stderr)
+    """Writes logs to standard error: of libraries warnings, of Causeway what `level` says.
+
+    Starts a thread, which inherits the mask of signals.
+    """
+    handler = BackgroundHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form is LogFormat.JSON else TextFormatter())
     logging.basicConfig(handlers=[handler], force=True)
     set_log_level(level)

@@ -43,8 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    configure_logs()
     limit_malloc_arenas()
+    configure_logs()
     settings = load_settings(args)
     configure_logs(settings.operating.log_format, settings.operating.log_level)
     server = ViewServer(settings, args.leftovers, args.cache)

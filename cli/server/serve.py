@@ -40,9 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    configure_logs()
     limit_malloc_arenas()
     with sighup_blocked():
+        configure_logs()
         return _run(args)
 
 

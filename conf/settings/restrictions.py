@@ -49,7 +49,7 @@ class Code(Enum):
 class Verdict(Enum):
     """What the proxy does with a setting that a client sends."""
 
-    TAKEN = "taken"
+    ACCEPTED = "accepted"
     IGNORED = "ignored"
     REFUSED = "refused"
 
@@ -115,7 +115,7 @@ class Restrictions:
             return Verdict.IGNORED
         if self._restricted.fullmatch(name) or not self._is_allowed(name):
             return Verdict.REFUSED
-        return Verdict.TAKEN
+        return Verdict.ACCEPTED
 
     def _is_allowed(self, name: str) -> bool:
         """A name without a dot is a variable of the user: no engine has a setting of such a

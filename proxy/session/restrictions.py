@@ -35,7 +35,7 @@ def check_setting(key: str, restrictions: Restrictions) -> bool:
     verdict = restrictions.of_setting(key)
     if verdict is Verdict.REFUSED:
         raise SettingDenied(f"{key} may not be changed by users.")
-    return verdict is Verdict.TAKEN
+    return verdict is Verdict.ACCEPTED
 
 
 def check_statement(statement: Known | Unknown, restrictions: Restrictions) -> None:

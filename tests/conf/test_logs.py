@@ -6,12 +6,14 @@ import logging
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from conf.log_fields import add_log_fields, environment, extra, log_fields, with_log_fields
-from conf.logs import JsonFormatter, TextFormatter
+from conf.logs import MAX_WAITING, BackgroundHandler, JsonFormatter, TextFormatter
 
 EVIL = "ann\x1b[2J\r\u202e\u2028\x9b"
 SEEN = "ann\\x1b[2J\\r\\u202e\\u2028\\x9b"
@@ -78,6 +80,50 @@ def test_a_formatter_changes_no_record() -> None:
     TextFormatter().format(made)
     JsonFormatter().format(made)
     assert made.getMessage() == EVIL
+
+
+def test_a_reader_that_stalls_stops_nothing() -> None:
+    reading, writing = os.pipe()
+    stream = os.fdopen(writing, "w")
+    handler = BackgroundHandler(stream)
+    handler.setFormatter(TextFormatter())
+    began = time.monotonic()
+    for number in range(MAX_WAITING + 3_000):
+        handler.handle(record("line %d %s", number, "x" * 60))
+    assert time.monotonic() - began < 10
+    assert handler.dropped > 0
+    os.close(reading)
+    handler.close()
+    with suppress(BrokenPipeError):
+        stream.close()
+
+
+def test_missing_lines_are_reported() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as stream:
+        handler = BackgroundHandler(stream)
+        handler.setFormatter(TextFormatter())
+        handler.dropped = 3
+        handler.handle(record("line"))
+        handler.close()
+    with os.fdopen(reading) as lines:
+        first, second = lines
+    assert first.endswith("proxy.x: line\n")
+    assert "3 lines of the log are missing" in second
+
+
+def test_lines_are_written_in_order_before_the_handler_closes() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as stream:
+        handler = BackgroundHandler(stream)
+        handler.setFormatter(TextFormatter())
+        for number in range(100):
+            with with_log_fields(statement=str(number)):
+                handler.handle(record("line"))
+        handler.close()
+    with os.fdopen(reading) as lines:
+        found = [line.partition("statement=")[2] for line in lines]
+    assert found == [f"{number}]\n" for number in range(100)]
 
 
 def test_tasks_and_threads_inherit_fields_and_keep_their_own() -> None:

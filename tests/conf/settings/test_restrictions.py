@@ -36,7 +36,7 @@ def test_settings_that_lead_to_other_data_are_always_restricted() -> None:
         ):
             assert restrictions.of_setting(key) is Verdict.REFUSED
         for key in ("spark.sql.shuffle.partitions", "fs.s3a.access.key", "day", "mapred.x"):
-            assert restrictions.of_setting(key) is Verdict.TAKEN
+            assert restrictions.of_setting(key) is Verdict.ACCEPTED
 
 
 @pytest.mark.parametrize("key", ["a.b", "a.bc", " A.B.c", "set:hivevar:a.b", "`a.b`", "x.1.y"])
@@ -45,17 +45,17 @@ def test_a_pattern_matches_a_prefix_or_has_a_star(key: str) -> None:
 
 
 def test_a_pattern_with_a_star_matches_the_whole_name() -> None:
-    assert read(restricted="x.*.y").of_setting("x.1.yz") is Verdict.TAKEN
+    assert read(restricted="x.*.y").of_setting("x.1.yz") is Verdict.ACCEPTED
 
 
 def test_only_settings_of_the_white_list_are_accepted() -> None:
     restrictions = read(allowed=r"spark\.sql\..*|a\.b", allowed_too="c.d")
     for key in ("spark.sql.x", "a.b", "c.d", "hivevar:region", "hive.cluster.properties"):
-        assert restrictions.of_setting(key) is Verdict.TAKEN
+        assert restrictions.of_setting(key) is Verdict.ACCEPTED
     assert restrictions.of_setting("spark.x") is Verdict.REFUSED
     assert restrictions.of_setting("a.b.c") is Verdict.REFUSED
     fetch_size = "set:hiveconf:hive.server2.thrift.resultset.default.fetch.size"
-    assert restrictions.of_setting(fetch_size) is Verdict.TAKEN
+    assert restrictions.of_setting(fetch_size) is Verdict.ACCEPTED
 
 
 def test_ignoring_comes_before_refusing() -> None:
