@@ -30,8 +30,8 @@ from pipeline.hudi.plan import plan
 from pipeline.hudi.read import changed_rows
 from pipeline.hudi.spark_reader import read
 from pipeline.hudi.spark_target import session
-from pipeline.hudi.table.archive import open_for_changes
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
+from pipeline.hudi.table.table import open_for_changes
 
 SCAN = "Spark's full scan and filter"
 CHANGED = 20  # rows of the second commit, half of them in each of two partitions

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.copy.files import CopyOptions
-from pipeline.hudi.plan import EARLIEST, Plan, plan
+from pipeline.hudi.changes import EARLIEST
+from pipeline.hudi.plan import Plan, plan
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
 from pipeline.hudi.replicate import plan_replication, run_replication
-from pipeline.hudi.table.archive import open_for_changes
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
-from pipeline.hudi.table.table import HOODIE, open_table
+from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong while changes of a Hudi table are planned, read or pulled (CW8xx)."""
+"""Errors of planning, reading and pulling changes of Hudi tables (CW8xx)."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from conf.errors import CausewayError
 
 
 class IncrementalError(CausewayError):
-    """The family of this package."""
+    """The family of errors about Hudi tables."""
 
     code: ClassVar[str] = "CW800"
 
@@ -19,21 +19,21 @@ class NotAHudiTable(IncrementalError):
 
 
 class UnsupportedTable(IncrementalError):
-    """A table that no reader here is known to read rightly."""
+    """A table with a format or feature that is not supported."""
 
     code = "CW802"
     sqlstate = "0A000"
 
 
 class DamagedTimeline(IncrementalError):
-    """A file of the timeline that cannot be understood."""
+    """A file of the timeline that cannot be read."""
 
     code = "CW803"
     sqlstate = "XX001"
 
 
 class HollowCommit(IncrementalError):
-    """A commit still runs behind finished ones, and the reader asked to fail then."""
+    """A commit requested before finished ones still runs, and the reader selected to fail then."""
 
     code = "CW804"
     sqlstate = "55006"
@@ -41,7 +41,7 @@ class HollowCommit(IncrementalError):
 
 
 class BadRange(IncrementalError):
-    """A start, an end or a count of commits that means nothing."""
+    """A start, an end or a number of commits that is not valid."""
 
     code = "CW805"
     sqlstate = "22023"
@@ -62,28 +62,28 @@ class StorageFault(IncrementalError):
 
 
 class MissingKey(IncrementalError):
-    """A merge without a key, or with one that the rows lack."""
+    """A merge by a key column that the rows do not have."""
 
     code = "CW808"
     sqlstate = "42703"
 
 
 class TargetMismatch(IncrementalError):
-    """The target was not made by pulls from this source, or in another mode."""
+    """The target was made by pulls from another source, in another mode, or by no pull."""
 
     code = "CW809"
     sqlstate = "55000"
 
 
 class PullRunning(IncrementalError):
-    """Another pull into the same target is under way."""
+    """Another pull into the same target is running."""
 
     code = "CW810"
     sqlstate = "55006"
 
 
 class OutOfStep(IncrementalError):
-    """A replica that cannot be brought up to date: its next commits are gone, or are others."""
+    """A replica that cannot be brought up to date: it lacks archived commits, or has other ones."""
 
     code = "CW811"
     sqlstate = "55000"
@@ -91,7 +91,7 @@ class OutOfStep(IncrementalError):
 
 
 class Undone(IncrementalError):
-    """The source has undone commits whose rows were appended already."""
+    """The source has undone commits whose rows were appended before."""
 
     code = "CW812"
     sqlstate = "55000"

@@ -1,10 +1,10 @@
-"""Hudi feeds: what is replicated is the table, commit by commit, whatever partition is due.
+"""Hudi feeds replicate whole tables, commit by commit, whichever partition an instance is about.
 
-A Hudi table's readers look for its timeline at the table's location, so single partitions cannot
-be copied. The replica lies in a run's directory of the target's staging, like other copies, but new
-commits are added to it in place: that is safe, because each becomes visible by one file. Only when
-the replica cannot follow (commits that it lacks were archived or cleaned, or undone after it had
-them) is another one made, beside the old one, which readers keep until the new one is published.
+Readers of a Hudi table look for its timeline in the table's directory, so single partitions cannot
+be copied. A replica lies in the directory of a run, like other copies. New commits are added to it
+in place: each becomes visible by one file. A replica that cannot follow its source (commits that
+it lacks were archived or cleaned, or commits that it has were undone) is replaced by another one.
+The old one stays for its readers until the new one is published.
 """
 
 from collections.abc import Callable
@@ -26,22 +26,24 @@ from pipeline.hudi.table.storage import HudiStorage
 from pipeline.hudi.table.table import open_table
 
 Storages = Callable[[str], HudiStorage]
-"""What reads the files of a URI."""
+"""The storage that reads the files of a URI."""
 
 _FORMATS = ("org.apache.hudi.", "com.uber.hoodie.")
 
 
 def is_hudi(table: Table) -> bool:
-    """As its metastore says."""
+    """Whether the metastore's table is a Hudi table."""
     provider = table.parameters.get("spark.sql.sources.provider", "")
     return table.storage.input_format.startswith(_FORMATS) or provider.lower() == "hudi"
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
-    """The two ends as their metastores have them: `replica` is its directory, None when there
-    is none; `of` the version of the source that the metastore knows, `fresh` whether the replica
-    is known to hold it, `busy` whether the source is being written.
+    """A source table and its replica, as their metastores have them.
+
+    `source` and `replica` are directories; `replica` is None when there is none. `of` is the
+    version of the source, `fresh`: the replica has this version, `busy`: the source is being
+    written.
     """
 
     source: str
@@ -52,10 +54,12 @@ class ReplicaState:
 
 
 class ReplicaTarget(Protocol):
-    """One table's way to one target: `what` names it, `staging` is where its replicas lie."""
+    """The replica of one table in one target. `name` is for events and errors; `staging` is the
+    directory of its runs.
+    """
 
     @property
-    def what(self) -> str: ...
+    def name(self) -> str: ...
 
     @property
     def staging(self) -> str: ...
@@ -63,97 +67,101 @@ class ReplicaTarget(Protocol):
     @property
     def marker(self) -> RunMarker: ...
 
-    def now(self) -> ReplicaState: ...
+    def state(self) -> ReplicaState: ...
 
-    def publish(self, now: ReplicaState, replica: str) -> bool:
-        """Makes a directory known as the replica that has what the source had `now`; whether
-        the source still has that version."""
+    def publish(self, state: ReplicaState, replica: str) -> bool:
+        """Makes a directory the replica of the source in this state. Returns whether the source
+        still has that version.
+        """
         ...
 
     def used(self, marker: RunMarker) -> frozenset[str]:
-        """Every replica that the table which `marker` was made for refers to now."""
+        """Every replica to which the table of a run's marker refers now."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Replicator:
-    """Brings replicas up to date. Idempotent: killed anywhere, the next run goes on."""
+    """Brings replicas up to date. After a kill the next run continues."""
 
     storage: Storages
     context: JobContext
     options: CopyOptions
     limits: CopyLimits
 
-    def run(self, ends: ReplicaTarget) -> HudiReplicationResult | None:
-        """What was done; None when nothing was to do. Raises CopyError, IncrementalError."""
-        now = ends.now()
-        if now.fresh and self._is_complete(now):
+    def run(self, target: ReplicaTarget) -> HudiReplicationResult | None:
+        """None when the replica was up to date. Raises CopyError, IncrementalError."""
+        state = target.state()
+        if state.fresh and self._is_complete(state):
             return None
-        with Lease(self.context.files, ends.staging, ends.marker, self.context.clock) as lease:
-            self._take_over(ends)
+        files = self.context.files
+        with Lease(files, target.staging, target.marker, self.context.clock) as lease:
+            self._take_over(target)
             for _ in range(self.limits.attempts):
-                now = self._quiet(ends)
-                target, done = self._carry(ends, now)
+                state = self._wait_for_writes(target)
+                replica, result = self._replicate(target, state)
                 lease.check()
-                if target != now.replica:
-                    retire(self.context.files, ends.staging, [now.replica])
-                if ends.publish(now, target):
-                    self._sweep(ends)
-                    return done
-        raise SourceKeepsChanging(f"{ends.what} changed during each attempt.")
+                if replica != state.replica:
+                    retire(files, target.staging, [state.replica])
+                if target.publish(state, replica):
+                    self._sweep(target)
+                    return result
+        raise SourceKeepsChanging(f"{target.name} changed during each attempt.")
 
-    def _is_complete(self, now: ReplicaState) -> bool:
-        if now.replica is None:
+    def _is_complete(self, state: ReplicaState) -> bool:
+        if state.replica is None:
             return False
-        source = open_table(now.source, self.storage(now.source))
+        source = open_table(state.source, self.storage(state.source))
         try:
-            return plan_replication(source, now.replica, self.storage(now.replica)).empty
+            return plan_replication(source, state.replica, self.storage(state.replica)).empty
         except OutOfStep:
             return False
 
-    def _quiet(self, ends: ReplicaTarget) -> ReplicaState:
-        """A write that is under way would make the replica stale from birth."""
+    def _wait_for_writes(self, target: ReplicaTarget) -> ReplicaState:
+        """A replica of a table that is being written would be stale at once."""
         deadline = self.context.clock() + self.limits.wait
-        while (now := ends.now()).busy:
+        while (state := target.state()).busy:
             if self.context.clock() >= deadline:
-                raise WriteOpen(f"{ends.what}: a write of it is open.")
+                raise WriteOpen(f"{target.name}: a write of it is open.")
             self.context.sleep(self.limits.poll)
-        return now
+        return state
 
-    def _take_over(self, ends: ReplicaTarget) -> None:
-        """What a dead run had of a first replica is gone on with."""
-        fresh = {TABLE_ITSELF: _fresh(ends)}
+    def _take_over(self, target: ReplicaTarget) -> None:
+        """Continues with the files of an interrupted run."""
+        targets = {TABLE_ITSELF: _new_replica(target)}
         files, clock = self.context.files, self.context.clock
-        taken = take_over(files, ends.staging, ends.marker, fresh, ends.used, clock)
-        self._event(ends, "staged", taken_over=taken)
+        taken = take_over(files, target.staging, target.marker, targets, target.used, clock)
+        self._event(target, "staged", taken_over=taken)
 
-    def _carry(self, ends: ReplicaTarget, now: ReplicaState) -> tuple[str, HudiReplicationResult]:
-        """The directory that has all commits now, and what that took."""
-        fresh = _fresh(ends)
-        for target in (now.replica, fresh):
-            if target is not None:
+    def _replicate(
+        self, target: ReplicaTarget, state: ReplicaState
+    ) -> tuple[str, HudiReplicationResult]:
+        """The directory that has all commits now, and what was copied."""
+        new = _new_replica(target)
+        for replica in (state.replica, new):
+            if replica is not None:
                 try:
-                    return target, self._into(now.source, target)
-                except OutOfStep as why:
-                    self._event(ends, "anew", reason=str(why))
-        self.context.files.delete([fresh])
-        return fresh, self._into(now.source, fresh)
+                    return replica, self._copy_into(state.source, replica)
+                except OutOfStep as reason:
+                    self._event(target, "anew", reason=str(reason))
+        self.context.files.delete([new])
+        return new, self._copy_into(state.source, new)
 
-    def _into(self, source: str, target: str) -> HudiReplicationResult:
+    def _copy_into(self, source: str, replica: str) -> HudiReplicationResult:
         table = open_table(source, self.storage(source))
-        planned = plan_replication(table, target, self.storage(target))
+        planned = plan_replication(table, replica, self.storage(replica))
         if planned.whole:
-            self.context.files.make_folders({target: source}, self.options.keep_owner)
+            self.context.files.make_folders({replica: source}, self.options.keep_owner)
         return run_replication(planned, self.context.files, self.options, self.context.progress)
 
-    def _sweep(self, ends: ReplicaTarget) -> None:
+    def _sweep(self, target: ReplicaTarget) -> None:
         files, clock, grace = self.context.files, self.context.clock, self.limits.grace
-        sweep_staging(files, ends.used, ends.staging, clock, grace, ends.marker.run)
+        sweep_staging(files, target.used, target.staging, clock, grace, target.marker.run)
 
-    def _event(self, ends: ReplicaTarget, name: str, **facts: object) -> None:
-        self.context.emit({"event": name, "run": ends.marker.run, "table": ends.what, **facts})
+    def _event(self, target: ReplicaTarget, name: str, **facts: object) -> None:
+        self.context.emit({"event": name, "run": target.marker.run, "table": target.name, **facts})
 
 
-def _fresh(ends: ReplicaTarget) -> str:
+def _new_replica(target: ReplicaTarget) -> str:
     """The directory of a new replica of this run."""
-    return object_path(ends.staging, ends.marker.run, TABLE_ITSELF)
+    return object_path(target.staging, target.marker.run, TABLE_ITSELF)

@@ -1,4 +1,4 @@
-"""The job settings of the input format, by their Hudi names (HU-10)."""
+"""The settings of a job that the input format reads, by Hudi's names (HU-10)."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _ALL_COMMITS = -1
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What a job asks of one table. `max_commits` None means all; `start` None is not given."""
+    """A job's settings for one table. `max_commits` None is all; `start` None is not set."""
 
     start: str | None = None
     max_commits: int | None = 1
@@ -27,7 +27,7 @@ class Flags:
 
 
 def incremental_tables(conf: Conf) -> tuple[str, ...]:
-    """Tables with `hoodie.<t>.consume.mode=INCREMENTAL`, in any case, as the job writes them."""
+    """The tables with `hoodie.<t>.consume.mode=INCREMENTAL`, by the names that the job uses."""
     return tuple(
         match[1]
         for key, value in conf.items()
@@ -40,7 +40,7 @@ def uses_database(conf: Conf) -> bool:
 
 
 def table_flags(conf: Conf, table: str) -> Flags:
-    """The flags of the table that the job calls `table`. Raises BadRange."""
+    """The settings of the table with the job's name `table`. Raises BadRange."""
     prefix = f"hoodie.{table}."
     most = conf.get(f"{prefix}consume.max.commits", "1").strip()
     try:
@@ -58,6 +58,6 @@ def table_flags(conf: Conf, table: str) -> Flags:
 
 
 def _truth(conf: Conf, key: str, default: bool) -> bool:
-    """As Hadoop reads a boolean: any other word is the default."""
+    """Reads a boolean like Hadoop: any other word is the default."""
     word = conf.get(key, "").strip().lower()
     return word == "true" if word in ("true", "false") else default

@@ -1,8 +1,7 @@
-"""A folder of parquet files as the target of pulls: data and bookmark in one rename.
+"""A folder of parquet files as the target of pulls: rows and bookmark appear by one rename.
 
-The bookmark is in the footer of the very file that brings its rows, and a file comes into the
-folder by one rename. There is no moment at which one is there without the other, so a pull
-that is killed anywhere has either happened or not, and running it again is always right.
+The bookmark is in the footer of the file that has its rows, and a file enters the folder by one
+rename. So a pull that is killed anywhere has either happened or not, and may always be repeated.
 """
 
 import fcntl
@@ -10,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,20 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from pipeline.hudi.errors import MissingKey, PullRunning, StorageFault, TargetMismatch
+from pipeline.hudi.read import COMMIT_TIME, ChangedRows
 
-COMMIT_TIME = "_hoodie_commit_time"
 PREFIX = "causeway."
 _KEYS = ("source", "mode", "bookmark", "commits")
 _MARKED = PREFIX.encode()
 _WORK = ".causeway-"
+_DATA = "data.parquet"
 
 
 @dataclass(frozen=True, slots=True)
 class PullMark:
-    """What a target knows of its last pull: whose changes, in which mode, up to where, and which
-    commits of the source's active timeline it had seen by then (request times)."""
+    """What a target records of its last pull: source, mode, bookmark, and the commits of the
+    source's active timeline that were complete then (request times).
+    """
 
     source: str
     mode: str
@@ -37,12 +39,13 @@ class PullMark:
     commits: tuple[str, ...] = ()
 
     def texts(self) -> dict[str, str]:
-        """As key and value, for a footer or a commit's metadata."""
+        """Keys and values for a footer or a commit's metadata."""
         values = (self.source, self.mode, self.bookmark, ",".join(self.commits))
         return {f"{PREFIX}{key}": value for key, value in zip(_KEYS, values, strict=True)}
 
     @classmethod
     def of_texts(cls, texts: Mapping[str, str]) -> "PullMark | None":
+        """None when the texts have no mark."""
         values = [texts.get(f"{PREFIX}{key}") for key in _KEYS]
         source, mode, bookmark, commits = values
         if not source or not mode or not bookmark or commits is None:
@@ -52,7 +55,9 @@ class PullMark:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """One pull at a time. The lock dies with its process. Raises PullRunning, StorageFault."""
+    """Allows one pull at a time. The lock ends with its process. Raises PullRunning or
+    StorageFault.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with open(folder / f"{_WORK}lock", "w") as lock:
@@ -60,8 +65,8 @@ def locked(folder: Path) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise PullRunning(f"another pull into {folder} is running.") from None
-            for leftover in folder.glob(f"{_WORK}staged-*"):
-                leftover.unlink()
+            for unfinished in folder.glob(f"{_WORK}staged-*"):
+                unfinished.unlink()
             yield
     except OSError as fault:
         raise StorageFault(f"{folder}: {fault}.") from fault
@@ -70,7 +75,7 @@ def locked(folder: Path) -> Iterator[None]:
 def last_mark(folder: Path) -> PullMark | None:
     """The mark of the newest pull; None for an empty folder.
 
-    Raises TargetMismatch when parquet files are there that no pull wrote.
+    Raises TargetMismatch when the folder has parquet files that no pull wrote.
     """
     newest: PullMark | None = None
     for path in sorted(folder.glob("*.parquet")):
@@ -85,35 +90,42 @@ def last_mark(folder: Path) -> PullMark | None:
     return newest
 
 
-def append(
-    folder: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, mark: PullMark
-) -> int:
-    """Adds one file with the rows; how many. Raises StorageFault."""
-    return _publish(folder, f"changes-{mark.bookmark}.parquet", batches, schema, mark)
+class Write(Enum):
+    """What a pull does with the rows of a folder."""
+
+    ADD = "add"
+    REPLACE = "replace"
+    MERGE = "merge"
 
 
-def replace(
-    folder: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, mark: PullMark
-) -> int:
-    """Puts the rows in place of all that was there; how many."""
-    return _publish(folder, "data.parquet", batches, schema, mark)
+def write(folder: Path, rows: ChangedRows, how: Write, key: tuple[str, ...], mark: PullMark) -> int:
+    """Adds the rows in a new file, replaces the data by them, or merges them by key. Returns how
+    many rows were written. Raises MissingKey, StorageFault.
+    """
+    match how:
+        case Write.ADD:
+            name = f"changes-{mark.bookmark}.parquet"
+            return _publish(folder, name, rows.batches, rows.schema, mark)
+        case Write.REPLACE:
+            return _publish(folder, _DATA, rows.batches, rows.schema, mark)
+        case Write.MERGE:
+            return _merge(folder, rows.table(), key, mark)
 
 
-def merge(folder: Path, changes: pa.Table, key: tuple[str, ...], mark: PullMark) -> int:
-    """Puts each changed row in place of the one with its key, or adds it; how many changed.
-
-    Of several changes with one key the latest commit's wins. Raises MissingKey.
+def _merge(folder: Path, changes: pa.Table, key: tuple[str, ...], mark: PullMark) -> int:
+    """Each changed row replaces the row with its key, or is added. Of several changes of one key
+    the one of the latest commit counts.
     """
     missing = [name for name in key if name not in changes.schema.names]
     if missing:
         raise MissingKey(f"the rows have no column {', '.join(missing)}.")
     latest = _latest(changes, key)
-    path = folder / "data.parquet"
+    path = folder / _DATA
     kept: Iterable[pa.RecordBatch] = ()
     if path.exists():
         kept = _without(path, latest, key)
-    rows = (batch for part in (kept, latest.to_batches()) for batch in part)
-    replace(folder, rows, changes.schema, mark)
+    batches = (batch for part in (kept, latest.to_batches()) for batch in part)
+    _publish(folder, _DATA, batches, changes.schema, mark)
     return int(latest.num_rows)
 
 
@@ -125,11 +137,11 @@ def _latest(changes: pa.Table, key: tuple[str, ...]) -> pa.Table:
 
 
 def _without(path: Path, changes: pa.Table, key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """Rows of the target whose key is not among the changes, a bounded batch at a time."""
-    gone = set(_keys(changes.select(list(key))))
+    """The rows of the target whose key is not among the changes, in bounded batches."""
+    changed = set(_keys(changes.select(list(key))))
     for batch in ds.dataset(path, schema=changes.schema.remove_metadata()).to_batches():
-        stays = [k not in gone for k in _keys(pa.table(batch).select(list(key)))]
-        yield batch.filter(pa.array(stays, pa.bool_()))
+        unchanged = [k not in changed for k in _keys(pa.table(batch).select(list(key)))]
+        yield batch.filter(pa.array(unchanged, pa.bool_()))
 
 
 def _keys(columns: pa.Table) -> Iterable[tuple[Any, ...]]:
@@ -159,7 +171,7 @@ def _publish(
 
 
 def _sync(folder: Path) -> None:
-    """Makes the rename survive a power cut."""
+    """Makes the rename durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

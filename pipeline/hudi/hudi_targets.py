@@ -1,4 +1,4 @@
-"""Where a Hudi feed's table is and where its replica: in one metastore, or in two."""
+"""The replicas of a Hudi feed: in the metastore of their source, or in another one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from pipeline.replication.schema import SchemaChange, follow
 
 @dataclass(frozen=True, slots=True)
 class SharedMetastoreReplica:
-    """One metastore: the replica is the table's copy in `cluster`."""
+    """The replica is the copy of the table in `cluster`, in one metastore."""
 
     objects: ObjectCatalog
     table: TableRef
@@ -46,10 +46,10 @@ class SharedMetastoreReplica:
         return cls(objects, table, cluster, staging_of(root, table), marker)
 
     @property
-    def what(self) -> str:
+    def name(self) -> str:
         return str(self.table)
 
-    def now(self) -> ReplicaState:
+    def state(self) -> ReplicaState:
         state = self.objects.table(self.table)
         placement = state.placement
         copy = placement.copy_in(self.cluster)
@@ -61,8 +61,8 @@ class SharedMetastoreReplica:
             busy=placement.writing,
         )
 
-    def publish(self, now: ReplicaState, replica: str) -> bool:
-        new = Publication(TABLE_ITSELF, now.source, now.of, replica)
+    def publish(self, state: ReplicaState, replica: str) -> bool:
+        new = Publication(TABLE_ITSELF, state.source, state.of, replica)
         return bool(self.objects.publish(self.table, self.cluster, [new]))
 
     def used(self, marker: RunMarker) -> frozenset[str]:
@@ -71,7 +71,7 @@ class SharedMetastoreReplica:
 
 @dataclass(frozen=True, slots=True)
 class CrossMetastoreReplica:
-    """Two metastores: the replica is the target's table. It is made once its data is there."""
+    """The replica is a table of another metastore, which is created when its data is complete."""
 
     source: HmsClient
     target: HmsClient
@@ -93,7 +93,7 @@ class CrossMetastoreReplica:
             database = target.get_database(request.target.db).location.rstrip("/")
             base = request.location or f"{database}/{request.target.name}"
         elif known.parameters.get(FROM) != str(request.source):
-            raise NotCopyable(f"{request.target} is there, and no replica of {request.source}.")
+            raise NotCopyable(f"{request.target} exists and is no replica of {request.source}.")
         else:
             base = base_of(data_location(known))
             change = follow(table, known, target_keys(request, table))
@@ -101,17 +101,17 @@ class CrossMetastoreReplica:
         return cls(source, target, request, f"{base}/{STAGING}", marker, change)
 
     @property
-    def what(self) -> str:
+    def name(self) -> str:
         return str(self.request.target)
 
-    def now(self) -> ReplicaState:
-        """Whole commits are carried whatever is being written; no version has to be kept."""
+    def state(self) -> ReplicaState:
+        """Only whole commits are copied, so open writes do not matter, and there is no version."""
         known = _table(self.target, self.request.target)
         source = data_location(self.source.get_table(self.request.source))
         replica = None if known is None else data_location(known)
         return ReplicaState(source, replica, of="", fresh=known is not None, busy=False)
 
-    def publish(self, now: ReplicaState, replica: str) -> bool:
+    def publish(self, state: ReplicaState, replica: str) -> bool:
         request = self.request
         known = _table(self.target, request.target)
         if known is None:
@@ -130,38 +130,43 @@ class CrossMetastoreReplica:
         known = _table(self.target, self.request.target)
         return frozenset() if known is None else frozenset({data_location(known)})
 
-    def settle(self, changed: bool) -> None:
-        """The target gets the source's columns and partitions. Where commits came, copies of
-        the target itself are stale."""
+    def update_metadata(self, changed: bool) -> None:
+        """Gives the target the source's columns and partitions. With new commits (`changed`)
+        copies of the target become stale.
+        """
         table = self.target.get_table(self.request.target)
         if self._change is not None:
             table.storage.columns = self._change.columns
             table.parameters = {**table.parameters, **self._change.parameters}
             self.target.alter_table(table.ref, table)
         if changed:
-            self._rewritten(table)
+            self._mark_rewritten(table)
         if table.partition_keys:
-            self._settle_partitions(table)
+            self._update_partitions(table)
 
-    def _settle_partitions(self, table: Table) -> None:
+    def _update_partitions(self, table: Table) -> None:
         wanted = dict(self._wanted(data_location(table)))
-        there = {each.name(table): each for each in self.target.get_all_partitions(table.ref)}
-        new = [made for name, made in wanted.items() if name not in there]
-        moved = [_moved(there[n], made) for n, made in wanted.items() if _elsewhere(there, n, made)]
-        gone = sorted(there.keys() - wanted.keys()) if self.request.propagate_deletes else []
+        existing = {each.name(table): each for each in self.target.get_all_partitions(table.ref)}
+        new = [made for name, made in wanted.items() if name not in existing]
+        moved = [
+            _moved(existing[n], made)
+            for n, made in wanted.items()
+            if _is_elsewhere(existing, n, made)
+        ]
+        gone = sorted(existing.keys() - wanted.keys()) if self.request.propagate_deletes else []
         if new:
             self.target.add_partitions(table.ref, new, if_not_exists=True)
         if moved:
             self.target.alter_partitions(table.ref, moved)
         self.target.drop_partitions(table.ref, gone)
 
-    def _rewritten(self, table: Table) -> None:
+    def _mark_rewritten(self, table: Table) -> None:
         if table.parameters != users_parameters(table.parameters):
             fresh_id, facts = new_id(), Facts(self.target, ClusterName(""))
             facts.change_table(table.ref, lambda old: old.rewritten(fresh_id))
 
     def _wanted(self, replica: str) -> Iterator[tuple[str, Partition]]:
-        """The source's partitions, where they are in the replica."""
+        """The source's partitions, with their locations in the replica."""
         origin = self.source.get_table(self.request.source)
         base = data_location(origin).rstrip("/")
         for each in self.source.get_all_partitions(origin.ref):
@@ -178,7 +183,7 @@ def _table(client: HmsClient, ref: TableRef) -> Table | None:
         return None
 
 
-def _elsewhere(there: dict[str, Partition], name: str, wanted: Partition) -> bool:
+def _is_elsewhere(there: dict[str, Partition], name: str, wanted: Partition) -> bool:
     return name in there and there[name].location != wanted.location
 
 

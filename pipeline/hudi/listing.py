@@ -1,6 +1,6 @@
-"""The input format's contract: which files a job over some paths has to read.
+"""The input format: the files that a job over some paths has to read.
 
-`list_status` answers as Hudi's own HoodieParquetInputFormat.listStatus does (HU-8), but an
+`list_status` returns what HoodieParquetInputFormat.listStatus of Hudi does (HU-8), but an
 incremental table costs one list call for each partition that its commits touched (HU-1).
 """
 
@@ -10,11 +10,10 @@ from fnmatch import fnmatchcase
 from pipeline.hudi.errors import BadRange, HollowCommit, MissingPath
 from pipeline.hudi.flags import Conf, Flags, table_flags
 from pipeline.hudi.table.classify import classify
-from pipeline.hudi.table.metadata import FileGroup
 from pipeline.hudi.table.slices import latest_base_files
 from pipeline.hudi.table.storage import FileInfo, HudiStorage, LocalStorage
 from pipeline.hudi.table.table import HudiTable
-from pipeline.hudi.table.timeline import REPLACE_COMMIT, Instant
+from pipeline.hudi.table.timeline import Instant
 
 RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 
@@ -22,18 +21,18 @@ RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 def list_status(
     paths: Iterable[str], conf: Conf, storage: HudiStorage | None = None
 ) -> list[FileInfo]:
-    """Files under `paths` in the view that `conf` asks of each table, each class in turn (HU-3).
+    """The files under `paths`, each table in the view that `conf` selects (HU-3).
 
-    Incremental tables give the latest base files written in the asked commits (HU-4), other
-    Hudi tables their latest base files (HU-6), everything else its plain listing (HU-5).
-    Raises IncrementalError.
+    Incremental tables: the latest base files that the selected commits wrote (HU-4). Other Hudi
+    tables: their latest base files (HU-6). Other paths: their plain listing (HU-5). Raises
+    IncrementalError.
     """
     storage = storage or LocalStorage()
     inputs = classify(paths, conf, storage)
     files: list[FileInfo] = []
     for base, wanted in inputs.incremental.items():
         flags = table_flags(conf, inputs.names[base])
-        # Hudi looks the compaction flag up by the bare name, also where names carry databases.
+        # Hudi reads the compaction flag by the table's name, also where other names have databases.
         bare = table_flags(conf, inputs.tables[base].name)
         files += _incremental(inputs.tables[base], wanted, flags, bare.stop_at_compaction)
     for path in inputs.other:
@@ -47,9 +46,9 @@ def list_status(
 def commits_in_range(
     table: HudiTable, flags: Flags, stop_at_compaction: bool = True
 ) -> tuple[Instant, ...]:
-    """Completed commits after the start by request time, as many as asked (HU-7, HU-10).
+    """Completed commits after the start by request time, at most `max_commits` (HU-7, HU-10).
 
-    Raises BadRange without a start, HollowCommit where the job wants to fail on one.
+    Raises BadRange without a start, HollowCommit when the job selects to fail on one.
     """
     if flags.start is None:
         raise BadRange(f"hoodie.{table.name}.consume.start.timestamp is not set.")
@@ -62,10 +61,10 @@ def commits_in_range(
 def visible_commits(
     table: HudiTable, flags: Flags, stop_at_compaction: bool = True
 ) -> tuple[Instant, ...]:
-    """Completed commits by request time, those behind a pending compaction left out.
+    """Completed commits by request time, without those after a pending compaction.
 
-    Their base files may be newer than updates that still sit in logs; a reader of base files
-    that went past them would never see those updates.
+    Their base files may be newer than updates that are still in logs. A reader of base files that
+    continued after them would never see these updates.
     """
     timeline = table.timeline
     commits = sorted(timeline.commits, key=lambda i: i.requested)
@@ -92,7 +91,7 @@ def _incremental(
         return []
     instants = {commit.requested for commit in commits}
     last = max(instants)
-    gone = replaced_groups(table, visible_commits(table, flags, stop_at_compaction), last)
+    gone = table.replaced_groups(visible_commits(table, flags, stop_at_compaction), last)
     files = []
     for partition in partitions:
         listed = table.storage.list(table.partition_path(partition))
@@ -110,7 +109,7 @@ def _snapshot(table: HudiTable, wanted: Sequence[str], flags: Flags) -> list[Fil
     if flags.as_of and not flags.pending and flags.as_of < table.earliest_retained():
         raise BadRange(f"{table.base} as of {flags.as_of} was cleaned.")
     as_of = flags.as_of or max({i.requested for i in commits} | pending)
-    gone = replaced_groups(table, commits, as_of)
+    gone = table.replaced_groups(commits, as_of)
 
     def counts(instant: str) -> bool:
         return instant <= as_of and (instant in visible or (flags.pending and instant in pending))
@@ -122,19 +121,8 @@ def _snapshot(table: HudiTable, wanted: Sequence[str], flags: Flags) -> list[Fil
     return files
 
 
-def replaced_groups(
-    table: HudiTable, commits: Iterable[Instant], upto: str
-) -> frozenset[FileGroup]:
-    """File groups that a replace commit requested at or before `upto` put others in place of."""
-    gone: set[FileGroup] = set()
-    for commit in commits:
-        if commit.action == REPLACE_COMMIT and commit.requested <= upto:
-            gone |= table.commit(commit).replaced
-    return frozenset(gone)
-
-
 def _walk_each(table: HudiTable, wanted: Iterable[str]) -> Iterable[tuple[str, Sequence[FileInfo]]]:
-    """Partitions at or below the wanted paths, each once."""
+    """The partitions at or below the paths, each once."""
     seen: set[str] = set()
     for path in wanted:
         for partition, listed in table.walk(path[len(table.base) :].lstrip("/")):
@@ -144,7 +132,7 @@ def _walk_each(table: HudiTable, wanted: Iterable[str]) -> Iterable[tuple[str, S
 
 
 def _plain(path: str, conf: Conf, storage: HudiStorage) -> list[FileInfo]:
-    """What Hadoop lists for a path or pattern: visible children, folders too (HU-5).
+    """The listing of Hadoop for a path or pattern: visible children, folders included (HU-5).
 
     Raises MissingPath.
     """
@@ -166,7 +154,7 @@ def _plain(path: str, conf: Conf, storage: HudiStorage) -> list[FileInfo]:
 
 
 def _matches(pattern: str, storage: HudiStorage) -> list[str]:
-    """Existing paths that a pattern of `*`, `?` and `[...]` names. Raises MissingPath."""
+    """The existing paths that match a pattern of `*`, `?` and `[...]`. Raises MissingPath."""
     if not any(mark in pattern for mark in "*?["):
         if not storage.exists(pattern):
             raise MissingPath(f"Input path does not exist: {pattern}.")

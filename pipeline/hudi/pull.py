@@ -1,8 +1,8 @@
-"""Bringing a target up to date with a Hudi table: plan, read, publish with the bookmark.
+"""Brings a target up to date with a Hudi table: plan, read, write with the bookmark.
 
-Modes: `append` adds each changed row, a log of changes; `merge` keeps one row a key, a mirror.
-Rows that vanished at the source cannot be told from its changes, so a mirror is then loaded
-anew, in the same single step.
+Mode `append` adds each changed row, which makes a log of changes; `merge` keeps one row for each
+key, which makes a mirror. Changed rows do not show which rows were deleted, so a mirror is then
+reloaded from the whole table, in the same single step.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,11 @@ from enum import Enum
 from pathlib import Path
 
 from pipeline.hudi import folder
+from pipeline.hudi.changes import EARLIEST, read_changes
 from pipeline.hudi.errors import TargetMismatch, Undone
-from pipeline.hudi.plan import EARLIEST, Plan, plan, snapshot, undone_commits
-from pipeline.hudi.read import changed_batches, changed_rows, schema_of
+from pipeline.hudi.folder import PullMark, Write
+from pipeline.hudi.plan import Plan, plan_changes, snapshot
+from pipeline.hudi.read import open_rows
 from pipeline.hudi.table.table import HudiTable
 
 DEFAULT_KEY = ("_hoodie_partition_path", "_hoodie_record_key")
@@ -25,7 +27,9 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """What a pull did. `rows` written; `reloaded` says why the target was loaded anew, if so."""
+    """`rows` were written. `fallback` is why the whole table was read, `reloaded` why the target
+    was reloaded; None when it was not. `held_back_by` is a running commit that others wait for.
+    """
 
     since: str
     bookmark: str
@@ -36,6 +40,35 @@ class PullResult:
     held_back_by: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PullStep:
+    """A pull, decided. `planned` is the range, `reads` the plan that is read (of the whole table
+    when `reload` has a reason), `mark` what the target records then.
+    """
+
+    planned: Plan
+    reads: Plan
+    mark: PullMark
+    reload: str | None
+
+    @property
+    def nothing(self) -> bool:
+        return self.planned.empty and self.reload is None
+
+    @property
+    def write(self) -> Write:
+        if self.mark.mode == Mode.APPEND.value:
+            return Write.ADD
+        return Write.MERGE if self.reload is None else Write.REPLACE
+
+    def result(self, rows: int) -> PullResult:
+        planned = self.planned
+        return PullResult(
+            planned.since, self.reads.bookmark, len(planned.commits), rows,
+            planned.fallback, self.reload, planned.held_back_by,
+        )  # fmt: skip
+
+
 def pull(
     table: HudiTable,
     target: Path,
@@ -44,87 +77,47 @@ def pull(
     since: str = EARLIEST,
     until: str | None = None,
 ) -> PullResult:
-    """Pulls into a local folder from its own bookmark on; `since` counts for the first pull.
+    """Pulls into a local folder, from the bookmark of its last pull on; the first pull begins at
+    `since`.
 
-    Raises IncrementalError; the target is then as it was.
+    Raises IncrementalError; the target is then unchanged.
     """
     with folder.locked(target):
         step = next_step(table, folder.last_mark(target), mode, since, until, str(target))
         if step.nothing:
-            return report(step, 0)
-        reads, mark = step.reads, step.mark
-        if mode is Mode.APPEND:
-            rows = folder.append(target, changed_batches(reads), schema_of(reads), mark)
-        elif step.reload:
-            rows = folder.replace(target, changed_batches(reads), schema_of(reads), mark)
-        else:
-            rows = folder.merge(target, changed_rows(reads), key, mark)
-    return report(step, rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One pull, decided: `planned` is the range, `reads` what is read for it (all of the table
-    where `reload` says why), `mark` what the target knows then."""
-
-    planned: Plan
-    reads: Plan
-    mark: folder.PullMark
-    reload: str | None
-
-    @property
-    def nothing(self) -> bool:
-        return self.planned.empty and self.reload is None
+            return step.result(0)
+        rows = folder.write(target, open_rows(step.reads), step.write, key, step.mark)
+    return step.result(rows)
 
 
 def next_step(
     table: HudiTable,
-    before: folder.PullMark | None,
+    before: PullMark | None,
     mode: Mode,
     since: str,
     until: str | None,
     target: str,
-) -> Step:
-    """What a target that was left at `before` needs. Raises IncrementalError."""
-    check_mark(before, table, mode, target)
-    planned = plan(table, before.bookmark if before else since, until)
-    undone = undone_commits(table, before.commits) if before else ()
-    if undone and mode is Mode.APPEND:
-        names = ", ".join(undone)
-        raise Undone(f"{target} has rows of {names}, undone at the source since.")
-    reload = _reload_reason(planned, mode, undone, first=before is None)
+) -> PullStep:
+    """The step for a target with the mark `before`. Raises IncrementalError."""
+    seen: tuple[str, ...] = ()
+    if before is not None:
+        if (before.source, before.mode) != (table.base, mode.value):
+            raise TargetMismatch(
+                f"{target} holds {before.mode} pulls from {before.source}, "
+                f"not {mode.value} pulls from {table.base}."
+            )
+        since, seen = before.bookmark, before.commits
+    changes = read_changes(table, since, until, seen)
+    lost = ", ".join(changes.lost)
+    if lost and mode is Mode.APPEND:
+        raise Undone(f"{target} has rows of {lost}, undone at the source since.")
+    planned = plan_changes(table, changes)
+    reload = None
+    # The first pull merges into an empty target, which has no deleted rows.
+    if mode is Mode.MERGE and before is not None:
+        reload = f"{lost} undone at the source" if lost else planned.removal_reason
     reads = snapshot(table) if reload else planned
-    seen = (i for i in table.timeline.commits if table.timeline.key(i) <= reads.bookmark)
-    mark = folder.PullMark(table.base, mode.value, reads.bookmark, tuple(i.requested for i in seen))
-    return Step(planned, reads, mark, reload)
-
-
-def _reload_reason(planned: Plan, mode: Mode, undone: tuple[str, ...], first: bool) -> str | None:
-    """Why a mirror has to be loaded anew; None when the changed rows are enough.
-
-    The first pull merges into nothing, so what vanished before it was never there.
-    """
-    if mode is Mode.APPEND or first:
-        return None
-    if undone:
-        return f"{', '.join(undone)} undone at the source"
-    if not planned.removes_rows:
-        return None
-    return planned.fallback or "rows were deleted or replaced at the source"
-
-
-def check_mark(mark: folder.PullMark | None, table: HudiTable, mode: Mode, target: str) -> None:
-    """Raises TargetMismatch unless the target goes on with this source in this mode."""
-    if mark is not None and (mark.source, mark.mode) != (table.base, mode.value):
-        raise TargetMismatch(
-            f"{target} holds {mark.mode} pulls from {mark.source}, "
-            f"not {mode.value} pulls from {table.base}."
-        )
-
-
-def report(step: Step, rows: int) -> PullResult:
-    planned = step.planned
-    return PullResult(
-        planned.since, step.reads.bookmark, len(planned.commits), rows,
-        planned.fallback, step.reload, planned.held_back_by,
-    )  # fmt: skip
+    complete = (i for i in table.timeline.commits if table.timeline.key(i) <= reads.bookmark)
+    commits = tuple(commit.requested for commit in complete)
+    mark = PullMark(table.base, mode.value, reads.bookmark, commits)
+    return PullStep(planned, reads, mark, reload)

@@ -1,11 +1,11 @@
-"""The changed rows of a plan without Spark: for small changes the whole cost is the files'.
+"""The changed rows of a plan, read without Spark.
 
-Base files are read by Arrow; slices with logs on top are merged by hudi-rs, which reads the
-very files that the plan names.
+Arrow reads base files. hudi-rs merges slices with logs; it reads exactly the files of the plan.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,39 +21,50 @@ from pipeline.hudi.table.storage import local_path
 COMMIT_TIME = "_hoodie_commit_time"
 
 
-def changed_batches(plan: Plan) -> Iterator[pa.RecordBatch]:
-    """Rows of the plan in Arrow batches of one schema, Hudi's meta columns in front.
-
-    Raises UnsupportedTable, StorageFault; the latter also when a file has vanished since the
-    plan was made: plan again.
+@dataclass(frozen=True, slots=True)
+class ChangedRows:
+    """The rows of a plan, which are read once. `batches` have the schema: all columns of the table
+    with Hudi's meta columns in front.
     """
-    check_readable(plan)
-    return _batches(plan, schema_of(plan))
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+
+    def table(self) -> pa.Table:
+        """All rows in memory."""
+        return pa.Table.from_batches(self.batches, schema=self.schema)
 
 
 def changed_rows(plan: Plan) -> pa.Table:
-    """All rows of the plan in memory. Raises as `changed_batches`."""
+    """All rows of the plan in memory. Raises as `open_rows`."""
+    return open_rows(plan).table()
+
+
+def open_rows(plan: Plan) -> ChangedRows:
+    """Raises UnsupportedTable, StorageFault; the latter also when a file has vanished since the
+    plan was made: plan again.
+    """
     check_readable(plan)
     schema = schema_of(plan)
-    return pa.Table.from_batches(_batches(plan, schema), schema=schema)
+    return ChangedRows(schema, _batches(plan, schema))
 
 
 def _batches(plan: Plan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    wanted = row_expression(plan.rows)
-    plain = [part.base.path for part in plan.slices if part.base and not part.logs]
-    with _translated(plan):
-        if plain:
-            files = ds.dataset([local_path(p) for p in plain], schema=schema, format="parquet")
-            yield from (b for b in files.to_batches(filter=wanted) if b.num_rows)
+    selected = row_expression(plan.rows)
+    paths = [local_path(part.base.path) for part in plan.slices if part.base and not part.logs]
+    with _storage_faults(plan):
+        if paths:
+            files = ds.dataset(paths, schema=schema, format="parquet")
+            yield from (b for b in files.to_batches(filter=selected) if b.num_rows)
         for part in plan.slices:
             if part.logs:
                 yield from merge_slice(plan.table.base, part, plan.rows, schema)
 
 
 def schema_of(plan: Plan) -> pa.Schema:
-    """The table's schema with meta columns, as its newest base file in the plan has it."""
+    """The table's schema with meta columns, from the newest base file of the plan."""
     bases = [part.base for part in plan.slices if part.base]
-    with _translated(plan):
+    with _storage_faults(plan):
         if bases:
             newest = max(bases, key=lambda b: b.name.rpartition("_")[2])
             return pq.read_schema(local_path(newest.path)).remove_metadata()
@@ -62,23 +73,23 @@ def schema_of(plan: Plan) -> pa.Schema:
 
 
 def row_expression(rows: RowFilter | None) -> pc.Expression:
-    """The filter as Arrow takes it."""
+    """The filter as an Arrow expression."""
     if rows is None:
         return pc.scalar(True)
     time = pc.field(COMMIT_TIME)
-    wanted = time.isin(sorted(rows.instants))
+    selected = time.isin(sorted(rows.instants))
     if rows.older is not None:
-        wanted = wanted | ((time > rows.older[0]) & (time < rows.older[1]))
-    return wanted
+        selected = selected | ((time > rows.older[0]) & (time < rows.older[1]))
+    return selected
 
 
 def check_readable(plan: Plan) -> None:
-    """Raises UnsupportedTable where changed rows cannot be told or rebuilt from the files."""
+    """Raises UnsupportedTable when the files do not show which rows changed."""
     table = plan.table
     if not table.has_commit_times:
         raise UnsupportedTable(
             f"{table.base} has no meta columns (hoodie.populate.meta.fields=false): "
-            "its rows do not tell when they changed."
+            "its rows do not show when they changed."
         )
     if table.drops_partition_columns:
         raise UnsupportedTable(f"{table.base} keeps partition columns out of its files.")
@@ -90,7 +101,7 @@ def check_readable(plan: Plan) -> None:
 def merge_slice(
     base: str, part: FileSlice, rows: RowFilter | None, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """One slice of the table at `base`, its logs merged, rows of the range alone."""
+    """The rows of one slice of the table at `base`, logs merged, that the filter selects."""
     root = local_path(base)
     reader = HudiTableBuilder.from_base_uri(root).build().create_file_group_reader_with_options()
     names = [local_path(f.path)[len(root) + 1 :] for f in part.files]
@@ -100,11 +111,11 @@ def merge_slice(
 
 
 @contextmanager
-def _translated(plan: Plan) -> Iterator[None]:
+def _storage_faults(plan: Plan) -> Iterator[None]:
     try:
         yield
     except Exception as fault:
-        # hudi-rs does not export its error's class.
+        # hudi-rs does not export the class of its errors.
         foreign = type(fault).__name__ == "HudiCoreError"
         if not foreign and not isinstance(fault, OSError | pa.ArrowException):
             raise

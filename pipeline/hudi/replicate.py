@@ -1,10 +1,10 @@
-"""A Hudi table kept the same on another file system, commit by commit.
+"""Replicates a Hudi table to another file system, commit by commit.
 
-Hudi's files never change once their commit is complete, and a commit becomes visible by the one
-file that completes it on the timeline. So a replica gets every file of the new commits first, then
-the timeline files in the order of completion. Its own timeline is the bookmark: nothing else has
-to be kept in step, a reader sees whole commits alone, and after a kill the next run goes on. The
-first time only the latest files come, and the properties last: before them there is no table.
+The files of a complete commit never change, and a commit becomes visible by the file that
+completes it on the timeline. So a replica gets all files of the new commits first, then the
+timeline files in the order of completion. Its own timeline is the bookmark. A reader sees whole
+commits only, and after a kill the next run continues. The first run copies the latest files, and
+the properties last: without them there is no table.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,6 @@ from pipeline.copy.files import (
 )
 from pipeline.hudi.errors import MissingPath, NotAHudiTable, OutOfStep, StorageFault
 from pipeline.hudi.plan import snapshot
-from pipeline.hudi.table.archive import archived_commits, has_archive
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.table import (
     HOODIE,
@@ -34,15 +33,15 @@ from pipeline.hudi.table.table import (
 from pipeline.hudi.table.timeline import COMPACTION, LOG_COMPACTION, Instant
 
 _PROPERTIES = f"{HOODIE}/hoodie.properties"
-# Says of what table a directory is the replica: nothing is ever changed in any other.
+# Names the source of a replica. No directory without it is ever changed.
 _ORIGIN = f"{HOODIE}/causeway.replica-of"
-# The metadata table is not carried: readers list instead. Nor are logs of changed data.
+# The metadata table and logs of changed data are not replicated: readers list the files.
 _NOT_CARRIED = ("hoodie.table.metadata.partitions", "hoodie.table.cdc.enabled")
 
 
 @dataclass(frozen=True, slots=True)
 class HudiReplicationPlan:
-    """What brings a replica up to date, in this order. `whole` says that there is none yet."""
+    """The files to copy, in this order. `whole`: there is no replica yet."""
 
     source: str
     target: str
@@ -54,13 +53,13 @@ class HudiReplicationPlan:
 
     @property
     def empty(self) -> bool:
-        """Whether the replica has all commits. Its properties may still have to follow."""
+        """Whether the replica has all commits; its properties may differ."""
         return not self.whole and not self.completed
 
 
 @dataclass(frozen=True, slots=True)
 class HudiReplicationResult:
-    """`commits` made visible, `files` and `bytes` really sent."""
+    """Numbers: commits made visible, files and bytes sent."""
 
     commits: int
     files: int
@@ -68,7 +67,9 @@ class HudiReplicationResult:
 
 
 def plan_replication(source: HudiTable, target: str, storage: HudiStorage) -> HudiReplicationPlan:
-    """What the replica at `target` lacks; `storage` reads it. Raises OutOfStep, StorageFault."""
+    """What the replica at `target` lacks. `storage` reads the replica. Raises OutOfStep,
+    StorageFault.
+    """
     replica = _replica(source.base, target.rstrip("/"), storage)
     if replica is None:
         commits = source.timeline.commits
@@ -98,20 +99,21 @@ def run_replication(
     options: CopyOptions,
     progress: Progress = no_progress,
 ) -> HudiReplicationResult:
-    """Carries it; raises StorageFault at the first file that could not be, and what is done
-    stays for the next run."""
+    """Copies the files. Raises StorageFault for the first one that cannot be copied; the next run
+    continues from there.
+    """
     origin = f"{planned.target}/{_ORIGIN}"
     if planned.whole and files.read_marker(origin) is None:
         files.write_marker(origin, planned.source)
-    # One at a time: a reader must never see a commit without those before it. Where there is
-    # no table yet nobody reads.
+    # One at a time: a reader must never see a commit without the earlier ones. A new replica has
+    # no readers.
     last = [planned.completed] if planned.whole else [(entry,) for entry in planned.completed]
     sent = [
-        _carry(planned, entries, files, options, progress)
+        _copy_files(planned, entries, files, options, progress)
         for entries in (planned.data, planned.prepared, *last)
     ]
     if planned.whole:
-        _drop_strays(planned, files)
+        _delete_extra_files(planned, files)
     properties = f"{planned.target}/{_PROPERTIES}"
     if files.read_marker(properties) != planned.properties:
         files.write_marker(properties, planned.properties)
@@ -120,17 +122,18 @@ def run_replication(
     )
 
 
-def _drop_strays(planned: HudiReplicationPlan, files: Files) -> None:
-    """What a run left that died before there was a table, and the source has not any more: a
-    commit undone since would be taken for one of the table's."""
+def _delete_extra_files(planned: HudiReplicationPlan, files: Files) -> None:
+    """Deletes files of an interrupted first run that the source no longer has: a commit that was
+    undone since would appear in the replica.
+    """
     wanted = {entry.path for entry in (*planned.data, *planned.prepared, *planned.completed)}
     wanted.add(_ORIGIN)
     there = files.listings([planned.target])[0]
-    strays = {entry.path for entry in there.files} - wanted if there else ()
-    files.delete([f"{planned.target}/{path}" for path in sorted(strays)])
+    extra = {entry.path for entry in there.files} - wanted if there else ()
+    files.delete([f"{planned.target}/{path}" for path in sorted(extra)])
 
 
-def _carry(
+def _copy_files(
     planned: HudiReplicationPlan,
     entries: Sequence[FileEntry],
     files: Files,
@@ -139,23 +142,24 @@ def _carry(
 ) -> tuple[int, int]:
     if not entries:
         return 0, 0
-    orders = [FileCopy(planned.source, planned.target, entry) for entry in entries]
-    results = files.copy_files(orders, options, progress)
+    copies = [FileCopy(planned.source, planned.target, entry) for entry in entries]
+    results = files.copy_files(copies, options, progress)
     for result in results:
         if result.status not in (FileStatus.SENT, FileStatus.KEPT):
             path, why = result.file.entry.path, result.message or result.status.value
-            raise StorageFault(f"{planned.source}/{path} was not carried: {why}.")
+            raise StorageFault(f"{planned.source}/{path} was not copied: {why}.")
     sent = [result for result in results if result.status is FileStatus.SENT]
     return len(sent), sum(result.sent for result in sent)
 
 
 def _replica(source: str, target: str, storage: HudiStorage) -> HudiTable | None:
-    """The replica as it is; None where none is finished. Raises OutOfStep for what is no replica
-    of this table."""
+    """The replica as it is; None when none is complete. Raises OutOfStep when the directory is no
+    replica of this table.
+    """
     try:
         origin = storage.read(f"{target}/{_ORIGIN}").decode()
     except MissingPath:
-        if _is_free(target, storage):
+        if _is_empty(target, storage):
             return None
         raise OutOfStep(f"{target} is not empty, and no replica.") from None
     if origin != source:
@@ -166,7 +170,7 @@ def _replica(source: str, target: str, storage: HudiStorage) -> HudiTable | None
         return None
 
 
-def _is_free(target: str, storage: HudiStorage) -> bool:
+def _is_empty(target: str, storage: HudiStorage) -> bool:
     try:
         return not storage.list(target)
     except MissingPath:
@@ -174,7 +178,7 @@ def _is_free(target: str, storage: HudiStorage) -> bool:
 
 
 def _written(table: HudiTable, commits: Sequence[Instant]) -> tuple[FileInfo, ...]:
-    """Every file that the commits wrote: one list call a partition. Raises OutOfStep."""
+    """Every file that the commits wrote. One list call for each partition. Raises OutOfStep."""
     paths = {s.path for c in commits for s in table.commit(c).writes if s.path}
     there: dict[str, FileInfo] = {}
     for partition in sorted({path.rpartition("/")[0] for path in paths}):
@@ -195,9 +199,9 @@ def _missing(source: HudiTable, replica: HudiTable) -> tuple[Instant, ...]:
     have = {i.requested for i in replica.timeline.commits}
     known = {i.requested for i in source.timeline.commits}
     start = source.timeline.start
-    archived = set(archived_commits(source)) if source.timeline.by_completion else None
+    archived = set(source.archived) if source.timeline.by_completion else None
     if not have:
-        if archived or has_archive(source):
+        if archived or source.has_archive():
             raise OutOfStep(f"{replica.base} lacks commits that the source has archived.")
         return source.timeline.commits
     for requested in have - known:
@@ -215,8 +219,9 @@ def _missing(source: HudiTable, replica: HudiTable) -> tuple[Instant, ...]:
 
 
 def _prepares(source: HudiTable, name: str, commits: set[str]) -> bool:
-    """Whether a timeline file is the request of one of the commits, or a compaction's plan,
-    without which logs written since cannot be put on their base files."""
+    """Whether a timeline file is the request of one of the commits, or the plan of a compaction,
+    without which later logs have no base file.
+    """
     requested = name.partition(".")[0]
     pending = (i for i in source.timeline.instants if not i.completed)
     plans = {i.requested for i in pending if i.action in (COMPACTION, LOG_COMPACTION)}
@@ -238,7 +243,7 @@ def _history(table: HudiTable) -> tuple[FileEntry, ...]:
 
 
 def _marks(table: HudiTable, files: Iterable[FileInfo]) -> tuple[FileEntry, ...]:
-    """The file in each partition that says that it is one."""
+    """The file that marks each partition."""
     folders = sorted({f.path.rpartition("/")[0] for f in files})
     listed = (f for folder in folders for f in table.storage.list(f"{folder}/{PARTITION_MARK}"))
     return _entries(table, listed)

@@ -1,8 +1,8 @@
-"""Changed rows of Hudi tables as a Spark DataFrame, and how a session comes to know Hudi.
+"""Changed rows of Hudi tables as a Spark DataFrame, and the settings of a session with Hudi.
 
-The plan is made by `pipeline.hudi` from the timeline. What is small is read right here and
-handed to Spark as rows, because a job costs more than such a change; of what is not, Spark opens
-the files that the plan names, and slices with logs are merged by hudi-rs where the executors run.
+A small change is read in this process and handed to Spark as rows, because a job would cost more.
+For a large one Spark reads the base files of the plan, and tasks merge the slices with logs by
+hudi-rs.
 """
 
 import tempfile
@@ -32,7 +32,7 @@ from pipeline.hudi.read import changed_rows as rows_of
 from pipeline.hudi.table.storage import FileInfo, HudiStorage, LocalStorage
 from pipeline.hudi.table.table import open_table
 
-SMALL = 16 << 20  # bytes of files; more are read by tasks
+SMALL = 16 << 20  # bytes of files; tasks read larger changes
 _PLAIN = frozenset(
     {
         pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(),
@@ -42,8 +42,8 @@ _PLAIN = frozenset(
 
 BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 
-# What a session needs to create, write and query Hudi tables; the jar has to be on the
-# driver's class path (with --jars, Thrift clients meet ClassNotFoundException).
+# The settings of a session that creates, writes and queries Hudi tables. The jar has to be on the
+# driver's class path: with --jars, Thrift clients get a ClassNotFoundException.
 SESSION_CONF: Mapping[str, str] = {
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
@@ -62,7 +62,7 @@ def read(spark: SparkSession, table: str, since: str, until: str | None = None) 
 
 
 def changed_rows(spark: SparkSession, planned: Plan) -> DataFrame:
-    """The rows of a plan. Only files of the plan are opened; no folder is listed."""
+    """The rows of a plan. Opens only files of the plan, and lists no folder."""
     check_readable(planned)
     if planned.bytes <= SMALL and isinstance(planned.table.storage, LocalStorage):
         rows = rows_of(planned)
@@ -72,7 +72,7 @@ def changed_rows(spark: SparkSession, planned: Plan) -> DataFrame:
 
 
 def _local_rows(spark: SparkSession, rows: pa.Table) -> DataFrame:
-    """A DataFrame that needs no job to be collected."""
+    """A DataFrame that is collected without a job."""
     with tempfile.NamedTemporaryFile(suffix=".arrow") as file:
         with pa.ipc.new_stream(file, rows.schema) as stream:
             stream.write_table(rows)
@@ -95,7 +95,7 @@ def _rows_of_tasks(spark: SparkSession, planned: Plan) -> DataFrame:
     bases = [part.base for part in planned.slices if part.base and not part.logs]
     frames = []
     if bases:
-        # One footer gives the schema: by default Spark would open any one of the files.
+        # The schema of the newest file; Spark would take the one of any file.
         newest = max(bases, key=lambda b: b.name.rpartition("_")[2])
         schema = spark.read.parquet(newest.path).schema
         files = spark.read.schema(schema).parquet(*(b.path for b in bases))
@@ -106,7 +106,7 @@ def _rows_of_tasks(spark: SparkSession, planned: Plan) -> DataFrame:
 
 
 def table_location(spark: SparkSession, table: str) -> str:
-    """The base path of a table given by path, or by name as the session's catalog has it."""
+    """The base path of a table, given by its path or by its name in the session's catalog."""
     if "/" in table:
         return table.rstrip("/")
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
@@ -120,14 +120,14 @@ def _condition(rows: RowFilter | None) -> Column:
     if rows is None:
         return F.lit(True)
     time = F.col(COMMIT_TIME)
-    wanted = time.isin(sorted(rows.instants))
+    selected = time.isin(sorted(rows.instants))
     if rows.older is not None:
-        wanted = wanted | ((time > rows.older[0]) & (time < rows.older[1]))
-    return wanted
+        selected = selected | ((time > rows.older[0]) & (time < rows.older[1]))
+    return selected
 
 
 def _merged(spark: SparkSession, planned: Plan) -> DataFrame:
-    """Slices with logs, each merged by one task and handed to Spark as Arrow batches."""
+    """The rows of slices with logs. One task merges each slice into Arrow batches."""
     schema = schema_of(planned)
     base, rows = planned.table.base, planned.rows
     slices = [part for part in planned.slices if part.logs]
@@ -138,7 +138,7 @@ def _merged(spark: SparkSession, planned: Plan) -> DataFrame:
                 yield from merge_slice(base, slices[number], rows, schema)
 
     numbers = spark.range(0, len(slices), numPartitions=max(1, len(slices)))
-    # DataFrame.mapInArrow would do, did it not insist on pandas being installed.
+    # DataFrame.mapInArrow does the same, but requires pandas.
     mapper = UserDefinedFunction(
         merge, returnType=_spark_schema(schema), evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF
     )
@@ -147,20 +147,20 @@ def _merged(spark: SparkSession, planned: Plan) -> DataFrame:
 
 
 def _spark_schema(schema: pa.Schema) -> StructType:
-    """All columns may be null, as in what Spark reads from files."""
+    """Every column is nullable, like those that Spark reads from files."""
     fields = from_arrow_schema(schema, prefer_timestamp_ntz=False)
     return StructType([StructField(field.name, field.dataType, True) for field in fields])
 
 
 def storage_for(spark: SparkSession, path: str) -> HudiStorage:
-    """Files of this machine read directly, all others through the session's Hadoop."""
+    """Reads files of this machine directly, all others through the session's Hadoop."""
     return LocalStorage() if path.startswith(("/", "file:")) else HadoopStorage(spark)
 
 
 class HadoopStorage:
-    """Any file system that the session's Hadoop knows, asked through its driver JVM.
+    """The file systems of the session's Hadoop, called in the driver's JVM.
 
-    `endpoints` are settings by authority, as `read_endpoints` gives them.
+    `endpoints` are settings by authority, as `read_endpoints` returns them.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class HadoopStorage:
         conf = self._jvm.org.apache.hadoop.conf.Configuration(self._conf)
         for key, value in settings.items():
             conf.set(key, value)
-        # Hadoop would give whatever it has opened there with any settings.
+        # Hadoop's cache of open file systems ignores their settings.
         return self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(where.toUri(), conf)
 
 

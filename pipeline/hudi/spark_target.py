@@ -1,8 +1,7 @@
 """Pulls into tables that Spark writes: Hudi tables, and parquet tables of a metastore.
 
-A Hudi target keeps the bookmark in the metadata of the commit that brings the rows, so both
-are published by the one rename that completes that commit; a killed write is rolled back by
-Hudi's next one.
+A Hudi target has the bookmark in the metadata of the commit with the rows, so both appear by the
+rename that completes the commit. Hudi's next write rolls back a write that was killed.
 """
 
 import os
@@ -19,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.hudi import folder
 from pipeline.hudi.errors import StorageFault, TargetMismatch
-from pipeline.hudi.pull import Mode, PullResult, next_step, pull, report
+from pipeline.hudi.pull import Mode, PullResult, next_step, pull
 from pipeline.hudi.spark_reader import (
     BUNDLE,
     SESSION_CONF,
@@ -36,11 +35,10 @@ _OPERATION = {Mode.APPEND: "insert", Mode.MERGE: "upsert"}
 
 @contextmanager
 def session(conf: Mapping[str, str], metastore: bool = False) -> Iterator[SparkSession]:
-    """A session that knows Hudi, the jar fetched at need; `conf` comes on top.
-
-    `metastore` says whether tables are known by name.
+    """A session with Hudi, whose jar is fetched the first time. `conf` overrides its settings;
+    `metastore`: tables have names.
     """
-    # The executors have to be the Python that has hudi-rs.
+    # The executors must use the Python that has hudi-rs.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     jar = fetch_bundle(Path(os.environ.get("CAUSEWAY_CACHE", ".causeway")) / "jars")
     hudi = {**SESSION_CONF, "spark.driver.extraClassPath": str(jar)}
@@ -54,7 +52,9 @@ def session(conf: Mapping[str, str], metastore: bool = False) -> Iterator[SparkS
 
 
 def fetch_bundle(into: Path) -> Path:
-    """Hudi's jar for Spark, from Maven Central the first time. Raises StorageFault."""
+    """The path of Hudi's jar for Spark, fetched from Maven Central the first time. Raises
+    StorageFault.
+    """
     group, artifact, version = BUNDLE.split(":")
     jar = into / f"{artifact}-{version}.jar"
     if jar.exists():
@@ -62,12 +62,13 @@ def fetch_bundle(into: Path) -> Path:
     into.mkdir(parents=True, exist_ok=True)
     command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={BUNDLE}"]
     try:
-        with TemporaryDirectory(dir=into.absolute()) as coming:  # so that half a jar is none
+        # An incomplete download never has the final name.
+        with TemporaryDirectory(dir=into.absolute()) as download:
             subprocess.run(
-                [*command, f"-DoutputDirectory={coming}"],
+                [*command, f"-DoutputDirectory={download}"],
                 check=True, capture_output=True, text=True, timeout=600,
             )  # fmt: skip
-            Path(coming, jar.name).replace(jar)
+            Path(download, jar.name).replace(jar)
     except (OSError, subprocess.SubprocessError) as fault:
         raise StorageFault(f"cannot fetch {group}:{artifact}:{version}: {fault}.") from fault
     return jar
@@ -82,7 +83,7 @@ def pull_into(
     since: str,
     until: str | None = None,
 ) -> PullResult:
-    """Pulls into a Hudi table, or into the folder of a metastore's parquet table.
+    """Pulls into a Hudi table, or into the folder of a parquet table of the metastore.
 
     A Hudi target merges by its own record key. Raises IncrementalError.
     """
@@ -100,7 +101,7 @@ def _into_hudi(
     before = last_mark(open_table(target, storage_for(spark, target)))
     step = next_step(table, before, mode, since, until, target)
     if step.nothing:
-        return report(step, 0)
+        return step.result(0)
     rows = changed_rows(spark, step.reads)
     rows = rows.drop(*(c for c in rows.columns if c.startswith("_hoodie_"))).persist()
     try:
@@ -120,11 +121,11 @@ def _into_hudi(
         rows.unpersist()
     if last_mark(open_table(target, storage_for(spark, target))) != step.mark:
         raise StorageFault(f"{target}: the commit did not take place.")
-    return report(step, count)
+    return step.result(count)
 
 
 def last_mark(target: HudiTable) -> folder.PullMark | None:
-    """The mark in the newest commit of a Hudi target that has one."""
+    """The mark of the newest commit with one in a Hudi target."""
     for commit in reversed(target.timeline.commits):
         mark = folder.PullMark.of_texts(target.commit(commit).extra)
         if mark is not None:

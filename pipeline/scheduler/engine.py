@@ -144,7 +144,7 @@ class ClusterActions:
             request = copy.request(self.effort.checksum)
             two = CrossMetastoreReplica.of(source, target, request, tools.clock())
             done = replicator.run(two)
-            two.settle(changed=done is not None)
+            two.update_metadata(changed=done is not None)
             return _told_commits(done, copy)
 
     def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[HmsClient]:

@@ -302,5 +302,5 @@ def test_on_a_standalone_master_with_two_workers(
     assert run.returncode == 0, problem
     assert json.loads(out.splitlines()[-1])["files_sent"] == FILES
     assert content(fresh(west, ref)["ds=1"]) == content(source / "ds=1")
-    fetched = list(tmp_path.glob("w*/app-*/*/causeway-carrier.jar"))
+    fetched = list(tmp_path.glob("w*/app-*/*/causeway-guard.jar"))
     assert len(fetched) == 2, "executors of both workers ran tasks"

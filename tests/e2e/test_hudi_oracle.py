@@ -16,9 +16,8 @@ from pipeline.hudi.plan import plan
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.read import changed_rows
 from pipeline.hudi.replicate import plan_replication, run_replication
-from pipeline.hudi.table.archive import open_for_changes
 from pipeline.hudi.table.storage import LocalStorage
-from pipeline.hudi.table.table import HudiTable
+from pipeline.hudi.table.table import HudiTable, open_for_changes
 from tests.e2e.hudi_spark import HudiSpark
 from tests.pipeline.hudi.local_files import LocalFiles
 
@@ -222,7 +221,7 @@ def test_random_history(spark: HudiSpark, tmp_path: Path, seed: int) -> None:
     snapshot = only_keys(spark("snapshot", base=base))
     assert only_keys(spark("snapshot", base=replica.path)) == snapshot
     starts = ["0", *(table.timeline.key(i) for i in table.timeline.commits)]
-    starts += sorted((table.archived or {}).values())
+    starts += sorted(table.archived.values())
     for since in starts:
         rows = plan(table, since).rows
         assert rows is not None
@@ -249,9 +248,7 @@ def test_an_archived_past_is_scanned_in_full(
     assert len(times) == 7
     active = {i.requested for i in table.timeline.commits}
     assert len(active) < 7
-    starts = (
-        ["0", *times[:3]] if version == "6" else ["0", *sorted((table.archived or {}).values())]
-    )
+    starts = ["0", *times[:3]] if version == "6" else ["0", *sorted(table.archived.values())]
     for number, since in enumerate(starts):
         planned = plan(table, since)
         assert planned.fallback is None if number == 7 - len(active) else planned.fallback

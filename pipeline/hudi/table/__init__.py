@@ -1,1 +1,1 @@
-"""A Hudi table's files: timeline, commits, slices."""
+"""The files of a Hudi table: timeline, commit metadata, archive, file slices."""

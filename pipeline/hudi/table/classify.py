@@ -1,4 +1,4 @@
-"""Input paths sorted into incremental Hudi, other Hudi and neither (HU-2)."""
+"""Input paths by class: incremental Hudi tables, other Hudi tables, other paths (HU-2)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from pipeline.hudi.table.table import HudiTable, find_base, open_table
 
 @dataclass(slots=True)
 class InputPaths:
-    """`tables` by base path, one client each; `names` are what the job calls them."""
+    """`tables`, the job's `names` of them, and paths, by the base path of the table."""
 
     tables: dict[str, HudiTable] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -20,13 +20,11 @@ class InputPaths:
 
 
 def classify(paths: Iterable[str], conf: Conf, storage: HudiStorage) -> InputPaths:
-    """Each path in its class, Hudi paths grouped by the base path of their table.
-
-    A table is opened at its first path and known by `base` or `base/`, so that `trips` and
-    `trips_v2` are never taken for one another.
+    """Classifies each path. A table is opened at its first path, and recognised by `base` or
+    `base/`, so that `trips` and `trips_v2` are different tables.
     """
     found = InputPaths()
-    asked = set(incremental_tables(conf))
+    incremental = set(incremental_tables(conf))
     by_database = uses_database(conf)
     for path in (p.rstrip("/") for p in paths):
         base = next((b for b in found.tables if within(path, b)), None)
@@ -38,11 +36,11 @@ def classify(paths: Iterable[str], conf: Conf, storage: HudiStorage) -> InputPat
             table = open_table(base, storage)
             found.tables[base] = table
             found.names[base] = f"{table.database}.{table.name}" if by_database else table.name
-        group = found.incremental if found.names[base] in asked else found.snapshot
+        group = found.incremental if found.names[base] in incremental else found.snapshot
         group.setdefault(base, []).append(path)
     return found
 
 
 def within(path: str, base: str) -> bool:
-    """Whether a path is a folder or anything below it."""
+    """Whether a path is a folder or is below it."""
     return path == base or path.startswith(base + "/")

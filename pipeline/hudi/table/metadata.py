@@ -1,6 +1,7 @@
-"""What one commit did: the files it wrote and the file groups it replaced (HU-4).
+"""The metadata of one commit: the files that it wrote and the file groups that it replaced.
 
-Table version 6 writes JSON, versions 8 and 9 write Avro containers; the first bytes tell.
+Table version 6 writes JSON, versions 8 and 9 write Avro containers. The first bytes distinguish
+them.
 """
 
 import io
@@ -31,9 +32,9 @@ class WriteStat:
 
 @dataclass(frozen=True, slots=True)
 class CommitMetadata:
-    """The content of a completed commit. `operation` is upper case, empty when not recorded.
+    """A completed commit. `operation` is in upper case, empty when it is not recorded.
 
-    `partitions` keeps also those that the commit names without having written a file there.
+    `partitions` includes partitions in which the commit wrote no file.
     """
 
     operation: str
@@ -45,12 +46,12 @@ class CommitMetadata:
 
     @property
     def is_service(self) -> bool:
-        """Compaction and clustering move rows about and keep their commit times."""
+        """Whether it is a compaction or clustering, which keeps the commit times of rows."""
         return self.compacted or self.operation in ("COMPACT", "CLUSTER", "LOG_COMPACT")
 
     @property
     def removes_rows(self) -> bool:
-        """Whether rows vanish by it: what a reader of changed rows cannot see."""
+        """Whether it deletes or replaces rows, which changed rows do not show."""
         if self.is_service:
             return False
         return bool(self.replaced) or any(stat.deletes for stat in self.writes)
@@ -65,8 +66,9 @@ def parse_commit(content: bytes, name: str) -> CommitMetadata:
 
 
 def earliest_retained(content: bytes, name: str) -> str:
-    """Request time of the oldest commit whose files a completed clean left alone; empty when the
-    clean goes by versions of files. Raises DamagedTimeline."""
+    """Request time of the oldest commit whose files a completed clean kept; empty for a clean by
+    versions of files. Raises DamagedTimeline.
+    """
     try:
         return str(_record(content).get("earliestCommitToRetain") or "")
     except (ValueError, TypeError, EOFError, StopIteration, IndexError) as fault:
@@ -75,7 +77,8 @@ def earliest_retained(content: bytes, name: str) -> str:
 
 def undone_by(content: bytes, name: str) -> frozenset[str]:
     """Request times of the actions that a completed rollback or restore undid. Raises
-    DamagedTimeline."""
+    DamagedTimeline.
+    """
     try:
         record = _record(content)
         names = record.get("commitsRollback") or record.get("instantsToRollback") or ()

@@ -1,7 +1,7 @@
-"""Names of data files, and the latest files of each file group.
+"""Names of data files, and the newest files of each file group.
 
-A file group is the life of a set of rows. Each commit that rewrites it makes a base file
-`<file id>_<write token>_<instant>.parquet`; on merge-on-read tables updates go to log files
+A file group holds a set of rows. Each commit that rewrites it writes a base file
+`<file id>_<write token>_<instant>.parquet`; on merge-on-read tables updates go to log files,
 `.<file id>_<instant>.log.<version>_<write token>` beside it.
 """
 
@@ -13,7 +13,7 @@ from pipeline.hudi.table.metadata import FileGroup
 from pipeline.hudi.table.storage import FileInfo
 
 _BASE = re.compile(r"^([^._][^_]*)_([^_]*)_(\d+)(?:_hudiext)?\.(parquet|orc|hfile|lance)$")
-# Not those that end with `.cdc`: they hold what a commit changed, not rows of the table.
+# Files that end with `.cdc` do not match: they log changed data, not rows of the table.
 _LOG = re.compile(r"^\.(.+?)_(\d+)\.log\.(\d+)(?:_([\d-]+))?$")
 
 
@@ -38,7 +38,7 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class FileSlice:
-    """A file group as of some moment: a base file, if any, and the logs on top of it."""
+    """A file group at some moment: its base file, if any, and the logs on top of it."""
 
     group: FileGroup
     base: FileInfo | None
@@ -62,7 +62,7 @@ def parse_log(partition: str, status: FileInfo) -> LogFile | None:
 def latest_base_files(
     partition: str, files: Iterable[FileInfo], counts: Callable[[str], bool]
 ) -> dict[FileGroup, BaseFile]:
-    """Of each file group the newest base file whose instant `counts` (HU-4)."""
+    """The newest base file of each file group whose instant `counts` (HU-4)."""
     latest: dict[FileGroup, BaseFile] = {}
     for status in files:
         base = parse_base(partition, status)
@@ -83,9 +83,10 @@ class Moment:
     by_completion: bool
 
     def completion(self, instant: str) -> str | None:
-        """When an instant's files came to be visible; None when they are not, as of then.
+        """When the files of an instant became visible; None when they are not visible at this
+        moment.
 
-        Instants older than the active timeline are complete; their files were there before.
+        Instants older than the active timeline are complete.
         """
         if instant in self.completions:
             return self.completions[instant]
@@ -95,7 +96,7 @@ class Moment:
 def file_slices(
     partition: str, files: Iterable[FileInfo], moment: Moment
 ) -> dict[FileGroup, FileSlice]:
-    """The file groups of one partition as of a moment, base and log files together."""
+    """The slices of one partition at a moment."""
     bases: dict[FileGroup, list[tuple[str, FileInfo]]] = {}
     logs: dict[FileGroup, list[LogFile]] = {}
     for status in files:
@@ -115,13 +116,30 @@ def file_slices(
 
 
 def _belongs(log: LogFile, base_instant: str, moment: Moment) -> bool:
-    """Whether a log holds changes on top of the base file of `base_instant`.
+    """Whether a log has changes on top of the base file of `base_instant`.
 
-    In layout 1 the log names its base; the blocks inside tell which commits are complete. In
-    layout 2 it names its own commit: complete, and finished after the base was requested, for
-    a compaction takes what was complete by then.
+    In layout 1 the log's name has the instant of its base file, and readers check the commits of
+    its blocks. In layout 2 it has its own commit, which must be complete, and must have completed
+    after the base file was requested: a compaction includes what was complete then.
     """
     if not moment.by_completion:
         return log.instant >= base_instant
     completion = moment.completion(log.instant)
     return completion is not None and completion > base_instant
+
+
+def has_base_file(group: FileGroup, files: Iterable[FileInfo]) -> bool:
+    """Whether a base file of the group is among the files of its partition."""
+    bases = (parse_base(group[0], file) for file in files)
+    return any(base is not None and base.group == group for base in bases)
+
+
+def was_compacted(name: str, part: FileSlice, moment: Moment) -> bool:
+    """Whether a log that is not in the slice was compacted into the slice's base file."""
+    partition = part.group[0]
+    log = parse_log(partition, FileInfo(name, 0))
+    base = parse_base(partition, part.base) if part.base else None
+    if log is None or base is None:
+        return False
+    done = moment.completion(log.instant) if moment.by_completion else log.instant
+    return done is not None and done < base.instant

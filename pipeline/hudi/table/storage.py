@@ -1,8 +1,8 @@
-"""The file system as this package needs it: four questions, counted.
+"""The operations of a file system that reading a Hudi table needs.
 
-A path is absolute text, with or without a scheme (`/data/t`, `hdfs://nn/data/t`). A call of
-`list` is what a name node or an object store charges for; the requirement HU-1 is about their
-number, so the count is part of the seam.
+A path is absolute, with or without a scheme (`/data/t`, `hdfs://nn/data/t`). Calls of `list` are
+the expensive ones on a name node or an object store, and HU-1 bounds their number;
+`CountingStorage` counts them.
 """
 
 import os
@@ -31,19 +31,20 @@ class HudiStorage(Protocol):
     """A file system. Each method raises MissingPath or StorageFault."""
 
     def list(self, path: str) -> Sequence[FileInfo]:
-        """The direct children of a directory, in no order; a file gives itself."""
+        """The direct children of a directory, in no order; for a file, the file itself."""
         ...
 
     def read(self, path: str) -> bytes:
-        """A whole file; only small ones (properties, timeline) are read this way."""
+        """The content of a small file: properties, timeline."""
         ...
 
     def exists(self, path: str) -> bool: ...
 
 
 class LocalStorage:
-    """Files of this machine; `file:` in front of a path is understood and kept. Every method
-    raises StorageFault for a path of another scheme."""
+    """Files of this machine. A path may begin with `file:`, which its children keep. Every method
+    raises StorageFault for another scheme.
+    """
 
     def list(self, path: str) -> list[FileInfo]:
         local = local_path(path)
@@ -72,7 +73,7 @@ class LocalStorage:
 
 @dataclass(slots=True)
 class CountingStorage:
-    """Passes every call on and counts it."""
+    """Counts the calls of another storage."""
 
     inner: HudiStorage = field(default_factory=LocalStorage)
     lists: int = 0

@@ -1,19 +1,30 @@
-"""One Hudi table: its properties, its timeline and its partitions; and how paths find it."""
+"""One Hudi table: its properties, timeline, commit metadata, archive and partitions."""
 
+import io
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
-from pipeline.hudi.errors import MissingPath, NotAHudiTable, UnsupportedTable
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.hudi.errors import DamagedTimeline, MissingPath, NotAHudiTable, UnsupportedTable
 from pipeline.hudi.table.metadata import (
     CommitMetadata,
+    FileGroup,
     earliest_retained,
     parse_commit,
     undone_by,
 )
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
-from pipeline.hudi.table.timeline import Instant, Timeline, parse_timeline
+from pipeline.hudi.table.timeline import (
+    COMMIT_ACTIONS,
+    REPLACE_COMMIT,
+    Instant,
+    Timeline,
+    parse_timeline,
+)
 
 HOODIE = ".hoodie"
 PARTITION_MARK = ".hoodie_partition_metadata"
@@ -22,18 +33,30 @@ _NEWEST_VERSION = 9
 _ESCAPE = re.compile(r"\\(.)")
 
 
+@dataclass(frozen=True, slots=True)
+class History:
+    """The content of timeline files: the metadata of commits, and the actions that rollbacks and
+    restores undid (request times). `archived` as in `HudiTable`; empty in layout 1.
+    """
+
+    commits: Mapping[Instant, CommitMetadata]
+    undone: Mapping[Instant, frozenset[str]]
+    archived: Mapping[str, str]
+    has_archive: bool
+
+
 @dataclass(slots=True)
 class HudiTable:
-    """A Hudi table as it was when `open_table` looked at it. `base` has no slash at its end.
+    """A Hudi table at the time of `open_table`. `base` has no slash at its end.
 
-    `archived` is what `archive.archived_commits` answers, once somebody has asked.
+    Files of the timeline are read when they are needed, each once.
     """
 
     base: str
     storage: HudiStorage
     properties: Mapping[str, str]
     timeline: Timeline
-    archived: Mapping[str, str] | None = None
+    _archived: Mapping[str, str] | None = None
     _commits: dict[str, CommitMetadata] = field(default_factory=dict)
 
     @property
@@ -60,12 +83,12 @@ class HudiTable:
 
     @property
     def has_commit_times(self) -> bool:
-        """Whether rows carry `_hoodie_commit_time`, without which no row tells its commit."""
+        """Whether rows have `_hoodie_commit_time`, which names the commit of a row."""
         return self.properties.get("hoodie.populate.meta.fields", "true").lower() != "false"
 
     @property
     def drops_partition_columns(self) -> bool:
-        """Whether partition columns are only in directory names, not in the files."""
+        """Whether the partition columns are in directory names only, not in the files."""
         key = "hoodie.datasource.write.drop.partition.columns"
         return self.properties.get(key, "false").lower() == "true"
 
@@ -73,28 +96,79 @@ class HudiTable:
         return f"{self.base}/{partition}" if partition else self.base
 
     def commit(self, instant: Instant) -> CommitMetadata:
-        """What a completed commit did; read once."""
+        """The metadata of a completed commit."""
         if instant.file not in self._commits:
-            path = f"{timeline_folder(self.base, self.properties)}/{instant.file}"
-            self._commits[instant.file] = parse_commit(self.storage.read(path), instant.file)
+            content = self.storage.read(self._timeline_file(instant))
+            self._commits[instant.file] = parse_commit(content, instant.file)
         return self._commits[instant.file]
 
+    def replaced_groups(self, commits: Iterable[Instant], upto: str) -> frozenset[FileGroup]:
+        """The file groups that the replace commits among `commits`, requested until `upto`, have
+        replaced by others.
+        """
+        groups: set[FileGroup] = set()
+        for commit in commits:
+            if commit.action == REPLACE_COMMIT and commit.requested <= upto:
+                groups |= self.commit(commit).replaced
+        return frozenset(groups)
+
     def undone_by(self, instant: Instant) -> frozenset[str]:
-        """Request times of what a completed rollback or restore undid."""
-        path = f"{timeline_folder(self.base, self.properties)}/{instant.file}"
-        return undone_by(self.storage.read(path), instant.file)
+        """Request times of the actions that a completed rollback or restore undid."""
+        return undone_by(self.storage.read(self._timeline_file(instant)), instant.file)
 
     def earliest_retained(self) -> str:
-        """The oldest commit whose files the last clean left alone; empty when it does not say."""
+        """The oldest commit whose files the last clean kept; empty when the clean does not record
+        it.
+        """
         cleans = [i for i in self.timeline.instants if i.action == "clean" and i.completed]
         if not cleans:
             return ""
-        file = cleans[-1].file
-        folder = timeline_folder(self.base, self.properties)
-        return earliest_retained(self.storage.read(f"{folder}/{file}"), file)
+        return earliest_retained(
+            self.storage.read(self._timeline_file(cleans[-1])), cleans[-1].file
+        )
+
+    def _timeline_file(self, instant: Instant) -> str:
+        return f"{timeline_folder(self.base, self.properties)}/{instant.file}"
+
+    # The archive: commits that have left the active timeline
+
+    @property
+    def archived(self) -> Mapping[str, str]:
+        """Request time to completion time of every archived commit of a layout 2 table.
+
+        Costs one list call when nothing was archived. Raises DamagedTimeline, StorageFault.
+        """
+        if self._archived is None:
+            self._archived = _read_archive(self.storage, archive_folder(self))
+        return self._archived
+
+    def has_archive(self) -> bool:
+        """Whether a layout 1 table has archived anything. Its archive has a format of its own,
+        which is not read.
+        """
+        try:
+            return any(not entry.is_dir for entry in self.storage.list(archive_folder(self)))
+        except MissingPath:
+            return False
+
+    def read_history(
+        self, commits: Iterable[Instant], undoings: Iterable[Instant], since: str
+    ) -> History:
+        """Reads the files of these completed actions, and the archive. Lists a layout 1 archive
+        only when `since` is before the active timeline. Raises DamagedTimeline, StorageFault.
+        """
+        by_completion = self.timeline.by_completion
+        return History(
+            commits={commit: self.commit(commit) for commit in commits},
+            undone={instant: self.undone_by(instant) for instant in undoings},
+            archived=self.archived if by_completion else {},
+            has_archive=not by_completion and since < self.timeline.start and self.has_archive(),
+        )
+
+    # Partitions
 
     def partitions(self, under: str = "") -> Iterator[str]:
-        """Every partition at or below a folder relative to the table, by listing folders."""
+        """Every partition at or below a folder of the table. Lists the folders."""
         if not self.partition_fields:
             yield ""
             return
@@ -102,7 +176,9 @@ class HudiTable:
             yield partition
 
     def walk(self, under: str = "") -> Iterator[tuple[str, list[FileInfo]]]:
-        """Every partition at or below a folder and its files: one list call a folder."""
+        """Every partition at or below a folder of the table, with its files. One list call a
+        folder.
+        """
         waiting = [under]
         while waiting:
             folder = waiting.pop()
@@ -135,8 +211,16 @@ def open_table(base: str, storage: HudiStorage) -> HudiTable:
     return HudiTable(base, storage, properties, parse_timeline(names, _layout(properties)))
 
 
+def open_for_changes(base: str, storage: HudiStorage) -> HudiTable:
+    """Opens a table and reads its archive, so that a plan only has to list partitions."""
+    table = open_table(base, storage)
+    if table.timeline.by_completion:
+        _ = table.archived
+    return table
+
+
 def find_base(path: str, storage: HudiStorage) -> str | None:
-    """The base path of the table that a path is in, looking upwards; None when it is in none."""
+    """The base path of the table that contains a path; None when no table does."""
     scheme, colon, rest = path.partition("://")
     root = f"{scheme}://{rest.partition('/')[0]}" if colon else ""
     current = path.rstrip("/")
@@ -154,7 +238,7 @@ def timeline_folder(base: str, properties: Mapping[str, str]) -> str:
 
 
 def archive_folder(table: HudiTable) -> str:
-    """Where the table's archived instants are."""
+    """The directory of the table's archived instants."""
     if _layout(table.properties) == 1:
         folder = table.properties.get("hoodie.archivelog.folder", "archived")
         return f"{table.base}/{HOODIE}/{folder}"
@@ -173,12 +257,6 @@ def parse_properties(content: bytes) -> dict[str, str]:
     return properties
 
 
-def partition_values(table: HudiTable, partition: str) -> dict[str, str]:
-    """Values of hive-style partition folders by column."""
-    pairs = (part.partition("=") for part in partition.split("/"))
-    return {key: unquote(value) for key, equals, value in pairs if equals}
-
-
 def _layout(properties: Mapping[str, str]) -> int:
     return int(properties.get("hoodie.timeline.layout.version", "1") or "1")
 
@@ -192,3 +270,33 @@ def _check_supported(base: str, properties: Mapping[str, str]) -> None:
     layout = properties.get("hoodie.timeline.layout.version", "1") or "1"
     if layout not in ("1", "2"):
         raise UnsupportedTable(f"{base} has timeline layout {layout}; 1 and 2 are known.")
+
+
+def _read_archive(storage: HudiStorage, folder: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in _archive_files(storage, folder):
+        try:
+            columns = ["instantTime", "completionTime", "action"]
+            rows = pq.read_table(io.BytesIO(storage.read(path)), columns=columns)
+        except (pa.ArrowInvalid, MissingPath) as fault:
+            raise DamagedTimeline(f"cannot read the archive {path}: {fault}.") from fault
+        for row in rows.to_pylist():
+            if row["action"] in COMMIT_ACTIONS:
+                found[row["instantTime"]] = row["completionTime"]
+    return found
+
+
+def _archive_files(storage: HudiStorage, folder: str) -> list[str]:
+    """The parquet files of the newest manifest, into which older files were merged."""
+    try:
+        names = {entry.name for entry in storage.list(folder)}
+    except MissingPath:
+        return []
+    if "_version_" not in names:
+        return []
+    version = storage.read(f"{folder}/_version_").decode().strip()
+    try:
+        manifest = json.loads(storage.read(f"{folder}/manifest_{version}"))
+        return [f"{folder}/{entry['fileName']}" for entry in manifest["files"]]
+    except (ValueError, KeyError, TypeError) as fault:
+        raise DamagedTimeline(f"cannot read the manifest of {folder}: {fault!r}.") from fault

@@ -1,8 +1,8 @@
-"""The timeline: which actions a table went through, and which of them are complete (HU-7).
+"""The timeline: the actions of a table, and which of them are complete (HU-7).
 
 Layout 1 (table version 6 and older) keeps `.hoodie/<requested>.<action>[.<state>]`; layout 2
 (version 8 and newer) keeps `.hoodie/timeline/<requested>[_<completion>].<action>[.<state>]`.
-One action is up to three files; the most advanced one tells its state.
+One action has up to three files; the most advanced one has its state.
 """
 
 import re
@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-# A running `commit` is the bare word `.inflight`, an old habit of both layouts.
+# A running `commit` has the suffix `.inflight` alone, in both layouts.
 _FILE = re.compile(r"^(\d+)(?:_(\d+))?(?:\.([a-z]+))?(?:\.(requested|inflight))?$")
 
 COMMIT, DELTA_COMMIT, REPLACE_COMMIT = "commit", "deltacommit", "replacecommit"
 CLUSTERING, COMPACTION, LOG_COMPACTION = "clustering", "compaction", "logcompaction"
 SAVEPOINT, ROLLBACK, RESTORE = "savepoint", "rollback", "restore"
 
-# Actions that put files into partitions, whatever their state.
+# Actions that write files into partitions.
 COMMIT_ACTIONS = frozenset({COMMIT, DELTA_COMMIT, REPLACE_COMMIT, CLUSTERING})
 _KNOWN = COMMIT_ACTIONS | {
     COMPACTION, LOG_COMPACTION, SAVEPOINT, ROLLBACK, RESTORE,
@@ -26,7 +26,7 @@ _KNOWN = COMMIT_ACTIONS | {
 
 
 class State(IntEnum):
-    """How far an action has come."""
+    """The state of an action."""
 
     REQUESTED = 0
     INFLIGHT = 1
@@ -35,9 +35,9 @@ class State(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """One action. `requested` and `completion` are instants as digits, `file` its own file.
+    """One action. `requested` and `completion` are instants (digits), `file` is its file's name.
 
-    `completion` is empty while it runs, and always in layout 1, which does not know it.
+    `completion` is empty while the action runs, and always in layout 1.
     """
 
     requested: str
@@ -53,16 +53,16 @@ class Instant:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """All actions of the active timeline by request time; `by_completion` is layout 2."""
+    """All actions of the active timeline by request time. `by_completion`: layout 2."""
 
     instants: tuple[Instant, ...]
     by_completion: bool
 
     def key(self, instant: Instant) -> str:
-        """What a bookmark is compared with: completion time where the table knows it.
+        """The instant to compare with a bookmark: the completion time where the table records it.
 
-        A commit may be requested early and complete late; by request time a puller that has
-        gone past it would lose it.
+        A commit may be requested early and complete late. A bookmark by request time could be
+        later than its request, and the commit would be lost.
         """
         return instant.completion if self.by_completion else instant.requested
 
@@ -80,7 +80,7 @@ class Timeline:
 
     @property
     def first_running_write(self) -> Instant | None:
-        """The earliest commit under way that can bring new rows; services bring none."""
+        """The earliest running commit that can write new rows; table services write none."""
         running = (i for i in self.instants if not i.completed)
         return next((i for i in running if i.action in COMMIT_ACTIONS - {CLUSTERING}), None)
 
@@ -90,8 +90,9 @@ class Timeline:
 
     @property
     def start(self) -> str:
-        """Request time of the oldest commit that no savepoint holds back; files older than it
-        belong to archived, complete commits. Empty when there is no commit."""
+        """Request time of the oldest commit without a savepoint; older files belong to archived,
+        complete commits. Empty without commits.
+        """
         saved = {i.requested for i in self.instants if i.action == SAVEPOINT}
         commits = [i.requested for i in self.instants if i.action in COMMIT_ACTIONS]
         return next((c for c in commits if c not in saved), commits[0] if commits else "")
@@ -103,7 +104,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """Answers whether a data file's instant is complete, archived ones included (HU-7)."""
+    """The complete instants of data files, archived ones included (HU-7)."""
 
     done: frozenset[str]
     active: frozenset[str]
@@ -116,7 +117,7 @@ class Committed:
 
 
 def parse_timeline(names: Iterable[str], layout: int) -> Timeline:
-    """The timeline from its directory's file names; names that are none of ours are skipped."""
+    """The timeline from the file names of its directory; other names are skipped."""
     best: dict[tuple[str, str], Instant] = {}
     for name in names:
         instant = parse_instant(name)
@@ -130,7 +131,7 @@ def parse_timeline(names: Iterable[str], layout: int) -> Timeline:
 
 
 def parse_instant(name: str) -> Instant | None:
-    """One file name of the timeline, or None when it is no action."""
+    """The instant of a file name, or None when it is no action."""
     match = _FILE.match(name)
     if match is None:
         return None
@@ -145,8 +146,9 @@ def parse_instant(name: str) -> Instant | None:
 
 
 def _family(instant: Instant) -> str:
-    """Files of one action under its several names: a compaction completes as a commit, a
-    clustering as a replacecommit, a log compaction as a deltacommit."""
+    """The name under which an action completes: a compaction completes as a commit, a clustering as
+    a replacecommit, a log compaction as a deltacommit.
+    """
     return {
         COMPACTION: COMMIT,
         CLUSTERING: REPLACE_COMMIT,

@@ -116,9 +116,9 @@ class Site:
             objects = ObjectCatalog(self.here, C1)  # type: ignore[arg-type]
             return replicator.run(SharedMetastoreReplica.of(objects, TRIPS, C2, ROOT, self.time))
         request = ReplicationRequest(TRIPS, TRIPS)
-        ends = CrossMetastoreReplica.of(self.here, self.there, request, self.time)  # type: ignore[arg-type]
-        done = replicator.run(ends)
-        ends.settle(changed=done is not None)
+        target = CrossMetastoreReplica.of(self.here, self.there, request, self.time)  # type: ignore[arg-type]
+        done = replicator.run(target)
+        target.update_metadata(changed=done is not None)
         return done
 
     def replica(self) -> str | None:

@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.hudi.errors import BadRange, DamagedTimeline
 from pipeline.hudi.plan import plan, snapshot
-from pipeline.hudi.table.archive import open_for_changes
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
+from pipeline.hudi.table.table import open_for_changes
 
 
 def opened(table):

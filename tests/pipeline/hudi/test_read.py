@@ -10,8 +10,8 @@ import pytest
 from pipeline.hudi.errors import StorageFault, UnsupportedTable
 from pipeline.hudi.plan import plan, snapshot
 from pipeline.hudi.read import changed_rows
-from pipeline.hudi.table.archive import open_for_changes
 from pipeline.hudi.table.storage import LocalStorage
+from pipeline.hudi.table.table import open_for_changes
 
 SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[4] / "shared")) / "hudi"
 

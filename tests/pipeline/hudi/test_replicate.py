@@ -10,9 +10,8 @@ from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import snapshot
 from pipeline.hudi.read import changed_rows
 from pipeline.hudi.replicate import plan_replication, run_replication
-from pipeline.hudi.table.archive import open_for_changes
 from pipeline.hudi.table.storage import LocalStorage
-from pipeline.hudi.table.table import open_table
+from pipeline.hudi.table.table import open_for_changes, open_table
 from tests.pipeline.hudi.local_files import LocalFiles, entries
 
 

@@ -10,9 +10,8 @@ from pipeline.hudi.listing import list_status
 from pipeline.hudi.plan import plan
 from pipeline.hudi.replicate import HudiReplicationResult, plan_replication, run_replication
 from pipeline.hudi.spark_reader import HadoopStorage, read, storage_for
-from pipeline.hudi.table.archive import open_for_changes
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
-from pipeline.hudi.table.table import open_table
+from pipeline.hudi.table.table import open_for_changes, open_table
 from pipeline.spark.session import open_session
 from pipeline.spark.spark_files import SparkFiles
 from tests.pipeline.hudi.conftest import RowTable

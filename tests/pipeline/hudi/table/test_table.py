@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.hudi.errors import NotAHudiTable, StorageFault, UnsupportedTable
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage, local_path
-from pipeline.hudi.table.table import find_base, open_table, parse_properties, partition_values
+from pipeline.hudi.table.table import find_base, open_table, parse_properties
 
 
 def test_properties_are_javas():
@@ -47,7 +47,6 @@ def test_partitions_of_any_depth(fake_table):
     opened = open_table(table.path, LocalStorage())
     assert sorted(opened.partitions()) == ["2016/05/01", "2016/06/01", "region=eu"]
     assert list(opened.partitions("2016/05")) == ["2016/05/01"]
-    assert partition_values(opened, "a=1/b=x%2Fy") == {"a": "1", "b": "x/y"}
 
 
 def test_remote_paths_are_not_opened_as_files():

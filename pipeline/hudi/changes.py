@@ -1,0 +1,194 @@
+"""What the timeline records between a bookmark and now: commits, archived commits, undone commits.
+
+Bookmarks are completion times in tables that record them (timeline layout 2), else request times.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipeline.hudi.errors import BadRange
+from pipeline.hudi.table.metadata import CommitMetadata
+from pipeline.hudi.table.table import History, HudiTable
+from pipeline.hudi.table.timeline import Instant, Timeline
+
+EARLIEST = "earliest"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedPart:
+    """The part of a range that the active timeline lacks, until `bookmark`. `instants` are its
+    request times; rows between `older` = (after, before), both exclusive, belong to it too.
+    """
+
+    reason: str
+    bookmark: str
+    instants: frozenset[str] = frozenset()
+    older: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UndonePart:
+    """A commit from before the range that was undone within it. The range ends at `bookmark` or
+    later.
+    """
+
+    reason: str
+    bookmark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The actions after `since`. `metadata` are those of `commits`.
+
+    `later_files` are the names of files that commits after the bookmark wrote, where names do not
+    show it. `held_back_by` is a running commit of a layout 1 table: commits behind it wait for the
+    next plan. `lost` are the commits that a reader has seen and the table has undone.
+    """
+
+    since: str
+    bookmark: str
+    commits: tuple[Instant, ...]
+    metadata: tuple[CommitMetadata, ...]
+    later_files: frozenset[str]
+    archived: ArchivedPart | None
+    undone: UndonePart | None
+    held_back_by: str | None
+    lost: tuple[str, ...]
+
+    @property
+    def empty(self) -> bool:
+        return not self.commits and self.archived is None and self.undone is None
+
+    @property
+    def full_scan_reason(self) -> str | None:
+        """Why the commits of the range do not show all of its changes; None when they do."""
+        part = self.archived or self.undone
+        return part.reason if part else None
+
+    @property
+    def removes_rows(self) -> bool:
+        return any(commit.removes_rows for commit in self.metadata)
+
+
+def read_changes(
+    table: HudiTable, since: str, until: str | None = None, seen: Iterable[str] = ()
+) -> Changes:
+    """The changes in (since, until]; `until` None is until now. `seen` are the commits (request
+    times) that the reader has seen. Raises IncrementalError.
+    """
+    timeline = table.timeline
+    since = _instant(since)
+    upto = None if until is None else _instant(until)
+    commits, held_back_by = commits_between(timeline, since, upto)
+    later = _later_commits(table, since)
+    undoings = [i for i in timeline.undoings if _is_between(timeline.key(i), since, upto)]
+    history = table.read_history([*commits, *later], undoings, since)
+    archived = _archived_part(timeline, history, since, upto)
+    undone = _undone_part(timeline, history, since)
+    ends = [timeline.key(commit) for commit in commits]
+    ends += [part.bookmark for part in (archived, undone) if part]
+    bookmark = max(ends, default=since)
+    return Changes(
+        since=since,
+        bookmark=bookmark,
+        commits=commits,
+        metadata=tuple(history.commits[commit] for commit in commits),
+        later_files=frozenset(
+            stat.path.rpartition("/")[2]
+            for commit in later
+            if commit.requested > bookmark
+            for stat in history.commits[commit].writes
+        ),
+        archived=archived,
+        undone=undone,
+        held_back_by=held_back_by,
+        lost=_lost(timeline, history, seen),
+    )
+
+
+def commits_between(
+    timeline: Timeline, since: str, upto: str | None
+) -> tuple[tuple[Instant, ...], str | None]:
+    """The completed commits of the range, and the running commit that ended it early, if any."""
+    commits = [i for i in timeline.commits if _is_between(timeline.key(i), since, upto)]
+    running = timeline.first_running_write
+    if timeline.by_completion or running is None:
+        return tuple(commits), None
+    # By request time, a bookmark after a running commit would lose that commit's rows.
+    before = [i for i in commits if i.requested < running.requested]
+    return tuple(before), running.requested if len(before) < len(commits) else None
+
+
+def _instant(text: str) -> str:
+    if text == EARLIEST:
+        return "0"
+    if not text.isdigit():
+        raise BadRange(f"{text!r} is no instant; digits or {EARLIEST} are.")
+    return text
+
+
+def _is_between(instant: str, since: str, upto: str | None) -> bool:
+    return instant > since and (upto is None or instant <= upto)
+
+
+def _later_commits(table: HudiTable, since: str) -> list[Instant]:
+    """Commits whose files have to be known by name: a log of layout 1 has the instant of its base
+    file, not of its commit.
+    """
+    if table.timeline.by_completion or not table.merge_on_read:
+        return []
+    return [i for i in table.timeline.commits if i.requested > since]
+
+
+def _lost(timeline: Timeline, history: History, seen: Iterable[str]) -> tuple[str, ...]:
+    committed = timeline.committed()
+    if timeline.by_completion:
+        return tuple(sorted(set(seen) - (committed.done | history.archived.keys())))
+    return tuple(sorted(name for name in seen if name not in committed))
+
+
+def _archived_part(
+    timeline: Timeline, history: History, since: str, upto: str | None
+) -> ArchivedPart | None:
+    if not timeline.by_completion:
+        return _archived_part_by_request(timeline, history, since, upto)
+    found = {
+        requested: done
+        for requested, done in history.archived.items()
+        if _is_between(done, since, upto)
+    }
+    if not found:
+        return None
+    reason = f"{len(found)} commits of the range are archived"
+    older = (since, min(history.archived))
+    return ArchivedPart(reason, max(found.values()), frozenset(found), older)
+
+
+def _archived_part_by_request(
+    timeline: Timeline, history: History, since: str, upto: str | None
+) -> ArchivedPart | None:
+    """A layout 1 archive is not read: anything before the active timeline may be in it."""
+    start = timeline.start
+    if since >= start or not history.has_archive:
+        return None
+    reason = f"commits after {since} may be archived; the active timeline starts at {start}"
+    if upto is not None and upto < start:
+        return ArchivedPart(reason, upto, older=(since, upto + "0"))
+    # Everything before the start is complete, so a reader has seen it afterwards.
+    return ArchivedPart(reason, str(int(start) - 1).zfill(len(start)), older=(since, start))
+
+
+def _undone_part(timeline: Timeline, history: History, since: str) -> UndonePart | None:
+    """The last rollback or restore of the range that undid a commit requested before it.
+
+    A rollback does not record whether its commit had completed, so one that had not costs a full
+    scan too. A single writer rolls back before it writes again, which keeps it within the range.
+    """
+    running = timeline.first_running_write
+    for instant, names in reversed(list(history.undone.items())):
+        if seen := sorted(name for name in names if name <= since):
+            reason = f"{seen[0]} was undone after {since}"
+            behind = running is not None and running.requested < instant.requested
+            held_back = behind and not timeline.by_completion
+            return UndonePart(reason, since if held_back else timeline.key(instant))
+    return None
