@@ -98,3 +98,25 @@ class JarMissing(CopyError):
 
     code = "CW613"
     hint = "`make guard` builds it in a checkout, with a JDK and Maven; a wheel contains it."
+
+
+class LifecycleError(CausewayError):
+    """The family of errors about submitted entities and their instances."""
+
+    code = "CW720"
+
+
+class LeaseLost(LifecycleError):
+    """This server may no longer run the instance: killed, or another server took it over."""
+
+    code = "CW727"
+
+
+class ActionFailed(LifecycleError):
+    """An instance's work failed; `final` when another attempt would fail just so."""
+
+    code = "CW728"
+
+    def __init__(self, reason: str, final: bool = False) -> None:
+        super().__init__(reason)
+        self.final = final

@@ -29,10 +29,10 @@ from cli.lifecycle.lifecycle_options import (
 )
 from pipeline.falcon import document, expression, grammar, rules, tree
 from pipeline.falcon.calendar import format_time
+from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, BadExpression, Problem
 from pipeline.falcon.model import Cluster, Entity, EntityKey, Feed, Kind
 from pipeline.scheduler import entity_service
-from pipeline.scheduler.work import World
 
 _ORDER = {Kind.CLUSTER: 0, Kind.FEED: 1, Kind.PROCESS: 2}
 _OUTSIDE = {"datasource"}
@@ -114,7 +114,7 @@ def _read(path: Path, args: argparse.Namespace) -> bytes:
 
 def _run_validate(args: argparse.Namespace) -> int:
     documents = {path: _checked(path, args) for path in args.files}
-    world = None if args.document_only else _world(args, documents.values())
+    entity_set = None if args.document_only else _world(args, documents.values())
     status = 0
     for path, found in documents.items():
         if isinstance(found, BadDocument):
@@ -123,8 +123,8 @@ def _run_validate(args: argparse.Namespace) -> int:
             problems = ()
         else:
             problems = rules.alone(found)
-            if world is not None:
-                problems = tuple(sorted((*problems, *rules.among(found, world))))
+            if entity_set is not None:
+                problems = tuple(sorted((*problems, *rules.among(found, entity_set))))
         status |= _tell(path, problems, args.all)
     return status
 
@@ -141,16 +141,16 @@ def _checked(path: Path, args: argparse.Namespace) -> Entity | BadDocument | Non
         return error
 
 
-def _world(args: argparse.Namespace, found: Iterable[object]) -> World:
+def _world(args: argparse.Namespace, found: Iterable[object]) -> EntitySet:
     """What is submitted, overlaid by the sound documents on the command line."""
     entities: dict[EntityKey, Entity] = {}
     if store_exists(args.store):
-        entities.update(entity_service.read_book(open_store(args)).entities)
+        entities.update(entity_service.read_catalog(open_store(args)).entities)
     for each in found:
         if each is not None and not isinstance(each, BadDocument):
             assert isinstance(each, Entity)
             entities[each.key] = each
-    return World(
+    return EntitySet(
         {each.name: each for each in entities.values() if isinstance(each, Cluster)},
         {each.name: each for each in entities.values() if isinstance(each, Feed)},
     )
@@ -229,7 +229,7 @@ def _run_delete(args: argparse.Namespace) -> int:
 
 
 def _run_definition(args: argparse.Namespace) -> int:
-    stored = entity_service.find(entity_service.read_book(open_store(args)), key_of(args))
+    stored = entity_service.find(entity_service.read_catalog(open_store(args)), key_of(args))
     document = stored.document.rstrip()
     if sys.stdout.isatty():
         print(document.decode(errors="replace"))
@@ -240,17 +240,17 @@ def _run_definition(args: argparse.Namespace) -> int:
 
 
 def _run_dependency(args: argparse.Namespace) -> int:
-    book, key = entity_service.read_book(open_store(args)), key_of(args)
-    entity_service.find(book, key)
-    for each in entity_service.dependencies(book, key):
+    catalog, key = entity_service.read_catalog(open_store(args)), key_of(args)
+    entity_service.find(catalog, key)
+    for each in entity_service.dependencies(catalog, key):
         print(f"uses {each}")
-    for each in entity_service.dependents(book, key):
+    for each in entity_service.dependents(catalog, key):
         print(f"used by {each}")
     return 0
 
 
 def _run_status(args: argparse.Namespace) -> int:
-    stored = entity_service.find(entity_service.read_book(open_store(args)), key_of(args))
+    stored = entity_service.find(entity_service.read_catalog(open_store(args)), key_of(args))
     since = f" since {format_time(stored.scheduled)}" if stored.scheduled else ""
     print(f"{stored.key}: {stored.status}{since}, submitted by {stored.owner}")
     return 0

@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     store = open_store(args)
-    entity_service.find(entity_service.read_book(store), key_of(args))
+    entity_service.find(entity_service.read_catalog(store), key_of(args))
     return _COMMANDS[args.command](args, store)
 
 
@@ -86,8 +86,8 @@ def _end(args: argparse.Namespace) -> datetime | None:
 
 def _planned(args: argparse.Namespace, store: Store) -> Iterator[tuple[Action, str, datetime]]:
     """Instances of the schedules that are still to come: (action, cluster, nominal time)."""
-    book, key = entity_service.read_book(store), key_of(args)
-    for schedule in entity_service.schedules_of(book, key, now_of(args)):
+    catalog, key = entity_service.read_catalog(store), key_of(args)
+    for schedule in entity_service.schedules_of(catalog, key, now_of(args)):
         action = schedule.key.action
         if action is Action.EVICT or args.action not in (None, action.value):
             continue
@@ -163,9 +163,9 @@ def _run_summary(args: argparse.Namespace, store: Store) -> int:
 
 
 def _run_params(args: argparse.Namespace, store: Store) -> int:
-    book = entity_service.read_book(store)
-    entity_service.require_owner(book, key_of(args), args.user)
-    entity = book.entities[key_of(args)]
+    catalog = entity_service.read_catalog(store)
+    entity_service.require_owner(catalog, key_of(args), args.user)
+    entity = catalog.entities[key_of(args)]
     if not isinstance(entity, Process) or args.start is None:
         print("causeway: params wants a process and --start", file=sys.stderr)
         return 2
@@ -176,7 +176,9 @@ def _run_params(args: argparse.Namespace, store: Store) -> int:
             continue
         known = store.instances(entity.key, nominal, nominal + timedelta(minutes=1))
         print_ = next((e.fingerprint for e in known if e.key.schedule.cluster == cluster.name), "")
-        found = parameters_of(entity, cluster.name, book.world, nominal, args.user, print_=print_)
+        found = parameters_of(
+            entity, cluster.name, catalog.entity_set, nominal, args.user, print_=print_
+        )
         for name, value in sorted(found.items()):
             print(f"{name}={value}")
         return 0
@@ -199,7 +201,7 @@ def _run_kill(args: argparse.Namespace, store: Store) -> int:
 
 
 def _owned_range(args: argparse.Namespace, store: Store) -> list[Instance]:
-    entity_service.require_owner(entity_service.read_book(store), key_of(args), args.user)
+    entity_service.require_owner(entity_service.read_catalog(store), key_of(args), args.user)
     if args.start is None:
         raise UnknownEntity("say with --start (and --end) which instances.")
     return _chosen(args, store)
@@ -219,7 +221,7 @@ def _change(
 
 
 def _run_logs(args: argparse.Namespace, store: Store) -> int:
-    entity_service.require_owner(entity_service.read_book(store), key_of(args), args.user)
+    entity_service.require_owner(entity_service.read_catalog(store), key_of(args), args.user)
     end = _end(args)
     for entry in store.log(key_of(args)):
         nominal = entry.instance.nominal

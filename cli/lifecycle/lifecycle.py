@@ -43,10 +43,10 @@ from pipeline.processes.commands import Programs, find_spark_submit
 from pipeline.scheduler import entity_service, tables
 from pipeline.scheduler import plan as planning
 from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
-from pipeline.scheduler.engine import ClusterActions
+from pipeline.scheduler.cluster_actions import ClusterActions
 from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.plan import Change, Create, Look, Run, Step
-from pipeline.scheduler.service import Limits, Service, holding
+from pipeline.scheduler.server import Limits, SchedulerServer, holding
 from pipeline.scheduler.states import State
 from pipeline.scheduler.work import Task
 
@@ -105,7 +105,7 @@ def _serve(args: argparse.Namespace) -> int:
         signal.signal(each, lambda *_: stop.set())
     with _views(args) as tell:
         actions = _actions(args, tell)
-        service = Service(open_store(args), actions, _clock(args), name, limits, _emit)
+        service = SchedulerServer(open_store(args), actions, _clock(args), name, limits, _emit)
         try:
             if args.once:
                 service.until_idle(stop=stop)
@@ -196,9 +196,9 @@ def _emit(event: Mapping[str, object]) -> None:
 
 def _plan(args: argparse.Namespace) -> int:
     store, now = open_store(args), now_of(args)
-    book = entity_service.read_book(store)
-    for key, _ in book.running():
-        for schedule in entity_service.schedules_of(book, key, now):
+    catalog = entity_service.read_catalog(store)
+    for key, _ in catalog.running():
+        for schedule in entity_service.schedules_of(catalog, key, now):
             for step in planning.plan(schedule, store.situation(schedule.key), now):
                 print(_words(step))
     return 0
@@ -206,15 +206,15 @@ def _plan(args: argparse.Namespace) -> int:
 
 def _evictions(args: argparse.Namespace) -> int:
     store, now = open_store(args), now_of(args)
-    book = entity_service.read_book(store)
+    catalog = entity_service.read_catalog(store)
     actions = ClusterActions(_no_files, Programs(""))
-    for key, entity in book.running():
-        for schedule in entity_service.schedules_of(book, key, now):
-            if schedule.key.action is not Action.EVICT or book.owner(key) != args.user:
+    for key, entity in catalog.running():
+        for schedule in entity_service.schedules_of(catalog, key, now):
+            if schedule.key.action is not Action.EVICT or catalog.owner(key) != args.user:
                 continue
             instance = Instance(schedule.instance(now), State.READY, now)
-            held = holding(store, book, schedule)
-            task = Task(entity, schedule, instance, args.user, book.world, now, held)
+            held = holding(store, catalog, schedule)
+            task = Task(entity, schedule, instance, args.user, catalog.entity_set, now, held)
             found = actions.eviction_plan(task)
             lines = found.lines() if found else ("there is no table yet",)
             print(f"{schedule.key}:", *lines, sep="\n  ")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from metastore.errors import MetastoreError
 from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import Problem
 from pipeline.falcon.model import Engine, Entity, EntityKey, Kind
 from pipeline.scheduler import tables
 from pipeline.scheduler.clock import SystemClock
 from pipeline.scheduler.errors import CannotSchedule
 from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import World
 
 DEFAULT_STORE = ".causeway/lifecycle.db"
 
@@ -90,18 +90,18 @@ def add_pig_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def strict(entity: Entity, world: World, user: str) -> Iterable[Problem]:
+def strict(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Problem]:
     """What the metastores say; one that does not answer is a reason not to schedule."""
     try:
-        return tuple(tables.against(entity, world, user))
+        return tuple(tables.against(entity, entity_set, user))
     except MetastoreError as error:
         raise CannotSchedule(f"{entity.key}: its metastore cannot be asked: {error}") from error
 
 
-def lenient(entity: Entity, world: World, user: str) -> Iterable[Problem]:
+def lenient(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Problem]:
     """What the metastores say; one that does not answer is asked again when scheduling."""
     try:
-        return tuple(tables.against(entity, world, user))
+        return tuple(tables.against(entity, entity_set, user))
     except MetastoreError as error:
         print(f"causeway: {entity.key}: tables are checked later: {error}", file=sys.stderr)
         return ()

@@ -1,6 +1,6 @@
 """What can go wrong with running a process's workflow."""
 
-from pipeline.scheduler.errors import ActionFailed
+from pipeline.errors import ActionFailed
 
 
 class ProcessError(ActionFailed):

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from typing import Any
 
+from pipeline.lease import WorkLease
 from pipeline.processes.errors import CannotRun, ScriptFailed
 from pipeline.processes.script import fill_in, statements
-from pipeline.scheduler.work import Ticket
 
 _POLL_SECONDS = 0.2
 
 
 def run_sql(
-    script: str, values: Mapping[str, str], endpoint: str, user: str, ticket: Ticket
+    script: str, values: Mapping[str, str], endpoint: str, user: str, lease: WorkLease
 ) -> str:
     """Run the statements in one session, in order, until one fails. Raises ScriptFailed."""
     from pyhive import hive
@@ -35,9 +35,9 @@ def run_sql(
             for name, value in sorted(values.items()):
                 _declare(cursor, name, value)
             for number, statement in enumerate(works, start=1):
-                ticket.check()
-                ticket.log(f"statement {number} of {len(works)}: {statement[:500]}")
-                _one(cursor, statement, ended, ticket)
+                lease.check()
+                lease.log(f"statement {number} of {len(works)}: {statement[:500]}")
+                _one(cursor, statement, ended, lease)
     except (hive.Error, TException, OSError) as error:
         raise ScriptFailed(f"{endpoint}: {_reason(error)}") from error
     return f"{len(works)} statements on {endpoint}"
@@ -49,12 +49,12 @@ def _declare(cursor: Any, name: str, value: str) -> None:
         cursor.execute(f"SET hivevar:{name}={value}")
 
 
-def _one(cursor: Any, statement: str, ended: tuple[int, ...], ticket: Ticket) -> None:
-    """Run asynchronously, so that a lost ticket can cancel it."""
+def _one(cursor: Any, statement: str, ended: tuple[int, ...], lease: WorkLease) -> None:
+    """Run asynchronously, so that a lost lease can cancel it."""
     from TCLIService.ttypes import TOperationState
 
     lost = threading.Event()
-    ticket.on_loss(lost.set)
+    lease.on_loss(lost.set)
     cursor.execute(statement, async_=True)
     while True:
         status = cursor.poll()
@@ -66,7 +66,7 @@ def _one(cursor: Any, statement: str, ended: tuple[int, ...], ticket: Ticket) ->
         if lost.wait(_POLL_SECONDS):
             with suppress(Exception):
                 cursor.cancel()
-            ticket.check()
+            lease.check()
 
 
 def _reason(error: Exception) -> str:

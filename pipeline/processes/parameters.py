@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from pipeline.falcon.calendar import format_time
+from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.inputs import Need, inputs_of, outputs_of, read
 from pipeline.falcon.model import Engine, Paths, Process, Table
-from pipeline.scheduler.inputs import read
-from pipeline.scheduler.schedule import Need, inputs_of, outputs_of
-from pipeline.scheduler.tables import path_at
-from pipeline.scheduler.work import World
+from pipeline.falcon.paths import path_at
 
 Spec = tuple[tuple[str, str], ...]
 
@@ -22,7 +21,7 @@ Spec = tuple[tuple[str, str], ...]
 def parameters_of(
     process: Process,
     cluster: str,
-    world: World,
+    entity_set: EntitySet,
     nominal: datetime,
     user: str,
     run: int = 0,
@@ -31,19 +30,19 @@ def parameters_of(
     """Every parameter of the process's instance at `nominal` on `cluster`, by name. Inputs that
     count have none until its fingerprint says what they found.
     """
-    inputs = _by_name(read(inputs_of(process, cluster, world.feed, nominal), print_))
-    outputs = _by_name(outputs_of(process, cluster, world.feed, nominal))
+    inputs = _by_name(read(inputs_of(process, cluster, entity_set.feed, nominal), print_))
+    outputs = _by_name(outputs_of(process, cluster, entity_set.feed, nominal))
     found = dict(process.properties)
     found.update(_common(process, cluster, nominal, user, run))
     pig = process.workflow.engine is Engine.PIG
     for name, needs in inputs.items():
-        found.update(_input(name, needs, world, pig))
+        found.update(_input(name, needs, entity_set, pig))
     for name, needs in outputs.items():
-        found.update(_output(name, needs, world, pig))
+        found.update(_output(name, needs, entity_set, pig))
     found["falconInputFeeds"] = "#".join(each.feed for each in process.inputs)
     found["feedNames"] = ",".join(each.feed for each in process.outputs)
     found["feedInstancePaths"] = ",".join(
-        _place(need, world) for needs in outputs.values() for need in needs
+        _place(need, entity_set) for needs in outputs.values() for need in needs
     )
     return found
 
@@ -74,10 +73,10 @@ def _common(
     }
 
 
-def _input(name: str, needs: Sequence[Need], world: World, pig: bool) -> dict[str, str]:
+def _input(name: str, needs: Sequence[Need], entity_set: EntitySet, pig: bool) -> dict[str, str]:
     first = needs[0]
     if isinstance(first.storage, Paths):
-        paths = ",".join(_place(need, world) for need in needs)
+        paths = ",".join(_place(need, entity_set) for need in needs)
         return {name: paths, f"falcon_{name}_storage_type": "FILESYSTEM"}
     specs = [spec_of(need) for need in needs]
     filters = {
@@ -85,7 +84,7 @@ def _input(name: str, needs: Sequence[Need], world: World, pig: bool) -> dict[st
         "hive": filter_text(specs, "="),
         "java": filter_text(specs, "="),
     }
-    about = _table(first, world)
+    about = _table(first, entity_set)
     about["filter"] = filters["pig" if pig else "hive"]
     found = _named(name, about)
     for dialect, text in filters.items():
@@ -93,14 +92,14 @@ def _input(name: str, needs: Sequence[Need], world: World, pig: bool) -> dict[st
     return found
 
 
-def _output(name: str, needs: Sequence[Need], world: World, pig: bool) -> dict[str, str]:
+def _output(name: str, needs: Sequence[Need], entity_set: EntitySet, pig: bool) -> dict[str, str]:
     need = needs[0]
     if isinstance(need.storage, Paths):
-        return {name: _place(need, world), f"falcon_{name}_storage_type": "FILESYSTEM"}
+        return {name: _place(need, entity_set), f"falcon_{name}_storage_type": "FILESYSTEM"}
     spec = spec_of(need)
     plain = ",".join(f"{key}={value}" for key, value in spec)
     quoted = ",".join(f"{key}='{value}'" for key, value in spec)
-    found = _named(name, _table(need, world))
+    found = _named(name, _table(need, entity_set))
     for prefix in (name, f"falcon_{name}"):
         found[f"{prefix}_dataout_partitions"] = plain
         found[f"{prefix}_partitions"] = plain if pig else quoted
@@ -115,9 +114,9 @@ def _output(name: str, needs: Sequence[Need], world: World, pig: bool) -> dict[s
     return found
 
 
-def _table(need: Need, world: World) -> dict[str, str]:
+def _table(need: Need, entity_set: EntitySet) -> dict[str, str]:
     assert isinstance(need.storage, Table)
-    cluster = world.cluster(need.cluster)
+    cluster = entity_set.cluster(need.cluster)
     return {
         "storage_type": "TABLE",
         "catalog_url": (cluster.endpoint("registry") if cluster else None) or "",
@@ -146,8 +145,8 @@ def filter_text(specs: Sequence[Spec], equals: str) -> str:
     return parts[0] if len(parts) == 1 else "(" + ors.join(parts) + ")"
 
 
-def _place(need: Need, world: World) -> str:
-    cluster = world.cluster(need.cluster)
+def _place(need: Need, entity_set: EntitySet) -> str:
+    cluster = entity_set.cluster(need.cluster)
     if isinstance(need.storage, Paths):
         return path_at(need.storage.locations["data"], need.time, cluster)
     registry = (cluster.endpoint("registry") if cluster else None) or ""

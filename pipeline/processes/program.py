@@ -1,4 +1,4 @@
-"""Runs a command under a ticket: its output is logged, and a lost ticket ends it."""
+"""Runs a command under a lease: its output is logged, and a lost lease ends it."""
 
 import os
 import signal
@@ -8,21 +8,21 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from pipeline.lease import WorkLease
 from pipeline.processes.errors import CannotRun, ScriptFailed
-from pipeline.scheduler.work import Ticket
 
 _TAIL_LINES = 200
 _LINE = 2000
 _TERM_SECONDS = 10.0
 
 
-def run_program(command: Sequence[str], environment: Mapping[str, str], ticket: Ticket) -> str:
+def run_program(command: Sequence[str], environment: Mapping[str, str], lease: WorkLease) -> str:
     """Run it to its end. Raises ScriptFailed with its last lines when it does not end with 0.
 
-    It gets a process group of its own, which a lost ticket terminates, then kills.
+    It gets a process group of its own, which a lost lease terminates, then kills.
     """
-    ticket.check()
-    ticket.log("$ " + " ".join(command)[:_LINE])
+    lease.check()
+    lease.log("$ " + " ".join(command)[:_LINE])
     try:
         program = subprocess.Popen(
             list(command),
@@ -35,11 +35,11 @@ def run_program(command: Sequence[str], environment: Mapping[str, str], ticket: 
     except OSError as error:
         raise CannotRun(f"{command[0]}: {error.strerror}", final=True) from error
     with program:
-        ticket.on_loss(lambda: _end(program))
+        lease.on_loss(lambda: _end(program))
         tail = _drain(program)
     if tail:
-        ticket.log("\n".join(tail))
-    ticket.check()
+        lease.log("\n".join(tail))
+    lease.check()
     if program.returncode != 0:
         last = " | ".join(list(tail)[-5:])
         raise ScriptFailed(f"{command[0]} ended with {program.returncode}: {last}"[:4000])

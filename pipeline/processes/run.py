@@ -1,45 +1,69 @@
-"""Run one instance of a process: the engine's way, under the instance's ticket."""
+"""Runs one instance of a process the way its engine wants, while its lease lasts."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 
+from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Cluster, Engine, Process
+from pipeline.lease import WorkLease
 from pipeline.processes.commands import Programs, pig_command, spark_command
 from pipeline.processes.errors import CannotRun
 from pipeline.processes.hive import run_sql
 from pipeline.processes.parameters import parameters_of
 from pipeline.processes.program import run_program
 from pipeline.processes.script import read_script
-from pipeline.scheduler.work import Task, Ticket
 
 
-def run_process(task: Task, ticket: Ticket, programs: Programs) -> str:
+@dataclass(frozen=True, slots=True)
+class ProcessRun:
+    """One run of one instance of a process on a cluster, as `owner`.
+
+    `late` names the inputs whose change began this run, comma-separated; `fingerprint` says which
+    of the inputs that count instances were found.
+    """
+
+    process: Process
+    cluster: str
+    entity_set: EntitySet
+    nominal: datetime
+    owner: str
+    number: int = 0
+    late: str = ""
+    fingerprint: str = ""
+
+
+def run_process(run: ProcessRun, programs: Programs, lease: WorkLease) -> str:
     """One line on what was run. Raises ActionFailed, LeaseLost."""
-    process, cluster = _late_or_usual(task), task.world.cluster(task.schedule.key.cluster)
+    process, cluster = _with_workflow(run), run.entity_set.cluster(run.cluster)
     if cluster is None:
-        raise CannotRun(f"cluster {task.schedule.key.cluster} is not there any more")
-    at = task.instance
+        raise CannotRun(f"cluster {run.cluster} is not there any more")
     values = parameters_of(
-        process, cluster.name, task.world, at.nominal, task.owner, at.run, at.fingerprint
+        process,
+        cluster.name,
+        run.entity_set,
+        run.nominal,
+        run.owner,
+        run.number,
+        run.fingerprint,
     )
     match process.workflow.engine:
         case Engine.HIVE:
             script = read_script(process.workflow.path)
-            return run_sql(script, values, _hive_server(cluster), task.owner, ticket)
+            return run_sql(script, values, _hive_server(cluster), run.owner, lease)
         case Engine.SPARK:
-            command, environment = spark_command(process, cluster, values, task.owner, programs)
-            return run_program(command, environment, ticket)
+            command, environment = spark_command(process, cluster, values, run.owner, programs)
+            return run_program(command, environment, lease)
         case Engine.PIG:
             command = pig_command(process, values, programs)
-            return run_program(command, {"HADOOP_USER_NAME": task.owner}, ticket)
+            return run_program(command, {"HADOOP_USER_NAME": run.owner}, lease)
         case Engine.OOZIE:
             raise CannotRun("engine oozie is not run here", final=True)
 
 
-def _late_or_usual(task: Task) -> Process:
-    """A run that late data began takes the workflow of the first input that changed."""
-    process = task.entity
-    assert isinstance(process, Process)
-    changed = task.instance.late.split(",")[0]
+def _with_workflow(run: ProcessRun) -> Process:
+    """The process; a run that late data began has the late workflow of the first changed input."""
+    process = run.process
+    changed = run.late.split(",")[0]
     if not changed or process.late is None or changed not in process.late.workflows:
         return process
     late = replace(process.workflow, path=process.late.workflows[changed])

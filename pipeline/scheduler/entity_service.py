@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipeline.falcon import document, rules
+from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import (
     Cluster,
@@ -20,33 +21,26 @@ from pipeline.falcon.model import (
     Process,
 )
 from pipeline.scheduler import plan
-from pipeline.scheduler.errors import (
-    CannotSchedule,
-    InUse,
-    NotYours,
-    UnknownEntity,
-    WrongState,
-)
+from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
 from pipeline.scheduler.instance import Instance
 from pipeline.scheduler.schedule import Schedule, of_feed, of_process
 from pipeline.scheduler.schema import StoredEntity
 from pipeline.scheduler.states import Event, NoTransition, State
 from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import World
 
 SUBMITTED, RUNNING, SUSPENDED = "SUBMITTED", "RUNNING", "SUSPENDED"
 Engines = Callable[[Engine], str | None]
-Outside = Callable[[Entity, World, str], Iterable[Problem]]
+Outside = Callable[[Entity, EntitySet, str], Iterable[Problem]]
 """What the metastores say against an entity of a submitter: tables that are not there, owners."""
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class EntityCatalog:
     """All entities at one moment, read and stored."""
 
     stored: Mapping[EntityKey, StoredEntity]
     entities: Mapping[EntityKey, Entity]
-    world: World = field(default_factory=World)
+    entity_set: EntitySet = field(default_factory=EntitySet)
 
     def owner(self, key: EntityKey) -> str:
         return self.stored[key].owner
@@ -71,7 +65,7 @@ class CatalogReader:
         self._store = store
         self._parsed: dict[bytes, Entity] = {}
 
-    def read(self) -> Book:
+    def read(self) -> EntityCatalog:
         """All entities as they are stored now."""
         stored = {each.key: each for each in self._store.entities()}
         known = self._parsed
@@ -80,49 +74,53 @@ class CatalogReader:
             for key, each in stored.items()
         }
         self._parsed = {each.document: entities[key] for key, each in stored.items()}
-        return _book(stored, entities)
+        return _catalog_of(stored, entities)
 
 
-def read_book(store: Store) -> Book:
+def read_catalog(store: Store) -> EntityCatalog:
     return CatalogReader(store).read()
 
 
-def _book(stored: Mapping[EntityKey, StoredEntity], entities: Mapping[EntityKey, Entity]) -> Book:
-    world = World(
+def _catalog_of(
+    stored: Mapping[EntityKey, StoredEntity], entities: Mapping[EntityKey, Entity]
+) -> EntityCatalog:
+    entity_set = EntitySet(
         {each.name: each for each in entities.values() if isinstance(each, Cluster)},
         {each.name: each for each in entities.values() if isinstance(each, Feed)},
     )
-    return Book(stored, entities, world)
+    return EntityCatalog(stored, entities, entity_set)
 
 
-def schedules_of(book: Book, key: EntityKey, now: datetime | None = None) -> tuple[Schedule, ...]:
+def schedules_of(
+    catalog: EntityCatalog, key: EntityKey, now: datetime | None = None
+) -> tuple[Schedule, ...]:
     """An entity's schedules; one that was never scheduled is taken as scheduled at `now`."""
-    entity = book.entities[key]
+    entity = catalog.entities[key]
     if isinstance(entity, Feed):
-        scheduled = book.stored[key].scheduled or now or book.stored[key].submitted
+        scheduled = catalog.stored[key].scheduled or now or catalog.stored[key].submitted
         return of_feed(entity, scheduled)
     if isinstance(entity, Process):
-        return of_process(entity, book.world.feed)
+        return of_process(entity, catalog.entity_set.feed)
     return ()
 
 
-def validate(entity: Entity, world: World) -> tuple[Problem, ...]:
+def validate(entity: Entity, entity_set: EntitySet) -> tuple[Problem, ...]:
     """Every rule on one entity among others."""
-    return tuple(sorted((*rules.alone(entity), *rules.among(entity, world))))
+    return tuple(sorted((*rules.alone(entity), *rules.among(entity, entity_set))))
 
 
 def submit(store: Store, data: bytes, user: str, now: datetime, outside: Outside) -> str:
     """Keep a new entity. The same document once more changes nothing."""
     entity = document.read(data)
-    book = read_book(store)
-    known = book.stored.get(entity.key)
+    catalog = read_catalog(store)
+    known = catalog.stored.get(entity.key)
     if known is not None:
         _owned(known, user)
-        if book.entities[entity.key] == entity:
+        if catalog.entities[entity.key] == entity:
             return f"{entity.key} is submitted already"
         raise WrongState(f"{entity.key} is there with another definition: update it")
-    _refuse(validate(entity, book.world), str(entity.key))
-    _refuse(tuple(outside(entity, book.world, user)), str(entity.key))
+    _refuse(validate(entity, catalog.entity_set), str(entity.key))
+    _refuse(tuple(outside(entity, catalog.entity_set, user)), str(entity.key))
     row = StoredEntity(entity.key, user, data, SUBMITTED, now, None, 1)
     if not store.put(row):
         raise WrongState(f"{entity.key} was submitted by someone else just now")
@@ -142,16 +140,16 @@ def update(
     Open instances of schedules that it no longer has are killed.
     """
     entity = document.read(data)
-    book = read_book(store)
-    known = find(book, key)
+    catalog = read_catalog(store)
+    known = find(catalog, key)
     _owned(known, user)
     if entity.key != key:
         raise WrongState(f"the document is {entity.key}, not {key}")
-    after = _book(book.stored, {**book.entities, key: entity})
-    _refuse(validate(entity, after.world), str(key))
-    for dependent in dependents(book, key):
-        _refuse(validate(after.entities[dependent], after.world), str(dependent))
-    _refuse(tuple(outside(entity, after.world, user)), str(key))
+    after = _catalog_of(catalog.stored, {**catalog.entities, key: entity})
+    _refuse(validate(entity, after.entity_set), str(key))
+    for dependent in dependents(catalog, key):
+        _refuse(validate(after.entities[dependent], after.entity_set), str(dependent))
+    _refuse(tuple(outside(entity, after.entity_set, user)), str(key))
     if not store.put(replace(known, document=data, version=known.version + 1)):
         raise WrongState(f"{key} was changed by someone else just now")
     kept = {each.key for each in schedules_of(after, key, now)}
@@ -168,21 +166,21 @@ def schedule(
     store: Store, key: EntityKey, user: str, now: datetime, engines: Engines, outside: Outside
 ) -> str:
     """Let it run. Raises CannotSchedule with the reason why it cannot run here."""
-    book = read_book(store)
-    known = find(book, key)
+    catalog = read_catalog(store)
+    known = find(catalog, key)
     _owned(known, user)
     if key.kind is Kind.CLUSTER:
         raise WrongState("clusters are not scheduled; feeds and processes are")
     if known.status != SUBMITTED:
         raise WrongState(f"{key} is {known.status} already")
-    entity = book.entities[key]
-    problems = [*rules.unsupported(entity, engines), *outside(entity, book.world, user)]
+    entity = catalog.entities[key]
+    problems = [*rules.unsupported(entity, engines), *outside(entity, catalog.entity_set, user)]
     if problems:
         raise CannotSchedule(f"{key}: " + "; ".join(map(str, problems)))
     _put_status(store, known, RUNNING, scheduled=now)
     counts = ", ".join(
         f"{each.key}: {each.count()} instances"
-        for each in schedules_of(read_book(store), key)
+        for each in schedules_of(read_catalog(store), key)
         if each.key.action.value in ("replicate", "process")
     )
     return f"{key} scheduled" + (f" ({counts})" if counts else "")
@@ -198,7 +196,7 @@ def resume(store: Store, key: EntityKey, user: str) -> str:
 
 
 def _switch(store: Store, key: EntityKey, user: str, old: str, new: str, word: str) -> str:
-    known = find(read_book(store), key)
+    known = find(read_catalog(store), key)
     _owned(known, user)
     if known.status != old:
         raise WrongState(f"{key} is {known.status}, not {old}")
@@ -214,17 +212,17 @@ def _put_status(store: Store, known: StoredEntity, status: str, scheduled: datet
 
 def delete(store: Store, key: EntityKey, user: str) -> str:
     """Forget it and its instances; refused while others refer to it."""
-    book = read_book(store)
-    _owned(find(book, key), user)
-    if users := dependents(book, key):
+    catalog = read_catalog(store)
+    _owned(find(catalog, key), user)
+    if users := dependents(catalog, key):
         raise InUse(f"{key} is used by " + ", ".join(map(str, users)))
     store.delete(key)
     return f"{key} deleted"
 
 
-def find(book: Book, key: EntityKey) -> StoredEntity:
+def find(catalog: EntityCatalog, key: EntityKey) -> StoredEntity:
     try:
-        return book.stored[key]
+        return catalog.stored[key]
     except KeyError:
         raise UnknownEntity(f"no {key} was submitted") from None
 
@@ -234,16 +232,16 @@ def _owned(known: StoredEntity, user: str) -> None:
         raise NotYours(f"{known.key} belongs to {known.owner}, not to {user}.")
 
 
-def require_owner(book: Book, key: EntityKey, user: str) -> StoredEntity:
+def require_owner(catalog: EntityCatalog, key: EntityKey, user: str) -> StoredEntity:
     """The entity, which must be `user`'s."""
-    known = find(book, key)
+    known = find(catalog, key)
     _owned(known, user)
     return known
 
 
-def dependencies(book: Book, key: EntityKey) -> tuple[EntityKey, ...]:
+def dependencies(catalog: EntityCatalog, key: EntityKey) -> tuple[EntityKey, ...]:
     """What an entity refers to."""
-    entity = book.entities[key]
+    entity = catalog.entities[key]
     found: set[EntityKey] = set()
     if isinstance(entity, Feed | Process):
         found |= {EntityKey(Kind.CLUSTER, each.name) for each in entity.clusters}
@@ -253,9 +251,9 @@ def dependencies(book: Book, key: EntityKey) -> tuple[EntityKey, ...]:
     return tuple(sorted(found, key=lambda each: (each.kind.value, each.name)))
 
 
-def dependents(book: Book, key: EntityKey) -> tuple[EntityKey, ...]:
+def dependents(catalog: EntityCatalog, key: EntityKey) -> tuple[EntityKey, ...]:
     """What refers to an entity."""
-    return tuple(each for each in book.entities if key in dependencies(book, each))
+    return tuple(each for each in catalog.entities if key in dependencies(catalog, each))
 
 
 def change_instances(

@@ -1,12 +1,6 @@
 """What can go wrong with entities and instances that are kept and run."""
 
-from conf.errors import CausewayError
-
-
-class LifecycleError(CausewayError):
-    """The family of errors about submitted entities and their instances."""
-
-    code = "CW720"
+from pipeline.errors import LifecycleError
 
 
 class UnknownEntity(LifecycleError):
@@ -44,22 +38,6 @@ class StoreUnavailable(LifecycleError):
     """The database of the lifecycle cannot be used."""
 
     code = "CW726"
-
-
-class LeaseLost(LifecycleError):
-    """This server may no longer run the instance: killed, or another server took it over."""
-
-    code = "CW727"
-
-
-class ActionFailed(LifecycleError):
-    """An instance's work failed; `final` when another attempt would fail just so."""
-
-    code = "CW728"
-
-    def __init__(self, reason: str, final: bool = False) -> None:
-        super().__init__(reason)
-        self.final = final
 
 
 class WrongOwner(LifecycleError):

@@ -5,14 +5,15 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from pipeline.errors import LeaseLost
 from pipeline.scheduler.clock import Clock
-from pipeline.scheduler.errors import LeaseLost, StoreUnavailable
+from pipeline.scheduler.errors import StoreUnavailable
 from pipeline.scheduler.instance import Instance
 from pipeline.scheduler.store import Store
 
 
-class Claim:
-    """A claim while it lasts: what work.Ticket asks for, and its lease."""
+class InstanceLease:
+    """A claim while it lasts: what work.WorkLease asks for, and its lease."""
 
     def __init__(self, store: Store, clock: Clock, instance: Instance, seconds: float) -> None:
         self.instance = instance

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
+from pipeline.falcon.inputs import Need, Seen, fingerprint
 from pipeline.falcon.model import Order
-from pipeline.scheduler.inputs import Seen, fingerprint
 from pipeline.scheduler.instance import Action, Instance
-from pipeline.scheduler.schedule import Need, Schedule
+from pipeline.scheduler.schedule import Schedule
 from pipeline.scheduler.states import Event, State, after
 
 BATCH = 1000  # instances created in one go
@@ -62,7 +62,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Claim the instance and do its work, unless `limit` others of its schedule run."""
+    """InstanceLease the instance and do its work, unless `limit` others of its schedule run."""
 
     before: Instance
     after: Instance

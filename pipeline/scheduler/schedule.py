@@ -1,61 +1,27 @@
 """From entities to schedules: what is to be done where, when, and from which data. Pure."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import islice
 
-from conf.names import ClusterName
 from pipeline.falcon.calendar import Calendar, Frequency, Unit
-from pipeline.falcon.expression import At, Future, Latest
+from pipeline.falcon.inputs import Need, inputs_of, need_of, time_of
 from pipeline.falcon.model import (
     Feed,
     FeedCluster,
-    Input,
     Order,
-    Output,
-    Paths,
     Policy,
     Process,
     ProcessCluster,
     Role,
     Sla,
-    Storage,
 )
 from pipeline.scheduler.instance import Action, InstanceKey, ScheduleKey
 
-MAX_WINDOW = 10_000
-MAX_CANDIDATES = 1000  # instances among which `latest` and `future` count
-_MINUTE = timedelta(minutes=1)
 _LEAST_TIMEOUT = timedelta(minutes=30)
 _FEED_RETRIES = 3
 _FEED_DELAY = timedelta(minutes=10)
 _FEED_LATE_DELAY = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Of the instances that exist, in the order of their needs, those in `[start, stop)`."""
-
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """Data of one feed instance: `storage` on `cluster` at `time`, for the input `name`. With a
-    `span` it is a candidate: inputs.py says which of them are read.
-    """
-
-    name: str
-    feed: str
-    cluster: ClusterName
-    storage: Storage
-    time: datetime
-    flag: str | None = None
-    optional: bool = False
-    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +120,7 @@ def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedu
         timeout=_timeout(_feed_timeout(feed), feed.frequency),
         retries=Retries(Policy.EXP_BACKOFF, _FEED_DELAY, _FEED_RETRIES),
         late=late,
-        needs=lambda nominal: (_need(feed, source, feed.name, nominal),),
+        needs=lambda nominal: (need_of(feed, source, feed.name, nominal),),
     )
 
 
@@ -172,13 +138,6 @@ def _count(text: str | None, least: int, most: int) -> int:
     return min(max(int(text), least), most) if text and text.strip().isdigit() else least
 
 
-def _need(feed: Feed, cluster: FeedCluster, name: str, time: datetime) -> Need:
-    storage = feed.storage_on(cluster)
-    if isinstance(storage, Paths) and "data" not in storage.locations:
-        storage = feed.storage
-    return Need(name, feed.name, cluster.name, storage, time, feed.availability_flag)
-
-
 def _watch(feed: Feed, source: FeedCluster, scheduled: datetime) -> Schedule:
     """Waits for the data of a feed that has an agreement, to tell when it is late.
 
@@ -194,7 +153,7 @@ def _watch(feed: Feed, source: FeedCluster, scheduled: datetime) -> Schedule:
         timeout=_timeout(_feed_timeout(feed), feed.frequency) + (high or timedelta(0)),
         low=low,
         high=high,
-        needs=lambda nominal: (_need(feed, source, feed.name, nominal),),
+        needs=lambda nominal: (need_of(feed, source, feed.name, nominal),),
     )
 
 
@@ -264,66 +223,10 @@ def _late_checks(
         for each in process.inputs:
             feed = feeds(each.feed)
             if each.name in late.workflows and feed and feed.late_cutoff:
-                ends.append(_time(each.end, nominal) + feed.late_cutoff.length)
+                ends.append(time_of(each.end, nominal) + feed.late_cutoff.length)
         return max(ends)
 
     return LateChecks(late.policy, late.delay.length, cutoff, frozenset(late.workflows))
-
-
-def _time(expression: object, nominal: datetime) -> datetime:
-    return expression.of(nominal) if isinstance(expression, At) else nominal
-
-
-def inputs_of(
-    process: Process, cluster: str, feeds: Callable[[str], Feed | None], nominal: datetime
-) -> Iterator[Need]:
-    """Every feed instance that the process reads, or may read, at `nominal`; both ends are
-    inclusive.
-    """
-    for each in process.inputs:
-        feed, place = _placed(feeds, each, cluster)
-        times, span = _wanted(each, feed.calendar_on(place), place, nominal)
-        for time in times:
-            yield replace(_need(feed, place, each.name, time), optional=each.optional, span=span)
-
-
-def _wanted(
-    used: Input, calendar: Calendar, place: FeedCluster, nominal: datetime
-) -> tuple[Iterable[datetime], Span | None]:
-    """The times of the instances that an input means; candidates, best first, where it counts."""
-    start, end = used.start, used.end
-    here = calendar.floor(nominal) or calendar.start
-    if isinstance(start, Latest) and isinstance(end, Latest):
-        oldest = nominal - place.retention.length
-        found = deque(calendar.between(oldest, here + _MINUTE), maxlen=MAX_CANDIDATES)
-        return reversed(found), Span(-end.back, 1 - start.back)
-    if isinstance(start, Future) and isinstance(end, Future):
-        ahead = calendar.between(here, place.validity.end)
-        limit = min(max(start.limit, end.limit), MAX_CANDIDATES)
-        return islice(ahead, limit), Span(start.ahead, 1 + end.ahead)
-    first = calendar.floor(_time(start, nominal)) or calendar.start
-    last = _time(end, nominal)
-    return islice(calendar.between(first, last + _MINUTE), MAX_WINDOW), None
-
-
-def outputs_of(
-    process: Process, cluster: str, feeds: Callable[[str], Feed | None], nominal: datetime
-) -> Iterator[Need]:
-    """The feed instance that each output writes; between two instances, the one before."""
-    for each in process.outputs:
-        feed, place = _placed(feeds, each, cluster)
-        time = _time(each.instance, nominal)
-        yield _need(feed, place, each.name, feed.calendar_on(place).floor(time) or time)
-
-
-def _placed(
-    feeds: Callable[[str], Feed | None], used: Input | Output, cluster: str
-) -> tuple[Feed, FeedCluster]:
-    feed = feeds(used.feed)
-    place = feed.on(cluster) if feed else None
-    if feed is None or place is None:
-        raise LookupError(f"feed {used.feed} is not on cluster {cluster}")
-    return feed, place
 
 
 def total(schedules: Iterable[Schedule], action: Action) -> int:

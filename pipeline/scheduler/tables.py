@@ -8,7 +8,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 
 from conf.names import TableRef, parse_partition_name, partition_name
@@ -20,7 +19,10 @@ from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import nobody_else
 from pipeline.copy.files import FileEntry, FileListing
+from pipeline.errors import ActionFailed
+from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import Problem
+from pipeline.falcon.inputs import Need
 from pipeline.falcon.model import (
     Cluster,
     Entity,
@@ -30,10 +32,8 @@ from pipeline.falcon.model import (
     Role,
 )
 from pipeline.falcon.model import Table as TableStorage
+from pipeline.falcon.paths import path_at
 from pipeline.replication.plan import fingerprint
-from pipeline.scheduler.errors import ActionFailed
-from pipeline.scheduler.schedule import Need
-from pipeline.scheduler.work import World
 
 _TIMEOUT = 20.0
 MAX_FILES = 100_000
@@ -64,7 +64,7 @@ Listings = Callable[[Sequence[str]], Sequence[FileListing | None]]
 
 
 def look(
-    needs: Sequence[Need], world: World, owner: str, listings: Listings
+    needs: Sequence[Need], entity_set: EntitySet, owner: str, listings: Listings
 ) -> Mapping[Need, str | None]:
     """Every need's fingerprint, or None; one question per metastore and table."""
     found: dict[Need, str | None] = dict.fromkeys(needs)
@@ -73,11 +73,11 @@ def look(
         if isinstance(need.storage, TableStorage):
             tables.setdefault((need.cluster, need.storage.uri.table), []).append(need)
     for (name, ref), wanted in tables.items():
-        if cluster := world.clusters.get(name):
+        if cluster := entity_set.clusters.get(name):
             with metastore(cluster, owner) as client:
                 found |= _partitions(client, ref, wanted, listings)
     paths = [need for need in needs if isinstance(need.storage, Paths)]
-    return found | _directories(paths, world, listings)
+    return found | _directories(paths, entity_set, listings)
 
 
 def _partitions(
@@ -135,13 +135,15 @@ def _digest(lines: Iterable[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
 
 
-def _directories(needs: Sequence[Need], world: World, listings: Listings) -> dict[Need, str | None]:
+def _directories(
+    needs: Sequence[Need], entity_set: EntitySet, listings: Listings
+) -> dict[Need, str | None]:
     """Directories of path feeds; where the feed has a flag, it must be among the files."""
     places = []
     for need in needs:
         assert isinstance(need.storage, Paths)
         template = need.storage.locations["data"]
-        places.append(path_at(template, need.time, world.clusters.get(need.cluster)))
+        places.append(path_at(template, need.time, entity_set.clusters.get(need.cluster)))
     found: dict[Need, str | None] = {}
     for need, listing in zip(needs, listings(places), strict=True):
         names = {entry.path for entry in listing.files} if listing else set()
@@ -172,25 +174,7 @@ def is_local(uri: str) -> bool:
     return urlsplit(uri).scheme in ("", "file")
 
 
-def path_at(template: str, time: datetime, cluster: Cluster | None) -> str:
-    """A feed's directory at `time`: date variables filled in, on the cluster's file system."""
-    utc = time.astimezone(UTC)
-    for name, code in (
-        ("YEAR", "%Y"),
-        ("MONTH", "%m"),
-        ("DAY", "%d"),
-        ("HOUR", "%H"),
-        ("MINUTE", "%M"),
-    ):
-        template = template.replace(f"${{{name}}}", utc.strftime(code))
-    if "://" in template or template.startswith("file:"):
-        return template
-    write = urlsplit((cluster.endpoint("write") if cluster else None) or "file:///")
-    root = f"{write.scheme}://{write.netloc}{write.path.rstrip('/')}"
-    return f"{root}/{template.lstrip('/')}"
-
-
-def against(entity: Entity, world: World, user: str) -> Iterator[Problem]:
+def against(entity: Entity, entity_set: EntitySet, user: str) -> Iterator[Problem]:
     """What the metastores say against a feed: no such table, or another user's (FA-G3, FA-S2).
 
     A target's table may be missing: replication makes it. Raises MetastoreError when a
@@ -198,12 +182,14 @@ def against(entity: Entity, world: World, user: str) -> Iterator[Problem]:
     """
     if isinstance(entity, Feed):
         for each in entity.clusters:
-            yield from _table_problems(entity, each, world, user)
+            yield from _table_problems(entity, each, entity_set, user)
 
 
-def _table_problems(feed: Feed, place: FeedCluster, world: World, user: str) -> Iterator[Problem]:
+def _table_problems(
+    feed: Feed, place: FeedCluster, entity_set: EntitySet, user: str
+) -> Iterator[Problem]:
     storage = feed.storage_on(place)
-    cluster = world.clusters.get(place.name)
+    cluster = entity_set.clusters.get(place.name)
     if not isinstance(storage, TableStorage) or cluster is None:
         return
     ref = storage.uri.table

@@ -12,7 +12,7 @@ from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, need
 
 
 @dataclass
-class World:
+class EntitySet:
     entities: list[Entity] = field(default_factory=list)
 
     def cluster(self, name: str) -> Cluster | None:
@@ -37,11 +37,11 @@ def read(text: str, *changes: tuple[str, str]) -> Entity:
     return document.read(text.encode())
 
 
-def everything(entity: Entity, world: World) -> list[Problem]:
-    return [*rules.alone(entity), *rules.among(entity, world)]
+def everything(entity: Entity, entity_set: EntitySet) -> list[Problem]:
+    return [*rules.alone(entity), *rules.among(entity, entity_set)]
 
 
-WORLD = World([cluster("c1"), cluster("c2"), read(FEED)])
+WORLD = EntitySet([cluster("c1"), cluster("c2"), read(FEED)])
 
 
 @pytest.mark.parametrize("entity", [cluster("c1"), read(FEED), read(PROCESS)])
@@ -116,7 +116,7 @@ def test_a_table_needs_a_registry() -> None:
     bare = cluster(
         "c2", ('type="registry" endpoint="thrift://localhost:9083"', 'type="workflow" endpoint="x"')
     )
-    (problem,) = rules.among(read(FEED), World([cluster("c1"), bare]))
+    (problem,) = rules.among(read(FEED), EntitySet([cluster("c1"), bare]))
     assert "no registry" in problem.reason
 
 
@@ -171,7 +171,7 @@ def test_an_input_reaching_back_beyond_retention() -> None:
 
 def test_a_feed_must_be_on_the_cluster_of_the_process() -> None:
     process = read(PROCESS, ('name="c1"', 'name="c3"'))
-    found = rules.among(process, World([*WORLD.entities, cluster("c3")]))
+    found = rules.among(process, EntitySet([*WORLD.entities, cluster("c3")]))
     assert {each.element for each in found} == {"input", "output"}
     assert all("not on cluster c3" in each.reason for each in found)
 
@@ -184,9 +184,9 @@ def test_the_specification_is_valid_as_a_whole() -> None:
         for path in sorted((FALCON / "spec004").glob("*.xml"))
     ]
     assert len(entities) == 6
-    world = World(entities)
+    entity_set = EntitySet(entities)
     for each in entities:
-        assert everything(each, world) == []
+        assert everything(each, entity_set) == []
     process = next(each for each in entities if isinstance(each, Process))
     assert process.calendar_on(process.clusters[0]).count(process.clusters[0].validity.end) == 1
 

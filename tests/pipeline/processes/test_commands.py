@@ -14,7 +14,7 @@ from pipeline.processes.commands import (
 )
 from pipeline.processes.errors import CannotRun
 from tests.pipeline.falcon.documents import CLUSTER, PROCESS
-from tests.pipeline.processes.test_parameters import process, world
+from tests.pipeline.processes.test_parameters import entity_set, process
 
 SPARK = PROCESS.replace(
     '<workflow engine="hive" path="/app/summary.hql"/>',
@@ -37,7 +37,7 @@ PROGRAMS = Programs("/opt/spark-submit", "pig -x local")
 
 
 def cluster() -> Cluster:
-    return world(CLUSTER.replace("{name}", "c1")).clusters["c1"]
+    return entity_set(CLUSTER.replace("{name}", "c1")).clusters["c1"]
 
 
 def test_spark() -> None:

@@ -7,10 +7,10 @@ import pytest
 from pyhive import hive
 from TCLIService.ttypes import TOperationState
 
+from pipeline.errors import LeaseLost
 from pipeline.processes.errors import CannotRun, ScriptFailed
 from pipeline.processes.hive import run_sql
-from pipeline.scheduler.errors import LeaseLost
-from tests.pipeline.processes.test_program import Ticket
+from tests.pipeline.processes.test_program import WorkLease
 
 
 class Session:
@@ -57,23 +57,23 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Session:
     return made
 
 
-def run(script: str, ticket: Ticket, **values: str) -> str:
-    return run_sql(script, values, "server:10000", "ann", ticket)
+def run(script: str, lease: WorkLease, **values: str) -> str:
+    return run_sql(script, values, "server:10000", "ann", lease)
 
 
 def test_statements_run_in_one_session_in_order(session: Session) -> None:
-    ticket = Ticket()
-    done = run("SELECT ${a}; SELECT '${hivevar:b}';", ticket, a="1", b="x")
+    lease = WorkLease()
+    done = run("SELECT ${a}; SELECT '${hivevar:b}';", lease, a="1", b="x")
     assert session.said == ["SET hivevar:a=1", "SET hivevar:b=x", "SELECT 1", "SELECT 'x'"]
     assert done == "2 statements on server:10000"
     assert session.closed == 1
-    assert len(ticket.lines) == 2
+    assert len(lease.lines) == 2
 
 
 def test_a_failing_statement_ends_the_script_with_the_servers_words(session: Session) -> None:
     session.states["SELECT 2"] = [TOperationState.RUNNING_STATE, TOperationState.ERROR_STATE]
     with pytest.raises(ScriptFailed, match="Table or view not found: x"):
-        run("SELECT 1; SELECT 2; SELECT 3", Ticket())
+        run("SELECT 1; SELECT 2; SELECT 3", WorkLease())
     assert session.said == ["SELECT 1", "SELECT 2"]
     assert session.closed == 1
 
@@ -88,19 +88,19 @@ def test_an_error_of_the_client_is_told_without_its_wrappings(
 
     monkeypatch.setattr(session, "execute", execute)
     with pytest.raises(ScriptFailed, match="server:10000: ParseException: no viable"):
-        run("SELEC", Ticket())
+        run("SELEC", WorkLease())
 
 
 def test_a_lost_ticket_cancels_what_runs(session: Session) -> None:
-    ticket = Ticket()
+    lease = WorkLease()
     session.states["SELECT 1"] = [TOperationState.RUNNING_STATE]
-    session.polled = ticket.lose
+    session.polled = lease.lose
     with pytest.raises(LeaseLost):
-        run("SELECT 1; SELECT 2", ticket)
+        run("SELECT 1; SELECT 2", lease)
     assert session.cancelled == 1
     assert session.said == ["SELECT 1"]
 
 
 def test_an_endpoint_that_is_none() -> None:
     with pytest.raises(CannotRun, match="is not host:port"):
-        run_sql("SELECT 1", {}, "server", "ann", Ticket())
+        run_sql("SELECT 1", {}, "server", "ann", WorkLease())

@@ -4,15 +4,15 @@ import pytest
 
 from pipeline.falcon import document
 from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Cluster, Feed, Process
 from pipeline.processes.parameters import filter_text, parameters_of
-from pipeline.scheduler.work import World
 from tests.pipeline.falcon.documents import CLUSTER, FALCON, FEED, PROCESS, needs_documents
 
 
-def world(*texts: str) -> World:
+def entity_set(*texts: str) -> EntitySet:
     entities = [document.read(text.encode()) for text in texts]
-    return World(
+    return EntitySet(
         {each.name: each for each in entities if isinstance(each, Cluster)},
         {each.name: each for each in entities if isinstance(each, Feed)},
     )
@@ -31,7 +31,9 @@ def document_parameters() -> dict[str, str]:
         path.stem: document.substitute(path.read_bytes(), values).decode()
         for path in (FALCON / "spec004").glob("*.xml")
     }
-    around = world(texts["primary-cluster"], texts["input-table-feed"], texts["output-table-feed"])
+    around = entity_set(
+        texts["primary-cluster"], texts["input-table-feed"], texts["output-table-feed"]
+    )
     pig = process(texts["pig-process"])
     time = parse_time("2012-04-21T00:00Z")
     return parameters_of(pig, "primary-cluster", around, time, "testuser")
@@ -80,7 +82,7 @@ def test_the_document_process(document_parameters: dict[str, str], name: str, va
 
 
 def test_a_window_of_a_table_with_a_static_key() -> None:
-    around = world(CLUSTER.replace("{name}", "c1"), CLUSTER.replace("{name}", "c2"), FEED)
+    around = entity_set(CLUSTER.replace("{name}", "c1"), CLUSTER.replace("{name}", "c2"), FEED)
     found = parameters_of(
         process(PROCESS), "c1", around, parse_time("2013-09-25T01:00Z"), "ann", run=2
     )
@@ -102,7 +104,7 @@ def test_path_feeds_give_their_paths() -> None:
         '<locations><location type="data" path="/data/${YEAR}/${MONTH}/${DAY}/${HOUR}"/>'
         "</locations>",
     )
-    around = world(CLUSTER.replace("{name}", "c1"), CLUSTER.replace("{name}", "c2"), paths)
+    around = entity_set(CLUSTER.replace("{name}", "c1"), CLUSTER.replace("{name}", "c2"), paths)
     found = parameters_of(process(PROCESS), "c1", around, parse_time("2013-09-25T01:00Z"), "ann")
     assert found["in"] == "file:///data/2013/09/25/00,file:///data/2013/09/25/01"
     assert found["out"] == "file:///data/2013/09/25/01"

@@ -1,4 +1,4 @@
-"""Programs run under a ticket."""
+"""Programs run under a lease."""
 
 import sys
 import threading
@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
+from pipeline.errors import LeaseLost
 from pipeline.processes.errors import CannotRun, ScriptFailed
 from pipeline.processes.program import run_program
-from pipeline.scheduler.errors import LeaseLost
 
 
-class Ticket:
+class WorkLease:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.lost = False
@@ -39,31 +39,31 @@ def python(code: str) -> list[str]:
 
 
 def test_output_is_logged_and_the_environment_given() -> None:
-    ticket = Ticket()
+    lease = WorkLease()
     code = "import os, sys; print(os.environ['WORD']); print('err', file=sys.stderr)"
-    assert run_program(python(code), {"WORD": "hello"}, ticket).endswith("ended with 0")
-    assert set(ticket.lines[-1].splitlines()) == {"hello", "err"}
+    assert run_program(python(code), {"WORD": "hello"}, lease).endswith("ended with 0")
+    assert set(lease.lines[-1].splitlines()) == {"hello", "err"}
 
 
 def test_failures_say_how_they_ended() -> None:
     with pytest.raises(ScriptFailed, match=r"ended with 3: line 98 \| line 99"):
-        run_program(python("[print('line', n) for n in (98, 99)]; exit(3)"), {}, Ticket())
+        run_program(python("[print('line', n) for n in (98, 99)]; exit(3)"), {}, WorkLease())
     with pytest.raises(CannotRun, match="No such file"):
-        run_program(["/no/such/program"], {}, Ticket())
+        run_program(["/no/such/program"], {}, WorkLease())
 
 
 def test_endless_output_is_bounded() -> None:
-    ticket = Ticket()
-    run_program(python("print('x' * 5_000_000); [print(n) for n in range(100_000)]"), {}, ticket)
-    assert len(ticket.lines[-1]) < 1_000_000
+    lease = WorkLease()
+    run_program(python("print('x' * 5_000_000); [print(n) for n in range(100_000)]"), {}, lease)
+    assert len(lease.lines[-1]) < 1_000_000
 
 
 def test_a_lost_ticket_ends_the_program() -> None:
-    ticket = Ticket()
-    timer = threading.Timer(0.3, ticket.lose)
+    lease = WorkLease()
+    timer = threading.Timer(0.3, lease.lose)
     timer.start()
     began = time.monotonic()
     with pytest.raises(LeaseLost):
-        run_program(python("import time; print('on', flush=True); time.sleep(60)"), {}, ticket)
+        run_program(python("import time; print('on', flush=True); time.sleep(60)"), {}, lease)
     timer.join()
     assert time.monotonic() - began < 30

@@ -11,9 +11,9 @@ from pipeline.falcon import document, rules
 from pipeline.processes.commands import Programs
 from pipeline.scheduler import tables
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.engine import ClusterActions
+from pipeline.scheduler.cluster_actions import ClusterActions
 from pipeline.scheduler.instance import Action
-from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import State
 from pipeline.scheduler.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles
@@ -62,7 +62,7 @@ class Site:
 
     def run(self, hours: int) -> None:
         clock = SetClock(START + hours * HOUR)
-        with Service(self.store, self.actions, clock, "one", Limits()) as service:
+        with SchedulerServer(self.store, self.actions, clock, "one", Limits()) as service:
             service.until_idle(60)
 
     def states(self) -> list[State]:
@@ -117,7 +117,7 @@ def test_a_broken_file_fails_the_attempt_and_shows_nothing(site: Site) -> None:
     sent = list(site.files.sent)
     site.files.broken = set()
     clock = SetClock(START + timedelta(minutes=10))
-    with Service(site.store, site.actions, clock, "one", Limits()) as service:
+    with SchedulerServer(site.store, site.actions, clock, "one", Limits()) as service:
         service.until_idle(60)
     assert site.states() == [State.SUCCEEDED]
     again = [path for path in site.files.sent[len(sent) :] if path in sent]

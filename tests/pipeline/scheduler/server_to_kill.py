@@ -11,11 +11,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.inputs import Need
+from pipeline.lease import WorkLease
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.schedule import Need
-from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import Task, Ticket, World
+from pipeline.scheduler.work import Task
 from tests.pipeline.scheduler.worlds import START
 
 
@@ -25,14 +27,16 @@ class LoggedActions:
         self._seconds = seconds
         self._left = threading.Semaphore(most)
 
-    def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
+    def look(
+        self, needs: Sequence[Need], entity_set: EntitySet, owner: str
+    ) -> Mapping[Need, str | None]:
         return dict.fromkeys(needs, "v1")
 
-    def _work(self, task: Task, ticket: Ticket) -> str:
+    def _work(self, task: Task, lease: WorkLease) -> str:
         self._write("begin", task)
         time.sleep(self._seconds)
         self._left.acquire()
-        ticket.check()
+        lease.check()
         self._write("end", task)
         return "done"
 
@@ -51,7 +55,7 @@ def main() -> None:
     clock = SetClock(START)
     clock.time = START.replace(hour=11)
     limits = Limits(workers=2, lease=float(lease))
-    with Service(Store(store), actions, clock, f"server-{os.getpid()}", limits) as service:
+    with SchedulerServer(Store(store), actions, clock, f"server-{os.getpid()}", limits) as service:
         service.until_idle(120)
 
 

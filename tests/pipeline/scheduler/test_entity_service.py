@@ -10,15 +10,9 @@ from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import Entity, EntityKey, Kind
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.errors import (
-    CannotSchedule,
-    InUse,
-    NotYours,
-    UnknownEntity,
-    WrongState,
-)
+from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
 from pipeline.scheduler.instance import Action
-from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store import Store
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
@@ -111,7 +105,7 @@ def test_an_update_kills_what_it_no_longer_has(store: Store) -> None:
     clock = SetClock(START + timedelta(hours=1))
     actions = FakeActions()
     actions.absent = {START, clock.time}
-    with Service(store, actions, clock, "one", Limits()) as service:
+    with SchedulerServer(store, actions, clock, "one", Limits()) as service:
         service.until_idle(30)
     at = FEED.index('    <cluster name="c2"')
     end = FEED.index("</cluster>", at) + len("</cluster>\n")
@@ -149,17 +143,17 @@ def test_an_engine_that_is_not_here(store: Store) -> None:
 
 
 def test_dependencies_both_ways(store: Store) -> None:
-    book = entity_service.read_book(store)
-    assert entity_service.dependencies(book, PROCESS_KEY) == (C1, FEED_KEY)
-    assert entity_service.dependents(book, FEED_KEY) == (PROCESS_KEY,)
-    assert entity_service.dependencies(book, C1) == ()
+    catalog = entity_service.read_catalog(store)
+    assert entity_service.dependencies(catalog, PROCESS_KEY) == (C1, FEED_KEY)
+    assert entity_service.dependents(catalog, FEED_KEY) == (PROCESS_KEY,)
+    assert entity_service.dependencies(catalog, C1) == ()
 
 
 def test_killing_and_rerunning(store: Store) -> None:
     from pipeline.scheduler.plan import Situation, plan
 
     schedule(store, PROCESS_KEY)
-    (found,) = entity_service.schedules_of(entity_service.read_book(store), PROCESS_KEY)
+    (found,) = entity_service.schedules_of(entity_service.read_catalog(store), PROCESS_KEY)
     (create,) = plan(found, Situation(), found.calendar.at(0))
     store.create(create, START)  # type: ignore[arg-type]
     done, refused = entity_service.change_instances(

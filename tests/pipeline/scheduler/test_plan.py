@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.falcon import document
 from pipeline.falcon.calendar import Calendar, Frequency, parse_time
+from pipeline.falcon.inputs import Need
 from pipeline.falcon.model import EntityKey, Kind, Order, Policy
 from pipeline.scheduler.instance import Action, Instance, ScheduleKey
 from pipeline.scheduler.plan import (
@@ -27,7 +28,7 @@ from pipeline.scheduler.plan import (
     recover,
     rerun,
 )
-from pipeline.scheduler.schedule import LateChecks, Need, Retries, Schedule
+from pipeline.scheduler.schedule import LateChecks, Retries, Schedule
 from pipeline.scheduler.states import State
 from tests.pipeline.falcon.documents import FEED
 

@@ -6,16 +6,10 @@ import pytest
 
 from pipeline.falcon import document
 from pipeline.falcon.calendar import Frequency, format_time, parse_time
+from pipeline.falcon.inputs import inputs_of, outputs_of
 from pipeline.falcon.model import Feed, Order, Policy, Process
 from pipeline.scheduler.instance import Action
-from pipeline.scheduler.schedule import (
-    Retries,
-    Schedule,
-    inputs_of,
-    of_feed,
-    of_process,
-    outputs_of,
-)
+from pipeline.scheduler.schedule import Retries, Schedule, of_feed, of_process
 from tests.pipeline.falcon.documents import FALCON, FEED, PROCESS, needs_documents
 from tests.pipeline.scheduler.worlds import START
 

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.entity_service import read_book, schedules_of
+from pipeline.scheduler.entity_service import read_catalog, schedules_of
 from pipeline.scheduler.errors import StoreUnavailable
 from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.plan import (
@@ -23,7 +23,7 @@ from pipeline.scheduler.plan import (
     recover,
 )
 from pipeline.scheduler.schedule import Schedule
-from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store import Store
 from tests.pipeline.scheduler.worlds import (
@@ -47,7 +47,7 @@ def store(url: str) -> Store:
 
 
 def process_schedule(store: Store) -> Schedule:
-    (found,) = schedules_of(read_book(store), PROCESS_KEY)
+    (found,) = schedules_of(read_catalog(store), PROCESS_KEY)
     return found
 
 
@@ -175,7 +175,9 @@ def test_two_services_share_a_database(url: str) -> None:
     store = stocked(url)
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 11 * HOUR)
-    services = [Service(Store(url), actions, clock, f"s{n}", Limits(lease=30)) for n in range(2)]
+    services = [
+        SchedulerServer(Store(url), actions, clock, f"s{n}", Limits(lease=30)) for n in range(2)
+    ]
     threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in services]
     for thread in threads:
         thread.start()

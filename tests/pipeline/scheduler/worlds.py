@@ -5,13 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from pipeline.errors import ActionFailed
 from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.inputs import Need
 from pipeline.falcon.model import EntityKey, Kind
+from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
-from pipeline.scheduler.errors import ActionFailed
-from pipeline.scheduler.schedule import Need
 from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import Task, Ticket, World
+from pipeline.scheduler.work import Task
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 
 FEED_KEY = EntityKey(Kind.FEED, "clicks")
@@ -60,24 +62,26 @@ class FakeActions:
         self.most = 0
         self._lock = threading.Lock()
 
-    def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
+    def look(
+        self, needs: Sequence[Need], entity_set: EntitySet, owner: str
+    ) -> Mapping[Need, str | None]:
         assert owner == "ann"
         return {
             each: None if each.time in self.absent else self.looks.get(each.time, "v1")
             for each in needs
         }
 
-    def replicate(self, task: Task, ticket: Ticket) -> str:
-        return self._work("replicate", task, ticket)
+    def replicate(self, task: Task, lease: WorkLease) -> str:
+        return self._work("replicate", task, lease)
 
-    def evict(self, task: Task, ticket: Ticket) -> str:
+    def evict(self, task: Task, lease: WorkLease) -> str:
         self.held[task.schedule.key.cluster] = task.held
-        return self._work("evict", task, ticket)
+        return self._work("evict", task, lease)
 
-    def process(self, task: Task, ticket: Ticket) -> str:
-        return self._work("process", task, ticket)
+    def process(self, task: Task, lease: WorkLease) -> str:
+        return self._work("process", task, lease)
 
-    def _work(self, word: str, task: Task, ticket: Ticket) -> str:
+    def _work(self, word: str, task: Task, lease: WorkLease) -> str:
         mark = (word, task.schedule.key.cluster, task.instance.nominal)
         with self._lock:
             if mark in self.running:
@@ -87,8 +91,8 @@ class FakeActions:
         try:
             if self.gate is not None:
                 self.gate.wait(30)
-            ticket.check()
-            ticket.log(f"{word} {task.instance.attempt}")
+            lease.check()
+            lease.log(f"{word} {task.instance.attempt}")
             if reason := self.fail(task):
                 raise ActionFailed(reason)
             with self._lock:

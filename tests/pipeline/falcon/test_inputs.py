@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from pipeline.falcon.calendar import format_time, parse_time
+from pipeline.falcon.inputs import Need, fingerprint, inputs_of, missing, read
 from pipeline.falcon.model import Kind, Process
 from pipeline.processes.parameters import parameters_of
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.inputs import fingerprint, missing, read
-from pipeline.scheduler.schedule import Need, inputs_of
-from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import State
 from pipeline.scheduler.work import Task
 from tests.pipeline.falcon.documents import PROCESS
@@ -101,7 +100,7 @@ def test_a_process_waits_runs_and_is_told_what_was_found(tmp_path: Path) -> None
     actions.absent = {time for time in every if time != min(there)}
 
     def settle() -> State:
-        with Service(store, actions, SetClock(first), "one", Limits(lease=60)) as service:
+        with SchedulerServer(store, actions, SetClock(first), "one", Limits(lease=60)) as service:
             service.until_idle(30)
         (one,) = store.instances(PROCESS_KEY)
         return one.state
@@ -113,10 +112,10 @@ def test_a_process_waits_runs_and_is_told_what_was_found(tmp_path: Path) -> None
     assert isinstance(task.entity, Process)
     assert task.entity.key.kind is Kind.PROCESS
     nominal, seen_then = task.instance.nominal, task.instance.fingerprint
-    found = parameters_of(task.entity, "c1", task.world, nominal, "ann", print_=seen_then)
+    found = parameters_of(task.entity, "c1", task.entity_set, nominal, "ann", print_=seen_then)
     assert found["in_filter"] == (
         "((ds='2013-09-24-03' AND region='us') OR (ds='2013-09-24-07' AND region='us'))"
     )
-    before = parameters_of(task.entity, "c1", task.world, nominal, "ann")
+    before = parameters_of(task.entity, "c1", task.entity_set, nominal, "ann")
     assert "in_filter" not in before
     assert before["out_database"] == "src"

@@ -11,7 +11,7 @@ import pytest
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store import Store
 from tests.pipeline.falcon.documents import FEED
@@ -40,7 +40,7 @@ def states(store: Store, action: str = "process") -> list[str]:
 
 
 def settle(store: Store, actions: FakeActions, clock: SetClock, name: str = "one") -> None:
-    with Service(store, actions, clock, name, FAST) as service:
+    with SchedulerServer(store, actions, clock, name, FAST) as service:
         service.until_idle(30)
 
 
@@ -51,7 +51,7 @@ def wait_for(condition: object, seconds: float = 20) -> None:
         time.sleep(0.01)
 
 
-def begin(service: Service, actions: FakeActions) -> None:
+def begin(service: SchedulerServer, actions: FakeActions) -> None:
     """Plan, find and claim, until the work has begun."""
     for _ in range(3):
         service.tick()
@@ -156,13 +156,13 @@ def test_a_killed_instance_stops_before_its_effect(store: Store) -> None:
     schedule(store, PROCESS_KEY, first)
     actions, clock = FakeActions(), SetClock(first)
     actions.gate = threading.Event()
-    with Service(store, actions, clock, "one", FAST) as service:
+    with SchedulerServer(store, actions, clock, "one", FAST) as service:
         begin(service, actions)
         done, refused = entity_service.change_instances(
             store, store.instances(PROCESS_KEY), Event.KILL, first, "ann"
         )
         assert (len(done), refused) == (1, [])
-        wait_for(lambda: all(ticket.lost for ticket in service._held()))
+        wait_for(lambda: all(lease.lost for lease in service._held()))
         actions.gate.set()
     assert actions.done == []
     assert states(store) == ["KILLED"]
@@ -176,12 +176,12 @@ def test_a_dead_server_is_recovered_by_another(store: Store) -> None:
     schedule(store, PROCESS_KEY, first)
     clock, stuck, healthy = SetClock(first), FakeActions(), FakeActions()
     stuck.gate = threading.Event()
-    dead = Service(store, stuck, clock, "dead", Limits(lease=2.0))
+    dead = SchedulerServer(store, stuck, clock, "dead", Limits(lease=2.0))
     dead._closed.set()  # its heart stops
     dead._heart.join()
     dead._closed.clear()
     begin(dead, stuck)
-    with Service(store, healthy, clock, "healthy", FAST) as service:
+    with SchedulerServer(store, healthy, clock, "healthy", FAST) as service:
         service.tick()
         assert healthy.done == []  # the lease still holds
         service.until_idle(30)
@@ -198,10 +198,10 @@ def test_what_runs_for_another_user_is_not_waited_for(store: Store) -> None:
     schedule(store, PROCESS_KEY, first)
     clock, actions = SetClock(first), FakeActions()
     actions.gate = threading.Event()
-    with Service(store, actions, clock, "ann's", Limits(lease=3600, user="ann")) as busy:
+    with SchedulerServer(store, actions, clock, "ann's", Limits(lease=3600, user="ann")) as busy:
         begin(busy, actions)
         assert store.running_owners() == {"ann"}
-        with Service(store, actions, clock, "bob's", Limits(user="bob")) as idle:
+        with SchedulerServer(store, actions, clock, "bob's", Limits(user="bob")) as idle:
             patience = threading.Thread(target=idle.until_idle, args=(600,), daemon=True)
             patience.start()
             patience.join(30)
@@ -215,7 +215,7 @@ def test_a_stopping_server_hands_its_work_back(store: Store) -> None:
     schedule(store, PROCESS_KEY, first)
     clock, actions = SetClock(first), FakeActions()
     actions.gate = threading.Event()
-    service = Service(store, actions, clock, "one", Limits(lease=3600))
+    service = SchedulerServer(store, actions, clock, "one", Limits(lease=3600))
     begin(service, actions)
     threading.Timer(0.2, actions.gate.set).start()
     service.close(give_up=True)
@@ -229,7 +229,7 @@ def test_a_stopping_server_hands_its_work_back(store: Store) -> None:
 def test_two_servers_never_run_an_instance_twice(store: Store) -> None:
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 60 * HOUR)
-    services = [Service(store, actions, clock, f"s{n}", FAST) for n in range(2)]
+    services = [SchedulerServer(store, actions, clock, f"s{n}", FAST) for n in range(2)]
     threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in services]
     for thread in threads:
         thread.start()
@@ -249,7 +249,7 @@ def test_the_parallel_limit_holds_across_servers(store: Store) -> None:
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 9 * HOUR)
     actions.gate = threading.Event()
-    services = [Service(store, actions, clock, f"s{n}", Limits(lease=60)) for n in range(2)]
+    services = [SchedulerServer(store, actions, clock, f"s{n}", Limits(lease=60)) for n in range(2)]
     for _ in range(4):
         for service in services:
             service.tick()
@@ -266,7 +266,7 @@ def test_an_agreement_missed_is_told(store: Store) -> None:
     actions = FakeActions()
     actions.absent = {START}
     clock = SetClock(START + 3 * HOUR)
-    with Service(
+    with SchedulerServer(
         store, actions, clock, "one", FAST, lambda event: told.append(str(event["event"]))
     ) as service:
         service.until_idle(30)
@@ -286,7 +286,7 @@ def test_one_broken_entity_does_not_stop_the_others(store: Store) -> None:
     assert store.put(replace(row, document=broken.encode(), version=row.version + 1))
     told: list[str] = []
     clock = SetClock(parse_time("2013-09-25T00:00Z"))
-    with Service(
+    with SchedulerServer(
         store, FakeActions(), clock, "one", FAST, lambda event: told.append(str(event))
     ) as service:
         service.until_idle(20)

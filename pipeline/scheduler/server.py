@@ -16,14 +16,15 @@ from datetime import datetime
 from functools import cache
 
 from conf.errors import CausewayError
+from pipeline.errors import ActionFailed, LeaseLost
 from pipeline.falcon.calendar import format_time
+from pipeline.falcon.inputs import Seen, fingerprint, missing
 from pipeline.falcon.model import Entity, EntityKey, Order
 from pipeline.scheduler.clock import Clock
-from pipeline.scheduler.entity_service import Book, CatalogReader, schedules_of
-from pipeline.scheduler.errors import ActionFailed, LeaseLost, StoreUnavailable
-from pipeline.scheduler.inputs import Seen, fingerprint, missing
+from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, schedules_of
+from pipeline.scheduler.errors import StoreUnavailable
 from pipeline.scheduler.instance import Action, Instance, InstanceKey
-from pipeline.scheduler.instance_lease import Claim
+from pipeline.scheduler.instance_lease import InstanceLease
 from pipeline.scheduler.plan import (
     Change,
     Create,
@@ -58,7 +59,7 @@ class Limits:
     user: str | None = None
 
 
-class Service:
+class SchedulerServer:
     """One server. Use as a context manager: leaving it waits for running work."""
 
     def __init__(
@@ -78,14 +79,14 @@ class Service:
         self._limits = limits or Limits()
         self._emit = emit
         self._workers = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
-        self._tickets: dict[InstanceKey, Claim] = {}
+        self._leases: dict[InstanceKey, InstanceLease] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._woken = threading.Event()
         self._heart = threading.Thread(target=self._beat, name="heart", daemon=True)
         self._heart.start()
 
-    def __enter__(self) -> "Service":
+    def __enter__(self) -> "SchedulerServer":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -94,8 +95,8 @@ class Service:
     def close(self, give_up: bool = False) -> None:
         """Wait for running work; with `give_up` stop it and hand its instances back."""
         if give_up:
-            for ticket in self._held():
-                ticket.lose("the server stops")
+            for lease in self._held():
+                lease.lose("the server stops")
         self._workers.shutdown(wait=True, cancel_futures=True)
         self._closed.set()
         self._heart.join()
@@ -135,18 +136,20 @@ class Service:
         """One round over everything; True if anything was done."""
         now = self._clock.now()
         done = [self._change(recover(each, now)) for each in self._store.orphans()]
-        book = self._catalog.read()
-        for key, entity in book.running():
-            if self._limits.user not in (None, book.owner(key)):
+        catalog = self._catalog.read()
+        for key, entity in catalog.running():
+            if self._limits.user not in (None, catalog.owner(key)):
                 continue
-            done.append(self._tick_entity(book, key, entity, now))
+            done.append(self._tick_entity(catalog, key, entity, now))
         return any(done)
 
-    def _tick_entity(self, book: Book, key: EntityKey, entity: Entity, now: datetime) -> bool:
+    def _tick_entity(
+        self, catalog: EntityCatalog, key: EntityKey, entity: Entity, now: datetime
+    ) -> bool:
         """An entity that cannot be planned stops itself only."""
         try:
-            schedules = schedules_of(book, key)
-            done = [self._tick_schedule(book, entity, each, now) for each in schedules]
+            schedules = schedules_of(catalog, key)
+            done = [self._tick_schedule(catalog, entity, each, now) for each in schedules]
         except StoreUnavailable:
             raise
         except (CausewayError, LookupError, ValueError, OSError) as error:
@@ -154,13 +157,15 @@ class Service:
             return False
         return any(done)
 
-    def _tick_schedule(self, book: Book, entity: Entity, schedule: Schedule, now: datetime) -> bool:
+    def _tick_schedule(
+        self, catalog: EntityCatalog, entity: Entity, schedule: Schedule, now: datetime
+    ) -> bool:
         """Looks come first, as what they find makes other steps void by the fence."""
         newest_first = schedule.order is not Order.FIFO
         situation = self._store.situation(schedule.key, newest_first=newest_first)
         steps = plan(schedule, situation, now)
         looks = [step for step in steps if isinstance(step, Look)]
-        done = self._look(book, schedule, looks, now) if looks else False
+        done = self._look(catalog, schedule, looks, now) if looks else False
         for step in steps:
             match step:
                 case Create():
@@ -169,15 +174,17 @@ class Service:
                 case Change():
                     done |= self._change(step)
                 case Run():
-                    done |= self._start(book, entity, schedule, step)
+                    done |= self._start(catalog, entity, schedule, step)
                 case Look():
                     pass
         return done
 
-    def _look(self, book: Book, schedule: Schedule, looks: list[Look], now: datetime) -> bool:
+    def _look(
+        self, catalog: EntityCatalog, schedule: Schedule, looks: list[Look], now: datetime
+    ) -> bool:
         needs = [need for look in looks for need in look.needs]
-        owner = book.owner(schedule.key.entity)
-        seen = self._actions.look(needs, book.world, owner)
+        owner = catalog.owner(schedule.key.entity)
+        seen = self._actions.look(needs, catalog.entity_set, owner)
         changes = (after_look(schedule, look, seen, now) for look in looks)
         written = [change for change in changes if change and self._change(change)]
         return any(change.what != "checked" for change in written)
@@ -203,66 +210,66 @@ class Service:
             }
         )
 
-    def _start(self, book: Book, entity: Entity, schedule: Schedule, run: Run) -> bool:
+    def _start(self, catalog: EntityCatalog, entity: Entity, schedule: Schedule, run: Run) -> bool:
         if len(self._held()) >= self._limits.workers or self._closed.is_set():
             return False
         if not self._store.claim(run, self._name, self._limits.lease, self._clock.now()):
             return False
-        ticket = Claim(self._store, self._clock, run.after, self._limits.lease)
+        lease = InstanceLease(self._store, self._clock, run.after, self._limits.lease)
         with self._lock:
-            self._tickets[run.after.key] = ticket
+            self._leases[run.after.key] = lease
         task = Task(
             entity=entity,
             schedule=schedule,
             instance=run.after,
-            owner=book.owner(schedule.key.entity),
-            world=book.world,
+            owner=catalog.owner(schedule.key.entity),
+            entity_set=catalog.entity_set,
             now=self._clock.now(),
-            held=holding(self._store, book, schedule),
+            held=holding(self._store, catalog, schedule),
         )
-        future = self._workers.submit(self._work, task, ticket)
+        future = self._workers.submit(self._work, task, lease)
         future.add_done_callback(lambda future: self._ended(run.after.key, future))
         return True
 
     def _ended(self, key: InstanceKey, future: "Future[None]") -> None:
         with self._lock:
-            self._tickets.pop(key, None)
+            self._leases.pop(key, None)
         if not future.cancelled() and (error := future.exception()):
             self._emit({"event": "error", "entity": str(key), "message": repr(error)})
         self._woken.set()
 
-    def _held(self) -> list[Claim]:
+    def _held(self) -> list[InstanceLease]:
         with self._lock:
-            return list(self._tickets.values())
+            return list(self._leases.values())
 
-    def _work(self, task: Task, ticket: Claim) -> None:
+    def _work(self, task: Task, lease: InstanceLease) -> None:
         """Do one instance's work and record its end, on a worker's thread."""
         self._tell(task.instance, "started", "")
         try:
-            outcome, running = self._outcome(task, ticket)
+            outcome, running = self._outcome(task, lease)
         except LeaseLost as lost:
-            self._hand_back(ticket, str(lost))
+            self._hand_back(lease, str(lost))
             return
-        if ticket.lost and isinstance(outcome, Failed):
-            self._hand_back(ticket, outcome.reason)
+        if lease.lost and isinstance(outcome, Failed):
+            self._hand_back(lease, outcome.reason)
             return
         change = after_run(task.schedule, running, outcome, self._clock.now())
-        self._record_end(ticket, change)
+        self._record_end(lease, change)
 
-    def _outcome(self, task: Task, ticket: Claim) -> tuple[Outcome, Instance]:
+    def _outcome(self, task: Task, lease: InstanceLease) -> tuple[Outcome, Instance]:
         running = task.instance
         try:
             needs = task.schedule.needs(running.nominal)
             if needs:
-                seen: Seen = self._actions.look(needs, task.world, task.owner)
+                seen: Seen = self._actions.look(needs, task.entity_set, task.owner)
                 look = fingerprint(needs, seen)
                 if look is None:
                     return Failed(f"no longer there: {missing(needs, seen)}"), running
                 running = replace(running, fingerprint=look)
                 if not self._store.record(running):
                     raise LeaseLost("taken over before it began")
-            ticket.check()
-            return Succeeded(self._act(replace(task, instance=running), ticket)), running
+            lease.check()
+            return Succeeded(self._act(replace(task, instance=running), lease)), running
         except LeaseLost:
             raise
         except ActionFailed as error:
@@ -270,21 +277,21 @@ class Service:
         except CausewayError as error:
             return Failed(str(error)), running
         except Exception as error:  # whatever a library raises fails the attempt, not the server
-            ticket.log(traceback.format_exc())
+            lease.log(traceback.format_exc())
             return Failed(f"{type(error).__name__}: {error}"), running
 
-    def _act(self, task: Task, ticket: Claim) -> str:
+    def _act(self, task: Task, lease: InstanceLease) -> str:
         match task.schedule.key.action:
             case Action.REPLICATE:
-                return self._actions.replicate(task, ticket)
+                return self._actions.replicate(task, lease)
             case Action.EVICT:
-                return self._actions.evict(task, ticket)
+                return self._actions.evict(task, lease)
             case Action.PROCESS:
-                return self._actions.process(task, ticket)
+                return self._actions.process(task, lease)
             case Action.WATCH:
                 return "the data is there"
 
-    def _record_end(self, ticket: Claim, change: Change) -> None:
+    def _record_end(self, lease: InstanceLease, change: Change) -> None:
         """Kept trying while the lease can be ours; then another server runs it again.
 
         The fence refuses it where the claim is no longer ours, so one try is always right.
@@ -296,38 +303,40 @@ class Service:
                 if not self._change(change):
                     self._emit({"event": "too late", "entity": str(change.after.key)})
                 return
-            if ticket.lost:
+            if lease.lost:
                 return
             time.sleep(min(1.0, self._limits.lease / 10))
 
-    def _hand_back(self, ticket: Claim, why: str) -> None:
+    def _hand_back(self, lease: InstanceLease, why: str) -> None:
         """Free the claim at once where it is still ours (a stopping server)."""
-        self._tell(ticket.instance, "stopped", why)
+        self._tell(lease.instance, "stopped", why)
         with suppress(StoreUnavailable):
-            if self._store.renew(ticket.instance, self._name, self._limits.lease):
-                change = recover(ticket.instance, self._clock.now())
-                kept = replace(change.after, recoveries=ticket.instance.recoveries)
+            if self._store.renew(lease.instance, self._name, self._limits.lease):
+                change = recover(lease.instance, self._clock.now())
+                kept = replace(change.after, recoveries=lease.instance.recoveries)
                 self._change(replace(change, after=kept, message=why))
 
     def _beat(self) -> None:
         while not self._closed.wait(self._limits.lease / 3):
-            for ticket in self._held():
-                ticket.renew(self._name)
+            for lease in self._held():
+                lease.renew(self._name)
 
 
-def holding(store: Store, book: Book, eviction: Schedule) -> Callable[[datetime], bool]:
+def holding(store: Store, catalog: EntityCatalog, eviction: Schedule) -> Callable[[datetime], bool]:
     """Which instances of the evicted feed open work still needs; asked when it runs."""
 
     @cache
     def holders() -> tuple[Callable[[datetime], bool], ...]:
-        return tuple(_holders(store, book, eviction))
+        return tuple(_holders(store, catalog, eviction))
 
     return lambda time: any(holds(time) for holds in holders())
 
 
-def _holders(store: Store, book: Book, eviction: Schedule) -> Iterator[Callable[[datetime], bool]]:
+def _holders(
+    store: Store, catalog: EntityCatalog, eviction: Schedule
+) -> Iterator[Callable[[datetime], bool]]:
     feed, cluster = eviction.key.entity, eviction.key.cluster
-    for schedule in book.all_schedules():
+    for schedule in catalog.all_schedules():
         key = schedule.key
         if key.entity == feed and key.source == cluster:
             yield _replicating(schedule, store.situation(key))

@@ -15,18 +15,18 @@ from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
 from pipeline.copy.copy_job import CopyLimits
 from pipeline.copy.files import FileListing
+from pipeline.errors import ActionFailed
 from pipeline.falcon import document
+from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Cluster, Feed
 from pipeline.processes.commands import Programs
-from pipeline.scheduler import engine, tables
+from pipeline.scheduler import cluster_actions, tables
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.engine import ClusterActions
-from pipeline.scheduler.errors import ActionFailed
+from pipeline.scheduler.cluster_actions import ClusterActions
 from pipeline.scheduler.instance import Action
-from pipeline.scheduler.service import Limits, Service
+from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import State
 from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import World
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
 from tests.pipeline.falcon.documents import CLUSTER, FEED
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule, submit
@@ -52,7 +52,7 @@ class Site:
         c1.add_table(table)
         self.files.made.add("file:///src")
         monkeypatch.setattr(tables, "metastore", self.metastore)
-        monkeypatch.setattr(engine.tables, "metastore", self.metastore)
+        monkeypatch.setattr(cluster_actions.tables, "metastore", self.metastore)
         monkeypatch.setattr(tables, "is_local", lambda uri: False)
         self.actions = ClusterActions(
             lambda: self.files, Programs("spark-submit"), limits=CopyLimits(wait=1, poll=0.01)
@@ -89,7 +89,7 @@ class Site:
 
     def run(self, hours: int) -> None:
         clock = SetClock(START + hours * HOUR)
-        with Service(self.store, self.actions, clock, "one", Limits()) as service:
+        with SchedulerServer(self.store, self.actions, clock, "one", Limits()) as service:
             service.until_idle(60)
 
     def states(self, action: Action = Action.REPLICATE) -> list[State]:
@@ -113,7 +113,8 @@ def test_after_a_program_the_views_hear_that_anything_may_have_changed(
             raise ActionFailed("status 1")
         return "done"
 
-    monkeypatch.setattr(engine, "run_process", run)
+    monkeypatch.setattr(cluster_actions, "_process_run", lambda task: task)
+    monkeypatch.setattr(cluster_actions, "run_process", run)
     actions = ClusterActions(lambda: FakeFiles(Effects()), Programs(""), tell=heard.append)
     with suppress(ActionFailed):
         actions.process(cast(Any, None), cast(Any, None))
@@ -223,7 +224,7 @@ def test_a_failed_registration_fails_the_instance_and_leaves_nothing(site: Site)
     site.target.refusals = 10**6
     for minutes in (0, 10, 30, 70):
         clock = SetClock(START + timedelta(minutes=minutes))
-        with Service(site.store, site.actions, clock, "one", Limits()) as service:
+        with SchedulerServer(site.store, site.actions, clock, "one", Limits()) as service:
             service.until_idle(60)
     first = site.store.instances(FEED_KEY, START, START + HOUR)
     (replication,) = [each for each in first if each.key.schedule.source]
@@ -234,13 +235,15 @@ def test_a_failed_registration_fails_the_instance_and_leaves_nothing(site: Site)
 
 def test_another_users_table_is_refused(site: Site) -> None:
     """FA-S1, FA-S2."""
-    book = {each.key: document.read(each.document) for each in site.store.entities()}
-    feed = book[FEED_KEY]
+    catalog = {each.key: document.read(each.document) for each in site.store.entities()}
+    feed = catalog[FEED_KEY]
     assert isinstance(feed, Feed)
-    world = World({each.name: each for each in book.values() if isinstance(each, Cluster)}, {})
-    assert list(tables.against(feed, world, "ann")) == []
+    entity_set = EntitySet(
+        {each.name: each for each in catalog.values() if isinstance(each, Cluster)}, {}
+    )
+    assert list(tables.against(feed, entity_set, "ann")) == []
     site.owner = "bob"
-    (problem,) = tables.against(feed, world, "bob")
+    (problem,) = tables.against(feed, entity_set, "bob")
     assert "src.clicks on c1 is owned by ann, the submitter is bob" in problem.reason
     site.owner = "ann"
     site.source.tables[SOURCE].set_text(3, "hive")
@@ -253,10 +256,10 @@ def test_another_users_table_is_refused(site: Site) -> None:
 
 def test_a_source_table_must_exist(site: Site) -> None:
     """FA-G3: the error names the table and the cluster."""
-    book = [document.read(each.document) for each in site.store.entities()]
-    world = World({each.name: each for each in book if isinstance(each, Cluster)}, {})
+    catalog = [document.read(each.document) for each in site.store.entities()]
+    entity_set = EntitySet({each.name: each for each in catalog if isinstance(each, Cluster)}, {})
     del site.source.tables[SOURCE]
-    problems = [p for e in book for p in tables.against(e, world, "ann")]
+    problems = [p for e in catalog for p in tables.against(e, entity_set, "ann")]
     assert [str(p) for p in problems] == [
         "19: table: table src.clicks does not exist on cluster c1: create it first"
     ]

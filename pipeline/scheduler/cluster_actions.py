@@ -24,25 +24,30 @@ from pipeline.copy.files import CopyOptions, FileListing, Files
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
 from pipeline.copy.staging import default_root, staging_of
-from pipeline.errors import AnotherCopyRuns, NotCopyable, UnsafeSchemaChange
-from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Role, Storage, Table
+from pipeline.errors import ActionFailed, AnotherCopyRuns, NotCopyable, UnsafeSchemaChange
+from pipeline.falcon.calendar import format_time
+from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.inputs import Need
+from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Process, Role, Storage, Table
+from pipeline.falcon.paths import path_at
 from pipeline.hudi.errors import UnsupportedTable
 from pipeline.hudi.feeds import Replicator, Storages, is_hudi
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
 from pipeline.hudi.replicate import HudiReplicationResult
 from pipeline.hudi.table.storage import LocalStorage
+from pipeline.lease import WorkLease
 from pipeline.processes.commands import Programs
-from pipeline.processes.run import run_process
-from pipeline.replication.directories import PathCopy, PathHome, evict_paths, replicate_path
+from pipeline.processes.run import ProcessRun, run_process
+from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.replication.plan import ReplicationRequest, matches
 from pipeline.replication.run import read_replication, run_replication
+from pipeline.retention.directories import PathHome, evict_paths
 from pipeline.retention.partition_dates import read_dating
 from pipeline.retention.plan import Policy, RetentionPlan, plan_retention
 from pipeline.retention.run import candidates, run_retention
 from pipeline.scheduler import tables
-from pipeline.scheduler.errors import ActionFailed, WrongOwner
-from pipeline.scheduler.schedule import Need
-from pipeline.scheduler.work import Task, Ticket, World
+from pipeline.scheduler.errors import WrongOwner
+from pipeline.scheduler.work import Task
 
 _COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
 _TURN = 600.0  # seconds to wait for another server's copy into the same table
@@ -68,8 +73,10 @@ class ClusterActions:
         default_factory=lambda: defaultdict(threading.Lock)
     )
 
-    def look(self, needs: Sequence[Need], world: World, owner: str) -> Mapping[Need, str | None]:
-        return tables.look(needs, world, owner, self._listings)
+    def look(
+        self, needs: Sequence[Need], entity_set: EntitySet, owner: str
+    ) -> Mapping[Need, str | None]:
+        return tables.look(needs, entity_set, owner, self._listings)
 
     def _listings(self, locations: Sequence[str]) -> list[FileListing | None]:
         """Local directories are read as they are; others need Spark's file systems."""
@@ -77,27 +84,27 @@ class ClusterActions:
         found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
         return [found[each] if each in found else tables.local_listing(each) for each in locations]
 
-    def process(self, task: Task, ticket: Ticket) -> str:
+    def process(self, task: Task, lease: WorkLease) -> str:
         """A program may change whatever it wants, and also when it fails."""
         try:
-            return run_process(task, ticket, self.programs)
+            return run_process(_process_run(task), self.programs, lease)
         finally:
             self.tell(EVERYTHING)
 
-    def replicate(self, task: Task, ticket: Ticket) -> str:
+    def replicate(self, task: Task, lease: WorkLease) -> str:
         """One instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
         copy = _copy_of(task)
         if isinstance(copy, PathCopy):
-            return replicate_path(self.files(), copy, self.effort, ticket)
+            return replicate_path(self.files(), copy, self.effort, lease)
         with self._metastore(copy.source, task.owner) as source:
             table = _require_owner(source, copy.source_table, task.owner)
         way = self._replicate_hudi if is_hudi(table) else self._replicate
         with self._turns[f"{copy.target.endpoint('registry')} {copy.target_table}"]:
-            return _in_turn(lambda: way(copy, task.owner, ticket), ticket)
+            return _in_turn(lambda: way(copy, task.owner, lease), lease)
 
-    def _replicate(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+    def _replicate(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
         if copy.shares_table:
-            return self._secondary(copy, owner, ticket)
+            return self._secondary(copy, owner, lease)
         with (
             self._metastore(copy.source, owner) as source,
             self._metastore(copy.target, owner) as target,
@@ -107,11 +114,11 @@ class ClusterActions:
             if not plan.items and not plan.fresh:
                 raise ActionFailed(f"{copy.what} is not there any more")
             report = run_replication(
-                plan, source, target, self._tools(ticket), self.effort, self.limits
+                plan, source, target, self._tools(lease), self.effort, self.limits
             )
         return _told(report, copy)
 
-    def _secondary(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+    def _secondary(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
         with self._metastore(copy.source, owner) as client:
             objects = self._objects(client, copy)
             state = objects.table(copy.source_table)
@@ -123,12 +130,12 @@ class ClusterActions:
             yard = staging_of(copy.root, state.ref)
             checksum = self.effort.checksum
             plan = plan_copy(state, chosen, copy.target.name, yard, checksum=checksum, again=False)
-            report = run_copy(plan, objects, self._tools(ticket), self.effort, self.limits)
+            report = run_copy(plan, objects, self._tools(lease), self.effort, self.limits)
         return _told(report, copy)
 
-    def _replicate_hudi(self, copy: "_Copy", owner: str, ticket: Ticket) -> str:
+    def _replicate_hudi(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
         """The table's new commits, whichever partition the instance is about."""
-        tools = self._tools(ticket)
+        tools = self._tools(lease)
         replicator = Replicator(self.storage, tools, self.effort, self.limits)
         with (
             self._metastore(copy.source, owner) as source,
@@ -153,24 +160,24 @@ class ClusterActions:
     def _objects(self, client: HmsClient, copy: "_Copy") -> ObjectCatalog:
         return ObjectCatalog(client, self.default or copy.source.name)
 
-    def evict(self, task: Task, ticket: Ticket) -> str:
+    def evict(self, task: Task, lease: WorkLease) -> str:
         """What is too old on one cluster, by partition date (FA-V1..V5)."""
         home = _home_of(task)
         if isinstance(home, PathHome):
-            return evict_paths(self.files(), home, task, ticket)
+            return evict_paths(self.files(), home, task.now, task.held, lease)
         with self._turns[f"{home.cluster.endpoint('registry')} {home.policy.table}"]:
-            return self._evict(home, task, ticket)
+            return self._evict(home, task, lease)
 
-    def _evict(self, home: "_Home", task: Task, ticket: Ticket) -> str:
+    def _evict(self, home: "_Home", task: Task, lease: WorkLease) -> str:
         with self._metastore(home.cluster, task.owner) as client:
             objects = ObjectCatalog(client, self.default or home.primary)
             plan = self._retention(home, client, objects, task)
             if plan is None:
                 return f"there is no table {home.policy.table} yet"
             for line in plan.lines():
-                ticket.log(line)
+                lease.log(line)
             done = run_retention(
-                plan, client, objects, self.files(), self._tools(ticket).emit, ticket.check
+                plan, client, objects, self.files(), self._tools(lease).emit, lease.check
             )
         return (
             f"{len(done.partitions)} partitions and {len(done.copies)} copies of {plan.table}"
@@ -198,14 +205,14 @@ class ClusterActions:
             raise ActionFailed(f"{table.ref}: {reason}: drop them by SQL", final=True)
         return plan_retention(home.policy, candidates(objects, home.policy), task.now)
 
-    def _tools(self, ticket: Ticket) -> JobContext:
+    def _tools(self, lease: WorkLease) -> JobContext:
         """Every event and every sign of progress asks whether the work is still ours."""
 
         def emit(event: Mapping[str, object]) -> None:
-            ticket.check()
-            ticket.log(" ".join(f"{key}={value}" for key, value in event.items()))
+            lease.check()
+            lease.log(" ".join(f"{key}={value}" for key, value in event.items()))
 
-        return JobContext(self.files(), emit=emit, progress=lambda done, total: ticket.check())
+        return JobContext(self.files(), emit=emit, progress=lambda done, total: lease.check())
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +269,7 @@ def _home_of(task: Task) -> _Home | PathHome:
     """Where an eviction happens. Raises ActionFailed when the feed has changed meanwhile."""
     feed, name = task.entity, task.schedule.key.cluster
     assert isinstance(feed, Feed)
-    place, cluster = feed.on(name), task.world.cluster(name)
+    place, cluster = feed.on(name), task.entity_set.cluster(name)
     if place is None or cluster is None:
         raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
     storage = feed.storage_on(place)
@@ -270,7 +277,7 @@ def _home_of(task: Task) -> _Home | PathHome:
         return PathHome(feed.name, storage, cluster, place.retention.length)
 
     def home(each: FeedCluster) -> tuple[str | None, Storage]:
-        found = task.world.cluster(each.name)
+        found = task.entity_set.cluster(each.name)
         return (found.endpoint("registry") if found else None), feed.storage_on(each)
 
     same = [each for each in feed.clusters if _same_table(home(each), home(place))]
@@ -297,12 +304,12 @@ def _copy_of(task: Task) -> _Copy | PathCopy:
     feed, key = task.entity, task.schedule.key
     assert isinstance(feed, Feed)
     one, other = feed.on(key.source), feed.on(key.cluster)
-    source, target = task.world.cluster(key.source), task.world.cluster(key.cluster)
+    source, target = task.entity_set.cluster(key.source), task.entity_set.cluster(key.cluster)
     if one is None or other is None or source is None or target is None:
         raise ActionFailed(f"{key} is not what the feed says any more", final=True)
     here, there = feed.storage_on(one), feed.storage_on(other)
     if isinstance(here, Paths) and isinstance(there, Paths):
-        return PathCopy.of(task, (here, there), (source, target))
+        return _path_copy(task, (here, there), (source, target))
     if not isinstance(here, Table) or not isinstance(there, Table):
         raise ActionFailed("a feed is of tables or of paths, not of both", final=True)
     nominal = task.instance.nominal
@@ -318,11 +325,41 @@ def _copy_of(task: Task) -> _Copy | PathCopy:
     )
 
 
-def _in_turn(work: Callable[[], str], ticket: Ticket) -> str:
+def _path_copy(
+    task: Task, storages: tuple[Paths, Paths], clusters: tuple[Cluster, Cluster]
+) -> PathCopy:
+    """Raises ActionFailed when source and target are the same directory."""
+    nominal = task.instance.nominal
+    source = path_at(storages[0].locations["data"], nominal, clusters[0])
+    target = path_at(storages[1].locations["data"], nominal, clusters[1])
+    if source == target:
+        raise ActionFailed(f"{source} would be copied onto itself", final=True)
+    key, time = task.schedule.key, format_time(nominal).replace(":", "")
+    name = f"{key.entity.name}/{key.source}/{key.cluster}/{time}"
+    root = path_at(clusters[1].locations["staging"], nominal, clusters[1]).rstrip("/")
+    return PathCopy(source, target, f"{root}/causeway/{name}")
+
+
+def _process_run(task: Task) -> ProcessRun:
+    process, instance = task.entity, task.instance
+    assert isinstance(process, Process)
+    return ProcessRun(
+        process,
+        cluster=task.schedule.key.cluster,
+        entity_set=task.entity_set,
+        nominal=instance.nominal,
+        owner=task.owner,
+        number=instance.run,
+        late=instance.late,
+        fingerprint=instance.fingerprint,
+    )
+
+
+def _in_turn(work: Callable[[], str], lease: WorkLease) -> str:
     """Copies into one table take turns, those of other servers too."""
     end = time.monotonic() + _TURN
     while True:
-        ticket.check()
+        lease.check()
         try:
             return work()
         except AnotherCopyRuns:

@@ -1,0 +1,23 @@
+"""The clusters and feeds among which an entity is read: what its names refer to. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pipeline.falcon.model import Cluster, Feed
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySet:
+    """The entities at one moment, by name."""
+
+    clusters: Mapping[str, Cluster] = field(default_factory=dict)
+    feed_by_name: Mapping[str, Feed] = field(default_factory=dict)
+
+    def cluster(self, name: str) -> Cluster | None:
+        return self.clusters.get(name)
+
+    def feed(self, name: str) -> Feed | None:
+        return self.feed_by_name.get(name)
+
+    def feeds(self) -> Sequence[Feed]:
+        return tuple(self.feed_by_name.values())

@@ -1,0 +1,24 @@
+"""The directories of path feeds at a time. Pure."""
+
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from pipeline.falcon.model import Cluster
+
+
+def path_at(template: str, time: datetime, cluster: Cluster | None) -> str:
+    """A feed's directory at `time`: date variables filled in, on the cluster's file system."""
+    utc = time.astimezone(UTC)
+    for name, code in (
+        ("YEAR", "%Y"),
+        ("MONTH", "%m"),
+        ("DAY", "%d"),
+        ("HOUR", "%H"),
+        ("MINUTE", "%M"),
+    ):
+        template = template.replace(f"${{{name}}}", utc.strftime(code))
+    if "://" in template or template.startswith("file:"):
+        return template
+    write = urlsplit((cluster.endpoint("write") if cluster else None) or "file:///")
+    root = f"{write.scheme}://{write.netloc}{write.path.rstrip('/')}"
+    return f"{root}/{template.lstrip('/')}"

@@ -1,0 +1,73 @@
+"""Retention of feeds of directories: deletes those whose date is too old (FA-G2, FA-V1)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pipeline.copy.files import Files
+from pipeline.errors import ActionFailed
+from pipeline.falcon.model import Cluster, Paths
+from pipeline.falcon.paths import path_at
+from pipeline.lease import WorkLease
+from pipeline.retention.partition_dates import Dating, Reader, read_dating
+from pipeline.retention.plan import Held
+
+MAX_DIRECTORIES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PathHome:
+    """The directories of a feed on a cluster, and how long they are kept."""
+
+    feed: str
+    storage: Paths
+    cluster: Cluster
+    limit: timedelta
+
+
+def evict_paths(files: Files, home: PathHome, now: datetime, held: Held, lease: WorkLease) -> str:
+    """Deletes the directories of every location type whose date is older than the limit."""
+    deleted = kept_back = 0
+    for template in sorted(set(home.storage.locations.values())):
+        if "${" not in template:
+            continue
+        root, pattern = _split(template)
+        dating = read_dating((("path", pattern),))
+        cutoff = dating.truncated(now - home.limit)
+        base = path_at(root, now, home.cluster).rstrip("/")
+        for path, date in _dated(files, base, pattern, dating):
+            if date >= cutoff:
+                continue
+            if held(date):
+                kept_back += 1
+                continue
+            lease.check()
+            lease.log(f"evict {base}/{path}")
+            files.delete([f"{base}/{path}"])
+            deleted += 1
+    return f"{deleted} directories of {home.feed} deleted, {kept_back} held"
+
+
+def _split(template: str) -> tuple[str, str]:
+    """The part of a path before the first dated component, and the rest."""
+    parts = template.rstrip("/").split("/")
+    first = next(number for number, part in enumerate(parts) if "${" in part)
+    return "/".join(parts[:first]) or "/", "/".join(parts[first:])
+
+
+def _dated(files: Files, base: str, pattern: str, dating: Dating) -> Iterator[tuple[str, datetime]]:
+    """The directories below `base` that match the pattern, with their dates."""
+    found = [""]
+    for part in pattern.split("/"):
+        if "${" not in part:
+            found = [f"{path}/{part}" for path in found]
+            continue
+        folders = files.folders([base + path for path in found])
+        found = [f"{p}/{name}" for p, names in zip(found, folders, strict=True) for name in names]
+        if len(found) > MAX_DIRECTORIES:
+            raise ActionFailed(f"{base} has more than {MAX_DIRECTORIES} directories", final=True)
+    reader = Reader(dating)
+    for path in found:
+        date = reader.date({"path": path[1:]})
+        if date is not None:
+            yield path[1:], date
