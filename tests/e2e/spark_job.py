@@ -6,8 +6,10 @@ Run as a program it answers JSON lines: {"do": name, ...} -> {"ok": ...} or {"er
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +34,30 @@ class SparkJob:
         self._process = subprocess.Popen(
             [sys.executable, __file__, os.pathsep.join(jars), str(scratch)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
-            env={**os.environ, **environment},
+            env={**os.environ, **environment}, start_new_session=True,
         )  # fmt: skip
 
-    def __call__(self, do: str, **how: Any) -> Any:
+    def begin(self, do: str, **how: Any) -> None:
+        """Asks and does not wait for the answer."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"do": do, **how}) + "\n")
         self._process.stdin.flush()
+
+    def kill(self) -> None:
+        """Ends Spark and its driver as a crash does."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(60)
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.stdout.close()
+        os.close(self._log)
+
+    def __call__(self, do: str, **how: Any) -> Any:
+        self.begin(do, **how)
+        assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("{"):
                 answer = json.loads(line)

@@ -1,16 +1,20 @@
 """A copy is fresh only while it is: real writers past the proxy end what they touch (D10, D15)."""
 
+import shutil
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from time import monotonic, sleep
 
 import pytest
 
 from cli.stack.stack import Stack
 from conf.names import TableRef
-from conf.placement import read_partition_placement, read_placement
+from conf.placement import Copy, read_partition_placement, read_placement
 from metastore.client.metastore_client import HmsClient
+from metastore.client.view_sync import ViewBarrier
 from metastore.placement.placement_store import Facts
 from tests.e2e.conftest import C1, C2, Sql, Tables
 from tests.e2e.spark_job import SparkJob
@@ -38,12 +42,32 @@ class Copies:
                 placed = read_partition_placement(own, placed, partition)
         return C2 in placed.replicas().fresh
 
-    def soon_stale(self, table: str) -> bool:
-        """The same a moment later: what follows a write is not waited for."""
-        end = monotonic() + 10
-        while self.fresh(table) and monotonic() < end:
+    def marks(self, table: str) -> list[str]:
+        """Who writes the table, by its marks."""
+        with HmsClient((self.stack.ports.metastore,)) as client:
+            parameters = client.get_table(TableRef.parse(table)).parameters
+        return [mark.by for mark in read_placement(parameters, C1).open]
+
+    def soon_unmarked(self, table: str) -> bool:
+        """Whether the table's marks go: what follows a write is not waited for."""
+        end = monotonic() + 20
+        while self.marks(table) and monotonic() < end:
             sleep(0.1)
-        return not self.fresh(table)
+        return not self.marks(table)
+
+    def publish(self, table: str, source: Path) -> None:
+        """Makes a copy of the files as they are, and publishes it whatever runs."""
+        folder = mkdtemp(dir=self.stack.layout.warehouse(C2))
+        shutil.copytree(source, f"{folder}/t")
+        copy_of = f"file://{folder}/t"
+        with (
+            HmsClient((self.stack.ports.metastore,)) as client,
+            ViewBarrier(self.stack.ports.views.values(), 20.0) as barrier,
+        ):
+            facts = Facts(client, C1, barrier)
+            facts.change_table(
+                TableRef.parse(table), lambda old: old.with_copy(Copy(C2, copy_of, old.version))
+            )
 
 
 @pytest.fixture
@@ -213,20 +237,103 @@ def test_dataframe_writers_and_streams_end_the_copies_of_what_they_write(
     assert not any(fresh.values()), fresh
 
 
-def test_a_copy_that_is_published_during_a_direct_write_is_stale_when_it_has_ended(
-    copied: Callable[[], str], stack: Stack, db: str, tables: Tables, copies: Copies, job: SparkJob
+SLOW = (
+    "SELECT cast(java_method('java.lang.Math', 'abs', 1) AS int) AS a FROM range(0, {steps}, 1, 1)"
+    " WHERE java_method('java.lang.Thread', 'sleep', 100L) IS NULL"
+)
+
+
+@pytest.mark.parametrize("how", ["table", "path"])
+def test_a_copy_that_is_published_during_a_direct_write_is_not_read(
+    copied: Callable[[], str], tables: Tables, copies: Copies, job: SparkJob, how: str
 ) -> None:
     """Its files may have been taken before the writer's were there."""
-    import threading
-
     table = copied()
-    slow = f"INSERT INTO {table} SELECT cast(java_method('java.lang.Math', 'abs', 1) AS int)"
-    slow += " FROM range(0, 30, 1, 1) WHERE java_method('java.lang.Thread', 'sleep', 100L) IS NULL"
-    writer = threading.Thread(target=lambda: job("sql", text=slow))
+    target = {"table": f"INTO {table}", "path": "OVERWRITE DIRECTORY '{}' USING parquet"}[how]
+    text = f"INSERT {target.format(tables.location(table).as_uri())} {SLOW.format(steps=30)}"
+    writer = threading.Thread(target=lambda: job("sql", text=text))
     writer.start()
-    while copies.fresh(table):
+    while not copies.marks(table):
         sleep(0.05)
-    tables.copy(table, C2)
-    assert copies.fresh(table)
+    with pytest.raises(AssertionError):
+        tables.copy(table, C2)  # the command refuses it
+    copies.publish(table, tables.location(table))
+    assert writer.is_alive()
+    assert not copies.fresh(table)
     writer.join()
-    assert copies.soon_stale(table)
+    assert copies.soon_unmarked(table)
+    assert not copies.fresh(table)
+
+
+@pytest.mark.parametrize("how", ["table", "path"])
+def test_a_server_that_is_killed_in_a_direct_write_leaves_its_mark(
+    db: str, sql: Sql, tables: Tables, copies: Copies, stack: Stack, tmp_path: Path, how: str
+) -> None:
+    """The table gets its first copy while it is written."""
+    table = f"{db}.t"
+    create = f"CREATE TABLE {table} (a int) USING parquet"
+    sql(create, f"INSERT INTO {table} VALUES (1)", cluster=C1)
+    target = {"table": f"INTO {table}", "path": "OVERWRITE DIRECTORY '{}' USING parquet"}[how]
+    text = f"INSERT {target.format(tables.location(table).as_uri())} {SLOW.format(steps=600)}"
+    dying = SparkJob(stack, C1, tmp_path / "job")
+    killed = False
+    try:
+        dying("sql", text="SELECT 1")
+        dying.begin("sql", text=text)
+        sleep(4)
+        copies.publish(table, tables.location(table))
+        assert not copies.fresh(table)
+        dying.kill()
+        killed = True
+        assert not copies.fresh(table)
+        assert all(C1 in by for by in copies.marks(table))
+        with pytest.raises(Exception, match="CW105"):
+            sql(f"USE CLUSTER {C2}", f"SELECT * FROM {table}")
+    finally:
+        if not killed:
+            dying.kill()
+    tables.assign(table, "--end-writes")
+    assert not copies.marks(table)
+    assert not copies.fresh(table)
+    copies.publish(table, tables.location(table))
+    assert copies.fresh(table)
+
+
+def test_writes_that_end_leave_no_mark(
+    copied: Callable[[], str], tables: Tables, copies: Copies, job: SparkJob, sql: Sql
+) -> None:
+    """Well or not, shown or run, through any writer."""
+    row = {"rows": [[2]], "columns": ["a"]}
+
+    def direct(text: str) -> Callable[[str], object]:
+        return lambda table: sql(text.format(table), cluster=C1)
+
+    def failing(text: str) -> Callable[[str], object]:
+        def run(table: str) -> None:
+            with pytest.raises(Exception, match="no_such"):
+                sql(text.format(table), cluster=C1)
+
+        return run
+
+    def folder(table: str) -> str:
+        return tables.location(table).as_uri()
+
+    writers: dict[str, Callable[[str], object]] = {
+        "explained": direct("EXPLAIN INSERT INTO {} VALUES (1)"),
+        "inserted": direct("INSERT INTO {} VALUES (1)"),
+        "failing": failing("INSERT INTO {} SELECT cast(raise_error('no_such') AS int)"),
+        "not analysed": failing("INSERT INTO {} SELECT no_such"),
+        "through the proxy": lambda table: sql(f"INSERT INTO {table} VALUES (1)"),
+        "created": direct("CREATE TABLE {0}_2 USING parquet AS SELECT * FROM {0}"),
+        "append": lambda table: job("save", path=folder(table), mode="append", **row),
+        "insertInto": lambda table: job("insert_into", table=table, **row),
+        "saveAsTable": lambda table: job("save_as_table", table=table, **row),
+        "stream to path": lambda table: job("stream", path=folder(table), rows=[2, 3]),
+        "stream to table": lambda table: job("stream", table=table, rows=[2, 3]),
+    }
+    written = {}
+    for name, write in writers.items():
+        written[name] = copied()
+        write(written[name])
+    left = {name: copies.marks(t) for name, t in written.items() if not copies.soon_unmarked(t)}
+    assert left == {}

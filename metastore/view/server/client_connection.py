@@ -58,6 +58,12 @@ class Session:
 
     async def serve(self) -> None:
         """Until the client goes."""
+        try:
+            await self._serve()
+        finally:
+            self._shared.writes.lost(self)
+
+    async def _serve(self) -> None:
         while (message := await self._requests.next()) is not None:
             if read_message_header(message)[1] == GOODBYE:
                 return
@@ -236,7 +242,7 @@ class Session:
         def ask(questions: Asking[T]) -> Awaitable[T]:
             return self._answered(questions, view)
 
-        return DirectWriter(ask, self._shared, Context(view, _new_id))
+        return DirectWriter(ask, self._shared, Context(view, _new_id), self)
 
     def _known(self, cluster: str) -> ClusterView:
         if cluster not in self._view.topology:

@@ -30,9 +30,12 @@ Change = Callable[[TableRef], Awaitable[bool]]
 
 
 class DirectWriter:
-    """For the calls of one client. `ask` puts questions to the metastore by its connection."""
+    """For the calls of one client, whose connection is `source`. `ask` puts questions to the
+    metastore.
+    """
 
-    def __init__(self, ask: Ask, shared: Shared, context: Context) -> None:
+    def __init__(self, ask: Ask, shared: Shared, context: Context, source: object = None) -> None:
+        self._source = source
         self._ask = ask
         self._shared = shared
         self._context = context
@@ -67,7 +70,7 @@ class DirectWriter:
     async def _begin(self, write: SparkWrite) -> None:
         # It is known before the index is read: a copy that is published from now on finds it.
         again = write.id in self._shared.writes
-        running = self._shared.writes.begin(write, self._context.view)
+        running = self._shared.writes.begin(write, self._context.view, self._source)
         try:
             index = await self._index()
             check_folders(write, index, self._context.view)
@@ -75,8 +78,9 @@ class DirectWriter:
             await self._locked(touched, lambda ref: self._open(running, ref, touched[ref]))
         except CausewayError:
             if not again:  # the guard refuses it
+                self._shared.writes.end(write)
                 with suppress(CausewayError):
-                    await self._end(write)
+                    await self._close(write, {ref: [] for ref in running.marked})
             raise
 
     async def _open(self, running: RunningWrite, ref: TableRef, folders: list[Folder]) -> bool:
@@ -105,6 +109,9 @@ class DirectWriter:
         if known is not None:
             touched = {ref: [] for ref in known.marked} | touched
             touched = {ref: each for ref, each in touched.items() if ref not in known.covered}
+        await self._close(write, touched)
+
+    async def _close(self, write: SparkWrite, touched: dict[TableRef, list[Folder]]) -> None:
         await self._locked(
             touched, lambda ref: self._ask(close_mark(write, ref, touched[ref], self._context))
         )

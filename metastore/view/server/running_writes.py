@@ -15,6 +15,7 @@ operator ends them, and a table whose mark was ended so is not marked once more.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
 
 from conf.names import TableRef
@@ -28,12 +29,13 @@ LIMIT = 10_000  # writes, and ends that are remembered
 @dataclass(slots=True)
 class RunningWrite:
     """`marked` are the tables that carry its mark, `covered` those that a mark of the proxy's
-    covers for it.
+    covers for it. `source` is the connection that it was reported by last.
     """
 
     write: SparkWrite
     view: ClusterView
     heard: float
+    source: object = None
     marked: set[TableRef] = field(default_factory=set)
     covered: set[TableRef] = field(default_factory=set)
 
@@ -52,7 +54,7 @@ class RunningWrites:
     def __contains__(self, write_id: str) -> bool:
         return write_id in self._running
 
-    def begin(self, write: SparkWrite, view: ClusterView) -> RunningWrite:
+    def begin(self, write: SparkWrite, view: ClusterView, source: object = None) -> RunningWrite:
         """The write runs: news, or said again."""
         now = self._clock()
         known = self._running.pop(write.id, None)
@@ -60,7 +62,7 @@ class RunningWrites:
             known = RunningWrite(write, view, now)
             while len(self._running) >= LIMIT:  # the one that was silent longest
                 del self._running[next(iter(self._running))]
-        known.heard = now
+        known.heard, known.source = now, source
         self._running[write.id] = known
         return known
 
@@ -78,6 +80,12 @@ class RunningWrites:
     def ended(self, table: TableRef) -> list[SparkWrite]:
         """Writes of the table whose mark has gone, as far as they are remembered."""
         return [write for each, write in self._ended if each == table]
+
+    def lost(self, source: object) -> None:
+        """A connection has ended. A guard that lives repeats its writes by another one."""
+        for running in self._running.values():
+            if running.source is source:
+                running.heard = -inf
 
     def is_silent(self, running: RunningWrite) -> bool:
         return self._clock() - running.heard > LAPSE

@@ -3,6 +3,7 @@ published meanwhile is not read, also when the server that writes dies."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from time import sleep
 
 import pytest
 
@@ -33,7 +34,14 @@ def view(hms: WritableMetastore) -> Iterator[Views]:
 
 
 @pytest.fixture
-def call(view: Views) -> Call:
+def guard(view: Views) -> Iterator[HmsClient]:
+    """The connection of a guard in C1."""
+    with HmsClient((view[C1],), 5.0) as client:
+        yield client
+
+
+@pytest.fixture
+def call(guard: HmsClient) -> Call:
     """`causeway_write` in C1."""
 
     def run(
@@ -52,8 +60,7 @@ def call(view: Views) -> Call:
         arguments.set(5, LIST, strings(marks))
         arguments.set(7, BOOL, ended)
         arguments.set(8, STRING, "c1 server")
-        with HmsClient((view[C1],), 5.0) as client:
-            client.call("causeway_write", arguments)
+        guard.call("causeway_write", arguments)
 
     return run
 
@@ -224,12 +231,15 @@ class TestFactsOfOthersAtTheSameMoment:
 
 class TestDeadServers:
     def test_the_mark_stays_until_an_operator_ends_it(
-        self, hms, view, call, monkeypatch: pytest.MonkeyPatch
+        self, hms, view, call, guard: HmsClient
     ) -> None:
-        monkeypatch.setattr(running_writes, "LAPSE", -1.0)
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         call(ref=REF, paths=[HOME])
         with other_process(hms, view) as facts:
+            with pytest.raises(ChangedMeanwhile):
+                end_writes(facts, REF)  # it lives
+            guard.close()
+            sleep(0.2)
             assert not fresh(hms)
             end_writes(facts, REF)
             assert not now(hms).writing
@@ -261,11 +271,12 @@ class TestDeadServers:
         assert [each.write.id for each in writes.all()] == ["2", "3", "4"]
 
 
-def test_a_refused_write_leaves_no_mark(hms, call) -> None:
-    hms.add(table(placed(Copy(C2, f"{HOME}/copy", "0"), primary=C2)))
+def test_a_refused_write_changes_nothing(hms, call) -> None:
+    hms.add(table(placed(Copy(C1, f"{HOME}/copy", "0"), primary=C2)))
+    before = now(hms)
     with pytest.raises(MetastoreRefused, match="CW350"):
         call(paths=[f"{HOME}/copy"])
-    assert not now(hms).writing
+    assert now(hms) == before
 
 
 def test_a_write_said_twice_has_one_mark(hms, call) -> None:

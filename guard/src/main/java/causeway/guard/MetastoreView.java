@@ -14,17 +14,23 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ConcurrentMap;
+import org.apache.hadoop.conf.Configuration;
 
 /**
  * The metastore view's call {@code causeway_write}, in Thrift's binary protocol. Not a call of Hive's
  * client, which does not know it. Connections are kept for the next write.
  */
 final class MetastoreView {
+    private static final String METASTORE = "hive.metastore.uris";
+    private static final ConcurrentMap<String, MetastoreView> SHARED = new ConcurrentHashMap<>();
     private static final int CONNECT_MILLIS = 10_000;
     private static final int REPLY_MILLIS = 600_000;
     private static final int CALL = 0x80010001;
     private static final byte STOP = 0;
+    private static final byte BOOL = 2;
     private static final byte I32 = 8;
     private static final byte STRING = 11;
     private static final byte STRUCT = 12;
@@ -37,8 +43,13 @@ final class MetastoreView {
     private final List<URI> addresses = new ArrayList<>();
     private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
 
+    /** The view that a configuration names; one a process, whoever asks. */
+    static MetastoreView shared(Configuration settings) {
+        return SHARED.computeIfAbsent(settings.get(METASTORE, ""), MetastoreView::new);
+    }
+
     /** {@code uris} is the value of hive.metastore.uris. */
-    MetastoreView(String uris) {
+    private MetastoreView(String uris) {
         for (String each : uris.split(",")) {
             if (!each.trim().isEmpty()) {
                 addresses.add(URI.create(each.trim()));
@@ -60,28 +71,27 @@ final class MetastoreView {
         private static final long serialVersionUID = 1L;
     }
 
-    /** Returns when the copies of what the target's write may change have ended. */
-    void write(WriteTarget target, Collection<String> paths, Collection<String> marks)
-            throws IOException, Refused, NotKnown {
+    /** Returns when no copy of what the write may change is fresh. */
+    void report(WriteReport write) throws IOException, Refused, NotKnown {
         if (addresses.isEmpty()) {
             throw new NotKnown();
         }
         Connection kept = idle.pollFirst();
         if (kept != null) {
             try {
-                use(kept, target, paths, marks);
+                use(kept, write);
                 return;
             } catch (IOException closed) {
                 kept.close(); // the view may have ended it: the call may be made twice
             }
         }
-        use(connect(), target, paths, marks);
+        use(connect(), write);
     }
 
-    private void use(Connection connection, WriteTarget target, Collection<String> paths,
-            Collection<String> marks) throws IOException, Refused, NotKnown {
+    private void use(Connection connection, WriteReport write)
+            throws IOException, Refused, NotKnown {
         try {
-            connection.send(target, paths, marks);
+            connection.send(write);
             connection.receive();
         } catch (IOException broken) {
             connection.close();
@@ -129,27 +139,34 @@ final class MetastoreView {
             socket.close();
         }
 
-        void send(WriteTarget target, Collection<String> paths, Collection<String> marks)
-                throws IOException {
+        void send(WriteReport write) throws IOException {
             out.writeInt(CALL);
             text("causeway_write");
             out.writeInt(0);
-            if (target.isNamed()) {
+            if (write.table != null) {
                 field(STRING, 1);
-                text(target.table.database());
+                text(write.database);
                 field(STRING, 2);
-                text(target.table.identifier().table());
+                text(write.table);
             }
             field(MAP, 3);
             out.writeByte(STRING);
             out.writeByte(STRING);
-            out.writeInt(target.spec.size());
-            for (Map.Entry<String, String> each : target.spec.entrySet()) {
+            out.writeInt(write.spec.size());
+            for (Map.Entry<String, String> each : write.spec.entrySet()) {
                 text(each.getKey());
                 text(each.getValue());
             }
-            texts(4, paths);
-            texts(5, marks);
+            texts(4, write.paths);
+            texts(5, write.marks);
+            if (write.id != null) {
+                field(STRING, 6);
+                text(write.id);
+                field(BOOL, 7);
+                out.writeBoolean(write.ended);
+                field(STRING, 8);
+                text(write.by);
+            }
             out.writeByte(STOP);
             out.flush();
         }

@@ -1,0 +1,188 @@
+package causeway.guard;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.util.ShutdownHookManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A write of this process from the report of its beginning to that of its end. Meanwhile the view
+ * keeps a mark in the tables that it may change, so that no copy of them is read or published as
+ * fresh.
+ *
+ * <p>The beginning is reported again every 20 seconds, for a view that was started meanwhile, and
+ * the end until a view has taken it. A plan that Spark forgets without running it ends its write
+ * too, and so does the process when it stops in order.
+ */
+final class RunningWrite {
+    private static final Logger LOG = LoggerFactory.getLogger(RunningWrite.class);
+    private static final int REPEAT_SECONDS = 20;
+    private static final int MOST_PENDING = 1_000;
+    private static final int AFTER_SPARK = 5; // Spark's own shutdown hook has a higher priority
+    private static final Set<RunningWrite> ALL = ConcurrentHashMap.newKeySet();
+    private static final ReferenceQueue<Object> FORGOTTEN = new ReferenceQueue<>();
+    private static final Set<Plan> PLANS = ConcurrentHashMap.newKeySet();
+
+    private final MetastoreView view;
+    private final WriteReport report;
+    private final List<Location> folders = new ArrayList<>();
+    private volatile boolean ended;
+
+    private RunningWrite(MetastoreView view, WriteReport report) {
+        this.view = view;
+        this.report = report;
+        for (String path : report.paths) {
+            folders.add(Location.of(path));
+        }
+    }
+
+    /** Reports the beginning. {@code plan}, if any, is what Spark runs. */
+    static RunningWrite begin(MetastoreView view, WriteReport report, Object plan)
+            throws IOException, MetastoreView.Refused, MetastoreView.NotKnown {
+        RunningWrite write = new RunningWrite(view, report);
+        Timer.start();
+        try {
+            view.report(report);
+        } catch (IOException error) { // the view may have put the mark before it was lost
+            write.ended = true;
+            if (ALL.size() < MOST_PENDING) {
+                ALL.add(write);
+            }
+            throw error;
+        }
+        ALL.add(write);
+        if (plan != null) {
+            PLANS.add(new Plan(plan, write));
+        }
+        return write;
+    }
+
+    static String newId() {
+        return UUID.randomUUID().toString().replace("-", "").substring(0, 16);
+    }
+
+    /** What a mark says of its writer. */
+    static String writer(String cluster) {
+        return "Spark of " + cluster + " past the proxy, process "
+                + ManagementFactory.getRuntimeMXBean().getName();
+    }
+
+    /** Whether a write that runs was reported for a folder at or above the location. */
+    static boolean anyCovers(Location location) {
+        for (RunningWrite write : ALL) {
+            for (Location folder : write.folders) {
+                if (!write.ended && location.isInside(folder)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** The write is over, well or not. */
+    synchronized void end() {
+        if (!ended) {
+            ended = true;
+            if (reportEnd()) {
+                ALL.remove(this);
+            }
+        }
+    }
+
+    /** The same for a write that failed: its last step may still be on its way. */
+    void endSoon() {
+        Timer.after(5, this::end);
+    }
+
+    private synchronized void repeat() {
+        if (ended) {
+            if (reportEnd()) {
+                ALL.remove(this);
+            }
+            return;
+        }
+        try {
+            view.report(report);
+        } catch (IOException | MetastoreView.Refused | MetastoreView.NotKnown error) {
+            LOG.debug("a running write was not reported again: {}", error.toString());
+        }
+    }
+
+    private boolean reportEnd() {
+        try {
+            view.report(report.atEnd());
+            return true;
+        } catch (IOException error) {
+            LOG.warn("the end of a write is not reported yet, its mark stays: {}", error.toString());
+            return false;
+        } catch (MetastoreView.Refused | MetastoreView.NotKnown error) {
+            LOG.warn("the end of a write is not reported, its mark may stay: {}", error.toString());
+            return true;
+        }
+    }
+
+    private static void endForgotten() {
+        for (Reference<?> each = FORGOTTEN.poll(); each != null; each = FORGOTTEN.poll()) {
+            Plan plan = (Plan) each;
+            PLANS.remove(plan);
+            plan.write.end();
+        }
+    }
+
+    private static final class Plan extends WeakReference<Object> {
+        final RunningWrite write;
+
+        Plan(Object plan, RunningWrite write) {
+            super(plan, FORGOTTEN);
+            this.write = write;
+        }
+    }
+
+    /** One daemon thread, from the first write on. */
+    static final class Timer {
+        private static final ScheduledExecutorService SCHEDULE =
+                Executors.newSingleThreadScheduledExecutor(task -> {
+                    Thread thread = new Thread(task, "causeway running writes");
+                    thread.setDaemon(true);
+                    return thread;
+                });
+
+        static {
+            SCHEDULE.scheduleWithFixedDelay(
+                    Timer::repeatAll, REPEAT_SECONDS, REPEAT_SECONDS, TimeUnit.SECONDS);
+            ShutdownHookManager.get().addShutdownHook(
+                    () -> ALL.forEach(RunningWrite::end), AFTER_SPARK);
+        }
+
+        private Timer() {}
+
+        static void start() {
+            // The class is initialised now.
+        }
+
+        static void after(int seconds, Runnable task) {
+            SCHEDULE.schedule(task, seconds, TimeUnit.SECONDS);
+        }
+
+        private static void repeatAll() {
+            try {
+                endForgotten();
+                ALL.forEach(RunningWrite::repeat);
+            } catch (RuntimeException error) { // else the schedule would end
+                LOG.warn("running writes were not reported again: {}", error.toString());
+            }
+        }
+    }
+}
