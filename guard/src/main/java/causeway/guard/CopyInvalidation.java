@@ -32,8 +32,7 @@ import scala.runtime.BoxedUnit;
  * reported by Spark's listener soon after.
  */
 final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
-    private static final TreeNodeTag<List<RunningWrite>> RUNNING =
-            new TreeNodeTag<>("causeway.running");
+    private static final TreeNodeTag<Running> RUNNING = new TreeNodeTag<>("causeway.running");
 
     private final SparkSession session;
     private final String cluster;
@@ -41,6 +40,44 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     CopyInvalidation(SparkSession session) {
         this.session = session;
         cluster = session.sparkContext().getConf().get(ServerStorage.CLUSTER, "");
+    }
+
+    /**
+     * The writes of a command. Spark checks a copy of a plan that has CTEs and runs another one; both
+     * have the same object as their tag.
+     */
+    private static final class Running {
+        private final List<RunningWrite> writes = new ArrayList<>();
+
+        synchronized void add(RunningWrite write) {
+            writes.add(write);
+        }
+
+        synchronized void end(boolean failed) {
+            for (RunningWrite write : writes) {
+                if (failed) {
+                    write.endSoon();
+                } else {
+                    write.end();
+                }
+            }
+        }
+    }
+
+    /** For SparkSessionExtensions.injectPostHocResolutionRule: before a plan is checked. */
+    static final class BeforeCheck extends Rule<LogicalPlan> {
+        BeforeCheck(SparkSession session) {}
+
+        @Override
+        public LogicalPlan apply(LogicalPlan plan) {
+            if (WriteTargets.isWriter(plan) && plan.getTagValue(RUNNING).isEmpty()) {
+                plan.setTagValue(RUNNING, new Running());
+            }
+            for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
+                apply(each.next());
+            }
+            return plan;
+        }
     }
 
     /** For SparkSessionExtensions.injectCheckRule: before a plan runs. */
@@ -101,15 +138,9 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     }
 
     private static void ended(LogicalPlan plan, boolean failed) {
-        Option<List<RunningWrite>> running = plan.getTagValue(RUNNING);
+        Option<Running> running = plan.getTagValue(RUNNING);
         if (running.isDefined()) {
-            for (RunningWrite write : running.get()) {
-                if (failed) {
-                    write.endSoon();
-                } else {
-                    write.end();
-                }
-            }
+            running.get().end(failed);
         }
         for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
             ended(each.next(), failed);
@@ -134,7 +165,8 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         MetastoreView view = MetastoreView.shared(settings);
         try {
             if (runs) {
-                tag(write.node, RunningWrite.begin(view, report, write.node));
+                Running running = running(write.node);
+                running.add(RunningWrite.begin(view, report, running, batchOf(write.node)));
             } else {
                 view.report(report);
             }
@@ -152,11 +184,21 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         }
     }
 
-    private static void tag(LogicalPlan node, RunningWrite running) {
-        Option<List<RunningWrite>> known = node.getTagValue(RUNNING);
-        List<RunningWrite> all = known.isDefined() ? known.get() : new ArrayList<>();
-        all.add(running);
-        node.setTagValue(RUNNING, all);
+    private static Running running(LogicalPlan node) {
+        Option<Running> known = node.getTagValue(RUNNING);
+        if (known.isDefined()) {
+            return known.get();
+        }
+        Running running = new Running();
+        node.setTagValue(RUNNING, running);
+        return running;
+    }
+
+    /** The name of a stream's batch, which Spark analyses more than once; null of anything else. */
+    private static String batchOf(LogicalPlan node) {
+        Object batch = WriteTargets.call(node, "batchId");
+        return batch instanceof Option && ((Option<?>) batch).isDefined()
+                ? WriteTargets.call(node, "queryId") + "/" + ((Option<?>) batch).get() : null;
     }
 
     /**
@@ -164,7 +206,9 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
      * stream each batch is a plan of its own.
      */
     private static boolean isRunBySpark(LogicalPlan node) {
-        if (node.getClass().getSimpleName().startsWith("WriteToStream")) {
+        String name = node.getClass().getSimpleName();
+        if (name.startsWith("WriteToStream")
+                || (name.startsWith("WriteToMicroBatch") && batchOf(node) == null)) {
             return false;
         }
         for (StackTraceElement frame : new Throwable().getStackTrace()) {

@@ -23,6 +23,7 @@ public final class Guard extends AbstractFunction1<SparkSessionExtensions, Boxed
         extensions.injectCheckRule(CopyInvalidation::new); // after all that may refuse the statement
         extensions.injectPlannerStrategy(PartitionCheck::new);
         extensions.injectParser(new ClaimParser.Builder());
+        extensions.injectPostHocResolutionRule(CopyInvalidation.BeforeCheck::new);
         extensions.injectPreCBORule(CopyInvalidation.AfterCommand::new);
         ServerStorage storage = ServerStorage.current();
         if (storage != null && storage.protects() && !StorageAgent.isActive()) {

@@ -5,14 +5,13 @@ import java.lang.management.ManagementFactory;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,21 +36,31 @@ final class RunningWrite {
 
     private final MetastoreView view;
     private final WriteReport report;
-    private final List<Location> folders = new ArrayList<>();
+    private final String batch;
+    private final AtomicInteger plans = new AtomicInteger();
     private volatile boolean ended;
 
-    private RunningWrite(MetastoreView view, WriteReport report) {
+    private RunningWrite(MetastoreView view, WriteReport report, String batch) {
+        this.batch = batch;
         this.view = view;
         this.report = report;
-        for (String path : report.paths) {
-            folders.add(Location.of(path));
-        }
     }
 
-    /** Reports the beginning. {@code plan}, if any, is what Spark runs. */
-    static RunningWrite begin(MetastoreView view, WriteReport report, Object plan)
+    /**
+     * Reports the beginning. {@code plan} lives as long as the plan that Spark runs. {@code batch} is
+     * the name of a stream's batch, or null: a batch is one write however often it is reported.
+     */
+    static RunningWrite begin(MetastoreView view, WriteReport report, Object plan, String batch)
             throws IOException, MetastoreView.Refused, MetastoreView.NotKnown {
-        RunningWrite write = new RunningWrite(view, report);
+        if (batch != null) {
+            for (RunningWrite each : ALL) {
+                if (!each.ended && batch.equals(each.batch) && each.report.isSame(report)) {
+                    each.keep(plan);
+                    return each;
+                }
+            }
+        }
+        RunningWrite write = new RunningWrite(view, report, batch);
         Timer.start();
         try {
             view.report(report);
@@ -63,10 +72,14 @@ final class RunningWrite {
             throw error;
         }
         ALL.add(write);
-        if (plan != null) {
-            PLANS.add(new Plan(plan, write));
-        }
+        write.keep(plan);
         return write;
+    }
+
+    /** The write goes on as long as one of its plans is in use. */
+    private void keep(Object plan) {
+        plans.incrementAndGet();
+        PLANS.add(new Plan(plan, this));
     }
 
     static String newId() {
@@ -77,18 +90,6 @@ final class RunningWrite {
     static String writer(String cluster) {
         return "Spark of " + cluster + " past the proxy, process "
                 + ManagementFactory.getRuntimeMXBean().getName();
-    }
-
-    /** Whether a write that runs was reported for a folder at or above the location. */
-    static boolean anyCovers(Location location) {
-        for (RunningWrite write : ALL) {
-            for (Location folder : write.folders) {
-                if (!write.ended && location.isInside(folder)) {
-                    return true;
-                }
-            }
-        }
-        return false;
     }
 
     /** The write is over, well or not. */
@@ -137,7 +138,9 @@ final class RunningWrite {
         for (Reference<?> each = FORGOTTEN.poll(); each != null; each = FORGOTTEN.poll()) {
             Plan plan = (Plan) each;
             PLANS.remove(plan);
-            plan.write.end();
+            if (plan.write.plans.decrementAndGet() == 0) {
+                plan.write.end();
+            }
         }
     }
 

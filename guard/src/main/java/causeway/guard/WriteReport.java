@@ -1,8 +1,8 @@
 package causeway.guard;
 
 import java.util.Collection;
-import java.util.Collections;
 import java.util.Map;
+import java.util.Objects;
 
 /** What one call of {@code causeway_write} says. Without an id the view only ends copies. */
 final class WriteReport {
@@ -35,9 +35,10 @@ final class WriteReport {
         this.ended = ended;
     }
 
-    static WriteReport ofPath(String path, String id, String by) {
-        return new WriteReport(null, null, Collections.emptyMap(), Collections.singleton(path),
-                Collections.emptyList(), id, by, false);
+    /** Whether both name the same table and paths. */
+    boolean isSame(WriteReport other) {
+        return Objects.equals(database, other.database) && Objects.equals(table, other.table)
+                && spec.equals(other.spec) && paths.equals(other.paths);
     }
 
     WriteReport atEnd() {

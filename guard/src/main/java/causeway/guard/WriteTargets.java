@@ -82,7 +82,7 @@ final class WriteTargets {
         }
     }
 
-    private static boolean isWriter(LogicalPlan plan) {
+    static boolean isWriter(LogicalPlan plan) {
         String name = plan.getClass().getSimpleName();
         if (name.startsWith("WriteTo")) { // streams
             return true;
@@ -333,7 +333,7 @@ final class WriteTargets {
     }
 
     /** The result of a method without arguments; null where there is none. */
-    private static Object call(Object target, String method) {
+    static Object call(Object target, String method) {
         try {
             return target.getClass().getMethod(method).invoke(target);
         } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException none) {
