@@ -185,7 +185,7 @@ def _kept(key: _Key) -> "_Kept | None":
 def _text(sql: str, namespace: Namespace) -> str | Unknown:
     try:
         check_language(sql, namespace.variables)
-        return substitute(sql, namespace.variables)
+        return substitute(sql, namespace.variables, namespace.unclear)
     except NotUnderstood as error:
         return Unknown(error.why)
 

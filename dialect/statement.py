@@ -267,10 +267,11 @@ class Namespace:
 
     `temp_views` has the session's views by name, `temp_tables` its other temporary objects with
     the paths of their files, where these are known; `variables` serve `${x}` substitution (hivevar
-    names bare, conf keys in full).
+    names bare, conf keys in full), `unclear` are names that are set to what is not known.
     """
 
     database: str = "default"
     variables: Mapping[str, str] = field(default_factory=dict)
     temp_views: Mapping[str, ViewText] = field(default_factory=dict)
     temp_tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unclear: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
 """`${name}` in a statement's text, put in place before anything else as the engine does."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from enum import Enum
 
 from dialect.errors import NotUnderstood
@@ -89,18 +89,20 @@ def _is(variables: Mapping[str, str], key: str, value: str) -> bool:
     return variables.get(key, "").strip().lower() == value
 
 
-def substitute(sql: str, variables: Mapping[str, str]) -> str:
+def substitute(sql: str, variables: Mapping[str, str], unclear: Set[str] = frozenset()) -> str:
     """The text with its variables replaced, as Spark's ConfigReader does.
 
     A value's own references are replaced within it. A reference with a prefix that Spark does not
-    know stays as it is. Raises NotUnderstood for a variable that is not known, and for a text
-    that a second round would change: a Thrift Server may do two.
+    know stays as it is. One to a variable that is not set is nothing, an empty text. A cluster may
+    have set any name with a dot in it, and the names in `unclear` are set to values that are not
+    known. Raises NotUnderstood for these, and for a text that a second round would change: a Thrift
+    Server may do two.
     """
     if "${" not in sql or _is(variables, _SUBSTITUTES, "false"):
         return sql
-    replaced = _Reader(variables, _MAX_LENGTH - len(sql)).replaced(sql)
+    replaced = _Reader(variables, unclear, _MAX_LENGTH - len(sql)).replaced(sql)
     if "${" in replaced:
-        again = _Reader(variables, _MAX_LENGTH - len(replaced)).replaced(replaced)
+        again = _Reader(variables, unclear, _MAX_LENGTH - len(replaced)).replaced(replaced)
         if again != replaced:
             raise NotUnderstood("variables that make other variables")
     return replaced
@@ -109,8 +111,9 @@ def substitute(sql: str, variables: Mapping[str, str]) -> str:
 class _Reader:
     """One round over a text; `room` is how much longer it may become."""
 
-    def __init__(self, variables: Mapping[str, str], room: int) -> None:
+    def __init__(self, variables: Mapping[str, str], unclear: Set[str], room: int) -> None:
         self._variables = variables
+        self._unclear = unclear
         self._room = room
 
     def replaced(self, text: str, depth: int = 0) -> str:
@@ -127,7 +130,9 @@ class _Reader:
             return found.group()
         key = f"{prefix}:{name}" if prefix in _OF_SERVER else name
         if key not in self._variables:
-            raise NotUnderstood(f"the variable {found.group(0)} is not set")
+            if prefix in _OF_SERVER or "." in name or name in self._unclear:
+                raise NotUnderstood(f"the value of {found.group(0)} is not known")
+            return ""
         value = self.replaced(self._variables[key], depth + 1)
         self._room -= len(value)
         if self._room < 0:

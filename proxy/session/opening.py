@@ -6,6 +6,7 @@ without `set:` set nothing there. RESET takes all of it away.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from conf.settings.names import canonical_name
 from proxy.errors import NotUnderstoodCommand
@@ -14,14 +15,21 @@ _SET, _HIVECONF, _HIVEVAR = "set:", "hiveconf:", "hivevar:"
 _METASTORE = "metaconf:"  # no setting of Spark's session
 
 
-def opened_configuration(
-    configuration: Mapping[str, str],
-) -> tuple[dict[str, str], dict[str, str]]:
-    """The client's map without what is set twice, and the variables that it sets.
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The client's map without what is set twice, and the variables that it sets. The names in
+    `unclear` have values with a `${..}`, and what that stands for is the server's to say."""
 
-    Of `set:x` and `set:hiveconf:x` the server would take any: the later one is kept. A variable
-    whose value has a `${..}` is left out, since what that stands for is the server's to say.
-    Raises NotUnderstoodCommand where a setting's value has one.
+    configuration: dict[str, str]
+    variables: dict[str, str]
+    unclear: set[str]
+
+
+def opened_configuration(configuration: Mapping[str, str]) -> Opened:
+    """What the client's map sets.
+
+    Of `set:x` and `set:hiveconf:x` the server would take any: the later one is kept. Raises
+    NotUnderstoodCommand where a setting's value has a `${..}`.
     """
     keys: dict[tuple[bool, str], str] = {}
     for key in configuration:
@@ -34,8 +42,10 @@ def opened_configuration(
         if keys.get(_named(key) or (False, ""), key) == key
     }
     variables: dict[str, str] = {}
+    unclear: set[str] = set()
     for (_, name), key in sorted(keys.items()):  # hivevar last
         value = configuration[key]
+        unclear.discard(name)
         if "${" not in value:
             variables[name] = value
         elif "." in canonical_name(key):
@@ -44,7 +54,8 @@ def opened_configuration(
             )
         else:
             variables.pop(name, None)
-    return kept, variables
+            unclear.add(name)
+    return Opened(kept, variables, unclear)
 
 
 def _named(key: str) -> tuple[bool, str] | None:

@@ -30,7 +30,7 @@ from proxy.errors import PartitionsPassedBy, TooLarge
 from proxy.session.impersonation import stay_yourself, without
 from proxy.session.journal import Journal
 from proxy.session.objects import TempObjects
-from proxy.session.opening import opened_configuration
+from proxy.session.opening import Opened, opened_configuration
 from proxy.session.restrictions import taken
 from router.claim import RESERVED_PREFIX
 from router.request import Bound
@@ -49,6 +49,7 @@ class SessionState:
     `configuration` is the client's own map without what says who it is, given to every cluster's
     session as it is.
     `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
+    `unclear` are variables that are set, to values that are not known.
     `objects` are its temporary views and tables; `cached` says where CACHE TABLE was run last, by
     name.
     """
@@ -61,6 +62,7 @@ class SessionState:
     pinned: ClusterName | None = None
     database: str = DEFAULT_DATABASE
     variables: dict[str, str] = field(default_factory=dict)
+    unclear: set[str] = field(default_factory=set)
     objects: TempObjects = field(default_factory=TempObjects)
     cached: dict[str, ClusterName] = field(default_factory=dict)
     journal: Journal = field(default_factory=Journal)
@@ -83,19 +85,20 @@ class SessionState:
             raise TooLarge(f"A session's configuration of {size:,} characters is not taken.")
         restrictions = restrictions or Restrictions()
         configuration = taken(without(configuration), restrictions, topology.in_use)
-        variables: dict[str, str] = {}
+        opened = Opened(dict(configuration), {}, set())
         if topology.in_use:
-            configuration, variables = opened_configuration(configuration)
-            for key, value in configuration.items():
+            opened = opened_configuration(configuration)
+            for key, value in opened.configuration.items():
                 _ask_for_partitions(key, value)
         return cls(
             user,
             protocol,
-            configuration,
+            opened.configuration,
             topology,
             topology,
             database=configuration.get(USE_DATABASE, DEFAULT_DATABASE).lower(),
-            variables=variables,
+            variables=opened.variables,
+            unclear=opened.unclear,
             restrictions=restrictions,
         )
 
@@ -136,7 +139,11 @@ class SessionState:
     def namespace(self) -> Namespace:
         """What the session brings to the meaning of its next statement."""
         return Namespace(
-            self.database, dict(self.variables), self.objects.views(), self.objects.tables()
+            self.database,
+            dict(self.variables),
+            self.objects.views(),
+            self.objects.tables(),
+            frozenset(self.unclear),
         )
 
     def bounds(self, statement: Known | Unknown) -> tuple[Bound, ...]:
@@ -188,10 +195,13 @@ class SessionState:
                 name = key.removeprefix("hivevar:").strip()
                 if not name.startswith(SERVER_PREFIXES):  # which `${env:x}` does not mean
                     self.variables[name] = value
+                    self.unclear.discard(name)
             case ResetVariables(None):
                 self.variables.clear()
+                self.unclear.clear()
             case ResetVariables(key):
                 self.variables.pop(key or "", None)
+                self.unclear.discard(key or "")
             case CreateTempView() | CreateTempTable() | RenameTemp() | DropTemp():
                 home = self.objects.apply(effect, cluster, used)
                 self.cached.pop(effect.name, None)

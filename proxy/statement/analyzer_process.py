@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import process_time
 
 from conf.names import TableRef
@@ -71,11 +71,11 @@ def packed(task: Task) -> bytes:
     """The task as an AnalyzerProcess takes it."""
     if isinstance(task, Analyze):
         names = task.namespace
-        plain = Namespace(
-            names.database,
-            dict(names.variables),
-            dict(names.temp_views),
-            dict(names.temp_tables),
+        plain = replace(
+            names,
+            variables=dict(names.variables),
+            temp_views=dict(names.temp_views),
+            temp_tables=dict(names.temp_tables),
         )
         task = Analyze(task.sql, plain, dict(task.tables))
     return pickle.dumps(task)

@@ -58,7 +58,7 @@ def justified(code: str, proxied: Proxied, sql: str) -> bool:
     if code in ("CW104", "CW105"):
         return proxied.state.pinned is not None or "JOIN" in str(proxied.state.objects) + sql
     if code == "CW101":
-        return "${" in sql or "global_temp" in sql + str(proxied.state.objects)
+        return "FROM ${" in sql or "global_temp" in sql + str(proxied.state.objects)
     return True
 
 

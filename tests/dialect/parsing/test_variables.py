@@ -29,6 +29,8 @@ VARIABLES = {
         ("$x {x} ${}", "$x {x} ${}"),
         ("${x ${x} ${x:${", "${x 1 ${x:${"),
         ("${other:x} ${other:nothing}", "${other:x} ${other:nothing}"),
+        ("[${nothing}] [${hivevar:nothing}] ${a}${hiveconf:nothing}", "[] [] 4"),
+        ("$${nothing}{other:x}", "${other:x}"),
         ("${" * 5000, "${" * 5000),  # at once: none is looked at to its end more than once
     ],
 )
@@ -37,11 +39,26 @@ def test_put_in_place(text: str, result: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["${nothing}", "${env:HOME}", "${system:user.dir}", "${loop}", "${twice}", "${env:x}"]
+    "text",
+    [
+        "${spark.nothing}",
+        "${hiveconf:a.b}",
+        "$${nothing}{x}",
+        "${env:HOME}",
+        "${system:user.dir}",
+        "${loop}",
+        "${twice}",
+        "${env:x}",
+    ],
 )
 def test_not_understood(text: str) -> None:
     with pytest.raises(NotUnderstood):
         substitute(text, VARIABLES)
+
+
+def test_a_variable_with_a_value_that_is_not_known_is_not_nothing() -> None:
+    with pytest.raises(NotUnderstood):
+        substitute("${nothing} ${c}", VARIABLES, {"c"})
 
 
 def test_values_do_not_fill_memory() -> None:

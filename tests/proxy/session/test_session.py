@@ -238,6 +238,9 @@ def test_a_variable_made_of_variables_is_not_known() -> None:
     configuration = {"set:hivevar:x": "${env:HOME}", "set:hiveconf:x": "1", "set:metaconf:y": "2"}
     state = SessionState.opened("ann", 5, configuration, TOPOLOGY)
     assert state.variables == {}
+    assert state.namespace().unclear == {"x"}
+    took(state, ResetVariables("x"))
+    assert not state.namespace().unclear
     with pytest.raises(NotUnderstoodCommand):
         SessionState.opened("ann", 5, {"set:hivevar:spark.sql.x": "${y}"}, TOPOLOGY)
 
