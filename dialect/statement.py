@@ -98,17 +98,21 @@ class UseDatabase:
 
 @dataclass(frozen=True, slots=True)
 class SetVariable:
-    """`SET key=value`; a `hivevar:` prefix stays in the key."""
+    """`SET key=value`; a `hivevar:` prefix stays in the key. `by_server`: the value is the server's
+    to say (SET TIME ZONE LOCAL), and empty until the statement has run."""
 
     key: str
     value: str
+    by_server: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ResetVariables:
-    """`RESET`, or `RESET key`."""
+    """`RESET`, or `RESET key`. `zone` is the session's time zone after that, which is the server's
+    to say; None until the statement has run."""
 
     key: str | None = None
+    zone: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ name, where it has no effect, so that the stricter reading does no harm.
 """
 
 _PREFIXES = ("set:", "hiveconf:", "hivevar:", "metaconf:", "sparkconf:", "spark:")
+TIME_ZONE = "spark.sql.session.timeZone"
 SERVER_PREFIXES = ("system:", "env:")  # Java properties and environment of the server
 
 

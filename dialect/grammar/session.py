@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from conf.settings.names import TIME_ZONE
 from conf.settings.restrictions import Code
 from dialect.errors import NotUnderstood
 from dialect.grammar.context import Context
@@ -18,8 +19,6 @@ from dialect.statement import (
     UncacheTable,
     UseDatabase,
 )
-
-_ZONE = "spark.sql.session.timeZone"
 
 
 def _use(context: Context) -> Known:
@@ -65,18 +64,17 @@ def _time_zone(context: Context) -> Known:
     words = context.words
     words.expect("SET", "TIME", "ZONE")
     if words.is_text():
-        value = words.text()
+        effect = SetVariable(TIME_ZONE, words.text())
     elif words.take("LOCAL"):
-        value = "LOCAL"
+        effect = SetVariable(TIME_ZONE, "", by_server=True)
     elif words.done:
         return context.known("set")  # Spark refuses it
     elif words.take("INTERVAL"):
         zone = offset(words.rest())
-        return context.known("set", effect=SetVariable(_ZONE, zone) if zone else None)
+        return context.known("set", effect=SetVariable(TIME_ZONE, zone) if zone else None)
     else:
         raise NotUnderstood("this form of SET TIME ZONE")
     words.end()
-    effect = ResetVariables(_ZONE) if value == "LOCAL" else SetVariable(_ZONE, value)
     return context.known("set", effect=effect)
 
 

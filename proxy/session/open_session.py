@@ -7,11 +7,14 @@ from collections.abc import Iterable
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
+from conf.settings.names import TIME_ZONE
 from conf.topology import Cluster, Endpoint
+from dialect.statement import SetVariable
 from proxy.errors import ClusterDown, ClusterLost, Rejected
 from proxy.limits import Limits
 from proxy.protocol.requests import Handle
 from proxy.session.session import SessionState
+from proxy.session.time_zone import FIRST, setting_zone
 from proxy.statement.operation import Operation, Remote
 from proxy.upstream.session_replay import StaleSession
 from proxy.upstream.upstream_pool import UpstreamPool
@@ -46,6 +49,8 @@ class Session:
         self.handle = handle
         self.state = state
         self.through = through
+        self._chose_zone = TIME_ZONE in state.variables
+        self._zone: str | None = None  # with which it began in its first cluster
         self.operations: dict[bytes, Operation] = {}
         self._pool = pool
         self._upstreams: dict[ClusterName, UpstreamSession] = {}
@@ -92,12 +97,30 @@ class Session:
             self.state.configuration,
             self.state.journal,
             claims=self.through is None,
+            zone=self._needs_zone,
         )
         if self._closed:
             await upstream.close()
             raise ClusterDown("The session was closed.")
+        self._keep_zone(upstream)
         self._upstreams[cluster] = upstream
         return upstream
+
+    @property
+    def _needs_zone(self) -> bool:
+        """Whether its clusters have a say in its time zone."""
+        return self.through is None and not self._chose_zone
+
+    def _keep_zone(self, upstream: UpstreamSession) -> None:
+        """The time zone of its first cluster is that of the session in all clusters."""
+        if upstream.zone is None:
+            return
+        effect = SetVariable(TIME_ZONE, upstream.zone)
+        if not self._upstreams:
+            self._zone = upstream.zone
+            self.state.journal.record(FIRST, setting_zone(upstream.zone), effect)
+        if upstream.zone == self._zone:
+            upstream.replay.applied(FIRST, effect)
 
     def _chose_away(self, upstream: UpstreamSession) -> bool:
         """Whether the session chose other endpoints since, with SET hive.cluster.properties.

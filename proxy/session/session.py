@@ -32,6 +32,7 @@ from proxy.session.journal import Journal
 from proxy.session.objects import TempObjects
 from proxy.session.opening import Opened, opened_configuration
 from proxy.session.restrictions import taken
+from proxy.session.time_zone import setting_zone
 from router.claim import RESERVED_PREFIX
 from router.request import Bound
 
@@ -214,8 +215,11 @@ class SessionState:
                 self.cached.pop(name or "", None)
             case CreateTempFunction() | DropTempFunction() | AddResource() | ChangeFunction():
                 pass
-        if isinstance(effect, CreateTempView) and effect.sql is not None:
-            sql = effect.sql
+        match effect:
+            case CreateTempView(sql=str(made)):
+                sql = made
+            case SetVariable(by_server=True):
+                sql = setting_zone(effect.value)
         if not isinstance(effect, _NOT_REPEATED):
             self.journal.record(number, sql, effect, home)
 

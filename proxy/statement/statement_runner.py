@@ -26,6 +26,7 @@ from dialect.statement import (
     Action,
     ChangeFunction,
     Known,
+    ResetVariables,
     SetVariable,
     Unknown,
     UseDatabase,
@@ -43,6 +44,7 @@ from proxy.session import settings
 from proxy.session.objects import after_error
 from proxy.session.open_session import Session, cancel_remote, close_remote
 from proxy.session.restrictions import check_statement, is_ignored
+from proxy.session.time_zone import is_left_to_server, with_zone
 from proxy.statement import commands
 from proxy.statement.local_result import Local
 from proxy.statement.operation import Operation, Remote
@@ -290,7 +292,9 @@ class Statement:
         self._claim = overlay(upstream, routed, self._router.settings.coverage, targets, token)
         end: Status | None = None
         try:
-            end = status = await self._execute(upstream, token)
+            status = await self._execute(upstream, token)
+            statement = await _with_zone(upstream, statement, status)
+            end = status
             self._operation.record.mark("execute")
         except Rejected as error:
             if self._operation.result is None:
@@ -394,6 +398,25 @@ class Statement:
             self._session.state.apply(
                 statement.changes, sql, upstream.cluster, number, statement.temps
             )
+
+
+async def _with_zone(
+    upstream: UpstreamSession, statement: Known | Unknown, status: Status
+) -> Known | Unknown:
+    """The statement with the time zone that it left to the server, as the server has it now.
+
+    Raises ClusterLost when the server does not say which zone SET made it.
+    """
+    if not isinstance(statement, Known) or status.state is not OperationState.FINISHED:
+        return statement
+    if not is_left_to_server(statement.changes):
+        return statement
+    zone = await upstream.read_zone()
+    if zone is None:
+        if isinstance(statement.changes, ResetVariables):
+            return statement
+        raise ClusterLost(f"Cluster {upstream.cluster} does not say which time zone it has set.")
+    return replace(statement, effect=with_zone(statement.effect, zone))
 
 
 def _created(writes: Sequence[Write]) -> list[TableRef]:

@@ -14,13 +14,15 @@ Place = Endpoint | ClusterName
 @dataclass(slots=True)
 class Condition:
     """`up` is None until it was tried. `since` is Unix time, `seconds` the last answer's.
-    `checked` says whether the guard there checks claims, None until it was asked."""
+    `checked` says whether the guard there checks claims, `zone` is the default time zone of its
+    sessions; None until it was asked."""
 
     up: bool | None = None
     since: float = field(default_factory=time.time)
     reason: str = ""
     seconds: float | None = None
     checked: bool | None = None
+    zone: str | None = None
 
 
 class EndpointHealth:
@@ -49,7 +51,7 @@ class EndpointHealth:
 
     def forget_checked(self, endpoint: Endpoint) -> None:
         """The server may have been started again, with another guard or none."""
-        self.condition(endpoint).checked = None
+        self.condition(endpoint).checked = self.condition(endpoint).zone = None
 
     def is_checked(self, cluster: Cluster) -> bool | None:
         """Whether the guard checks claims at all endpoints of the cluster that were asked; None

@@ -21,6 +21,7 @@ from dialect.statement import (
     DropTemp,
     Known,
     RenameTemp,
+    ResetVariables,
     SessionEffect,
     Unknown,
 )
@@ -28,6 +29,7 @@ from proxy.errors import Failure, NotCarried, Rejected
 from proxy.protocol.status import as_synchronous
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.journal import Entry, Journal
+from proxy.session.time_zone import setting_zone
 
 _EXISTS = "42P07"
 _NO_SUCH_FUNCTION = "42883"
@@ -161,6 +163,8 @@ class SessionReplay:
             case RenameTemp(name, new) if (self._endpoint, new) in self._journal.shared:
                 await self._take_away((name,))  # a session that was lost renamed it
                 reason = None
+            case ResetVariables(zone=str(zone)):
+                reason = await self._repeat(entry) or await self._reason(setting_zone(zone))
             case _:
                 reason = await self._repeat(entry)
         if reason is None:

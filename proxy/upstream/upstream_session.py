@@ -14,9 +14,10 @@ from contextlib import asynccontextmanager, suppress
 from conf.errors import CausewayError
 from conf.log_fields import extra, log_fields
 from conf.names import ClusterName
+from conf.settings.names import TIME_ZONE
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooMany, WireError
-from proxy.protocol.binary import Struct
+from proxy.protocol.binary import STRING, Struct
 from proxy.protocol.replies import (
     Status,
     opened_session,
@@ -26,14 +27,18 @@ from proxy.protocol.replies import (
     result_failure,
 )
 from proxy.protocol.requests import (
+    FetchResults,
+    Handle,
     RemoteOperation,
     RemoteSession,
     close_session_call,
     execute_call,
+    fetch_call,
     open_session_call,
     operation_call,
 )
-from proxy.protocol.types import OperationState
+from proxy.protocol.results import rows_in
+from proxy.protocol.types import OperationState, Orientation
 from proxy.session.journal import Journal
 from proxy.statement.states import ENDS
 from proxy.upstream.session_replay import SessionReplay
@@ -61,15 +66,18 @@ class UpstreamSession:
         main: UpstreamConnection,
         session: RemoteSession,
         journal: Journal,
+        protocol: int,
         checked: bool = False,
     ) -> None:
         self.checked = checked
+        self.zone: str | None = None  # the default of its sessions, unless the client chose one
         self.cluster = cluster
         self.session = session
         self.replay = SessionReplay(cluster, endpoint, journal, pool.functions, self.run)
         self._pool = pool
         self.endpoint = endpoint
         self._user = user
+        self._protocol = protocol
         self._main = main
         self._own = asyncio.Lock()
         self._long_call = False
@@ -85,9 +93,11 @@ class UpstreamSession:
         configuration: Mapping[str, str],
         journal: Journal,
         claims: bool = False,
+        zone: bool = False,
     ) -> "UpstreamSession":
         """Opens the user's session in the cluster, at another endpoint where one fails: nothing is
-        lost by asking twice. With `claims` it learns whether claims are checked there. Raises
+        lost by asking twice. With `claims` it learns whether claims are checked there, with `zone`
+        which time zone the session has. Raises
         ClusterDown, TooMany, ClusterLost, and Rejected with the cluster's words when it does not
         want the session."""
         tried: list[Endpoint] = []
@@ -103,9 +113,11 @@ class UpstreamSession:
                 if len(tried) == len(cluster.hs2):
                     raise
             else:
-                upstream = cls(pool, cluster.name, endpoint, user, main, session, journal)
+                upstream = cls(pool, cluster.name, endpoint, user, main, session, journal, protocol)
                 if claims:
                     await upstream._learn_checked()
+                if zone:
+                    await upstream._learn_zone()
                 return upstream
 
     async def _learn_checked(self) -> None:
@@ -119,6 +131,26 @@ class UpstreamSession:
                 fields = extra(cluster=self.cluster, endpoint=str(self.endpoint))
                 _log.warning("claims are not checked", extra=fields)
         self.checked = known
+
+    async def _learn_zone(self) -> None:
+        """Asks for the time zone, once an endpoint while that is up."""
+        condition = self._pool.health.condition(self.endpoint)
+        if condition.zone is None:
+            condition.zone = await self.read_zone()
+        self.zone = condition.zone
+
+    async def read_zone(self) -> str | None:
+        """The time zone that the session has now; None where the server does not say it. Raises
+        ClusterLost."""
+        try:
+            operation = await self.execute_to_end(f"SET {TIME_ZONE}", {})
+            request = FetchResults(Handle(b"", b""), Orientation.NEXT, 1, 0)
+            reply = await self.call("FetchResults", fetch_call(operation, request))
+            self.close_operation(operation)
+            ((_, zone),) = rows_in(reply, (STRING, STRING), self._protocol)
+        except (Rejected, WireError, ValueError):
+            return None
+        return zone if isinstance(zone, str) else None
 
     async def _probe(self) -> bool:
         """A guard refuses the claim with its version; any other server runs the statement."""

@@ -8,7 +8,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -186,8 +186,8 @@ def _difference(command: str, text: str, spark: _Tables, known: Known) -> str | 
 
 def _setting_difference(command: str, fields: Answer, known: Known) -> str | None:
     effect = known.effect
-    if fields[:1] == ["spark.sql.session.timeZone"] and isinstance(effect, ResetVariables):
-        return None  # SET TIME ZONE LOCAL: Spark puts the zone of its machine
+    if isinstance(effect, SetVariable) and effect.by_server and len(fields) == 2:
+        effect = replace(effect, value=fields[1], by_server=False)  # the zone of Spark's machine
     if command.startswith("Add"):
         wanted: object = AddResource(tuple(fields))
     elif command == "ResetCommand":

@@ -18,6 +18,7 @@ import uvloop
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
 from conf.settings.authentication import Identity
+from conf.settings.names import TIME_ZONE
 from conf.settings.restrictions import Restrictions
 from conf.settings.settings import Settings
 from conf.settings.transports import Transport, Transports
@@ -106,6 +107,7 @@ class FakeCluster:
         self.row = b"x" * 1000
         self.checks = False  # whether it answers as one with a guard that checks claims
         self.probes = 0
+        self.zone: str | None = None  # the time zone of its sessions; None: it does not say it
         self.outdated = 0  # statements that its guard finds outdated, before it takes one
         self.claims: list[tuple[str, Any]] = []  # of its statements; None where there is none
         self.traced: dict[str, str] = {}  # ids of the proxy's statements, by text
@@ -184,6 +186,8 @@ class FakeCluster:
                 words = "causeway: claims are checked, version 1" if self.checks else "no guard"
                 self.probes += 1
                 return replies.failed(replies.Failure(words))
+            if text == f"SET {TIME_ZONE}" and self.zone is None:
+                return replies.failed(replies.Failure("no time zone"))
             self.claims.append((text, claim and json.loads(claim)))
             self.traced[text] = request.overlay.get("causeway.statement", "")
         self.log.append((user, call.name, text))
@@ -259,6 +263,9 @@ class FakeCluster:
         if operation.sql in self.without_columns:
             row_set: Struct = {1: (I64, 0), 2: (LIST, Items(STRUCT, []))}
             return {**replies.succeeded(), 2: (BOOL, False), 3: (STRUCT, row_set)}
+        if operation.sql == f"SET {TIME_ZONE}":
+            table = results.Table(("key", "value"), ((TIME_ZONE, self.zone),))
+            return results.fetch_reply(table, 0, 1, 10)
         match request.orientation:
             case Orientation.FIRST:
                 operation.position = 0

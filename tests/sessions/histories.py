@@ -25,6 +25,7 @@ class Names:
     views: Sequence[str] = ("v", "x", "w", "t2")
     shared: str = "g"  # a global temporary view
     functions: Sequence[str] = ("f",)
+    permanent: str = "pv"  # a view in the metastore
 
 
 class History:
@@ -43,10 +44,12 @@ class History:
         self.opening = dict(pairs[: self._random.randrange(len(pairs) + 1)])
 
     def statements(self, length: int) -> Iterator[str]:
-        kinds = list(_KINDS)
-        weights = list(_KINDS.values())
+        weights = self._weights()
         for _ in range(length):
-            yield self._random.choices(kinds, weights)[0](self)
+            yield self._random.choices(list(weights), list(weights.values()))[0](self)
+
+    def _weights(self) -> "Weights":
+        return _KINDS
 
     def _one(self, choices: Sequence[str]) -> str:
         return self._random.choice(choices)
@@ -56,6 +59,9 @@ class History:
 
     def _view(self) -> str:
         return self._one((*self.names.views, f"global_temp.{self.names.shared}"))
+
+    def _names_table(self, name: str) -> bool:
+        return name.strip("`").lower() in self.names.tables
 
     def _relation(self) -> str:
         table = self._one(self.names.tables)
@@ -102,7 +108,7 @@ class History:
 
     def rename(self) -> str:
         name, new = self._view(), self._view()
-        kind = "VIEW" if name in self.names.tables else self._one(("TABLE", "VIEW"))
+        kind = "VIEW" if self._names_table(name) else self._one(("TABLE", "VIEW"))
         return f"ALTER {kind} {name} RENAME TO {new.split('.')[-1]}"
 
     def alter(self) -> str:
@@ -110,7 +116,7 @@ class History:
 
     def drop(self) -> str:
         name = self._view()
-        kind = "VIEW" if name in self.names.tables else self._one(("VIEW", "TABLE"))
+        kind = "VIEW" if self._names_table(name) else self._one(("VIEW", "TABLE"))
         return f"DROP {kind} {self._maybe('IF EXISTS ')}{name}"
 
     def insert(self) -> str:
@@ -141,6 +147,7 @@ class History:
                 f"SET {key}={value}",
                 f"SET {key} = {value}",
                 f"SET TIME ZONE '{zone}'",
+                "SET TIME ZONE LOCAL",
                 f"SET spark.sql.session.timeZone={zone}",
             )
         )
@@ -164,7 +171,8 @@ class History:
         )
 
 
-_KINDS: dict[Callable[[History], str], int] = {
+Weights = dict[Callable[..., str], int]
+_KINDS: Weights = {
     History.query: 30,
     History.pin: 10,
     History.create: 14,
@@ -180,4 +188,83 @@ _KINDS: dict[Callable[[History], str], int] = {
     History.set: 7,
     History.reset: 2,
     History.function: 10,
+}
+
+
+class WiderHistory(History):
+    """With statements that the model of Spark does not know, for Spark itself."""
+
+    def _weights(self) -> Weights:
+        return _MORE_KINDS
+
+    def _view(self) -> str:
+        name = super()._view()
+        return self._one((name, name, name.upper(), f"`{name}`".replace(".", "`.`")))
+
+    def _query(self) -> str:
+        one, other = self._relation(), self._relation()
+        wider = (
+            f"WITH q AS ({super()._query()}) SELECT * FROM q",
+            f"WITH {self._one(self.names.views)} AS (SELECT 'cte' AS c) SELECT * FROM {one}",
+            f"SELECT c FROM {one} WHERE c NOT IN (SELECT c FROM {other})",
+            f"SELECT * FROM {one} UNION ALL SELECT * FROM {other}",
+            f"FROM {one} SELECT c",
+            f"TABLE {one}",
+            f"SELECT {self._function()}(c) AS c FROM {one}",
+        )
+        return self._one((super()._query(), super()._query(), self._one(wider)))
+
+    def permanent_view(self) -> str:
+        name, query = self.names.permanent, self._query()
+        return self._one(
+            (
+                f"CREATE OR REPLACE VIEW {name} AS {query}",
+                f"CREATE VIEW {name} AS {query}",
+                f"ALTER VIEW {name} AS {query}",
+                f"DROP VIEW {self._maybe('IF EXISTS ')}{name}",
+                f"SELECT * FROM {name}",
+                f"SELECT * FROM {name}",
+                f"SELECT * FROM {self._one(self.names.databases)}.{name}",
+            )
+        )
+
+    def create_otherwise(self) -> str:
+        name, folder = self._one(self.names.views), self._one(self.names.folders)
+        function = self._one(self.names.functions)
+        return self._one(
+            (
+                f"CREATE OR REPLACE TEMPORARY VIEW {name} (c) AS {self._query()}",
+                f"CREATE TEMPORARY VIEW IF NOT EXISTS {name} AS {self._query()}",
+                f"CREATE TEMPORARY TABLE {name} USING parquet OPTIONS (path '{folder}')",
+                f"CREATE TEMPORARY FUNCTION IF NOT EXISTS {function} AS '{UPPER}'",
+                f"CREATE FUNCTION IF NOT EXISTS {self._function()} AS '{UPPER}'",
+            )
+        )
+
+    def ask(self) -> str:
+        name = self._view()
+        return self._one(
+            (
+                "SHOW TABLES",
+                f"SHOW TABLES IN {self._one(self.names.databases)}",
+                "SHOW USER FUNCTIONS",
+                f"DESCRIBE FUNCTION {self._function()}",
+                f"DESCRIBE QUERY {self._query()}",
+                f"SHOW CREATE TABLE {self._one(('v', 'x'))}",
+                f"REFRESH TABLE {name}",
+                f"REFRESH FUNCTION {self._function()}",
+                f"SET {self._one(('a', 'b', 'hivevar:a', 'spark.sql.session.timeZone'))}",
+                f"ANALYZE TABLE {self._one(('v', 'x'))} COMPUTE STATISTICS",
+                f"TRUNCATE TABLE {self._one(('v', 'x'))}",
+                f"ALTER VIEW {self._one(('v', 'x'))} SET TBLPROPERTIES ('a' = 'b')",
+                f"INSERT OVERWRITE {self._one(('v', 'x'))} {self._query()}",
+            )
+        )
+
+
+_MORE_KINDS: Weights = {
+    **_KINDS,
+    WiderHistory.permanent_view: 10,
+    WiderHistory.create_otherwise: 6,
+    WiderHistory.ask: 12,
 }

@@ -8,6 +8,7 @@ import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
+from conf.settings.names import TIME_ZONE
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.errors import Failure
@@ -67,7 +68,12 @@ class FakeUpstream:
         self.replay = SessionReplay(cluster.name, self.endpoint, journal, pool.functions, self.run)
         self.rows: Rows = ()
         self.failure: Failure | None = None
+        chosen = TIME_ZONE in spark.settings
+        self.zone = None if chosen else spark.server.zone
         self._spark = spark
+
+    async def read_zone(self) -> str:
+        return self._spark.zone()
 
     async def run(self, sql: str) -> Failure | None:
         try:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from conf.settings.names import TIME_ZONE
 from tests.sessions.histories import LOWER, UPPER
 
 Rows = tuple[tuple[str | bool | int | None, ...], ...]
@@ -59,11 +60,14 @@ class Metastore:
 
 @dataclass(slots=True)
 class Server:
-    """One Thrift Server. Tables in `absent` are in another cluster: their rows here are wrong."""
+    """One Thrift Server. Tables in `absent` are in another cluster: their rows here are wrong.
+    `zone` is the default time zone of its sessions, `machine` that of its machine."""
 
     metastore: Metastore
     absent: frozenset[str] = frozenset()
     shared: dict[str, View] = field(default_factory=dict)  # global temporary views
+    zone: str = "Etc/UTC"
+    machine: str = "Etc/UTC"
 
 
 class SparkSession:
@@ -111,7 +115,7 @@ class SparkSession:
         if query == "SELECT current_database() AS c":
             return ((self.database,),)
         if query == "SELECT current_timezone() AS c":
-            return ((self.settings.get("spark.sql.session.timeZone", "Etc/UTC"),),)
+            return ((self.zone(),),)
         if found := re.fullmatch(r"SELECT '([^']*)' AS c", query):
             return ((found[1],),)
         raise AssertionError(f"the model does not know: {query}")
@@ -260,7 +264,13 @@ class SparkSession:
         return ((key, value.strip()),)
 
     def set_zone(self, zone: str) -> Rows:
-        return self.set("spark.sql.session.timeZone", zone)
+        return self.set(TIME_ZONE, zone)
+
+    def set_local_zone(self) -> Rows:
+        return self.set(TIME_ZONE, self.server.machine)
+
+    def zone(self) -> str:
+        return self.settings.get(TIME_ZONE, self.server.zone)
 
     def reset(self, key: str | None) -> None:
         if key is None:
@@ -336,6 +346,7 @@ _STATEMENTS: tuple[tuple[str, Callable[..., Rows | None]], ...] = (
     (rf"SHOW COLUMNS IN {_NAME}", SparkSession.columns),
     (rf"DESCRIBE {_NAME}", SparkSession.describe),
     (r"SET TIME ZONE '(.*)'", SparkSession.set_zone),
+    (r"SET TIME ZONE LOCAL", SparkSession.set_local_zone),
     (r"SET ([^= ]*) ?=(.*)", SparkSession.set),
     (r"RESET(?: (.*))?", SparkSession.reset),
     (r"USE (\w+)", SparkSession.use),

@@ -129,6 +129,62 @@ def test_a_hivevar_wins_at_opening(hivevar_first: bool, monkeypatch: pytest.Monk
     asyncio.run(scenario())
 
 
+ZONE = "SELECT current_timezone() AS c"
+TOKYO = "spark.sql.session.timeZone=Asia/Tokyo"
+ZONES = {
+    "the default of the first cluster": (("USE CLUSTER c2",), "Europe/Paris"),
+    "a zone that the client set": (("USE CLUSTER c2", f"SET {TOKYO}"), "Asia/Tokyo"),
+    "that of the machine of the server that ran SET": (
+        ("USE CLUSTER c1", ZONE, "USE CLUSTER c2", "SET TIME ZONE LOCAL"),
+        "America/Lima",
+    ),
+    "the default of the cluster that ran RESET": (
+        ("USE CLUSTER c1", f"SET {TOKYO}", "USE CLUSTER c2", "RESET"),
+        "Europe/Paris",
+    ),
+    "the default of the cluster that ran RESET of the zone": (
+        ("USE CLUSTER c2", f"SET {TOKYO}", "USE CLUSTER c1", "RESET spark.sql.session.timeZone"),
+        "Etc/UTC",
+    ),
+    "a zone after another one was taken back": (
+        ("USE CLUSTER c2", "RESET", "SET TIME ZONE LOCAL", f"SET {TOKYO}"),
+        "Asia/Tokyo",
+    ),
+}
+
+
+@pytest.mark.parametrize(("script", "zone"), ZONES.values(), ids=list(ZONES))
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_session_has_one_time_zone_in_clusters_of_several(
+    script: tuple[str, ...], zone: str, lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        proxied = Proxied({"use:database": "d1"})
+        proxied.servers[C2].zone, proxied.servers[C2].machine = "Europe/Paris", "America/Lima"
+        proxied.patch(monkeypatch)
+        for sql in (*script, ZONE):
+            await proxied.execute(sql)
+        if lost:
+            proxied.lose()
+        for cluster in (C1, C2):
+            await proxied.execute(f"USE CLUSTER {cluster}")
+            assert await proxied.execute(ZONE) == ((zone,),)
+
+    asyncio.run(scenario())
+
+
+def test_a_zone_in_the_clients_map_is_that_of_all_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        proxied = Proxied({"set:hiveconf:spark.sql.session.timeZone": "Asia/Tokyo"})
+        proxied.servers[C2].zone = "Europe/Paris"
+        proxied.patch(monkeypatch)
+        for cluster in (C2, C1):
+            await proxied.execute(f"USE CLUSTER {cluster}")
+            assert await proxied.execute(ZONE) == (("Asia/Tokyo",),)
+
+    asyncio.run(scenario())
+
+
 def test_objects_of_two_clusters_are_in_no_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         proxied = Proxied({"use:database": "d1"})
