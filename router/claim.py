@@ -15,7 +15,15 @@ from zlib import compress
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings.settings import Coverage
-from dialect.statement import Known, Unknown
+from dialect.statement import (
+    Action,
+    CreateTempView,
+    DropTemp,
+    Known,
+    RenameTemp,
+    UncacheTable,
+    Unknown,
+)
 from router.needs import Input, inputs
 from router.request import Facts
 
@@ -58,11 +66,13 @@ class Claim:
     """The objects that a statement may use, as far as the decision knew them.
 
     `marks` are the ids of the statement's own running writes (`causeway.open.<id>`); `opens` the
-    views and temporary objects that it reads through; `explained` says that nothing is written.
+    views and temporary objects that it reads through; `explained` says that nothing is written,
+    `idle` that no data is read.
     """
 
     mode: Mode = Mode.RUN
     explained: bool = False
+    idle: bool = False
     reads: Mapping[TableRef, Selection] = field(default_factory=dict)
     writes: Mapping[TableRef, Selection] = field(default_factory=dict)
     marks: Sequence[str] = ()
@@ -93,6 +103,7 @@ def claim_of(
         reads[each.table] = _selection(each, cluster, known)
     return Claim(
         explained=statement.explain,
+        idle=_is_idle(statement),
         reads=reads,
         writes=_writes(statement, targets),
         marks=marks,
@@ -101,6 +112,15 @@ def claim_of(
         paths_read=statement.paths_read,
         paths_written=statement.paths_written,
     )
+
+
+def _is_idle(statement: Known) -> bool:
+    """Whether it only changes views, or has Spark forget what it cached."""
+    if statement.explain or statement.reads or statement.paths_read:
+        return False
+    if statement.writes:
+        return all(write.action is Action.VIEW for write in statement.writes)
+    return isinstance(statement.effect, CreateTempView | DropTemp | RenameTemp | UncacheTable)
 
 
 def _selection(read: Input, cluster: ClusterName, known: TableFacts) -> Selection:
@@ -145,6 +165,8 @@ def encoded(claim: Claim) -> str:
         document["mode"] = claim.mode.value
     if claim.explained:
         document["explain"] = True
+    if claim.idle:
+        document["idle"] = True
     for name, tables in (("reads", claim.reads), ("writes", claim.writes)):
         if tables:
             document[name] = {str(table): _document(each) for table, each in tables.items()}

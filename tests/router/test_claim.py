@@ -5,10 +5,28 @@ from base64 import b64decode
 from typing import Any
 from zlib import decompress
 
+import pytest
+
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
-from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Read, Unknown, Write
+from conf.tables import ViewText
+from dialect.statement import (
+    ALL,
+    NONE,
+    Action,
+    CacheTable,
+    CreateTempTable,
+    CreateTempView,
+    DropTemp,
+    Known,
+    PartitionPredicate,
+    Read,
+    RenameTemp,
+    UncacheTable,
+    Unknown,
+    Write,
+)
 from router.claim import ANALYZE, PARSE, PROBE, SESSION, claim_of, encoded
 from router.request import Facts
 
@@ -113,6 +131,32 @@ def test_views_paths_and_databases() -> None:
         "outs": ["/out"],
         "databases": ["d"],
     }
+
+
+V = TableRef("d", "v")
+VIEW = CreateTempView("v", ViewText("SELECT 1", "d"))
+
+
+@pytest.mark.parametrize(
+    ("statement", "idle"),
+    [
+        (Known("drop", effect=DropTemp("v")), True),
+        (Known("create_view", effect=VIEW, defined=(Read(T),)), True),
+        (Known("alter", effect=RenameTemp("v", "w")), True),
+        (Known("cache", effect=UncacheTable("v")), True),
+        (Known("create_view", writes=(Write(V, Action.VIEW, True),)), True),
+        (Known("drop", writes=(Write(V, Action.VIEW, True), Write(W, Action.DROP, True))), False),
+        (Known("insert", writes=(Write(W, Action.INSERT, True),)), False),
+        (Known("cache", effect=CreateTempTable("v", cached=VIEW.view)), False),
+        (Known("cache", reads=(Read(T),), effect=CacheTable("d.t")), False),
+        (Known("create_view", effect=VIEW, explain=True), False),
+        (Known("select"), False),
+    ],
+)
+def test_what_only_changes_views_reads_no_data(statement: Known, idle: bool) -> None:
+    assert (
+        document(statement, {T: TableFacts(Replicas(C1, frozenset()))}).get("idle", False) is idle
+    )
 
 
 def test_what_is_not_understood_may_only_read() -> None:

@@ -179,9 +179,13 @@ SELECT * FROM d.tv
 SELECT * FROM ${hivevar:table} WHERE ds = '${day}' AND hr = ${spark.x}
 --> select; reads d.p@[]
 
--- an unknown variable
+-- a variable that is not set
 SELECT '${nothing}'
---> unknown: the variable ${nothing} is not set
+--> select
+
+-- a variable that a cluster may have set
+SELECT '${spark.nothing}'
+--> unknown: the value of ${spark.nothing} is not known
 
 -- prune by equality
 SELECT * FROM p WHERE ds = '2020-01-01'

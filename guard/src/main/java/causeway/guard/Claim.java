@@ -42,6 +42,7 @@ final class Claim {
 
     final Mode mode;
     private final boolean explain;
+    private final boolean idle;
     private final Map<String, Selection> reads = new HashMap<>();
     private final Map<String, Selection> writes = new HashMap<>();
     private final Set<String> marks = new HashSet<>();
@@ -58,6 +59,7 @@ final class Claim {
         }
         mode = Mode.valueOf(json.path("mode").asText("run").toUpperCase(Locale.ROOT));
         explain = json.path("explain").asBoolean();
+        idle = json.path("idle").asBoolean();
         addSelections(json.path("reads"), reads);
         addSelections(json.path("writes"), writes);
         addTexts(json.path("marks"), marks);
@@ -110,6 +112,15 @@ final class Claim {
 
     boolean opens(String view) {
         return opened.contains(view);
+    }
+
+    Set<String> opened() {
+        return opened;
+    }
+
+    /** Whether it only changes or forgets views: plans may be analysed, and none reads data. */
+    boolean readsNoData() {
+        return idle;
     }
 
     boolean writesDatabase(String database) {

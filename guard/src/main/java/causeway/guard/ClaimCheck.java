@@ -4,15 +4,14 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
-import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
-import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
+import org.apache.spark.sql.catalyst.catalog.TemporaryViewRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.Option;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -46,32 +45,14 @@ final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
             try {
                 check(plan, claim, false);
             } catch (ClaimException refused) {
-                // Before it drops or replaces a view Spark analyses the view's query, to forget the
-                // rows that it cached of it. PartitionCheck refuses to read data there.
-                if (plan instanceof Command || !changesViews(claim)) {
+                // Before it drops, replaces or uncaches a view Spark analyses the view's query, to
+                // forget the rows that it cached of it. PartitionCheck refuses to read data there.
+                if (plan instanceof Command || !claim.readsNoData()) {
                     throw refused;
                 }
             }
         }
         return BoxedUnit.UNIT;
-    }
-
-    /** Whether the statement writes views, and no table. */
-    private boolean changesViews(Claim claim) {
-        boolean found = false;
-        for (String name : claim.tablesWritten()) {
-            try {
-                CatalogTable table = session.sessionState().catalog()
-                        .getTableMetadata(CommandCheck.identifier(name));
-                if (!table.tableType().equals(CatalogTableType.VIEW())) {
-                    return false;
-                }
-                found = true;
-            } catch (NoSuchDatabaseException | NoSuchTableException none) {
-                continue; // it is created
-            }
-        }
-        return found;
     }
 
     /** `opened`: inside a temporary view that the claim opens, whose folders it need not name. */
@@ -108,13 +89,25 @@ final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         Plans.forEachInside(plan, each -> check(each, claim, below));
     }
 
-    private static void checkView(View view, Claim claim) {
+    private void checkView(View view, Claim claim) {
         String name = Plans.name(view.desc().identifier());
-        if (!claim.opens(name)) {
+        if (!claim.opens(name) && !(view.isTempView() && opensRenamed(view.desc(), claim))) {
             throw new ClaimException(ClaimException.NOT_READ, "Spark reads through "
                     + (view.isTempView() ? "the temporary view " : "the view ") + name
                     + ", which the decision did not know: " + claim.describe() + ".");
         }
+    }
+
+    /** Whether the claim opens a temporary view of that description, which keeps its first name. */
+    private boolean opensRenamed(CatalogTable description, Claim claim) {
+        for (String name : claim.opened()) {
+            Option<TemporaryViewRelation> view = session.sessionState().catalog()
+                    .getRawLocalOrGlobalTempView(Plans.temporaryParts(name));
+            if (view.isDefined() && view.get().tableMeta().equals(description)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void checkRelation(LogicalPlan plan, Claim claim, boolean opened) {

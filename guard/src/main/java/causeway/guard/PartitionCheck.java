@@ -83,6 +83,10 @@ final class PartitionCheck extends SparkStrategy {
 
     private void check(LogicalPlan plan, Claim claim) {
         CatalogTable table = Plans.table(plan);
+        if (claim.readsNoData() && (table != null || plan instanceof LogicalRelation)) {
+            throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark reads data, and the"
+                    + " decision knew only that views are changed.");
+        }
         if (table != null) {
             checkTable(plan, table, claim);
         }

@@ -1,6 +1,7 @@
 package causeway.guard;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -23,9 +24,13 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.Option;
 import scala.Product;
 import scala.collection.Iterator;
+import scala.collection.JavaConverters;
+import scala.collection.Seq;
 
 /** Reads what a plan names out of Spark's classes. */
 final class Plans {
+    private static final String GLOBAL_TEMP = "global_temp.";
+
     private Plans() {
     }
 
@@ -135,6 +140,14 @@ final class Plans {
             foreign = firstTable((LogicalPlan) each.next());
         }
         return foreign;
+    }
+
+    /** The parts of a temporary view's name, as the session's catalog takes them. */
+    static Seq<String> temporaryParts(String name) {
+        List<String> parts = name.startsWith(GLOBAL_TEMP)
+                ? Arrays.asList("global_temp", name.substring(GLOBAL_TEMP.length()))
+                : Arrays.asList(name);
+        return JavaConverters.asScalaBuffer(parts);
     }
 
     static String name(TableIdentifier table) {
