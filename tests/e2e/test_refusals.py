@@ -89,5 +89,5 @@ def test_what_is_not_understood_is_refused_by_name(connect: Connect) -> None:
     with pytest.raises(OperationalError, match=r"CW101"):
         rows(cursor, "SELECT * FROM cat.d.t")
     with pytest.raises(OperationalError, match=r"CW101"):
-        rows(cursor, f"USE CLUSTER {C3}", "INSERT INTO cat.d.t VALUES (1)")
+        rows(cursor, f"USE CLUSTER {C3}", "INSERT INTO d.t SELECT * FROM cat.d.t")
     assert rows(cursor, "USE CLUSTER", "SELECT 1") == [(1,)]
