@@ -69,7 +69,7 @@ lifecycle-demo: install $(GUARD) ## feeds and processes on two metastores, shown
 	$(BIN)/python -m bench.lifecycle_demo
 
 spark-inputs: install $(GUARD) ## every statement of Spark's own tests, directly and through the proxy (shared data)
-	CAUSEWAY_SPARK_INPUTS=all $(BIN)/pytest -s tests/e2e/test_spark_inputs.py
+	CAUSEWAY_SPARK_INPUTS=all $(BIN)/pytest -s tests/e2e/statements/test_spark_inputs.py
 
 oracle: install ## accuracy of the analysis against Hive's own record (shared data)
 	$(BIN)/python -m bench.oracle

@@ -1,7 +1,7 @@
 """Spark's column types, read from its JSON schemas and from Hive's type texts.
 
 Spark 3.5 shows a type as `DataType.sql` and sizes it as its Thrift Server does; both were
-recorded from the server (`tests/e2e/test_metadata.py` compares them). What is not known for
+recorded from the server (`tests/e2e/clients/test_metadata.py` compares them). What is not known for
 certain raises `UnknownType`.
 """
 

@@ -1,9 +1,9 @@
 """GetSchemas, GetTables and GetColumns as Spark 3.5's Thrift Server answers them, from lists.
 
-Learned from the server itself (`tests/e2e/test_metadata.py` compares the two): how patterns are
-read, what each row says, in which order. What is not certain gives None, and the cluster is asked.
-Spark matches names of databases and tables in the metastore, which does so by LIKE without regard
-to case, but names of columns by a regular expression in Java, with regard to it.
+Learned from the server itself (`tests/e2e/clients/test_metadata.py` compares the two): how patterns
+are read, what each row says, in which order. What is not certain gives None, and the cluster is
+asked. Spark matches names of databases and tables in the metastore, which does so by LIKE without
+regard to case, but names of columns by a regular expression in Java, with regard to it.
 """
 
 import re

@@ -25,9 +25,9 @@ from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import guard_jar
 
 if TYPE_CHECKING:
-    from tests.e2e.fronts import Fronts
-    from tests.e2e.hudi_spark import HudiSpark
-    from tests.e2e.metastores import MetastoreAlone
+    from tests.e2e.support.fronts import Fronts
+    from tests.e2e.support.hudi_spark import HudiSpark
+    from tests.e2e.support.metastores import MetastoreAlone
 
 C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
 _numbers = count(1)
@@ -203,7 +203,7 @@ def commands() -> list[str]:
 @pytest.fixture(scope="session")
 def fronts(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Fronts"]:
     """Proxies with every door open, plain and under TLS, and tables for clients to read."""
-    from tests.e2e.fronts import opened
+    from tests.e2e.support.fronts import opened
 
     with opened(stack, tmp_path_factory.mktemp("fronts")) as there:
         yield there
@@ -212,7 +212,7 @@ def fronts(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator["
 @pytest.fixture(scope="session")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator["MetastoreAlone"]:
     """A metastore without Thrift Servers; each test has databases of its own there."""
-    from tests.e2e.metastores import MetastoreAlone
+    from tests.e2e.support.metastores import MetastoreAlone
 
     with MetastoreAlone(tmp_path_factory.mktemp("alone")) as running:
         yield running
@@ -221,7 +221,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator["MetastoreAlone"
 @pytest.fixture(scope="session")
 def hudi(tmp_path_factory: pytest.TempPathFactory) -> Iterator["HudiSpark"]:
     """A Spark that writes and reads Hudi tables in folders of the tests' own."""
-    from tests.e2e.hudi_spark import HudiSpark
+    from tests.e2e.support.hudi_spark import HudiSpark
 
     running = HudiSpark.start(tmp_path_factory.mktemp("hudi"))
     yield running

@@ -1,4 +1,4 @@
-"""What `causeway copy sweep` says, over fakes; the rest runs in tests/e2e/test_copy.py."""
+"""What `causeway copy sweep` says, over fakes; the rest runs in tests/e2e/copies/test_copy.py."""
 
 import argparse
 import json

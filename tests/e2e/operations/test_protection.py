@@ -16,7 +16,7 @@ import pytest
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.topology import Endpoint
-from tests.e2e import secured
+from tests.e2e.support import secured
 from tests.proxy import kdc as kdcs
 from tests.proxy.kdc import REALM, SERVICE, Kdc
 

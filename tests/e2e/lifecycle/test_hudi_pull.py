@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.hudi_spark import BUNDLES, HudiSpark
+from tests.e2e.support.hudi_spark import BUNDLES, HudiSpark
 
 pytestmark = pytest.mark.e2e
 

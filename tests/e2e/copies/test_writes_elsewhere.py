@@ -20,7 +20,7 @@ from metastore.client.metastore_client import HmsClient
 from tests.e2e.conftest import C1, C2, Sql, Tables, run_sql
 
 pytestmark = pytest.mark.e2e
-PROGRAM = Path(__file__).parent / "clients" / "writes_elsewhere.py"
+PROGRAM = Path(__file__).parent / "writes_elsewhere.py"
 
 
 @pytest.fixture(autouse=True)

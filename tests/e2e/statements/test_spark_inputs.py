@@ -23,9 +23,9 @@ from pyhive.exc import Error
 from cli.stack.stack import Stack
 from conf.names import ClusterName
 from tests.e2e.conftest import C1, server
-from tests.e2e.spark_inputs import InputFile, read_inputs
+from tests.e2e.support.spark_inputs import InputFile, read_inputs
 
-FOLDER = Path(__file__).parents[3] / "shared" / "sparksql" / "inputs"
+FOLDER = Path(__file__).parents[4] / "shared" / "sparksql" / "inputs"
 # All files, or those whose names hold one of these words: CAUSEWAY_SPARK_INPUTS=all, =cte,limit.
 CHOSEN = os.environ.get("CAUSEWAY_SPARK_INPUTS", "")
 SAMPLE = (

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.fronts import Fronts
+from tests.e2e.support.fronts import Fronts
 
 pytestmark = pytest.mark.e2e
 
-_CLIENTS = Path(__file__).parent / "clients"
+_CLIENTS = Path(__file__).parent
 _NUMBERED = re.compile(r"(stage|[Tt]ask|TID) [\d.]+|#\d+L?")
 _STACK = re.compile(r"(\\+n)+\\+tat .*")
 

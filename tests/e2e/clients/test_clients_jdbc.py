@@ -13,11 +13,11 @@ import pytest
 from bench.jdbc import compiled, fetched_driver
 from cli.stack.java import find_java
 from cli.stack.stack import spark_home
-from tests.e2e.fronts import DATABASE, Fronts
+from tests.e2e.support.fronts import DATABASE, Fronts
 
 pytestmark = pytest.mark.e2e
 
-_PROGRAM = Path(__file__).parent / "clients" / "JdbcProbe.java"
+_PROGRAM = Path(__file__).parent / "JdbcProbe.java"
 _NUMBERED = re.compile(r"#\d+L?|(stage|[Tt]ask|TID) [\d.]+")
 _STACK = re.compile(r"(\\n)+\tat .*|org\.apache\.hive\.service\.cli\.HiveSQLException: ")
 _NO_REASON = "SQLException null 0 null"  # a Thrift Server asked within 40 ms of a failure

@@ -12,8 +12,8 @@ from pyhive import hive
 
 from cli.stack.stack import Stack
 from conf.names import ClusterName
-from tests.e2e import tpcds
 from tests.e2e.conftest import C1, C2, C3, Tables, rows, server
+from tests.e2e.support import tpcds
 
 pytestmark = [
     pytest.mark.e2e,

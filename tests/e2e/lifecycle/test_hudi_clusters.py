@@ -27,9 +27,9 @@ from metastore.placement.placement_store import Facts
 from pipeline.hudi.errors import StorageFault
 from pipeline.spark.jar import guard_jar
 from tests.e2e.conftest import beyond_claims, rows, run_sql, server
-from tests.e2e.hudi_spark import BUNDLES
-from tests.e2e.metastores import MetastoreAlone
-from tests.e2e.spark_job import SparkJob
+from tests.e2e.support.hudi_spark import BUNDLES
+from tests.e2e.support.metastores import MetastoreAlone
+from tests.e2e.support.spark_job import SparkJob
 
 pytestmark = pytest.mark.e2e
 

@@ -3,8 +3,8 @@
 import pytest
 from pyhive.exc import OperationalError
 
+from tests.e2e.clients.test_examples import WHERE
 from tests.e2e.conftest import C1, C2, Sql
-from tests.e2e.test_examples import WHERE
 
 pytestmark = pytest.mark.e2e
 

@@ -30,7 +30,7 @@ from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import guard_jar
 from proxy.protocol.types import Orientation
 from tests.e2e.conftest import C1, C2, Tables, rows, run_sql
-from tests.e2e.test_operations import SLOW, Running, Site, until
+from tests.e2e.operations.test_operations import SLOW, Running, Site, until
 
 pytestmark = pytest.mark.e2e
 _LARGE = "SELECT id, repeat('x', 300) AS s FROM range(60000)"  # some 20 MB, more than sockets hold

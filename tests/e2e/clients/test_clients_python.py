@@ -19,7 +19,7 @@ from thrift.transport.TSSLSocket import TSSLSocket
 from thrift_sasl import TSaslClientTransport
 
 from conf.topology import Endpoint
-from tests.e2e.fronts import DATABASE, Fronts
+from tests.e2e.support.fronts import DATABASE, Fronts
 
 pytestmark = pytest.mark.e2e
 

@@ -18,12 +18,12 @@ from pipeline.hudi.read import changed_rows
 from pipeline.hudi.replicate import plan_replication, run_replication
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import HudiTable, open_for_changes
-from tests.e2e.hudi_spark import HudiSpark
+from tests.e2e.support.hudi_spark import HudiSpark
 from tests.pipeline.hudi.local_files import LocalFiles
 
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHARED = Path(os.environ.get("CAUSEWAY_SHARED", ROOT.parent / "shared")) / "hudi"
 ZIPS = sorted(SHARED.glob("*.zip"))
 # Spark's own incremental query fails on the files of these two, so there is nothing to equal.

@@ -30,7 +30,7 @@ from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.files import CopyOptions
 from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
-from tests.e2e.metastores import C1, C2, MetastoreAlone
+from tests.e2e.support.metastores import C1, C2, MetastoreAlone
 
 pytestmark = pytest.mark.e2e
 

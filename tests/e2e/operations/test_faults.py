@@ -16,7 +16,7 @@ from conf.topology import Endpoint
 from proxy.protocol.framing import client_negotiation
 from proxy.protocol.types import Orientation
 from tests.e2e.conftest import rows
-from tests.e2e.test_operations import Site, site, until
+from tests.e2e.operations.test_operations import Site, site, until
 
 __all__ = ["site"]
 pytestmark = pytest.mark.e2e

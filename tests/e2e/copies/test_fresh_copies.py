@@ -18,7 +18,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.view_sync import ViewBarrier
 from metastore.placement.placement_store import Facts
 from tests.e2e.conftest import C1, C2, Sql, Tables
-from tests.e2e.spark_job import SparkJob
+from tests.e2e.support.spark_job import SparkJob
 
 pytestmark = pytest.mark.e2e
 

@@ -17,7 +17,7 @@ from conf.names import TableRef
 from conf.placement import Copy, read_placement
 from conf.topology import Cluster, Endpoint, Topology
 from metastore.placement.placement_store import Facts
-from tests.e2e.metastores import C1, C2, C3, MetastoreAlone, MetastoreElsewhere
+from tests.e2e.support.metastores import C1, C2, C3, MetastoreAlone, MetastoreElsewhere
 from tests.metastore.writable import views
 
 pytestmark = pytest.mark.e2e

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sqlglot
 
-SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[3] / "shared")) / "tpcds"
+SHARED = Path(os.environ.get("CAUSEWAY_SHARED", Path(__file__).parents[4] / "shared")) / "tpcds"
 _RENAMED = {"c_last_review_date_sk": "c_last_review_date"}  # as query 30 calls it
 _TITLE = re.compile(r"^-- TPC-DS (\d+)\s*$", re.MULTILINE)
 _INT = re.compile(r"-?\d{1,9}(\.0)?")

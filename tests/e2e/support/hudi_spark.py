@@ -17,7 +17,7 @@ from pipeline.hudi.errors import StorageFault
 from pipeline.hudi.spark_target import fetch_bundle
 
 Row = list[str]
-BUNDLES = Path(__file__).parents[2] / ".causeway" / "jars"
+BUNDLES = Path(__file__).parents[3] / ".causeway" / "jars"
 
 
 class HudiSpark:

@@ -26,7 +26,7 @@ from metastore.client.view_sync import ViewBarrier
 from metastore.placement.assign import end_writes
 from metastore.placement.placement_store import Facts, new_id
 from tests.e2e.conftest import C1, C2, Sql, Tables, rows, server
-from tests.e2e.spark_job import SparkJob
+from tests.e2e.support.spark_job import SparkJob
 
 pytestmark = pytest.mark.e2e
 

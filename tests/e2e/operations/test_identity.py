@@ -27,8 +27,8 @@ from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.topology import Endpoint
 from proxy.auth.password_file import made
-from tests.e2e import secured
 from tests.e2e.conftest import C1, commands
+from tests.e2e.support import secured
 from tests.proxy import kdc as kdcs
 from tests.proxy.auth.test_token_keys_client import jwks
 from tests.proxy.kdc import REALM, SERVICE, WEB, Kdc
