@@ -78,8 +78,8 @@ fuzz: install ## millions of inputs for the readers of what comes from outside, 
 	$(BIN)/python $(HASHED) --no-build-isolation -r requirements/fuzz.lock
 	$(BIN)/python -m tests.fuzz --keep
 
-golden: install ## write the golden files anew; the diff is the review
-	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/conf tests/cli/test_errors.py
+golden: install ## write the golden files and generated pages; read the diff
+	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/conf tests/docs tests/cli/test_errors.py
 
 guard: ## causeway-guard.jar, all of our Java: guard, file copies, embedded metastore (needs a JDK and Maven)
 	mvn --quiet --file guard/pom.xml package

@@ -7,7 +7,7 @@ that is called is imported.
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from cli.terminal import shown
@@ -35,14 +35,8 @@ _SUMMARY = "One SQL endpoint over many data centers."
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="causeway", description=_SUMMARY)
-    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="SUBCOMMAND")
     called = next((each for each in arguments if not each.startswith("-")), None)
-    for name, (module, summary) in SUBCOMMANDS.items():
-        subparser = commands.add_parser(name, help=summary, description=summary)
-        if name == called:
-            import_module(f"cli.{module}").configure(subparser)
-    args = parser.parse_args(arguments)
+    args = build_parser([] if called is None else [called]).parse_args(arguments)
     try:
         with shown():
             return _run(args)
@@ -51,6 +45,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of `causeway .. | head` is done, which is no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def build_parser(complete: Iterable[str]) -> argparse.ArgumentParser:
+    """The parser of the command line. Only the subcommands in `complete` have their arguments."""
+    parser = argparse.ArgumentParser(prog="causeway", description=_SUMMARY)
+    commands = parser.add_subparsers(dest="subcommand", required=True, metavar="SUBCOMMAND")
+    complete = set(complete)
+    for name, (module, summary) in SUBCOMMANDS.items():
+        subparser = commands.add_parser(name, help=summary, description=summary)
+        if name in complete:
+            import_module(f"cli.{module}").configure(subparser)
+    return parser
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -26,8 +26,10 @@ _PROTOCOL = 0  # of the session; nothing is sent
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
-    parser.add_argument("--use", metavar="CLUSTER", help="as after USE CLUSTER")
-    parser.add_argument("--database", default="default", metavar="DB", help="as after USE")
+    parser.add_argument("--use", metavar="CLUSTER", help="pin to this cluster, as USE CLUSTER")
+    parser.add_argument(
+        "--database", default="default", metavar="DB", help="current database, as USE"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("sql", metavar="SQL")
 

@@ -9,7 +9,7 @@ from conf.settings.catalog import ROWS, json_schema
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="only names that contain this")
     parser.add_argument(
-        "--json-schema", action="store_true", help="the JSON schema of a TOML settings file"
+        "--json-schema", action="store_true", help="print the JSON schema of a TOML settings file"
     )
 
 

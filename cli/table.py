@@ -33,7 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a copy that is up to date now; a partition's copy is in LOCATION/k=v, or in"
         " LOCATION if it is the only partition named",
     )
-    assigning.add_argument("--no-copy", action="append", default=[], metavar="CLUSTER")
+    assigning.add_argument(
+        "--no-copy",
+        action="append",
+        default=[],
+        metavar="CLUSTER",
+        help="remove this cluster's copy from the metastore; its files stay",
+    )
     assigning.add_argument(
         "--end-writes",
         action="store_true",
@@ -41,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     showing = actions.add_parser("show", help="show a table's clusters, copies and writes")
     showing.add_argument("table", metavar="DB.TABLE")
-    showing.add_argument("--json", action="store_true")
+    showing.add_argument("--json", action="store_true", help="print one JSON object")
     for each in (assigning, showing):
         each.add_argument(
             "--partition",

@@ -47,24 +47,54 @@ _METASTORE_TIMEOUT = 600.0  # of one call; a batch of altered partitions takes i
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
     add = parser.add_argument
-    add("words", nargs="+", metavar="[verify|sweep] DB.TABLE")
+    add(
+        "words",
+        nargs="+",
+        metavar="[verify|sweep] DB.TABLE",
+        help="copy the table, or verify or sweep its copies; sweep alone: of every table",
+    )
     add("--to", metavar="CLUSTER", help="the cluster that gets the copy")
-    add("--from", dest="source", metavar="CLUSTER", help="refuse unless it is the primary")
-    add("--partition", metavar="FILTER", help="only these, e.g. \"ds >= '2024-01-01'\"")
-    add("--plan", action="store_true", help="print what would be done, and do nothing")
-    add("--again", action="store_true", help="copy what is fresh too")
-    add("--checksum", action=argparse.BooleanOptionalAction, default=True, help="read back")
-    add("--json", action="store_true", help="events and the result as JSON, one object a line")
-    add("--root", metavar="URI", help="where copies lie (the cluster's FileSystem/causeway-copies)")
-    add("--parallelism", type=int, default=0, metavar="N", help="files at once (Spark's cores)")
-    add("--bandwidth", type=parse_bytes, default=0, metavar="BYTES", help="a second, e.g. 100m")
-    add("--attempts", type=int, default=3, metavar="N", help="for a file, and for an object")
-    add("--wait", type=float, default=60.0, metavar="SECONDS", help="for an open write to end")
-    add("--grace", type=float, default=3600.0, metavar="SECONDS", help="replaced copies stay")
-    add("--leftovers", type=Path, metavar="FILE", help="sweep: what the view saw drops leave")
+    add("--from", dest="source", metavar="CLUSTER", help="fail unless this is the primary cluster")
+    add("--partition", metavar="FILTER", help="only these partitions, e.g. \"ds >= '2024-01-01'\"")
+    add("--plan", action="store_true", help="print the steps without executing them")
+    add("--again", action="store_true", help="copy also what has a fresh copy")
+    add(
+        "--checksum",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="read copied files back",
+    )
+    add("--json", action="store_true", help="print events and the result as JSON lines")
+    add("--root", metavar="URI", help="folder of copies (<FileSystem>/causeway-copies)")
+    add(
+        "--parallelism", type=int, default=0, metavar="N", help="files at a time (0: Spark's cores)"
+    )
+    add(
+        "--bandwidth",
+        type=parse_bytes,
+        default=0,
+        metavar="BYTES",
+        help="limit per second, e.g. 100m",
+    )
+    add("--attempts", type=int, default=3, metavar="N", help="attempts for each file and object")
+    add(
+        "--wait",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="wait for a running write to end",
+    )
+    add(
+        "--grace",
+        type=float,
+        default=3600.0,
+        metavar="SECONDS",
+        help="keep replaced copies this long",
+    )
+    add("--leftovers", type=Path, metavar="FILE", help="sweep: the view's record of orphans")
     add("--master", default="local[*]", help="Spark master (%(default)s)")
-    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE")
-    add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="per endpoint, * the rest")
+    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting")
+    add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="Hadoop settings, *: others")
 
 
 def run(args: argparse.Namespace) -> int:

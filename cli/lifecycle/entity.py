@@ -41,10 +41,12 @@ _OUTSIDE = {"datasource"}
 def configure(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _validate(commands.add_parser("validate", help="check documents"))
-    evaluate = commands.add_parser("eval", help="print the time that an EL expression means")
+    evaluate = commands.add_parser("eval", help="print the time that an EL expression stands for")
     evaluate.add_argument("expression", metavar="EXPRESSION")
-    evaluate.add_argument("--at", type=time_option, required=True, metavar="TIME")
-    submit = commands.add_parser("submit", help="keep new entities")
+    evaluate.add_argument(
+        "--at", type=time_option, required=True, metavar="TIME", help="nominal time of the instance"
+    )
+    submit = commands.add_parser("submit", help="store new entities")
     submit.add_argument("files", nargs="+", type=Path, metavar="FILE")
     _add_set(submit)
     add_store_options(submit)
@@ -59,29 +61,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add_store_options(one)
         if name == "schedule":
             add_pig_option(one)
-            one.add_argument("--at", type=time_option, metavar="TIME", help="as if it were then")
-    listing = commands.add_parser("list", help="all entities")
-    listing.add_argument("--type", choices=[each.value for each in Kind])
+            one.add_argument(
+                "--at", type=time_option, metavar="TIME", help="use this time as the current time"
+            )
+    listing = commands.add_parser("list", help="list all entities")
+    listing.add_argument("--type", choices=[each.value for each in Kind], help="only this type")
     add_store_options(listing)
 
 
 _ON_ONE = {
-    "schedule": "let a feed or process run",
-    "suspend": "start nothing more of it",
-    "resume": "let it go on",
-    "delete": "forget it and its instances",
+    "schedule": "start running a feed or process",
+    "suspend": "start no further instances",
+    "resume": "continue after suspend",
+    "delete": "delete it and its instances",
     "definition": "print its document",
-    "dependency": "what it refers to and what refers to it",
-    "status": "submitted, running or suspended",
+    "dependency": "print the entities it refers to, and those that refer to it",
+    "status": "print submitted, running or suspended",
 }
 
 
 def _validate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument(
-        "--document-only", action="store_true", help="without what the document refers to"
+        "--document-only",
+        action="store_true",
+        help="do not check the entities that the document refers to",
     )
-    parser.add_argument("--all", action="store_true", help="every problem, a line each")
+    parser.add_argument("--all", action="store_true", help="print every problem, one a line")
     _add_set(parser)
     add_store_options(parser)
 
@@ -92,7 +98,7 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="fill in the placeholder ##NAME##",
+        help="value of the placeholder ##NAME##",
     )
 
 

@@ -19,31 +19,44 @@ from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    planning = actions.add_parser("plan", help="what a pull would read, and what a listing costs")
+    planning = actions.add_parser("plan", help="print what a pull would read, and its cost")
     planning.add_argument("path", help="base path of the Hudi table")
     planning.add_argument("--since", required=True, metavar="INSTANT", help=_SINCE)
-    planning.add_argument("--until", metavar="INSTANT", help="last instant (default: newest)")
-    planning.add_argument("--json", action="store_true", help="one JSON object on one line")
+    planning.add_argument(
+        "--until", metavar="INSTANT", help="last instant, inclusive (default: the newest)"
+    )
+    planning.add_argument("--json", action="store_true", help="print one JSON object")
 
-    pulling = actions.add_parser("pull", help="write what changed since the last pull to a target")
+    pulling = actions.add_parser("pull", help="write the changes since the last pull to a target")
     pulling.add_argument("source", help="base path of the Hudi table")
     pulling.add_argument("target", help="folder for parquet files, Hudi table, or metastore table")
-    pulling.add_argument("--mode", choices=[m.value for m in Mode], default=Mode.APPEND.value)
-    pulling.add_argument("--key", metavar="COLUMNS", help="merge by these (default: record key)")
-    pulling.add_argument("--since", default=EARLIEST, metavar="INSTANT", help="for the first pull")
-    pulling.add_argument("--until", metavar="INSTANT", help="last instant (default: newest)")
+    pulling.add_argument(
+        "--mode",
+        choices=[each.value for each in Mode],
+        default=Mode.APPEND.value,
+        help="append: a log of changes; merge: one row a key (%(default)s)",
+    )
+    pulling.add_argument(
+        "--key", metavar="COLUMNS", help="columns of the merge key (default: the record key)"
+    )
+    pulling.add_argument(
+        "--since", default=EARLIEST, metavar="INSTANT", help="where the first pull begins"
+    )
+    pulling.add_argument(
+        "--until", metavar="INSTANT", help="last instant, inclusive (default: the newest)"
+    )
     pulling.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", type=_setting,
         help="Spark setting, where Spark is needed: a Hudi table or a metastore table as target",
     )  # fmt: skip
-    pulling.add_argument("--json", action="store_true", help="one JSON object on one line")
+    pulling.add_argument("--json", action="store_true", help="print one JSON object")
 
-    copying = actions.add_parser("replicate", help="send a table's new commits to a replica of it")
+    copying = actions.add_parser("replicate", help="copy a table's new commits to its replica")
     copying.add_argument("source", help="base path or URI of the Hudi table")
     copying.add_argument("target", help="base path or URI of the replica")
     copying.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", type=_setting,
-        help="Spark setting: the files are carried in Spark's tasks",
+        help="Spark setting; Spark copies the files",
     )  # fmt: skip
 
 

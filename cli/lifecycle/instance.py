@@ -7,7 +7,7 @@
     causeway instance logs TYPE NAME --start TIME
 
 A range is from --start, inclusive, to --end, exclusive; without --end it is one minute long.
-Exit status: 0 done, 1 refused or nothing was there, 2 wrong usage.
+Exit status: 0 done, 1 refused or nothing found, 2 wrong usage.
 """
 
 import argparse
@@ -35,13 +35,13 @@ from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store import Store
 
 _COMMANDS_HELP = {
-    "list": "instances, a line each",
-    "status": "instances that are open or failed",
-    "summary": "how many are in which state",
-    "params": "what a process instance is given",
+    "list": "list instances",
+    "status": "list instances that are open or failed",
+    "summary": "count instances by state",
+    "params": "print the parameters of a process instance",
     "rerun": "run ended instances again",
     "kill": "stop open instances",
-    "logs": "what happened to instances",
+    "logs": "print the events of instances",
 }
 
 
@@ -51,16 +51,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         command = commands.add_parser(name, help=text)
         add_entity_name(command)
         add_store_options(command)
-        command.add_argument("--start", type=time_option, metavar="TIME")
-        command.add_argument("--end", type=time_option, metavar="TIME")
-        command.add_argument("--action", choices=[each.value for each in Action])
+        command.add_argument("--start", type=time_option, metavar="TIME", help="first time")
+        command.add_argument("--end", type=time_option, metavar="TIME", help="end, exclusive")
+        command.add_argument(
+            "--action", choices=[each.value for each in Action], help="only instances of this work"
+        )
         if name in ("list", "summary"):
-            command.add_argument("--state", action="append", choices=[s.value for s in State])
-            command.add_argument("--planned", action="store_true", help="those to come as well")
+            command.add_argument(
+                "--state",
+                action="append",
+                choices=[each.value for each in State],
+                help="only this state; can be repeated",
+            )
+            command.add_argument("--planned", action="store_true", help="also future instances")
         if name == "list":
-            command.add_argument("--json", action="store_true", help="an object a line")
+            command.add_argument("--json", action="store_true", help="print JSON lines")
         if name == "rerun":
-            command.add_argument("--force", action="store_true", help="succeeded ones too")
+            command.add_argument(
+                "--force", action="store_true", help="also instances that succeeded"
+            )
 
 
 def run(args: argparse.Namespace) -> int:

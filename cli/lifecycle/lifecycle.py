@@ -63,29 +63,44 @@ def configure(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="run what is scheduled")
     add = serve.add_argument
-    add("--once", action="store_true", help="until nothing is left to do, then end")
-    add("--workers", type=int, default=4, metavar="N", help="instances at once (%(default)s)")
-    add("--poll", type=float, default=10.0, metavar="SECONDS", help="between rounds (%(default)s)")
-    add("--lease", type=float, default=60.0, metavar="SECONDS", help="of a claim (%(default)s)")
+    add("--once", action="store_true", help="end when nothing is left to do")
+    add("--workers", type=int, default=4, metavar="N", help="instances at a time (%(default)s)")
+    add("--poll", type=float, default=10.0, metavar="SECONDS", help="pause of rounds (%(default)s)")
+    add("--lease", type=float, default=60.0, metavar="SECONDS", help="of an instance (%(default)s)")
     add("--master", default="local[*]", help="Spark master of copies (%(default)s)")
-    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE")
-    add("--spark-submit", default=find_spark_submit(), help="of Spark processes (%(default)s)")
-    add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="per endpoint, * the rest")
+    add("--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="Spark setting")
+    add("--spark-submit", default=find_spark_submit(), help="for Spark processes (%(default)s)")
+    add("--hadoop-conf", default="", metavar="AUTHORITY=DIR,..", help="Hadoop settings, *: others")
     add(
         "--conf",
         type=Path,
         action="append",
         metavar="FILE",
-        help="settings of clusters whose views are to hear of changes (CAUSEWAY_CONF)",
+        help="settings of clusters; their views are notified of changes (CAUSEWAY_CONF)",
     )
     add("--default-cluster", metavar="NAME", help="hive.default.cluster.name of shared metastores")
-    add("--checksum", action=argparse.BooleanOptionalAction, default=True, help="read back")
-    add("--bandwidth", type=parse_bytes, default=0, metavar="BYTES", help="a second, e.g. 100m")
+    add(
+        "--checksum",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="read copied files back",
+    )
+    add(
+        "--bandwidth",
+        type=parse_bytes,
+        default=0,
+        metavar="BYTES",
+        help="limit per second, e.g. 100m",
+    )
     add_pig_option(serve)
-    plan = commands.add_parser("plan", help="what a round would do now")
-    plan.add_argument("--evictions", action="store_true", help="what retention would drop now")
+    plan = commands.add_parser("plan", help="print what a round would do now")
+    plan.add_argument(
+        "--evictions", action="store_true", help="print what retention would drop now"
+    )
     for each in (serve, plan):
-        each.add_argument("--at", type=time_option, metavar="TIME", help="as if it were then")
+        each.add_argument(
+            "--at", type=time_option, metavar="TIME", help="use this time as the current time"
+        )
         add_store_options(each)
 
 

@@ -1,4 +1,4 @@
-"""What the three lifecycle commands share: where the store is, who asks, what time it is."""
+"""Options that the lifecycle commands share: store, user and time."""
 
 import argparse
 import getpass
@@ -31,7 +31,7 @@ def add_store_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--user",
         default=getpass.getuser(),
-        help="who asks; entities run as, and obey only, their submitter (%(default)s)",
+        help="the calling user; only the submitter of an entity may change it (%(default)s)",
     )
 
 
@@ -50,7 +50,7 @@ def open_store(args: argparse.Namespace) -> Store:
 
 
 def store_exists(url: str) -> bool:
-    """False only for a file that is not there: reading shall not make one."""
+    """False only for a missing file, so that a command that reads does not create it."""
     return url.startswith("postgres") or Path(url.removeprefix("sqlite:///")).exists()
 
 
@@ -86,12 +86,12 @@ def add_pig_option(parser: argparse.ArgumentParser) -> None:
         "--pig",
         default=os.environ.get("CAUSEWAY_PIG"),
         metavar="COMMAND",
-        help="runs Pig scripts (CAUSEWAY_PIG)",
+        help="command that runs Pig scripts (CAUSEWAY_PIG)",
     )
 
 
 def strict(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Problem]:
-    """What the metastores say; one that does not answer is a reason not to schedule."""
+    """Problems with the entity's tables. Raises CannotSchedule if a metastore does not answer."""
     try:
         return tuple(tables.against(entity, entity_set, user))
     except MetastoreError as error:
@@ -99,7 +99,8 @@ def strict(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Problem
 
 
 def lenient(entity: Entity, entity_set: EntitySet, user: str) -> Iterable[Problem]:
-    """What the metastores say; one that does not answer is asked again when scheduling."""
+    """Problems with the entity's tables, or none if a metastore does not answer: scheduling
+    checks again."""
     try:
         return tuple(tables.against(entity, entity_set, user))
     except MetastoreError as error:

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--leftovers",
         type=Path,
         metavar="FILE",
-        help="where to record copies that a drop leaves behind (docs/guide/metastore-view.md)",
+        help="record here the folders that drops leave behind (docs/guide/metastore-view.md)",
     )
     parser.add_argument(
         "--cache",

@@ -13,7 +13,7 @@ SHOWN = 20  # problems printed; --json has all
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_target_arguments(parser)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(dry_run=True, every_partition=False)
 
 

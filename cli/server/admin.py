@@ -23,23 +23,27 @@ _WIDTH = 60  # characters of a statement in a line
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, summary in (
-        ("sessions", "open sessions and the clusters that they use"),
-        ("statements", "statements that are not closed, with the decision for each"),
-        ("clusters", "Thrift Servers with health, load and whether they are drained"),
-        ("cache", "how much of the metastore is in memory"),
+        ("sessions", "list open sessions and the clusters that they use"),
+        ("statements", "list statements that are not closed, with the decision for each"),
+        ("clusters", "list Thrift Servers with health, load and whether they are drained"),
+        ("cache", "show how much of the metastore is in memory"),
         ("reload", "reload the settings, as SIGHUP does"),
     ):
         add_target_arguments(_with_json(actions.add_parser(name, help=summary)))
     killing = _with_json(actions.add_parser("kill", help="cancel a statement or close a session"))
-    killing.add_argument("id", help="an id of `statements` or `sessions`, or its beginning")
+    killing.add_argument(
+        "id", metavar="ID", help="id of a statement or session, or the beginning of the id"
+    )
     add_target_arguments(killing)
     for name, summary in (
-        ("drain", "open no new sessions there; open ones stay"),
-        ("resume", "open new sessions there again"),
-        ("activate", "the same as resume"),
+        ("drain", "stop opening sessions in a cluster or Thrift Server; open sessions stay"),
+        ("resume", "end drain"),
+        ("activate", "another name of resume"),
     ):
         action = _with_json(actions.add_parser(name, help=summary))
-        action.add_argument("place", metavar="CLUSTER|HOST:PORT")
+        action.add_argument(
+            "place", metavar="CLUSTER|HOST:PORT", help="a cluster or one of its Thrift Servers"
+        )
         add_target_arguments(action)
 
 

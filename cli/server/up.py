@@ -29,10 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="names of the clusters; the first is hive.default.cluster.name (%(default)s)",
     )
     parser.add_argument(
-        "--port", type=int, default=10000, help="of the proxy; 0: any free one (%(default)s)"
+        "--port", type=int, default=10000, help="port of the proxy; 0: any free port (%(default)s)"
     )
     parser.add_argument(
-        "--dir", type=Path, default=Path(".causeway"), help="the folder of all data (%(default)s)"
+        "--dir", type=Path, default=Path(".causeway"), help="folder of all data (%(default)s)"
     )
     parser.add_argument(
         "--hudi", action="store_true", help="serve Hudi tables (downloads an 81 MB jar)"

@@ -56,6 +56,11 @@ _POST = {
     ("endpoints", "activate"): actions.RESUME,
 }
 _OPEN = ("/health", "/metrics")
+ROUTES = (
+    *(f"GET {path}" for path in (*_OPEN, *_GET)),
+    "POST /v1/reload",
+    *(f"POST /v1/{kind}/NAME/{action}" for kind, action in _POST),
+)
 _REFUSALS = {
     HTTPStatus.MISDIRECTED_REQUEST: "The request is for another host (proxy.http.allowed.hosts).",
     HTTPStatus.BAD_REQUEST: f"The header {XSRF_HEADER} is missing.",

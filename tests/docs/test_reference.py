@@ -1,0 +1,104 @@
+"""docs/reference/{sql,rest,metrics,glossary}.md say what the code has."""
+
+import os
+import re
+from typing import get_args
+
+from conf.topology import Topology
+from dialect.grammar.cluster_statements import ClusterCommand, parse
+from metastore.snapshot.snapshot import Snapshot
+from proxy.operations.admin_server import ROUTES
+from proxy.operations.metrics import FAMILIES
+from proxy.session.session import SessionState
+from proxy.statement import commands
+from router.report import Report
+from tests.docs.pages import ROOT
+from tests.proxy.running import Site, play
+
+REFERENCE = ROOT / "docs" / "reference"
+SQL, REST, METRICS, GLOSSARY = (
+    (REFERENCE / f"{name}.md").read_text() for name in ("sql", "rest", "metrics", "glossary")
+)
+HEAD = ("| name | type | labels | meaning |", "|---|---|---|---|")
+
+
+def _section(page: str, title: str) -> str:
+    return page.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def _first_cells(text: str) -> list[str]:
+    """The names in backquotes in the first cells of a text's tables."""
+    cells = re.findall(r"^\| (.*?) \|", text, re.M)
+    return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_every_statement_of_the_page_is_of_the_grammar() -> None:
+    kinds = set()
+    for text in _first_cells(SQL.partition("## Results")[0]):
+        command = parse(text, True)
+        assert command is not None, text
+        kinds.add(type(command))
+    assert kinds == set(get_args(ClusterCommand))
+
+
+def test_the_page_has_the_columns_of_results() -> None:
+    session = SessionState.opened("ann", 1, {}, Topology({}, None))
+    results = _section(SQL, "Results")
+    clusters, _, explained = results.partition("`EXPLAIN CLUSTER`:")
+    assert tuple(_first_cells(clusters)) == commands.show_clusters(session).columns
+    assert commands.show_current_cluster(session).columns == ("cluster",)
+    report = commands.explain(Report("run", "east", "DC-R7", "because"))
+    assert tuple(_first_cells(explained)) == report.columns
+
+
+def test_the_page_has_every_route() -> None:
+    assert sorted(_first_cells(REST.partition("## Sessions")[0])) == sorted(ROUTES)
+
+
+def test_the_page_has_the_fields_of_answers() -> None:
+    async def scenario(site: Site) -> None:
+        client = await site.client()
+        await client.operation("SELECT 'x'")
+        (session,) = site.admin.sessions()
+        assert _first_cells(_section(REST, "Sessions")) == list(session)
+        (statement,) = site.admin.statements()
+        listed = _section(REST, "Statements").partition("`text` is")[0]
+        assert re.findall(r"`(\w+)`", listed) == list(statement)
+        cluster = site.admin.clusters()[0]
+        fields = _first_cells(_section(REST, "Clusters"))
+        assert fields == [*cluster, *cluster["endpoints"][0]]
+        assert _first_cells(_section(REST, "Cache")) == list(Snapshot().counts())
+
+    play(scenario)
+
+
+def test_the_page_has_every_metric() -> None:
+    rows = [
+        f"| `{name}` | {family.kind} | {', '.join(f'`{each}`' for each in family.labels)} |"
+        f" {family.help} |"
+        for name, family in FAMILIES.items()
+    ]
+    page = re.sub(
+        r"(<!-- metrics -->\n).*?(<!-- end -->)",
+        lambda match: "\n".join((match[1].strip(), "", *HEAD, *rows, "", match[2])),
+        METRICS,
+        flags=re.S,
+    )
+    path = REFERENCE / "metrics.md"
+    if os.environ.get("CAUSEWAY_GOLDEN") == "write":
+        path.write_text(page)
+    assert path.read_text() == page, "run `make golden` and read the difference"
+
+
+def test_expressions_of_the_page_name_metrics_that_exist() -> None:
+    names = set(re.findall(r"\bcauseway_\w+", METRICS))
+    assert {each.removesuffix("_bucket") for each in names} <= set(FAMILIES)
+
+
+def test_the_glossary_is_sorted_and_names_files_that_exist() -> None:
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| (.*) \|$", GLOSSARY, re.M)[1:]
+    words = [word for word, _ in rows]
+    assert words == sorted(words, key=str.lower)
+    assert len(set(words)) == len(words)
+    named = [path for _, place in rows for path in re.findall(r"`([^`]+)`", place)]
+    assert [path for path in named if not (ROOT / path).exists()] == []
