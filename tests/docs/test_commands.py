@@ -92,3 +92,16 @@ def test_modules_that_pages_run_exist() -> None:
         for each, path in paths.items()
         if not path.with_suffix(".py").exists() and not (path / "__main__.py").exists()
     ] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [
+        (name(page), line)
+        for page in PAGES
+        for line in code_lines(page.read_text())
+        if re.match(r"from (?:cli|conf|dialect|metastore|pipeline|proxy|router)[.\w]* import", line)
+    ],
+)
+def test_imports_of_examples_work(page: str, line: str) -> None:
+    exec(line, {})
