@@ -19,32 +19,31 @@ from bench.proxy import RawClient, fetch
 from cli.stack.stack import Stack
 from conf.names import TableRef
 from conf.topology import Endpoint
-from metastore.client.binary import Struct as HmsStruct
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
-from proxy.protocol.binary import LIST, STRING, STRUCT, Struct
 from proxy.protocol.replies import started_operation
 from proxy.protocol.requests import RemoteSession, metadata_call, operation_call
 from proxy.protocol.types import Orientation
+from thriftcodec.values import LIST, STRING, STRUCT, Struct
 
 DATABASE, COLUMNS, PAGE, MAKERS = "many", 10, 1000, 4
 # A struct in field 7, in it a list of texts in field 1.
 _FIRST_COLUMN = bytes((STRUCT, 0, 7, LIST, 0, 1, STRING))
 _SCHEMA, _TABLE, _COLUMN = 3, 4, 5
-_ALL: Struct = {_SCHEMA: (STRING, DATABASE.encode()), _TABLE: (STRING, b"%")}
+_ALL = Struct({_SCHEMA: (STRING, DATABASE.encode()), _TABLE: (STRING, b"%")})
 CALLS: dict[str, tuple[str, Struct]] = {
     "GetTables": ("GetTables", _ALL),
-    "GetColumns": ("GetColumns", {**_ALL, _COLUMN: (STRING, b"%")}),
+    "GetColumns": ("GetColumns", Struct({**_ALL.fields, _COLUMN: (STRING, b"%")})),
     "GetColumns of one table": (
         "GetColumns",
-        {_SCHEMA: (STRING, DATABASE.encode()), _TABLE: (STRING, b"t00042")},
+        Struct({_SCHEMA: (STRING, DATABASE.encode()), _TABLE: (STRING, b"t00042")}),
     ),
-    "GetTables of one name": ("GetTables", {**_ALL, _TABLE: (STRING, b"t00042")}),
-    "GetTables of all": ("GetTables", {_SCHEMA: (STRING, b"%")}),
-    "GetSchemas": ("GetSchemas", {}),
-    "GetTypeInfo": ("GetTypeInfo", {}),
-    "GetTableTypes": ("GetTableTypes", {}),
-    "GetFunctions": ("GetFunctions", {_COLUMN - 1: (STRING, b"a%")}),
+    "GetTables of one name": ("GetTables", Struct({**_ALL.fields, _TABLE: (STRING, b"t00042")})),
+    "GetTables of all": ("GetTables", Struct({_SCHEMA: (STRING, b"%")})),
+    "GetSchemas": ("GetSchemas", Struct()),
+    "GetTypeInfo": ("GetTypeInfo", Struct()),
+    "GetTableTypes": ("GetTableTypes", Struct()),
+    "GetFunctions": ("GetFunctions", Struct({_COLUMN - 1: (STRING, b"a%")})),
 }
 
 
@@ -84,7 +83,7 @@ def make_tables(metastore: Endpoint, count: int) -> None:
     def make(numbers: range) -> None:
         with HmsClient((metastore,), 60.0) as client:
             for number in numbers:
-                table = Table(HmsStruct(model.struct.fields))
+                table = Table(Struct(model.struct.fields))
                 table.set_text(1, f"t{number:05}")
                 client.create_table(table)
 

@@ -27,11 +27,12 @@ from conf.names import TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.settings.settings import Writers
 from conf.topology import Cluster, Endpoint, Topology
-from metastore.client.binary import I16, STRING, Struct, call_bytes
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
 from metastore.view.locations import ClusterView
 from metastore.view.outbound.locations_out import ReplyStream
+from thriftcodec.values import I16, STRING, Struct
+from thriftcodec.writer import call_bytes
 
 _ROOT = Path(tempfile.gettempdir(), "causeway-bench")
 TOPOLOGY = {name: Cluster(name, f"{_ROOT.as_uri()}/{name}", ()) for name in (EAST, WEST)}

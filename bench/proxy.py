@@ -24,7 +24,6 @@ from typing import Self
 
 from bench.embedded import EAST, embedded
 from conf.topology import Endpoint
-from proxy.protocol.binary import BOOL, CALL, STRING, STRUCT, Message, Struct, encode_message
 from proxy.protocol.framing import client_negotiation, server_word
 from proxy.protocol.replies import (
     opened_session,
@@ -47,6 +46,8 @@ from proxy.protocol.requests import (
 )
 from proxy.protocol.types import NEWEST_PROTOCOL, Orientation
 from proxy.statement.states import ENDS
+from thriftcodec.values import BOOL, CALL, STRING, STRUCT, Message, Struct
+from thriftcodec.writer import encode_message
 
 ROWS, BATCH = 1_000_000, 10_000
 WIDE = (
@@ -112,12 +113,14 @@ class RawClient:
 
     def execute(self, session: RemoteSession, sql: str) -> RemoteOperation:
         """Synchronously, as PyHive does."""
-        request: Struct = {
-            1: (STRUCT, session.fields),
-            2: (STRING, sql.encode()),
-            4: (BOOL, False),
-        }
-        message = Message("ExecuteStatement", CALL, 0, {1: (STRUCT, request)})
+        request = Struct(
+            {
+                1: (STRUCT, session.fields),
+                2: (STRING, sql.encode()),
+                4: (BOOL, False),
+            }
+        )
+        message = Message("ExecuteStatement", CALL, 0, Struct({1: (STRUCT, request)}))
         return started_operation(self.result("ExecuteStatement", encode_message(message)))
 
     def _read(self, count: int) -> memoryview:

@@ -16,7 +16,6 @@ from typing import Protocol
 from bench.embedded import EAST, WEST
 from bench.proxy import RawClient, fetch
 from conf.topology import Endpoint
-from proxy.protocol.binary import CALL, STRING, STRUCT, Message, Struct, encode_message
 from proxy.protocol.replies import (
     opened_session,
     read_operation_status,
@@ -36,6 +35,8 @@ from proxy.protocol.requests import (
 )
 from proxy.protocol.types import NEWEST_PROTOCOL, OperationState, Orientation
 from proxy.statement.states import ENDS
+from thriftcodec.values import CALL, STRING, STRUCT, Message, Struct
+from thriftcodec.writer import encode_message
 
 PATIENCE = 120.0  # seconds for any reply
 PASSWORD = "open sesame"
@@ -237,10 +238,10 @@ class Visit:
 
     def _metadata(self) -> None:
         texts: dict[str, Struct] = {
-            "GetTables": {3: (STRING, b"soak"), 4: (STRING, b"%")},
-            "GetColumns": {3: (STRING, b"soak"), 4: (STRING, b"east%"), 5: (STRING, b"%")},
-            "GetSchemas": {},
-            "GetTypeInfo": {},
+            "GetTables": Struct({3: (STRING, b"soak"), 4: (STRING, b"%")}),
+            "GetColumns": Struct({3: (STRING, b"soak"), 4: (STRING, b"east%"), 5: (STRING, b"%")}),
+            "GetSchemas": Struct(),
+            "GetTypeInfo": Struct(),
         }
         for name, arguments in texts.items():
             result = self._result(name, metadata_call(name, self._session, arguments))
@@ -251,11 +252,11 @@ class Visit:
 
     def _stranger(self) -> None:
         """A handle that nobody gave out, and a call that nobody has."""
-        fields: Struct = {1: (STRUCT, {1: (STRING, bytes(16)), 2: (STRING, bytes(16))})}
+        fields = Struct({1: (STRUCT, Struct({1: (STRING, bytes(16)), 2: (STRING, bytes(16))}))})
         try:
             self._result("ExecuteStatement", execute_call(RemoteSession(fields), "SELECT 1", {}, 0))
         except Refused:
-            self._way.call(encode_message(Message("Sesame", CALL, 0, {})))
+            self._way.call(encode_message(Message("Sesame", CALL, 0, Struct())))
         else:
             raise AssertionError("a session that nobody opened")
 

@@ -12,25 +12,12 @@ from time import monotonic
 from typing import TypeVar
 
 from conf.topology import Endpoint
-from metastore.client.binary import (
-    EXCEPTION,
-    LIST,
-    REPLY,
-    STOP,
-    STRUCT,
-    Incomplete,
-    Items,
-    Malformed,
-    Struct,
-    Value,
-    call_bytes,
-    read_field_header,
-    read_list_header,
-    read_message_header,
-    read_struct,
-    read_value,
-)
 from metastore.errors import AlreadyExists, MetastoreRefused, NoSuchObject, WireError
+from thriftcodec.errors import Incomplete, MalformedMessage
+from thriftcodec.reader import read_struct, read_value
+from thriftcodec.skip import read_field_header, read_list_header, read_message_header
+from thriftcodec.values import EXCEPTION, LIST, REPLY, STOP, STRUCT, Items, Struct, Value
+from thriftcodec.writer import call_bytes
 
 T = TypeVar("T")
 Decoder = Callable[[bytes | bytearray, int], tuple[T, int]]
@@ -96,7 +83,7 @@ class Connection:
         self._socket.sendall(call_bytes(method, self._sequence, arguments))
         try:
             return self._reply(method, exceptions, element)
-        except Malformed as error:
+        except MalformedMessage as error:
             raise WireError(f"{method}: {error}") from error
 
     def _reply(

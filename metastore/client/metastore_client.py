@@ -19,7 +19,12 @@ from typing import Self, TypeVar
 
 from conf.names import TableRef
 from conf.topology import Endpoint
-from metastore.client.binary import (
+from metastore.client.calls import CALLS
+from metastore.client.connection import UNKNOWN_METHOD, Connection, Decoder
+from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
+from metastore.client.types import Database, Event, Partition, Table, environment
+from metastore.errors import MetastoreDown, MetastoreRefused, WireError
+from thriftcodec.values import (
     BOOL,
     I16,
     I32,
@@ -32,11 +37,6 @@ from metastore.client.binary import (
     Value,
     strings,
 )
-from metastore.client.calls import CALLS
-from metastore.client.connection import UNKNOWN_METHOD, Connection, Decoder
-from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
-from metastore.client.types import Database, Event, Partition, Table, environment
-from metastore.errors import MetastoreDown, MetastoreRefused, WireError
 
 T = TypeVar("T")
 

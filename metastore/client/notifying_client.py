@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from conf.names import TableRef
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
-from metastore.client.binary import Struct, Value
 from metastore.client.calls import CALLS
 from metastore.client.connection import Decoder
 from metastore.client.metastore_client import HmsClient
 from metastore.client.view_sync import ViewBarrier
+from thriftcodec.values import Struct, Value
 
 ALL = "*"
 EVERYTHING = TableRef(ALL, ALL)  # settled, it says that any table may have changed

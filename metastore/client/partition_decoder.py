@@ -8,18 +8,10 @@ the same end, so an equal prefix needs no decoding.
 from dataclasses import dataclass
 
 from conf.placement import RESERVED_PREFIX
-from metastore.client.binary import (
-    LIST,
-    MAP,
-    STOP,
-    STRING,
-    STRUCT,
-    Incomplete,
-    Malformed,
-    read_field_header,
-    read_value,
-    skip_value,
-)
+from thriftcodec.errors import Incomplete, MalformedMessage
+from thriftcodec.reader import read_value
+from thriftcodec.skip import read_field_header, skip_value
+from thriftcodec.values import LIST, MAP, STOP, STRING, STRUCT
 
 _RESERVED = RESERVED_PREFIX.encode()
 _VALUES, _STORAGE, _PARAMETERS = 1, 6, 7
@@ -52,7 +44,7 @@ class PartitionDecoder:
             if kind == STOP:
                 return PartitionFacts(values, location, parameters), at
             if _TYPES.get(number, kind) != kind:
-                raise Malformed(f"field {number} of a partition has type {kind}")
+                raise MalformedMessage(f"field {number} of a partition has type {kind}")
             if number == _VALUES:
                 items, at = read_value(data, at, LIST)
                 values = tuple(items)
@@ -105,7 +97,7 @@ def _own_parameters(data: bytes | bytearray, at: int) -> tuple[dict[str, str], i
     keys, values = data[at], data[at + 1]
     count = int.from_bytes(data[at + 2 : at + 6], "big")
     if count and (keys, values) != (STRING, STRING):
-        raise Malformed("parameters are not text")
+        raise MalformedMessage("parameters are not text")
     at += 6
     own: dict[str, str] = {}
     for _ in range(count):

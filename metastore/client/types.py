@@ -6,9 +6,9 @@ Each noun wraps a `Struct` in place: what it has no name for stays in the tree.
 from collections.abc import Mapping, Sequence
 
 from conf.names import TableRef, partition_name
-from metastore.client.binary import BOOL, I32, LIST, MAP, STRING, STRUCT, Items, Pairs, Struct
-from metastore.client.binary import string_map as to_map
-from metastore.client.binary import strings as to_list
+from thriftcodec.values import BOOL, I32, LIST, MAP, STRING, STRUCT, Items, Pairs, Struct
+from thriftcodec.values import string_map as to_map
+from thriftcodec.values import strings as to_list
 
 Columns = Sequence[tuple[str, str]]  # (name, type) pairs
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conf.names import TableRef
-from metastore.client.binary import BOOL, LIST, STRING, STRUCT
 from metastore.view.methods import MethodSpec, Path, Place
 from metastore.view.objects import Found, places, scan, string_list, strings_at, text
+from thriftcodec.values import BOOL, LIST, STRING, STRUCT
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,11 @@ from dataclasses import dataclass, field
 from struct import Struct as Format
 
 from conf.placement import RESERVED_PREFIX
-from metastore.client.binary import (
-    LIST,
-    MAP,
-    STOP,
-    STRING,
-    STRUCT,
-    Incomplete,
-    Malformed,
-    read_field_header,
-    read_list_header,
-    skip_value,
-)
 from metastore.view.methods import LIST as EACH
 from metastore.view.methods import Path, Shape
+from thriftcodec.errors import Incomplete, MalformedMessage
+from thriftcodec.skip import read_field_header, read_list_header, skip_value
+from thriftcodec.values import LIST, MAP, STOP, STRING, STRUCT
 
 Span = tuple[int, int]
 Edit = tuple[int, int, bytes]
@@ -71,7 +62,7 @@ class Found:
 
 
 def scan(data: bytes | bytearray, at: int, shape: Shape) -> Found:
-    """The object that begins at `at`. Raises Incomplete, Malformed."""
+    """The object that begins at `at`. Raises Incomplete, MalformedMessage."""
     layout = LAYOUTS[shape]
     found = Found(at)
     while True:
@@ -100,14 +91,14 @@ def places(data: bytes | bytearray, at: int, path: Path, kind: int = STRUCT) -> 
     step, rest = path[0], path[1:]
     if step == EACH:
         if kind != LIST:
-            raise Malformed("a list was expected")
+            raise MalformedMessage("a list was expected")
         element, count, at = read_list_header(data, at)
         for _ in range(count):
             yield from places(data, at, rest, element)
             at = skip_value(data, at, element)
         return
     if kind != STRUCT:
-        raise Malformed("a structure was expected")
+        raise MalformedMessage("a structure was expected")
     before = None
     while True:
         inner, number, value = read_field_header(data, at)
@@ -123,7 +114,7 @@ def places(data: bytes | bytearray, at: int, path: Path, kind: int = STRUCT) -> 
 def _once(before: int | Span | None) -> None:
     """Of a field that is there twice the metastore takes one, and we might look at the other."""
     if before is not None:
-        raise Malformed("a field is there twice")
+        raise MalformedMessage("a field is there twice")
 
 
 def is_partitioned(data: bytes | bytearray, table: Found) -> bool:
@@ -147,7 +138,7 @@ def string_list(data: bytes | bytearray, at: int) -> list[str]:
     """The list<string> at `at`."""
     element, count, at = read_list_header(data, at)
     if element != STRING and count:
-        raise Malformed("a list of strings was expected")
+        raise MalformedMessage("a list of strings was expected")
     values = []
     for _ in range(count):
         values.append(text(data, at))
@@ -215,7 +206,7 @@ def scan_parameters(data: bytes | bytearray, at: int, found: Found) -> int:
     size = len(data)
     at += _MAP_HEADER
     if count and (data[start], data[start + 1]) != (STRING, STRING):
-        raise Malformed("parameters are not text")
+        raise MalformedMessage("parameters are not text")
     for _ in range(count):
         if at + 4 > size:
             raise Incomplete

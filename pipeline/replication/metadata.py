@@ -5,9 +5,9 @@ from copy import deepcopy
 
 from conf.names import parse_partition_name
 from conf.placement import users_parameters
-from metastore.client.binary import LIST, STRING, Items
 from metastore.client.types import Partition, Table, write_columns
 from pipeline.replication.plan import FROM, OF, ReplicationRequest, target_keys
+from thriftcodec.values import LIST, STRING, Items
 
 _VOLATILE = ("transient_lastDdlTime", "COLUMN_STATS_ACCURATE")
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import overload
 
 from conf.listing import ListedTable
-from proxy.protocol.binary import BYTE, I16, I32, LIST, STRING, Items, Struct
 from proxy.protocol.results import TYPE_IDS, Cell, Table
 from proxy.protocol.types import OperationType
+from thriftcodec.values import BYTE, I16, I32, LIST, STRING, Items, Struct
 
 Listed = Sequence[tuple[str, Sequence[ListedTable]]]  # tables by database
 Matcher = Callable[[str], bool]
@@ -188,7 +188,7 @@ def question(name: str, arguments: Struct) -> Question | None:
         _regular("%" if columns is None else columns),
         kinds,
         globally,
-        {**arguments, 3: (STRING, pattern.encode())},
+        Struct({**arguments.fields, 3: (STRING, pattern.encode())}),
     )
 
 
@@ -200,17 +200,17 @@ def usual(settings: Mapping[str, str]) -> bool:
 def _argument(arguments: Struct, field: int) -> str | None:
     if field not in arguments:
         return None
-    value = arguments[field][1]
+    value = arguments.get(field)
     if not isinstance(value, bytes):
         raise ValueError(field)
     return value.decode()
 
 
 def _kinds(arguments: Struct) -> frozenset[str]:
-    value = arguments[5][1] if 5 in arguments else Items(STRING, [])
+    value = arguments.get(5, Items(STRING))
     if not isinstance(value, Items):
         raise ValueError(LIST)
-    return frozenset(each.decode() for each in value.values if isinstance(each, bytes))
+    return frozenset(each.decode() for each in value if isinstance(each, bytes))
 
 
 def _spark_pattern(pattern: str, anything: str) -> str:

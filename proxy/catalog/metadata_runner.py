@@ -18,7 +18,6 @@ from proxy.catalog.metadata import SCHEMAS, Question, Row, question, usual
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.errors import Rejected, WireError
 from proxy.protocol import replies, results
-from proxy.protocol.binary import STRING, Struct
 from proxy.protocol.requests import (
     FetchResults,
     Handle,
@@ -33,6 +32,7 @@ from proxy.session.open_session import Session
 from proxy.statement.local_result import Local
 from proxy.statement.statement_router import Loader
 from proxy.upstream.upstream_session import UpstreamSession
+from thriftcodec.values import STRING, Struct
 
 VERSION = "3.5."
 MAX_TEMPORARY = 1000  # rows of a cluster's own views

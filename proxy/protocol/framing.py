@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from proxy.errors import WireError
-from proxy.protocol.message_end import EndFinder
+from proxy.protocol.messages import MessageEnd
 
 START, OK, BAD, ERROR, COMPLETE = 1, 2, 3, 4, 5
 MAX_FRAME = 65 << 20  # 64 MiB of SQL and what is around it
@@ -248,7 +248,7 @@ class BareInbound:
         self._limit = limit
         self._kept = bytearray()
         self._length = 0
-        self._finder = EndFinder()
+        self._finder = MessageEnd()
 
     @property
     def held(self) -> int:
@@ -282,7 +282,7 @@ class BareInbound:
         kept, length = bytes(self._kept), self._length
         self._kept.clear()
         self._length = 0
-        self._finder = EndFinder()
+        self._finder = MessageEnd()
         return Frame(kept) if length <= self._limit else Oversized(kept, length)
 
 

@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 
 from proxy.errors import Failure, WireError
-from proxy.protocol.binary import (
+from proxy.protocol.messages import decode_head, decode_message
+from proxy.protocol.requests import Handle, RemoteOperation, RemoteSession, handle_type
+from proxy.protocol.status import SUCCESS, read_operation_failure, read_status, status_of
+from proxy.protocol.types import OperationState
+from thriftcodec.values import (
     BOOL,
     EXCEPTION,
     I32,
@@ -16,14 +20,8 @@ from proxy.protocol.binary import (
     Message,
     Pairs,
     Struct,
-    decode_head,
-    decode_message,
-    encode_head,
-    encode_message,
 )
-from proxy.protocol.requests import Handle, RemoteOperation, RemoteSession, handle_type
-from proxy.protocol.status import SUCCESS, read_operation_failure, read_status, status_of
-from proxy.protocol.types import OperationState
+from thriftcodec.writer import encode_head, encode_message
 
 UNKNOWN_METHOD = 1
 PROTOCOL_ERROR = 7
@@ -39,48 +37,54 @@ class Status:
 
 def reply(name: str, seqid: int, result: Struct) -> bytes:
     """A whole reply message."""
-    return encode_message(Message(name, REPLY, seqid, {0: (STRUCT, result)}))
+    return encode_message(Message(name, REPLY, seqid, Struct({0: (STRUCT, result)})))
 
 
 def application_exception(name: str, seqid: int, text: str, kind: int) -> bytes:
     """A TApplicationException."""
-    body: Struct = {1: (STRING, text.encode()), 2: (I32, kind)}
+    body = Struct({1: (STRING, text.encode()), 2: (I32, kind)})
     return encode_message(Message(name, EXCEPTION, seqid, body))
 
 
 def failed(failure: Failure) -> Struct:
     """The result of any call that failed and whose other fields are optional."""
-    return {1: (STRUCT, status_of(failure))}
+    return Struct({1: (STRUCT, status_of(failure))})
 
 
 def succeeded() -> Struct:
     """The result of any call that gives nothing but its status."""
-    return {1: (STRUCT, SUCCESS)}
+    return Struct({1: (STRUCT, SUCCESS)})
 
 
 def session_opened(protocol: int, handle: Handle) -> Struct:
-    return {
-        1: (STRUCT, SUCCESS),
-        2: (I32, protocol),
-        3: (STRUCT, _session_handle(handle)),
-        4: (MAP, Pairs(STRING, STRING, [])),
-    }
+    return Struct(
+        {
+            1: (STRUCT, SUCCESS),
+            2: (I32, protocol),
+            3: (STRUCT, _session_handle(handle)),
+            4: (MAP, Pairs(STRING, STRING, [])),
+        }
+    )
 
 
 def session_refused(protocol: int, failure: Failure) -> Struct:
-    return {1: (STRUCT, status_of(failure)), 2: (I32, protocol)}
+    return Struct({1: (STRUCT, status_of(failure)), 2: (I32, protocol)})
 
 
 def info(value: str | int) -> Struct:
     """GetInfoResp; numbers are lengths or counts."""
-    union: Struct = {1: (STRING, value.encode())} if isinstance(value, str) else {6: (I64, value)}
-    return {1: (STRUCT, SUCCESS), 2: (STRUCT, union)}
+    union: Struct = (
+        Struct({1: (STRING, value.encode())})
+        if isinstance(value, str)
+        else Struct({6: (I64, value)})
+    )
+    return Struct({1: (STRUCT, SUCCESS), 2: (STRUCT, union)})
 
 
 def operation_started(handle: Handle, kind: int, has_result_set: bool) -> Struct:
-    identifier: Struct = {1: (STRING, handle.guid), 2: (STRING, handle.secret)}
-    operation: Struct = {1: (STRUCT, identifier), 2: (I32, kind), 3: (BOOL, has_result_set)}
-    return {1: (STRUCT, SUCCESS), 2: (STRUCT, operation)}
+    identifier = Struct({1: (STRING, handle.guid), 2: (STRING, handle.secret)})
+    operation = Struct({1: (STRUCT, identifier), 2: (I32, kind), 3: (BOOL, has_result_set)})
+    return Struct({1: (STRUCT, SUCCESS), 2: (STRUCT, operation)})
 
 
 def operation_status(status: Status, has_result_set: bool) -> Struct:
@@ -89,20 +93,20 @@ def operation_status(status: Status, has_result_set: bool) -> Struct:
     FINISHED says that there is a result set: hive-jdbc 4 asks again before every row until it
     is told so, which the Thrift Server never does.
     """
-    result: Struct = {1: (STRUCT, SUCCESS), 2: (I32, int(status.state))}
+    result = Struct({1: (STRUCT, SUCCESS), 2: (I32, int(status.state))})
     if status.failure is not None:
         if status.failure.sqlstate is not None:
-            result[3] = (STRING, status.failure.sqlstate.encode())
-        result[4] = (I32, status.failure.vendor)
-        result[5] = (STRING, status.failure.message.encode(errors="replace"))
+            result.set(3, STRING, status.failure.sqlstate.encode())
+        result.set(4, I32, status.failure.vendor)
+        result.set(5, STRING, status.failure.message.encode(errors="replace"))
     if status.state is OperationState.FINISHED:
-        result[9] = (BOOL, has_result_set)
+        result.set(9, BOOL, has_result_set)
     return result
 
 
 def _session_handle(handle: Handle) -> Struct:
-    identifier: Struct = {1: (STRING, handle.guid), 2: (STRING, handle.secret)}
-    return {1: (STRUCT, identifier)}
+    identifier = Struct({1: (STRING, handle.guid), 2: (STRING, handle.secret)})
+    return Struct({1: (STRUCT, identifier)})
 
 
 # A cluster's replies.
@@ -115,19 +119,19 @@ def read_result(data: bytes, name: str) -> Struct:
     """
     message = decode_message(data)
     if message.kind == EXCEPTION:
-        text = message.body.get(1, (STRING, b""))[1]
+        text = message.body.get(1, b"")
         said = text.decode(errors="replace") if isinstance(text, bytes) else ""
         raise WireError(f"{name}: {said}")
-    result = message.body.get(0, (0, None))[1]
-    if message.kind != REPLY or message.name != name or not isinstance(result, dict):
+    result = message.body.get(0)
+    if message.kind != REPLY or message.name != name or not isinstance(result, Struct):
         raise WireError(f"Not a reply to {name}.")
     return result
 
 
 def result_failure(result: Struct) -> Failure | None:
     """What the status of a result says went wrong."""
-    status = result.get(1, (0, None))[1]
-    if not isinstance(status, dict):
+    status = result.get(1)
+    if not isinstance(status, Struct):
         raise WireError("A reply without a status.")
     return read_status(status)
 
@@ -138,8 +142,8 @@ def opened_session(result: Struct) -> RemoteSession:
 
 def info_text(result: Struct) -> str:
     """The text in a GetInfo reply; empty when it is a number."""
-    union = result.get(2, (0, None))[1]
-    text = union.get(1, (STRING, b""))[1] if isinstance(union, dict) else b""
+    union = result.get(2)
+    text = union.get(1, b"") if isinstance(union, Struct) else b""
     return text.decode(errors="replace") if isinstance(text, bytes) else ""
 
 
@@ -165,7 +169,7 @@ def read_started(data: bytes) -> RemoteOperation | Failure:
 
 def read_operation_status(result: Struct) -> Status:
     """The state in a GetOperationStatus reply whose status is a success."""
-    value = result.get(2, (0, None))[1]
+    value = result.get(2)
     if not isinstance(value, int):
         raise WireError("An operation status without a state.")
     try:
@@ -178,9 +182,9 @@ def read_operation_status(result: Struct) -> Status:
 
 def with_handle(result: Struct, handle: Handle) -> Struct:
     """A started operation's result with our handle in the place of the cluster's."""
-    identifier: Struct = {1: (STRING, handle.guid), 2: (STRING, handle.secret)}
-    operation: Struct = {**_handle_field(result, 2), 1: (STRUCT, identifier)}
-    return {**result, 2: (STRUCT, operation)}
+    identifier = Struct({1: (STRING, handle.guid), 2: (STRING, handle.secret)})
+    operation = Struct({**_handle_field(result, 2).fields, 1: (STRUCT, identifier)})
+    return Struct({**result.fields, 2: (STRUCT, operation)})
 
 
 def with_head(data: bytes, name: str, seqid: int) -> bytes:
@@ -195,7 +199,9 @@ def with_head(data: bytes, name: str, seqid: int) -> bytes:
     return encode_head(name, kind, seqid) + data[body:]
 
 
-_STARTED = reply("ExecuteStatement", 0, {1: (STRUCT, SUCCESS), 2: (STRUCT, Encoded(b""))})[:-2]
+_STARTED = reply("ExecuteStatement", 0, Struct({1: (STRUCT, SUCCESS), 2: (STRUCT, Encoded(b""))}))[
+    :-2
+]
 _STOPS = b"\0\0\0"  # of the handle, of the result, of the message
 _STARTED_LENGTH = len(
     reply("ExecuteStatement", 0, operation_started(Handle(bytes(16), bytes(16)), 0, True))
@@ -203,7 +209,7 @@ _STARTED_LENGTH = len(
 
 
 def _handle_field(result: Struct, field: int) -> Struct:
-    value = result.get(field, (0, None))[1]
-    if not isinstance(value, dict):
+    value = result.get(field)
+    if not isinstance(value, Struct):
         raise WireError("A reply without a handle.")
     return value

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from proxy.errors import WireError
-from proxy.protocol.binary import (
+from proxy.protocol.types import Orientation
+from thriftcodec.values import (
     BOOL,
     CALL,
     I16,
@@ -21,9 +22,8 @@ from proxy.protocol.binary import (
     Message,
     Pairs,
     Struct,
-    encode_message,
 )
-from proxy.protocol.types import Orientation
+from thriftcodec.writer import encode_message
 
 MAX_KEPT = 4096  # bytes of a client's last call
 
@@ -181,8 +181,8 @@ def operation_type(message: Message) -> int:
 def texts_of(call: MetadataCall) -> list[str]:
     """The texts among a metadata call's arguments, in the order of their fields."""
     texts: list[str] = []
-    for _, (_, value) in sorted(call.arguments.items()):
-        found = value.values if isinstance(value, Items) else [value]
+    for _, (_, value) in sorted(call.arguments.fields.items()):
+        found = value if isinstance(value, Items) else [value]
         texts += [each.decode(errors="replace") for each in found if isinstance(each, bytes)]
     return texts
 
@@ -262,7 +262,9 @@ class RemoteSession:
 
 
 # Enough for GetInfo, which the Thrift Server answers without looking at the session.
-NO_SESSION = RemoteSession({1: (STRUCT, {1: (STRING, bytes(16)), 2: (STRING, bytes(16))})})
+NO_SESSION = RemoteSession(
+    Struct({1: (STRUCT, Struct({1: (STRING, bytes(16)), 2: (STRING, bytes(16))}))})
+)
 
 
 def open_session_call(protocol: int, user: str, configuration: Mapping[str, str]) -> bytes:
@@ -271,12 +273,12 @@ def open_session_call(protocol: int, user: str, configuration: Mapping[str, str]
     )
     return _call(
         "OpenSession",
-        {1: (I32, protocol), 2: (STRING, user.encode()), 4: (MAP, pairs)},
+        Struct({1: (I32, protocol), 2: (STRING, user.encode()), 4: (MAP, pairs)}),
     )
 
 
 def close_session_call(session: RemoteSession) -> bytes:
-    return _call("CloseSession", {1: (STRUCT, session.fields)})
+    return _call("CloseSession", Struct({1: (STRUCT, session.fields)}))
 
 
 def execute_call(
@@ -292,55 +294,59 @@ def execute_call(
     )
     return _call(
         "ExecuteStatement",
-        {
-            1: (STRUCT, session.fields),
-            2: (STRING, statement.encode()),
-            3: (MAP, pairs),
-            4: (BOOL, run_async),
-            5: (I64, timeout),
-        },
+        Struct(
+            {
+                1: (STRUCT, session.fields),
+                2: (STRING, statement.encode()),
+                3: (MAP, pairs),
+                4: (BOOL, run_async),
+                5: (I64, timeout),
+            }
+        ),
     )
 
 
 def metadata_call(name: str, session: RemoteSession, arguments: Struct) -> bytes:
-    return _call(name, {**arguments, 1: (STRUCT, session.fields)})
+    return _call(name, Struct({**arguments.fields, 1: (STRUCT, session.fields)}))
 
 
 def operation_call(name: str, operation: RemoteOperation) -> bytes:
     """GetOperationStatus, CancelOperation, CloseOperation, GetResultSetMetadata."""
-    return _call(name, {1: (STRUCT, operation.fields)})
+    return _call(name, Struct({1: (STRUCT, operation.fields)}))
 
 
 def fetch_call(operation: RemoteOperation, request: FetchResults) -> bytes:
     return _call(
         "FetchResults",
-        {
-            1: (STRUCT, operation.fields),
-            2: (I32, request.orientation),
-            3: (I64, request.max_rows),
-            4: (I16, request.fetch_type),
-        },
+        Struct(
+            {
+                1: (STRUCT, operation.fields),
+                2: (I32, request.orientation),
+                3: (I64, request.max_rows),
+                4: (I16, request.fetch_type),
+            }
+        ),
     )
 
 
 def get_info_call(session: RemoteSession, info_type: int) -> bytes:
-    return _call("GetInfo", {1: (STRUCT, session.fields), 2: (I32, info_type)})
+    return _call("GetInfo", Struct({1: (STRUCT, session.fields), 2: (I32, info_type)}))
 
 
 def _call(name: str, request: Struct) -> bytes:
-    return encode_message(Message(name, CALL, 0, {1: (STRUCT, request)}))
+    return encode_message(Message(name, CALL, 0, Struct({1: (STRUCT, request)})))
 
 
 def _struct(fields: Struct, field: int) -> Struct:
-    kind, value = fields.get(field, (0, b""))
-    if kind != STRUCT or not isinstance(value, dict):
+    value = fields.get(field)
+    if not isinstance(value, Struct):
         raise WireError(f"Required field {field} is unset.")
     return value
 
 
 def _bytes(fields: Struct, field: int) -> bytes:
-    kind, value = fields.get(field, (0, 0))
-    if kind != STRING or not isinstance(value, bytes):
+    value = fields.get(field)
+    if not isinstance(value, bytes):
         raise WireError(f"Required field {field} is unset.")
     return value
 
@@ -357,18 +363,18 @@ def _text_or_none(fields: Struct, field: int) -> str | None:
 
 
 def _integer(fields: Struct, field: int, default: int) -> int:
-    _, value = fields.get(field, (I32, default))
+    value = fields.get(field, default)
     if not isinstance(value, int):
         raise WireError(f"Field {field} is not a number.")
     return value
 
 
 def _text_map(fields: Struct, field: int) -> dict[str, str]:
-    _, value = fields.get(field, (MAP, Pairs(STRING, STRING, [])))
+    value = fields.get(field, Pairs(STRING, STRING))
     if not isinstance(value, Pairs):
         raise WireError(f"Field {field} is not a map.")
     texts = {}
-    for key, mapped in value.pairs:
+    for key, mapped in value.items():
         if not isinstance(key, bytes) or not isinstance(mapped, bytes):
             raise WireError(f"Field {field} is not a map of texts.")
         texts[_text(key, "configuration")] = _text(mapped, "configuration")

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proxy.errors import WireError
-from proxy.protocol.binary import (
+from proxy.protocol.status import SUCCESS
+from proxy.protocol.types import COLUMNS_SINCE, STRING_TYPE
+from thriftcodec.values import (
     BOOL,
     BYTE,
     I16,
@@ -21,8 +23,6 @@ from proxy.protocol.binary import (
     Struct,
     Value,
 )
-from proxy.protocol.status import SUCCESS
-from proxy.protocol.types import COLUMNS_SINCE, STRING_TYPE
 
 Cell = str | int | None
 TYPE_IDS = {BYTE: 1, I16: 2, I32: 3, STRING: STRING_TYPE}  # TTypeId by wire type
@@ -53,33 +53,33 @@ def metadata_reply(table: Table) -> Struct:
         _column_description(name, position, TYPE_IDS[kind])
         for position, (name, kind) in enumerate(zip(table.columns, types, strict=True))
     ]
-    schema: Struct = {1: (LIST, Items(STRUCT, columns))}
-    return {1: (STRUCT, SUCCESS), 2: (STRUCT, schema)}
+    schema = Struct({1: (LIST, Items(STRUCT, columns))})
+    return Struct({1: (STRUCT, SUCCESS), 2: (STRUCT, schema)})
 
 
 def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
     """FetchResultsResp with at most `limit` rows from row number `start` on."""
     rows = table.rows[start : start + max(0, limit)]
     types = table.types or (STRING,) * len(table.columns)
-    row_set: Struct = {1: (I64, start)}
+    row_set = Struct({1: (I64, start)})
     if protocol >= COLUMNS_SINCE:
-        row_set[2] = (LIST, Items(STRUCT, []))
+        row_set.set(2, LIST, Items(STRUCT, []))
         cells = zip(*rows, strict=True) if rows else ((),) * len(types)
         columns: list[Value] = [
             column(kind, values) for kind, values in zip(types, cells, strict=True)
         ]
-        row_set[3] = (LIST, Items(STRUCT, columns))
+        row_set.set(3, LIST, Items(STRUCT, columns))
     else:
-        row_set[2] = (LIST, Items(STRUCT, [_row(types, row) for row in rows]))
-    return {1: (STRUCT, SUCCESS), 2: (BOOL, False), 3: (STRUCT, row_set)}
+        row_set.set(2, LIST, Items(STRUCT, [_row(types, row) for row in rows]))
+    return Struct({1: (STRUCT, SUCCESS), 2: (BOOL, False), 3: (STRUCT, row_set)})
 
 
 def column(kind: int, values: Sequence[Cell]) -> Struct:
     """A TColumn."""
     head = bytes((kind,)) + len(values).to_bytes(4, "big")
     items = Encoded(head + (_texts(values) if kind == STRING else _numbers(kind, values)))
-    typed: Struct = {1: (LIST, items), 2: (STRING, _nulls(values))}
-    return {_UNION[kind]: (STRUCT, typed)}
+    typed = Struct({1: (LIST, items), 2: (STRING, _nulls(values))})
+    return Struct({_UNION[kind]: (STRUCT, typed)})
 
 
 def _nulls(values: Sequence[Cell]) -> bytes:
@@ -115,11 +115,9 @@ def header(reply: Struct) -> list[tuple[str, int]]:
     found = []
     for each in _list(_struct(reply, 2), 1):
         entries = _list(_struct(each, 2), 1)
-        primitive = _struct(entries[0], 1) if len(entries) == 1 else {}
-        kind = primitive.get(1, (I32, -1))[1]
-        found.append(
-            (_decoded(each.get(1, (STRING, b""))[1]), kind if isinstance(kind, int) else -1)
-        )
+        primitive = _struct(entries[0], 1) if len(entries) == 1 else Struct()
+        kind = primitive.get(1, -1)
+        found.append((_decoded(each.get(1, b"")), kind if isinstance(kind, int) else -1))
     return found
 
 
@@ -140,13 +138,13 @@ def rows_in(reply: Struct, types: Sequence[int], protocol: int) -> list[tuple[Ce
 
 def _column_in(found: Struct, kind: int) -> list[Cell]:
     typed = _struct(found, _UNION[kind])
-    values = typed.get(1, (LIST, None))[1]
-    nulls = typed.get(2, (STRING, b""))[1]
+    values = typed.get(1)
+    nulls = typed.get(2, b"")
     if not isinstance(values, Items) or not isinstance(nulls, bytes):
         raise WireError("A column without values.")
     return [
         None if at // 8 < len(nulls) and nulls[at // 8] >> at % 8 & 1 else _cell(kind, value)
-        for at, value in enumerate(values.values)
+        for at, value in enumerate(values)
     ]
 
 
@@ -154,7 +152,7 @@ def _row_in(found: Struct, types: Sequence[int]) -> tuple[Cell, ...]:
     cells = []
     for each, kind in zip(_list(found, 1), types, strict=True):
         value = _struct(each, _UNION[kind]).get(1)
-        cells.append(None if value is None else _cell(kind, value[1]))
+        cells.append(None if value is None else _cell(kind, value))
     return tuple(cells)
 
 
@@ -173,17 +171,17 @@ def _decoded(value: Value) -> str:
 
 
 def _struct(fields: Struct, number: int) -> Struct:
-    value = fields.get(number, (0, None))[1]
-    if not isinstance(value, dict):
+    value = fields.get(number)
+    if not isinstance(value, Struct):
         raise WireError(f"A reply lacks its field {number}.")
     return value
 
 
 def _list(fields: Struct, number: int) -> list[Struct]:
-    value = fields.get(number, (0, None))[1]
+    value = fields.get(number)
     if not isinstance(value, Items):
         raise WireError(f"A reply lacks its list {number}.")
-    return [each for each in value.values if isinstance(each, dict)]
+    return [each for each in value if isinstance(each, Struct)]
 
 
 def with_a_column(reply: Struct) -> Struct | None:
@@ -192,42 +190,37 @@ def with_a_column(reply: Struct) -> Struct | None:
     The Thrift Server announces a column for CREATE, INSERT and their kin and sends none, which
     Python's clients cannot read.
     """
-    results = reply.get(3, (STRUCT, None))[1]
-    if not isinstance(results, dict) or (results.get(3) is not None and not _is_empty(results[3])):
+    results = reply.get(3)
+    if not isinstance(results, Struct) or results.get(3):
         return None
-    rows = results.get(2, (LIST, None))[1]
-    if isinstance(rows, Items) and rows.values:
+    rows = results.get(2)
+    if isinstance(rows, Items) and rows:
         return None
-    results = {**results, 3: (LIST, Items(STRUCT, [column(STRING, [])]))}
-    return {**reply, 3: (STRUCT, dict(sorted(results.items())))}
-
-
-def _is_empty(field: tuple[int, Value]) -> bool:
-    return isinstance(field[1], Items) and not field[1].values
+    results = results.replaced(3, LIST, Items(STRUCT, [column(STRING, [])]))
+    return reply.replaced(3, STRUCT, Struct(dict(sorted(results.fields.items()))))
 
 
 def _column_description(name: str, position: int, kind: int) -> Struct:
-    qualifiers: Struct = {1: (MAP, Pairs(STRING, STRUCT, []))}
-    primitive: Struct = {1: (I32, kind), 2: (STRUCT, qualifiers)}
-    entry: Struct = {1: (STRUCT, primitive)}
-    types: Struct = {1: (LIST, Items(STRUCT, [entry]))}
-    return {
-        1: (STRING, name.encode()),
-        2: (STRUCT, types),
-        3: (I32, position),
-        4: (STRING, b""),
-    }
+    qualifiers = Struct({1: (MAP, Pairs(STRING, STRUCT, []))})
+    primitive = Struct({1: (I32, kind), 2: (STRUCT, qualifiers)})
+    entry = Struct({1: (STRUCT, primitive)})
+    types = Struct({1: (LIST, Items(STRUCT, [entry]))})
+    return Struct(
+        {
+            1: (STRING, name.encode()),
+            2: (STRUCT, types),
+            3: (I32, position),
+            4: (STRING, b""),
+        }
+    )
 
 
 def _row(types: Sequence[int], row: Sequence[Cell]) -> Struct:
     values: list[Value] = []
     for kind, value in zip(types, row, strict=True):
-        cell: Struct = {}
+        cell = Struct()
         if value is not None:
-            cell[1] = (
-                kind,
-                value.encode(errors="surrogateescape") if isinstance(value, str) else value,
-            )
-        union: Struct = {_UNION[kind]: (STRUCT, cell)}
+            cell.set(1, kind, value)
+        union = Struct({_UNION[kind]: (STRUCT, cell)})
         values.append(union)
-    return {1: (LIST, Items(STRUCT, values))}
+    return Struct({1: (LIST, Items(STRUCT, values))})

@@ -2,10 +2,10 @@
 
 from conf.errors import Blame, CausewayError
 from proxy.errors import Failure
-from proxy.protocol.binary import I32, LIST, STRING, Items, Struct
 from proxy.protocol.types import StatusCode
+from thriftcodec.values import I32, STRING, Items, Struct
 
-SUCCESS: Struct = {1: (I32, int(StatusCode.SUCCESS))}
+SUCCESS = Struct({1: (I32, int(StatusCode.SUCCESS))})
 _EXCEPTION = "org.apache.hive.service.cli.HiveSQLException: "
 _STACK_START = "\n\tat org.apache.hive.service."
 _SPARK_STACK_START = "\n\tat org.apache.spark.sql.hive.thriftserver.HiveThriftServerErrors"
@@ -31,17 +31,17 @@ def blame_of(failure: Failure) -> Blame:
 
 def status_of(failure: Failure) -> Struct:
     """The TStatus that says it."""
-    status: Struct = {1: (I32, int(StatusCode.ERROR))}
+    status = Struct({1: (I32, int(StatusCode.ERROR))})
     if failure.sqlstate is not None:
-        status[3] = (STRING, failure.sqlstate.encode())
-    status[4] = (I32, failure.vendor)
-    status[5] = (STRING, failure.message.encode(errors="replace"))
+        status.set(3, STRING, failure.sqlstate.encode())
+    status.set(4, I32, failure.vendor)
+    status.set(5, STRING, failure.message.encode(errors="replace"))
     return status
 
 
 def read_status(status: Struct) -> Failure | None:
     """What a cluster's TStatus says went wrong; None when nothing did."""
-    code = status.get(1, (I32, 0))[1]
+    code = status.get(1, 0)
     if code not in (StatusCode.ERROR, 4):
         return None
     return Failure(_text(status, 5) or _info(status), _text(status, 3), _number(status, 4))
@@ -67,19 +67,17 @@ def as_synchronous(failure: Failure) -> Failure:
 
 
 def _text(fields: Struct, field: int) -> str | None:
-    value = fields.get(field, (STRING, None))[1]
+    value = fields.get(field, None)
     return value.decode(errors="replace") if isinstance(value, bytes) else None
 
 
 def _number(fields: Struct, field: int) -> int:
-    value = fields.get(field, (I32, 0))[1]
+    value = fields.get(field, 0)
     return value if isinstance(value, int) else 0
 
 
 def _info(status: Struct) -> str:
-    value = status.get(2, (LIST, None))[1]
+    value = status.get(2, None)
     if not isinstance(value, Items):
         return ""
-    return "\n".join(
-        each.decode(errors="replace") for each in value.values if isinstance(each, bytes)
-    )
+    return "\n".join(each.decode(errors="replace") for each in value if isinstance(each, bytes))

@@ -18,8 +18,8 @@ from proxy.catalog.metadata import METADATA_KINDS
 from proxy.errors import Failure, Rejected, SessionGone, TooLarge, WireError
 from proxy.operations.incidents import internal_error
 from proxy.protocol import replies, results
-from proxy.protocol.binary import MAX_VALUES, Message, Struct, decode_head, decode_message
 from proxy.protocol.framing import Frame, Oversized
+from proxy.protocol.messages import MAX_VALUES, decode_head, decode_message
 from proxy.protocol.requests import (
     CancelOperation,
     CloseOperation,
@@ -60,6 +60,7 @@ from proxy.statement.record import Record
 from proxy.statement.statement_limits import check_result
 from proxy.statement.statement_runner import Statement
 from proxy.upstream.row_relay import relay_rows
+from thriftcodec.values import Message, Struct
 
 _log = logging.getLogger(__name__)
 _ANSWERED_HERE = (OpenSession, GetInfo, ExecuteStatement, MetadataCall)

@@ -16,7 +16,6 @@ from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
 from proxy.operations.peers import ALONE, Peers, WorkerGroup
 from proxy.protocol import replies
-from proxy.protocol.binary import Struct
 from proxy.protocol.requests import NO_SESSION, get_info_call
 from proxy.session.handles import Registry
 from proxy.session.open_session import Session, close_remote, end
@@ -27,6 +26,7 @@ from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import Copier, Statement
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.upstream_pool import UpstreamPool
+from thriftcodec.values import Struct
 
 _INFO_WAIT = 1.0
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from proxy.errors import Failure, Rejected
-from proxy.protocol.binary import Struct
 from proxy.protocol.requests import FetchResults
 from proxy.protocol.results import Table, fetch_reply
 from proxy.protocol.types import Orientation
+from thriftcodec.values import Struct
 
 _REWINDS = (Orientation.PRIOR, Orientation.FIRST)
 

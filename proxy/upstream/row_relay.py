@@ -2,12 +2,13 @@
 
 from proxy.errors import ClusterLost
 from proxy.protocol import replies, results
-from proxy.protocol.binary import Message, decode_message
+from proxy.protocol.messages import decode_message
 from proxy.protocol.requests import FetchResults
 from proxy.protocol.row_count import rows_in
 from proxy.protocol.types import COLUMNS_SINCE
 from proxy.server.client_connection import ClientConnection
 from proxy.statement.operation import Remote
+from thriftcodec.values import Message, Struct
 
 
 async def relay_rows(
@@ -42,8 +43,8 @@ async def relay_rows(
 def _with_a_column(data: bytes) -> bytes:
     """A small FetchResults reply; one without columns is given an empty one."""
     message = decode_message(data)
-    body = message.body.get(0, (0, None))[1]
-    if not isinstance(body, dict):
+    body = message.body.get(0)
+    if not isinstance(body, Struct):
         return data
     cured = results.with_a_column(body)
     return data if cured is None else replies.reply(message.name, message.seqid, cured)

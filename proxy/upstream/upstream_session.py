@@ -17,7 +17,6 @@ from conf.names import ClusterName
 from conf.settings.names import TIME_ZONE
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooMany, WireError
-from proxy.protocol.binary import STRING, Struct
 from proxy.protocol.replies import (
     Status,
     opened_session,
@@ -45,6 +44,7 @@ from proxy.upstream.session_replay import SessionReplay
 from proxy.upstream.upstream_connection import PipelinedCall, UpstreamConnection
 from proxy.upstream.upstream_pool import UpstreamPool
 from router import claim
+from thriftcodec.values import STRING, Struct
 
 _log = logging.getLogger(__name__)
 _STATEMENT = "causeway.statement"  # key of an overlay; clients cannot set it

@@ -5,11 +5,9 @@ python -m tests.fuzz.seeds
 
 from collections.abc import Iterator
 
-from metastore.client import binary as wire
 from metastore.client.types import Database, Partition, Table
 from proxy.errors import Failure
 from proxy.protocol import replies, results
-from proxy.protocol.binary import BOOL, I32, STRING, STRUCT, Struct
 from proxy.protocol.forwarding import PeerInbound, introduced
 from proxy.protocol.framing import client_negotiation
 from proxy.protocol.replies import Status
@@ -29,11 +27,25 @@ from proxy.protocol.types import OperationState
 from tests.fuzz.__main__ import CORPUS
 from tests.fuzz.targets import ANN, COOKIES, NOW, TARGETS
 from tests.fuzz.view_targets import FORGED, REPLIES, TABLE
+from thriftcodec.values import (
+    BOOL,
+    I32,
+    I64,
+    LIST,
+    MAP,
+    STRING,
+    STRUCT,
+    Items,
+    Struct,
+    string_map,
+    strings,
+)
+from thriftcodec.writer import call_bytes
 
 _HANDLE = Handle(bytes(16), b"s" * 16)
-_FIELDS: Struct = {1: (STRUCT, {1: (STRING, _HANDLE.guid), 2: (STRING, _HANDLE.secret)})}
+_FIELDS = Struct({1: (STRUCT, Struct({1: (STRING, _HANDLE.guid), 2: (STRING, _HANDLE.secret)}))})
 _SESSION = RemoteSession(_FIELDS)
-_OPERATION = RemoteOperation({**_FIELDS, 2: (I32, 0), 3: (BOOL, True)})
+_OPERATION = RemoteOperation(Struct({**_FIELDS.fields, 2: (I32, 0), 3: (BOOL, True)}))
 _TOKEN = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsifQ.eyJzdWIiOiJhbm4iLCJleHAiOjQ4MDAwMDAwMDB9."
 
 
@@ -86,39 +98,37 @@ _Fields = dict[int, tuple[int, object]]
 
 def requests() -> list[bytes]:
     """To a view."""
-    named: _Fields = {1: (wire.STRING, "d"), 2: (wire.STRING, "t")}
+    named: _Fields = {1: (STRING, "d"), 2: (STRING, "t")}
     table = Table.make(TABLE.ref, [("a", "int")])
     table.parameters = {FORGED: "x", "y": "z"}
     part = Partition.make(TABLE, ["1"], "", {FORGED: "x"}).struct
-    parts = (wire.LIST, wire.Items(wire.STRUCT, [part]))
-    of_parts = (wire.STRUCT, wire.Struct({**named, 3: parts}))
-    values = (wire.LIST, wire.strings(["1"]))
-    spec = wire.Struct({**named, 5: (wire.STRUCT, wire.Struct({1: parts}))})
+    parts = (LIST, Items(STRUCT, [part]))
+    of_parts = (STRUCT, Struct({**named, 3: parts}))
+    values = (LIST, strings(["1"]))
+    spec = Struct({**named, 5: (STRUCT, Struct({1: parts}))})
     made: dict[str, _Fields] = {
         "get_table": named,
-        "get_table_on_cluster": {**named, 100: (wire.STRING, "c2")},
-        "create_table": {1: (wire.STRUCT, table.struct)},
-        "alter_table": {**named, 3: (wire.STRUCT, table.struct)},
+        "get_table_on_cluster": {**named, 100: (STRING, "c2")},
+        "create_table": {1: (STRUCT, table.struct)},
+        "alter_table": {**named, 3: (STRUCT, table.struct)},
         "drop_table": named,
         "add_partitions": {1: parts},
         "add_partitions_req": {1: of_parts},
-        "add_partitions_pspec": {1: (wire.LIST, wire.Items(wire.STRUCT, [spec]))},
+        "add_partitions_pspec": {1: (LIST, Items(STRUCT, [spec]))},
         "alter_partitions": {**named, 3: parts},
         "drop_partition": {**named, 3: values},
         "exchange_partition": {
-            1: (wire.MAP, wire.string_map({"ds": "1"})),
+            1: (MAP, string_map({"ds": "1"})),
             2: named[1],
             3: named[2],
         },
         "get_partitions_pspec": named,
-        "use_cluster": {1: (wire.STRING, "c2")},
-        "causeway_changes": {1: (wire.I64, 5), 2: (wire.I64, 5)},
-        "fire_listener_event": {
-            1: (wire.STRUCT, wire.Struct({3: named[1], 4: named[2], 5: values}))
-        },
-        "create_database": {1: (wire.STRUCT, Database.make("n", "hdfs://c2/n").struct)},
+        "use_cluster": {1: (STRING, "c2")},
+        "causeway_changes": {1: (I64, 5), 2: (I64, 5)},
+        "fire_listener_event": {1: (STRUCT, Struct({3: named[1], 4: named[2], 5: values}))},
+        "create_database": {1: (STRUCT, Database.make("n", "hdfs://c2/n").struct)},
     }
-    return [wire.call_bytes(name, 1, wire.Struct(fields)) for name, fields in made.items()]
+    return [call_bytes(name, 1, Struct(fields)) for name, fields in made.items()]
 
 
 def seeds() -> Iterator[tuple[str, bytes]]:

@@ -21,7 +21,6 @@ from proxy.auth.errors import Wrong
 from proxy.catalog.metadata import question
 from proxy.errors import WireError
 from proxy.protocol import replies, results
-from proxy.protocol.binary import I32, STRING, Struct, decode_head, decode_message, encode_message
 from proxy.protocol.forwarding import PeerInbound
 from proxy.protocol.framing import (
     BareInbound,
@@ -35,13 +34,15 @@ from proxy.protocol.framing import (
     server_word,
 )
 from proxy.protocol.http import Head, HttpReader, acting_as, basic, negotiate, refusal, scheme_of
-from proxy.protocol.message_end import EndFinder
+from proxy.protocol.messages import MessageEnd, decode_head, decode_message
 from proxy.protocol.requests import Handle, handle_of, operation_type, read_request
 from proxy.protocol.row_count import rows_in
 from proxy.server.sasl_transport import Shield
 from proxy.statement.statement_text import StatementText
 from tests.dialect.catalogs import TestCatalog
 from tests.fuzz.view_targets import asked, told
+from thriftcodec.values import I32, STRING, Struct
+from thriftcodec.writer import encode_message
 
 _OVER = "no more can be read"
 _LIMIT = 200  # of a frame, so that one that is too long is soon there
@@ -83,7 +84,7 @@ def thrift(data: bytes) -> None:
 
 def bare(data: bytes) -> None:
     """The end of an unframed message is where its reader finds it, in any pieces."""
-    finder, at, end = EndFinder(), 0, None
+    finder, at, end = MessageEnd(), 0, None
     try:
         for piece in _pieces(data):
             end = finder.feed(piece)
@@ -310,7 +311,7 @@ def cookie(data: bytes) -> None:
 def patterns(data: bytes) -> None:
     """A question for tables or columns is compared with any name in no time, or left alone."""
     schema, tables, columns, name = (*data.split(b"\n", 3), b"", b"", b"", b"")[:4]
-    arguments: Struct = {3: (STRING, schema), 4: (STRING, tables), 5: (STRING, columns)}
+    arguments = Struct({3: (STRING, schema), 4: (STRING, tables), 5: (STRING, columns)})
     found = question("GetColumns", arguments)
     if found is not None:
         for matches in (found.databases, found.tables, found.columns):

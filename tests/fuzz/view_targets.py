@@ -14,19 +14,6 @@ from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Cluster, Topology
-from metastore.client.binary import (
-    LIST,
-    REPLY,
-    STRUCT,
-    VERSION_1,
-    Items,
-    Malformed,
-    Struct,
-    call_bytes,
-    read_message_header,
-    strings,
-)
-from metastore.client.message_end import Ending
 from metastore.client.types import Database, Partition, Table
 from metastore.view.call import Call
 from metastore.view.locations import ClusterView
@@ -40,6 +27,11 @@ from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.requests import Requests
 from metastore.view.server.shared import Shared
 from metastore.view.server.upstream_connection import Upstream
+from thriftcodec.errors import MalformedMessage
+from thriftcodec.message_end import MessageEnd
+from thriftcodec.skip import read_message_header
+from thriftcodec.values import LIST, REPLY, STRUCT, VERSION_1, Items, Struct, strings
+from thriftcodec.writer import call_bytes
 
 _LOOP = asyncio.new_event_loop()
 FORGED = "causeway.forged"  # a fact that a client sends along: none may reach the metastore
@@ -79,7 +71,7 @@ def asked(data: bytes) -> None:
     reply or in an error of its own, and no fact that a client made up is sent on."""
     whole = _messages(iter((data[1:],)))
     assert _messages(_pieces(data)) == whole
-    with suppress(CausewayError, Malformed):
+    with suppress(CausewayError, MalformedMessage):
         _LOOP.run_until_complete(_serve(data))
 
 
@@ -104,7 +96,7 @@ def _sent_on(name: str, aware: bool, pieces: Iterator[bytes]) -> bytes | None:
         for piece in pieces:
             if not stream.done:
                 sent += stream.feed(piece)
-    except (CausewayError, Malformed):
+    except (CausewayError, MalformedMessage):
         return None
     return sent if stream.done else None
 
@@ -112,14 +104,13 @@ def _sent_on(name: str, aware: bool, pieces: Iterator[bytes]) -> bytes | None:
 def _messages(pieces: Iterator[bytes]) -> list[bytes]:
     """The whole messages before the first that cannot be one."""
     found: list[bytes] = []
-    buffer, ending = bytearray(), Ending()
-    with suppress(Malformed):
+    buffer, finder = b"", MessageEnd()
+    with suppress(MalformedMessage):
         for piece in pieces:
+            while (end := finder.feed(piece)) is not None:
+                found.append(buffer + piece[:end])
+                buffer, piece, finder = b"", piece[end:], MessageEnd()
             buffer += piece
-            while (end := ending.find(buffer)) is not None:
-                found.append(bytes(buffer[:end]))
-                del buffer[:end]
-                ending = Ending()
     return found
 
 
@@ -171,7 +162,7 @@ class _Metastore:
         pass
 
     async def send(self, data: bytes) -> None:
-        assert Ending().find(data) == len(data)
+        assert MessageEnd().feed(data) == len(data)
         _, name, sequence, body = read_message_header(data)
         spec = spec_of(name)
         assert spec is not None

@@ -10,9 +10,23 @@ from typing import Any
 
 from conf.names import TableRef, parse_partition_name
 from conf.topology import Endpoint
-from metastore.client import binary
-from metastore.client.binary import Items, Struct
 from metastore.client.types import Database, Partition, Table
+from thriftcodec.errors import Incomplete
+from thriftcodec.reader import read_struct
+from thriftcodec.skip import read_message_header
+from thriftcodec.values import (
+    EXCEPTION,
+    I32,
+    I64,
+    LIST,
+    REPLY,
+    STRING,
+    STRUCT,
+    Items,
+    Struct,
+    strings,
+)
+from thriftcodec.writer import call_bytes
 
 
 class Refused(Exception):
@@ -77,25 +91,25 @@ class FakeMetastore:
         return ref
 
     def _get_all_databases(self, arguments: Struct) -> tuple[int, Any]:
-        return binary.LIST, binary.strings(sorted(self.databases))
+        return LIST, strings(sorted(self.databases))
 
     def _get_database(self, arguments: Struct) -> tuple[int, Any]:
         name = arguments.get(1)
         if name not in self.databases:
             raise Refused(1, name)
-        return binary.STRUCT, Database.make(name, "file:/w").struct
+        return STRUCT, Database.make(name, "file:/w").struct
 
     def _get_all_tables(self, arguments: Struct) -> tuple[int, Any]:
         names = sorted(ref.name for ref in self.tables if ref.db == arguments.get(1))
-        return binary.LIST, binary.strings(names)
+        return LIST, strings(names)
 
     def _get_table(self, arguments: Struct) -> tuple[int, Any]:
-        return binary.STRUCT, self.tables[self._ref(arguments)]
+        return STRUCT, self.tables[self._ref(arguments)]
 
     def _get_table_objects_by_name(self, arguments: Struct) -> tuple[int, Any]:
         refs = [TableRef(arguments.get(1), name) for name in arguments.get(2)]
         found = [self.tables[ref] for ref in refs if ref in self.tables]
-        return binary.LIST, Items(binary.STRUCT, found)
+        return LIST, Items(STRUCT, found)
 
     def _alter_table_with_environment_context(self, arguments: Struct) -> None:
         ref = self._ref(arguments, missing=1)
@@ -105,7 +119,7 @@ class FakeMetastore:
         self.tables[table.ref] = table.struct
 
     def _get_partition_names(self, arguments: Struct) -> tuple[int, Any]:
-        return binary.LIST, binary.strings(self.partitions[self._ref(arguments)])
+        return LIST, strings(self.partitions[self._ref(arguments)])
 
     def _get_partition_names_ps(self, arguments: Struct) -> tuple[int, Any]:
         """A text between two keys may hold a slash, as the metastore's own pattern has it."""
@@ -115,13 +129,13 @@ class FakeMetastore:
         pattern = "/".join(f"{key}={value or '.*'}" for key, value in wanted)
         pattern += ".*" if len(wanted) < len(keys) else ""
         names = [name for name in self.partitions[ref] if re.fullmatch(pattern, name)]
-        return binary.LIST, binary.strings(names)
+        return LIST, strings(names)
 
     def _get_partitions_by_names(self, arguments: Struct) -> tuple[int, Any]:
         assert len(arguments.get(3)) <= 1000
         existing = self.partitions[self._ref(arguments)]
         found = [existing[name] for name in arguments.get(3) if name in existing]
-        return binary.LIST, Items(binary.STRUCT, found)
+        return LIST, Items(STRUCT, found)
 
     def _alter_partitions_with_environment_context(self, arguments: Struct) -> None:
         ref = self._ref(arguments)
@@ -130,16 +144,16 @@ class FakeMetastore:
             self.partitions[ref][Partition(struct).name(table)] = struct
 
     def _get_current_notificationEventId(self, arguments: Struct) -> tuple[int, Any]:
-        return binary.STRUCT, Struct({1: (binary.I64, len(self.events))})
+        return STRUCT, Struct({1: (I64, len(self.events))})
 
     def _get_next_notification(self, arguments: Struct) -> tuple[int, Any]:
         after = arguments.get(1).get(1)
         found = [
-            Struct({1: (binary.I64, n), 4: (binary.STRING, db), 5: (binary.STRING, name)})
+            Struct({1: (I64, n), 4: (STRING, db), 5: (STRING, name)})
             for n, db, name in self.events
             if n > after
         ]
-        return binary.STRUCT, Struct({1: (binary.LIST, Items(binary.STRUCT, found))})
+        return STRUCT, Struct({1: (LIST, Items(STRUCT, found))})
 
 
 class _Server(socketserver.ThreadingTCPServer):
@@ -169,22 +183,22 @@ class _Handler(socketserver.BaseRequestHandler):
 
     def _answer(self, data: bytearray) -> None:
         try:
-            _, method, sequence, at = binary.read_message_header(data)
-            arguments, end = binary.read_struct(data, at)
-        except binary.Incomplete:
+            _, method, sequence, at = read_message_header(data)
+            arguments, end = read_struct(data, at)
+        except Incomplete:
             return
         del data[:end]
-        kind, result = binary.REPLY, Struct()
+        kind, result = REPLY, Struct()
         try:
             success = self.server.metastore.answer(method, arguments)
             if success is not None:
                 result.set(0, *success)
         except Refused as refused:
-            result.set(refused.field, binary.STRUCT, Struct({1: (binary.STRING, str(refused))}))
+            result.set(refused.field, STRUCT, Struct({1: (STRING, str(refused))}))
         except AttributeError:
-            kind = binary.EXCEPTION
-            result = Struct({1: (binary.STRING, f"Invalid method name: '{method}'")})
-            result.set(2, binary.I32, 1)
-        message = bytearray(binary.call_bytes(method, sequence, result))
+            kind = EXCEPTION
+            result = Struct({1: (STRING, f"Invalid method name: '{method}'")})
+            result.set(2, I32, 1)
+        message = bytearray(call_bytes(method, sequence, result))
         message[3] = kind
         self.request.sendall(message)

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from conf.names import TableRef
-from metastore.client import binary
-from metastore.client.binary import Items, Struct
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from metastore.view.inbound.lookups import Asking, T
+from thriftcodec.reader import read_struct
+from thriftcodec.skip import read_message_header
+from thriftcodec.values import LIST, REPLY, STRUCT, Items, Struct, strings
+from thriftcodec.writer import call_bytes
 
 
 class Memory:
@@ -49,36 +51,36 @@ class Memory:
             return result
 
     def _reply(self, question: bytes) -> bytes:
-        _, method, sequence, at = binary.read_message_header(question)
-        arguments, _ = binary.read_struct(question, at)
+        _, method, sequence, at = read_message_header(question)
+        arguments, _ = read_struct(question, at)
         result = Struct()
         success = getattr(self, f"_{method}")(arguments)
         if success is not None:
             result.set(0, *success)
-        message = bytearray(binary.call_bytes(method, sequence, result))
-        message[3] = binary.REPLY
+        message = bytearray(call_bytes(method, sequence, result))
+        message[3] = REPLY
         return bytes(message)
 
     def _get_table(self, arguments: Struct) -> tuple[int, Any] | None:
         table = self.tables.get(TableRef(arguments.get(1), arguments.get(2)))
-        return None if table is None else (binary.STRUCT, table.struct)
+        return None if table is None else (STRUCT, table.struct)
 
     def _get_all_databases(self, arguments: Struct) -> tuple[int, Any]:
-        return binary.LIST, binary.strings(sorted({ref.db for ref in self.tables}))
+        return LIST, strings(sorted({ref.db for ref in self.tables}))
 
     def _get_all_tables(self, arguments: Struct) -> tuple[int, Any]:
         names = [ref.name for ref in self.tables if ref.db == arguments.get(1)]
-        return binary.LIST, binary.strings(names)
+        return LIST, strings(names)
 
     def _get_table_objects_by_name(self, arguments: Struct) -> tuple[int, Any]:
         refs = [TableRef(arguments.get(1), name) for name in arguments.get(2)]
         found = [self.tables[ref].struct for ref in refs if ref in self.tables]
-        return binary.LIST, Items(binary.STRUCT, found)
+        return LIST, Items(STRUCT, found)
 
     def _get_partitions_by_names(self, arguments: Struct) -> tuple[int, Any]:
         ref = TableRef(arguments.get(1), arguments.get(2))
         found = self.get_partitions(ref, arguments.get(3))
-        return binary.LIST, Items(binary.STRUCT, [each.struct for each in found])
+        return LIST, Items(STRUCT, [each.struct for each in found])
 
     def _alter_table_with_environment_context(self, arguments: Struct) -> None:
         self.alter_table(TableRef(arguments.get(1), arguments.get(2)), Table(arguments.get(3)))

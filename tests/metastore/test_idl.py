@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import thriftpy2.parser
 
-from metastore.client.binary import SET, STRING, STRUCT
 from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, methods
 from metastore.view.outbound.structures import PRIMARY_FIELD, SECONDARY_FIELD
+from thriftcodec.values import SET, STRING, STRUCT
 
 IDL = Path(__file__).parents[2] / "metastore" / "idl"
 HIVES = "hmsclient.genthrift.hive_metastore"  # generated from Hive 2.3's

@@ -11,11 +11,10 @@ from conf.names import ClusterName, TableRef
 from conf.settings.settings import Settings, Writers
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Cluster, Endpoint, Topology
-from metastore.client import binary
-from metastore.client.binary import Items, Struct
 from metastore.client.types import Database, Partition, Table
 from metastore.view.server.view_server import ViewServer
 from tests.metastore.fake import FakeMetastore, Refused
+from thriftcodec.values import BOOL, LIST, STRUCT, Items, Struct, strings
 
 C1, C2, C3 = (ClusterName(name) for name in ("c1", "c2", "c3"))
 TOPOLOGY = Topology(
@@ -34,11 +33,11 @@ class WritableMetastore(FakeMetastore):
         name = arguments.get(1)
         if name not in self.places:
             raise Refused(1, name)
-        return binary.STRUCT, Database.make(name, self.places[name]).struct
+        return STRUCT, Database.make(name, self.places[name]).struct
 
     def _get_databases(self, arguments: Struct) -> tuple[int, Any]:
         assert arguments.get(1) == "*"
-        return binary.LIST, binary.strings(sorted(self.places))
+        return LIST, strings(sorted(self.places))
 
     def _create_database(self, arguments: Struct) -> None:
         database = Database(arguments.get(1))
@@ -73,11 +72,11 @@ class WritableMetastore(FakeMetastore):
 
     def _get_table_req(self, arguments: Struct) -> tuple[int, Any]:
         table = self.tables[self._ref(arguments.get(1))]
-        return binary.STRUCT, Struct({1: (binary.STRUCT, table)})
+        return STRUCT, Struct({1: (STRUCT, table)})
 
     def _get_partitions(self, arguments: Struct) -> tuple[int, Any]:
         found = self.partitions[self._ref(arguments, missing=1)].values()
-        return binary.LIST, Items(binary.STRUCT, found)
+        return LIST, Items(STRUCT, found)
 
     _get_partitions_by_filter = _get_partitions
     _get_partitions_with_auth = _get_partitions
@@ -85,25 +84,25 @@ class WritableMetastore(FakeMetastore):
     def _get_partition(self, arguments: Struct) -> tuple[int, Any]:
         for struct in self.partitions[self._ref(arguments)].values():
             if list(struct.get(1)) == list(arguments.get(3)):
-                return binary.STRUCT, struct
+                return STRUCT, struct
         raise Refused(2, "no such partition")
 
     def _get_partition_by_name(self, arguments: Struct) -> tuple[int, Any]:
-        return binary.STRUCT, self.partitions[self._ref(arguments)][arguments.get(3)]
+        return STRUCT, self.partitions[self._ref(arguments)][arguments.get(3)]
 
     def _get_partitions_by_expr(self, arguments: Struct) -> tuple[int, Any]:
         """The expression is a partition's name."""
         request = arguments.get(1)
         found = [self.partitions[self._ref(request)][request.get(3)]]
-        return binary.STRUCT, Struct({1: (binary.LIST, Items(binary.STRUCT, found))})
+        return STRUCT, Struct({1: (LIST, Items(STRUCT, found))})
 
     def _add_partitions_req(self, arguments: Struct) -> tuple[int, Any]:
         request = arguments.get(1)
         ref = self._ref(request, missing=1)
         for struct in request.get(3):
             self.partitions[ref][Partition(struct).name(Table(self.tables[ref]))] = struct
-        result = Struct({1: (binary.LIST, Items(binary.STRUCT, request.get(3)))})
-        return binary.STRUCT, result
+        result = Struct({1: (LIST, Items(STRUCT, request.get(3)))})
+        return STRUCT, result
 
     def _rename_partition(self, arguments: Struct) -> None:
         ref = self._ref(arguments)
@@ -115,7 +114,7 @@ class WritableMetastore(FakeMetastore):
 
     def _drop_partition_by_name(self, arguments: Struct) -> tuple[int, Any]:
         del self.partitions[self._ref(arguments)][arguments.get(3)]
-        return binary.BOOL, 1
+        return BOOL, 1
 
     _drop_partition_by_name_with_environment_context = _drop_partition_by_name
 
@@ -125,7 +124,7 @@ class WritableMetastore(FakeMetastore):
         names = list(parts.get(1) or ()) + [each.get(1) for each in parts.get(2) or ()]
         for name in names:
             del self.partitions[self._ref(request)][name]
-        return binary.STRUCT, Struct({1: (binary.LIST, Items(binary.STRUCT))})
+        return STRUCT, Struct({1: (LIST, Items(STRUCT))})
 
     def _exchange_partitions(self, arguments: Struct) -> tuple[int, Any]:
         source = TableRef(arguments.get(2), arguments.get(3))
@@ -133,16 +132,16 @@ class WritableMetastore(FakeMetastore):
         moved = self.partitions[source]
         self.partitions[target].update(moved)
         self.partitions[source] = {}
-        return binary.LIST, Items(binary.STRUCT, moved.values())
+        return LIST, Items(STRUCT, moved.values())
 
     def _fire_listener_event(self, arguments: Struct) -> tuple[int, Any]:
-        return binary.STRUCT, Struct()
+        return STRUCT, Struct()
 
     def _delete_table_column_statistics(self, arguments: Struct) -> tuple[int, Any]:
-        return binary.BOOL, 1
+        return BOOL, 1
 
     def _get_all_functions(self, arguments: Struct) -> tuple[int, Any]:
-        return binary.STRUCT, Struct({1: (binary.LIST, Items(binary.STRUCT))})
+        return STRUCT, Struct({1: (LIST, Items(STRUCT))})
 
 
 @contextmanager

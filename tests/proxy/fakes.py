@@ -29,23 +29,8 @@ from proxy.auth.authenticator import Authenticator
 from proxy.limits import Limits
 from proxy.operations.peers import ALONE, WorkerGroup
 from proxy.protocol import replies, results
-from proxy.protocol.binary import (
-    BOOL,
-    CALL,
-    I32,
-    I64,
-    LIST,
-    MAP,
-    STRING,
-    STRUCT,
-    Items,
-    Message,
-    Pairs,
-    Struct,
-    decode_message,
-    encode_message,
-)
 from proxy.protocol.framing import Credentials, Frame, SaslInbound, Send, client_negotiation
+from proxy.protocol.messages import decode_message
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import (
     CancelOperation,
@@ -65,6 +50,21 @@ from proxy.protocol.types import OperationState, Orientation
 from proxy.server.listeners import Listening
 from proxy.server.server import serve
 from router.claim import KEY, PROBE
+from thriftcodec.values import (
+    BOOL,
+    CALL,
+    I32,
+    I64,
+    LIST,
+    MAP,
+    STRING,
+    STRUCT,
+    Items,
+    Message,
+    Pairs,
+    Struct,
+)
+from thriftcodec.writer import encode_message
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 _numbers = itertools.count(1)
@@ -261,8 +261,8 @@ class FakeCluster:
 
     def _fetch(self, operation: FakeOperation, request: FetchResults) -> Struct:
         if operation.sql in self.without_columns:
-            row_set: Struct = {1: (I64, 0), 2: (LIST, Items(STRUCT, []))}
-            return {**replies.succeeded(), 2: (BOOL, False), 3: (STRUCT, row_set)}
+            row_set = Struct({1: (I64, 0), 2: (LIST, Items(STRUCT, []))})
+            return Struct({**replies.succeeded().fields, 2: (BOOL, False), 3: (STRUCT, row_set)})
         if operation.sql == f"SET {TIME_ZONE}":
             table = results.Table(("key", "value"), ((TIME_ZONE, self.zone),))
             return results.fetch_reply(table, 0, 1, 10)
@@ -374,12 +374,12 @@ class Client:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
         self.writer = writer
-        self.session: Struct = {}
+        self.session = Struct()
         self._seqid = 100
 
     async def send(self, name: str, request: Struct) -> None:
         self._seqid += 1
-        data = encode_message(Message(name, CALL, self._seqid, {1: (STRUCT, request)}))
+        data = encode_message(Message(name, CALL, self._seqid, Struct({1: (STRUCT, request)})))
         self.writer.write(len(data).to_bytes(4, "big") + data)
         await self.writer.drain()
 
@@ -393,8 +393,8 @@ class Client:
         await self.send(name, request)
         message = await self.receive()
         assert message.name == name
-        result = message.body[0][1]
-        assert isinstance(result, dict)
+        result = message.body.get(0)
+        assert isinstance(result, Struct)
         return result
 
     async def open(self, protocol: int = 5, **configuration: str) -> Struct:
@@ -402,33 +402,35 @@ class Client:
             (key.replace("__", ":").encode(), value.encode())
             for key, value in configuration.items()
         ]
-        request: Struct = {1: (I32, protocol), 4: (MAP, Pairs(STRING, STRING, pairs))}
+        request = Struct({1: (I32, protocol), 4: (MAP, Pairs(STRING, STRING, pairs))})
         result = await self.call("OpenSession", request)
-        handle = result.get(3, (0, {}))[1]
-        assert isinstance(handle, dict)
+        handle = result.get(3, Struct())
+        assert isinstance(handle, Struct)
         self.session = handle
         return result
 
     async def execute(self, sql: str, run_async: bool = False) -> Struct:
-        request: Struct = {
-            1: (STRUCT, self.session),
-            2: (STRING, sql.encode()),
-            4: (BOOL, run_async),
-        }
+        request = Struct(
+            {
+                1: (STRUCT, self.session),
+                2: (STRING, sql.encode()),
+                4: (BOOL, run_async),
+            }
+        )
         return await self.call("ExecuteStatement", request)
 
     async def on(self, name: str, operation: Struct, **more: int) -> Struct:
-        request: Struct = {1: (STRUCT, operation)}
+        request = Struct({1: (STRUCT, operation)})
         if name == "FetchResults":
-            request[2] = (I32, more.get("orientation", 0))
-            request[3] = (I64, more.get("rows", 1000))
+            request.set(2, I32, more.get("orientation", 0))
+            request.set(3, I64, more.get("rows", 1000))
         return await self.call(name, request)
 
     async def operation(self, sql: str, run_async: bool = False) -> Struct:
         result = await self.execute(sql, run_async)
         assert error_of(result) is None, error_of(result)
-        handle = result[2][1]
-        assert isinstance(handle, dict)
+        handle = result.get(2)
+        assert isinstance(handle, Struct)
         return handle
 
     async def rows(self, sql: str) -> int:
@@ -445,10 +447,10 @@ def error_of(result: Struct) -> replies.Failure | None:
 
 def column_length(result: Struct) -> int:
     assert error_of(result) is None, error_of(result)
-    rows: Any = result[3][1]
-    column: Any = rows[3][1].values[0]
-    ((_, values),) = ((kind, value) for kind, value in column.values())
-    return len(values[1][1].values)
+    rows: Any = result.get(3, Struct())
+    column: Any = rows.get(3)[0]
+    ((_, typed),) = column.fields.values()
+    return len(typed.get(1))
 
 
 @dataclass

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from proxy.limits import Limits
-from proxy.protocol.binary import STRING, STRUCT, Struct, decode_message
 from proxy.protocol.framing import COMPLETE, client_negotiation
+from proxy.protocol.messages import decode_message
 from tests.proxy.fakes import Client, World, error_of, play, until
+from thriftcodec.values import STRING, STRUCT, Struct
 
 
 async def refusal(world: World, user: str) -> str:
@@ -31,7 +32,7 @@ def test_sessions(limits: Limits, user: str) -> None:
         refused = await refusal(world, "bob")
         assert bool(refused) is ("user" not in user)
         assert await second.rows("SELECT 1") == 1
-        await first.call("CloseSession", {1: (STRUCT, first.session)})
+        await first.call("CloseSession", Struct({1: (STRUCT, first.session)}))
         assert await refusal(world, "ann") == ""
 
     play(scenario, limits)
@@ -59,7 +60,7 @@ def test_running_statements() -> None:
 def test_who_asks_without_waiting_has_ended_one_statement_before_the_next() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
-        request: Struct = {1: (STRUCT, client.session), 2: (STRING, b"SELECT 1")}
+        request = Struct({1: (STRUCT, client.session), 2: (STRING, b"SELECT 1")})
         for _ in range(6):
             await client.send("ExecuteStatement", request)
         for _ in range(6):
@@ -149,7 +150,7 @@ def test_a_session_whose_cluster_takes_long_to_answer_is_not_idle() -> None:
     async def scenario(world: World) -> None:
         asking, idle = await world.client(), await world.client("bob")
         world.east.hangs_at = "GetSchemas"
-        await asking.send("GetSchemas", {1: (STRUCT, asking.session)})
+        await asking.send("GetSchemas", Struct({1: (STRUCT, asking.session)}))
         await until(lambda: world.east.log[-1:] == [("ann", "GetSchemas", "hangs")])
         await idle.operation("SELECT 1")
         assert len(world.east.sessions) == 2

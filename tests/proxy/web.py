@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from conf.topology import Endpoint
-from proxy.protocol.binary import CALL, STRUCT, Message, Struct, decode_message, encode_message
+from proxy.protocol.messages import decode_message
 from tests.proxy.fakes import Client
+from thriftcodec.values import CALL, STRUCT, Message, Struct
+from thriftcodec.writer import encode_message
 
 PATH = "/cliservice"
 
@@ -61,7 +63,7 @@ class WebClient(Client):
 
     async def send(self, name: str, request: Struct) -> None:
         self._seqid += 1
-        data = encode_message(Message(name, CALL, self._seqid, {1: (STRUCT, request)}))
+        data = encode_message(Message(name, CALL, self._seqid, Struct({1: (STRUCT, request)})))
         self.writer.write(post(data, self.path, **self.headers))
         await self.writer.drain()
 

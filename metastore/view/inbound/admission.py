@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from conf.names import TableRef, parse_partition_name
 from conf.placement import PARTITIONS, PRIMARY, UNIFORM, WRITE, Placement
-from metastore.client.binary import MAP, read_value
 from metastore.view.call import Call, ref_of
 from metastore.view.inbound.client_placement import claimed_facts
 from metastore.view.inbound.foreign_locations import (
@@ -62,6 +61,8 @@ from metastore.view.objects import (
     string_list,
     text,
 )
+from thriftcodec.reader import read_value
+from thriftcodec.values import MAP
 
 ALL_TABLES = "*"
 _TABLE_NAME, _TABLE_DATABASE, _TABLE_TYPE = 1, 2, 12

@@ -4,18 +4,12 @@
 Since 2.3 each has a form that takes one request and gives one result; from 4.0 on it alone is left.
 """
 
-from metastore.client.binary import (
-    EXCEPTION,
-    REPLY,
-    STRUCT,
-    Struct,
-    call_bytes,
-    read_message_header,
-    read_struct,
-    skip_value,
-)
 from metastore.view.objects import places
 from metastore.view.outbound.replies import renamed
+from thriftcodec.reader import read_struct
+from thriftcodec.skip import read_message_header, skip_value
+from thriftcodec.values import EXCEPTION, REPLY, STRUCT, Struct
+from thriftcodec.writer import call_bytes
 
 _UNKNOWN_METHOD = 1
 NEWER = {

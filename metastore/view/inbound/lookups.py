@@ -11,20 +11,6 @@ from typing import TypeVar
 
 from conf.names import TableRef
 from conf.placement import BadPlacement, Placement, read_partition_placement, read_placement
-from metastore.client.binary import (
-    I16,
-    LIST,
-    REPLY,
-    STOP,
-    STRING,
-    Struct,
-    call_bytes,
-    read_field_header,
-    read_list_header,
-    read_message_header,
-    skip_value,
-    strings,
-)
 from metastore.view.call import ref_of
 from metastore.view.errors import FactsUnavailable, PlacementUnreadable
 from metastore.view.locations import ClusterView
@@ -33,6 +19,9 @@ from metastore.view.methods import Shape
 from metastore.view.objects import Found, places, scan, string_list, strings_at, text
 from metastore.view.outbound.locations_out import PartitionsOf, real_location
 from metastore.view.outbound.partition_scanner import PartitionWalker
+from thriftcodec.skip import read_field_header, read_list_header, read_message_header, skip_value
+from thriftcodec.values import I16, LIST, REPLY, STOP, STRING, Struct, strings
+from thriftcodec.writer import call_bytes
 
 T = TypeVar("T")
 Asking = Generator[bytes, bytes, T]

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from conf.placement import RESERVED_PREFIX, Placement
-from metastore.client.binary import MAP, STRING
 from metastore.view.methods import Shape
 from metastore.view.objects import LAYOUTS, Edit, Found, encoded, entries, text
+from thriftcodec.values import MAP, STRING
 
 _RESERVED = RESERVED_PREFIX.encode()
 _SD_LOCATION = 2

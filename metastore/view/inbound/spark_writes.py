@@ -25,13 +25,13 @@ from conf.placement import (
     bounded_names,
     write_mark,
 )
-from metastore.client.binary import Struct
 from metastore.view.call import ref_of
 from metastore.view.errors import OutsidePrimary
 from metastore.view.inbound.copy_folders import Folder, FolderIndex
 from metastore.view.inbound.lookups import Asking, TableNow, partitions_named, table_now
 from metastore.view.inbound.version_updates import Context, set_table, write_partitions
 from metastore.view.locations import ClusterView
+from thriftcodec.values import Struct
 
 _DATABASE, _TABLE, _SPEC, _PATHS, _MARKS, _ID, _ENDED, _BY = range(1, 9)
 

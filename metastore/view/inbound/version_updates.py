@@ -8,17 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from conf.placement import FACTS, WRITE, write_placement
-from metastore.client.binary import (
-    I16,
-    LIST,
-    MAP,
-    STRING,
-    STRUCT,
-    Struct,
-    call_bytes,
-    read_value,
-    string_map,
-)
 from metastore.view.call import Call
 from metastore.view.inbound.lookups import (
     Asking,
@@ -33,6 +22,9 @@ from metastore.view.locations import ClusterView
 from metastore.view.methods import LIST as EACH
 from metastore.view.methods import Shape
 from metastore.view.objects import places, spliced
+from thriftcodec.reader import read_value
+from thriftcodec.values import I16, LIST, MAP, STRING, STRUCT, Struct, string_map
+from thriftcodec.writer import call_bytes
 
 NewId = Callable[[], str]
 After = Callable[[], Asking[None]]

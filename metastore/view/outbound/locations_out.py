@@ -18,18 +18,6 @@ from conf.placement import (
     read_partition_placement,
     read_placement,
 )
-from metastore.client.binary import (
-    LIST,
-    REPLY,
-    SET,
-    STOP,
-    STRUCT,
-    Incomplete,
-    read_field_header,
-    read_list_header,
-    read_message_header,
-    skip_value,
-)
 from metastore.view.errors import TooLarge
 from metastore.view.locations import ClusterView, Placed
 from metastore.view.methods import LIST as EACH
@@ -47,6 +35,9 @@ from metastore.view.objects import (
 )
 from metastore.view.outbound.partition_scanner import PartitionWalker
 from metastore.view.outbound.structures import cluster_fields
+from thriftcodec.errors import Incomplete
+from thriftcodec.skip import read_field_header, read_list_header, read_message_header, skip_value
+from thriftcodec.values import LIST, REPLY, SET, STOP, STRUCT
 
 PLACEHOLDER = "-__PLACEHOLDER__"  # Spark's sd.location when the serde's `path` is the real one
 _VALUES = 1  # of a Partition

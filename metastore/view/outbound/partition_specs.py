@@ -6,23 +6,15 @@ partitions, so where partitions may have copies the view asks the call that give
 its reply, piece by piece as it comes, into one spec.
 """
 
-from metastore.client.binary import (
-    I16,
-    I32,
-    LIST,
-    STRING,
-    STRUCT,
-    Struct,
-    call_bytes,
-    read_field_header,
-    read_message_header,
-    read_struct,
-)
 from metastore.view.call import Call
 from metastore.view.inbound.lookups import TableNow
 from metastore.view.locations import ClusterView
 from metastore.view.methods import methods
 from metastore.view.outbound.locations_out import ReplyStream
+from thriftcodec.reader import read_struct
+from thriftcodec.skip import read_field_header, read_message_header
+from thriftcodec.values import I16, I32, LIST, STRING, STRUCT, Struct
+from thriftcodec.writer import call_bytes
 
 _LISTS = {
     "get_partitions_pspec": "get_partitions",

@@ -1,6 +1,10 @@
 """Replies that the view makes itself."""
 
-from metastore.client.binary import (
+from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, MethodSpec
+from metastore.view.objects import places, spliced, text
+from metastore.view.server.change_feed import News
+from thriftcodec.skip import read_message_header, skip_value
+from thriftcodec.values import (
     EXCEPTION,
     I32,
     I64,
@@ -10,14 +14,9 @@ from metastore.client.binary import (
     STRUCT,
     VERSION_1,
     Struct,
-    call_bytes,
-    read_message_header,
-    skip_value,
     strings,
 )
-from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, MethodSpec
-from metastore.view.objects import places, spliced, text
-from metastore.view.server.change_feed import News
+from thriftcodec.writer import call_bytes
 
 _UNKNOWN_METHOD, _INTERNAL_ERROR = 1, 6
 

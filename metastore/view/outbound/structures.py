@@ -9,17 +9,10 @@ from dataclasses import dataclass
 
 from conf.names import ClusterName
 from conf.placement import Copy, Placement
-from metastore.client.binary import (
-    BOOL,
-    SET,
-    STRING,
-    STRUCT,
-    Items,
-    Malformed,
-    Struct,
-    read_value,
-    write_value,
-)
+from thriftcodec.errors import MalformedMessage
+from thriftcodec.reader import read_value
+from thriftcodec.values import BOOL, SET, STRING, STRUCT, Items, Struct
+from thriftcodec.writer import write_value
 
 PRIMARY_FIELD = 101
 SECONDARY_FIELD = 102
@@ -65,7 +58,7 @@ def read_claims(data: bytes | bytearray, fields: Iterable[tuple[int, int, int]])
 
 def _copy(value: object) -> Copy:
     if not isinstance(value, Struct) or not value.get(_NAME) or not value.get(_LOCATION):
-        raise Malformed("a ClusterStorageDescriptor needs ClusterName and Location")
+        raise MalformedMessage("a ClusterStorageDescriptor needs ClusterName and Location")
     return Copy(ClusterName(value.get(_NAME)), value.get(_LOCATION), value.get(_WRITE, ""))
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
-from metastore.client.binary import Malformed, Struct, read_message_header, read_struct
 from metastore.errors import MetastoreDown, WireError
 from metastore.view.call import Call, ref_of
 from metastore.view.errors import FactsUnavailable, TooLarge, UnknownCluster, UnknownMethod
@@ -27,6 +26,10 @@ from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.requests import Requests
 from metastore.view.server.shared import Shared
 from metastore.view.server.upstream_connection import Upstream
+from thriftcodec.errors import MalformedMessage
+from thriftcodec.reader import read_struct
+from thriftcodec.skip import read_message_header
+from thriftcodec.values import Struct
 
 log = logging.getLogger("causeway.view")
 LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
@@ -262,5 +265,5 @@ def _new_id() -> str:
 def _number(arguments: Struct, field: int) -> int:
     value = arguments.get(field, 0)
     if not isinstance(value, int):
-        raise Malformed("a number was expected")
+        raise MalformedMessage("a number was expected")
     return value

@@ -3,10 +3,10 @@
 import asyncio
 
 from conf.settings.view_limits import ViewLimits
-from metastore.client.message_end import Ending
 from metastore.view.errors import TooLarge
 from metastore.view.server.client_limits import Place
 from metastore.view.server.upstream_connection import CHUNK, Upstream
+from thriftcodec.message_end import MessageEnd
 
 MAX_REQUEST = 128 * 1024 * 1024  # bytes
 
@@ -35,15 +35,17 @@ class Requests:
         """
         if not self._buffer and not await self._begun():
             return None
-        ending = Ending()
+        end, seen = MessageEnd(), 0
         async with asyncio.timeout(self._limits.request):
-            while (end := ending.find(self._buffer)) is None:
-                if len(self._buffer) > MAX_REQUEST:
+            while (more := end.feed(self._buffer[seen:])) is None:
+                seen = len(self._buffer)
+                if seen > MAX_REQUEST:
                     raise TooLarge("a request is beyond the limit")
                 if not await self._read():
                     return None
-        message = bytes(memoryview(self._buffer)[:end])
-        del self._buffer[:end]
+        length = seen + more
+        message = bytes(memoryview(self._buffer)[:length])
+        del self._buffer[:length]
         self._place.silent = False
         return message
 

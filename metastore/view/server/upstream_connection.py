@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from conf.topology import Endpoint
-from metastore.client.message_end import Ending
 from metastore.errors import MetastoreDown, WireError
 from metastore.view.locations import ClusterView
 from metastore.view.outbound.locations_out import ReplyStream
+from thriftcodec.message_end import MessageEnd
 
 CHUNK = 256 * 1024
 SILENCE = 3600.0  # seconds; adding partitions to a slow database takes long, but not for ever
@@ -90,13 +90,12 @@ class Upstream:
         reader, writer = await self.connection()
         writer.write(request)
         await writer.drain()
-        ending, reply = Ending(), bytearray()
-        while ending.find(reply) is None:
+        end, chunk = MessageEnd(), b""
+        while end.feed(chunk) is None:
             async with asyncio.timeout(_CONNECT):
                 chunk = await reader.read(CHUNK)
             if not chunk:
                 raise MetastoreDown("The metastore closed the connection at once.")
-            reply += chunk
 
     async def replies(self, stream: ReplyStream) -> AsyncIterator[bytes]:
         """What `stream` makes of one reply, piece by piece. Raises MetastoreDown."""

@@ -11,7 +11,6 @@ from conf.errors import CausewayError
 from conf.names import ClusterName
 from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
-from metastore.client.binary import Malformed
 from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
 from metastore.view.server.client_connection import Session
@@ -21,6 +20,7 @@ from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.requests import Requests
 from metastore.view.server.shared import Shared
 from metastore.view.server.upstream_connection import CHUNK, Upstream, UpstreamSlots, check_answers
+from thriftcodec.errors import MalformedMessage
 
 DEFAULT = "default"  # the endpoint of the default cluster under its own name (DC-A1)
 _RETRY = 0.2  # seconds
@@ -130,7 +130,7 @@ class ViewServer:
             else:
                 requests = Requests(reader, limits, place, upstream)
                 await Session(view, self._shared, requests, writer, upstream).serve()
-        except (OSError, TimeoutError, CausewayError, Malformed) as error:
+        except (OSError, TimeoutError, CausewayError, MalformedMessage) as error:
             log.warning("client %s dropped: %s", writer.get_extra_info("peername"), error)
         finally:
             upstream.close()

@@ -18,7 +18,6 @@ from conf.errors import BadSetting
 from conf.names import ClusterName
 from conf.settings.load import load
 from conf.topology import Endpoint
-from proxy.protocol.binary import Struct
 from tests.proxy.certificates import made
 from tests.proxy.fakes import (
     Client,
@@ -28,6 +27,7 @@ from tests.proxy.fakes import (
     error_of,
     until,
 )
+from thriftcodec.values import Struct
 
 pytestmark = pytest.mark.slow
 CONF = """
@@ -82,8 +82,8 @@ class Served:
 
 
 def _worker(client: Client) -> int:
-    identifier: Any = client.session[1][1]
-    guid: bytes = identifier[1][1]
+    identifier: Any = client.session.get(1)
+    guid: bytes = identifier.get(1)
     return guid[0]
 
 
@@ -319,7 +319,8 @@ def test_sigterm_waits_for_running_statements(tmp_path: Path) -> None:
         there.cluster.sleeping.add("SELECT long")
         client, _ = await there.one_of_each("ann")
         await client.send(
-            "ExecuteStatement", {1: (12, client.session), 2: (11, b"SELECT long"), 4: (2, False)}
+            "ExecuteStatement",
+            Struct({1: (12, client.session), 2: (11, b"SELECT long"), 4: (2, False)}),
         )
         await until(lambda: "SELECT long" in there.cluster.statements)
         there.process.terminate()
@@ -327,7 +328,7 @@ def test_sigterm_waits_for_running_statements(tmp_path: Path) -> None:
         assert there.process.returncode is None
         for each in there.cluster.operations.values():
             there.cluster.end(each)
-        assert error_of((await client.receive()).body[0][1]) is None  # type: ignore[arg-type]
+        assert error_of((await client.receive()).body.get(0)) is None  # type: ignore[arg-type]
         assert await there.process.wait() == 0
 
     play(tmp_path, scenario)

@@ -18,7 +18,7 @@ from cli.stack.stack import Stack
 from conf.settings.settings import Settings
 from conf.topology import Endpoint, Topology
 from metastore.snapshot.snapshot import Snapshot
-from proxy.protocol.binary import I32, LIST, STRING, Items, decode_head
+from proxy.protocol.messages import decode_head
 from proxy.protocol.replies import opened_session, started_operation
 from proxy.protocol.requests import (
     FetchResults,
@@ -34,6 +34,7 @@ from proxy.protocol.types import Orientation
 from proxy.server.listeners import Listening
 from proxy.server.server import serve
 from tests.e2e.conftest import C1, C2, Connect, Sql, rows, server
+from thriftcodec.values import LIST, STRING, Items, Struct
 
 pytestmark = pytest.mark.e2e
 
@@ -160,9 +161,10 @@ class Raw:
         return self._of(started_operation(result))
 
     def metadata(self, name: str, **strings: str) -> tuple[bytes, ...]:
-        arguments: Any = {int(key[1:]): (STRING, text.encode()) for key, text in strings.items()}
+        texts = {int(key[1:]): (STRING, text.encode()) for key, text in strings.items()}
+        arguments = Struct(texts)
         if name == "GetTables":
-            arguments[5] = (LIST, Items(STRING, [b"TABLE", b"VIEW"]))
+            arguments.set(5, LIST, Items(STRING, [b"TABLE", b"VIEW"]))
         request = metadata_call(name, self.session, arguments)
         return self._of(started_operation(self.client.result(name, request)))
 
@@ -175,7 +177,7 @@ class Raw:
 
     def _of(self, operation: Any) -> tuple[bytes, ...]:
         status = operation_call("GetOperationStatus", operation)
-        while self.client.result("GetOperationStatus", status)[2] in ((I32, 1), (I32, 7)):
+        while self.client.result("GetOperationStatus", status).get(2) in (1, 7):
             pass
         fetch = fetch_call(operation, FetchResults(Handle(b"", b""), 0, 1000, 0))
         schema = operation_call("GetResultSetMetadata", operation)

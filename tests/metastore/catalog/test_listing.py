@@ -9,8 +9,8 @@ import pytest
 from conf.listing import ListedTable
 from conf.names import TableRef
 from metastore.catalog.listing import listed
-from metastore.client.binary import I32, LIST, STRING, STRUCT, Items, Struct
 from metastore.client.types import Table
+from thriftcodec.values import I32, LIST, STRING, STRUCT, Items, Struct
 
 _FILE = Path(__file__).parent / "recorded" / "listing.json"
 RECORDED = json.loads(_FILE.read_text(encoding="utf-8"))

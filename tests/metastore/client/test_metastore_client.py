@@ -8,13 +8,12 @@ import pytest
 
 from conf.names import TableRef
 from conf.topology import Endpoint
-from metastore.client import binary
-from metastore.client.binary import Struct
 from metastore.client.metastore_client import HmsClient
 from metastore.client.partition_decoder import PartitionFacts
 from metastore.client.types import Table
 from metastore.errors import MetastoreDown, MetastoreRefused, NoSuchObject
 from tests.metastore.fake import FakeMetastore
+from thriftcodec.values import DOUBLE, I64, SET, STRUCT, Items, Struct
 
 REF = TableRef("default", "t")
 NOBODY = Endpoint("127.0.0.1", 1)
@@ -39,8 +38,8 @@ def silent() -> Iterator[Endpoint]:
 
 def test_an_alter_sends_back_all_that_it_got(metastore: FakeMetastore, client: HmsClient) -> None:
     table = _table()
-    table.struct.set(77, binary.STRUCT, Struct({5: (binary.DOUBLE, 1.5)}))
-    table.storage.struct.set(78, binary.SET, binary.Items(binary.I64, [1, 2]))
+    table.struct.set(77, STRUCT, Struct({5: (DOUBLE, 1.5)}))
+    table.storage.struct.set(78, SET, Items(I64, [1, 2]))
     metastore.add(table)
     read = client.get_table(REF)
     read.parameters = {**read.parameters, "note": "é\udcff"}

@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf.names import TableRef
-from metastore.client import binary
-from metastore.client.binary import Incomplete, Struct
 from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
 from metastore.client.types import Partition, Table
+from thriftcodec.errors import Incomplete
+from thriftcodec.values import I32, STRING, STRUCT, Struct
+from thriftcodec.writer import write_struct
 
 _TEXT = st.text(max_size=12)
 
@@ -26,8 +27,8 @@ def _partitions(draw: st.DrawFn) -> list[Partition]:
             draw(st.dictionaries(keys, _TEXT, max_size=4)),
         )
         if draw(st.booleans()):  # an odd one, as a newer metastore may send it
-            each.struct.set(99, binary.STRUCT, Struct({1: (binary.I32, 5)}))
-            each.storage.struct.set(98, binary.STRING, draw(_TEXT))
+            each.struct.set(99, STRUCT, Struct({1: (I32, 5)}))
+            each.storage.struct.set(98, STRING, draw(_TEXT))
         if draw(st.integers(0, 5)) == 0:
             del each.storage.struct.fields[2]
         made.append(each)
@@ -37,7 +38,7 @@ def _partitions(draw: st.DrawFn) -> list[Partition]:
 def _bytes(partitions: list[Partition]) -> bytes:
     out = bytearray()
     for each in partitions:
-        binary.write_struct(out, each.struct)
+        write_struct(out, each.struct)
     return bytes(out)
 
 

@@ -10,11 +10,10 @@ from conf.placement import Placement
 from conf.settings.settings import Settings
 from conf.tables import NotLoaded, TableInfo, TableKind
 from conf.topology import Topology
-from metastore.client import binary
-from metastore.client.binary import Struct
 from metastore.snapshot.change_follower import follow
 from metastore.snapshot.snapshot import Snapshot, TableRecord
 from tests.metastore.fake import FakeMetastore, Refused
+from thriftcodec.values import BOOL, I64, LIST, STRUCT, Struct, strings
 
 C1 = ClusterName("C1")
 A, B, OTHER = TableRef("db", "a"), TableRef("db", "b"), TableRef("default", "c")
@@ -99,11 +98,11 @@ class View:
             self.answers.append((103, (), False))
         position, tables, everything = self.answers[len(self.asked) - 1]
         fields = {
-            1: (binary.I64, position),
-            2: (binary.LIST, binary.strings(tables)),
-            3: (binary.BOOL, int(everything)),
+            1: (I64, position),
+            2: (LIST, strings(tables)),
+            3: (BOOL, int(everything)),
         }
-        return binary.STRUCT, Struct(fields)
+        return STRUCT, Struct(fields)
 
 
 def test_a_metastore_without_a_log_ends_the_following(metastore: FakeMetastore) -> None:

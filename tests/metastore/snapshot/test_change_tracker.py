@@ -8,7 +8,6 @@ import pytest
 from conf.placement import Copy
 from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
-from metastore.client.binary import STRING, STRUCT, Struct
 from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import EVERYTHING
@@ -19,6 +18,7 @@ from metastore.snapshot.loader_client import Loader
 from metastore.snapshot.snapshot import Snapshot
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore, views
+from thriftcodec.values import STRING, STRUCT, Struct
 
 Scenario = Callable[[Loader, Snapshot], Awaitable[None]]
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from conf.placement import Copy
-from metastore.client.binary import LIST, STRING, STRUCT, Items, Struct, strings
 from metastore.client.connection import Connection
 from metastore.client.types import Database, Partition
 from metastore.errors import MetastoreRefused
@@ -18,6 +17,7 @@ from metastore.view.methods import LIST as EACH
 from metastore.view.methods import Path as Place
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, WritableMetastore, views
+from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct, strings
 
 IDL = Path(__file__).parents[3] / "metastore" / "idl"
 _TEXT = (IDL / "causeway_by_cluster.thrift").read_text()

@@ -17,11 +17,12 @@ import pytest
 
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint, Topology
-from metastore.client.binary import STRUCT, read_message_header, skip_value
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Shape, methods
 from metastore.view.outbound.locations_out import ReplyStream
 from tests.metastore.writable import views
+from thriftcodec.skip import read_message_header, skip_value
+from thriftcodec.values import STRUCT
 
 Talk = list[tuple[str, bytes]]
 C1 = ClusterName("c1")

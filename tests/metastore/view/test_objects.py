@@ -3,17 +3,13 @@
 import pytest
 
 from conf.names import TableRef
-from metastore.client.binary import (
-    STRING,
-    STRUCT,
-    Malformed,
-    Struct,
-    call_bytes,
-    read_message_header,
-)
 from metastore.client.types import Table
 from metastore.view.call import Call
 from metastore.view.methods import methods
+from thriftcodec.errors import MalformedMessage
+from thriftcodec.skip import read_message_header
+from thriftcodec.values import STRING, STRUCT, Struct
+from thriftcodec.writer import call_bytes
 
 
 def call(method: str, *arguments: bytes) -> Call:
@@ -32,7 +28,7 @@ def test_a_database_that_is_named_twice_is_none() -> None:
     first, second = (fields(Struct({1: (STRING, name)})) for name in ("mine", "theirs"))
     table = fields(Struct({2: (STRING, "t")}))
     assert call("drop_table", first, table).tables() == (TableRef("mine", "t"),)
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedMessage):
         call("drop_table", first, table, second).tables()
 
 
@@ -44,7 +40,7 @@ def test_so_are_parameters_and_descriptors(twice: int) -> None:
     for sent, refused in ((one, False), (one[:-1] + fields(again) + b"\0", True)):
         asked = call("create_table", sent)
         if refused:
-            with pytest.raises(Malformed):
+            with pytest.raises(MalformedMessage):
                 list(asked.sent(asked.spec.inbound[0]))
         else:
             assert len(list(asked.sent(asked.spec.inbound[0]))) == 1

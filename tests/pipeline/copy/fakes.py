@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 
 from conf.names import TableRef
-from metastore.client.binary import I32
 from metastore.client.partition_decoder import PartitionFacts
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import AlreadyExists, MetastoreRefused, NoSuchObject
@@ -18,6 +17,7 @@ from pipeline.copy.files import (
     Progress,
     no_progress,
 )
+from thriftcodec.values import I32
 
 
 class Killed(BaseException):

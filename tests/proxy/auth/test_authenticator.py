@@ -6,10 +6,10 @@ from contextlib import suppress
 from proxy.auth.authenticator import Anyone
 from proxy.errors import Denied
 from proxy.limits import Limits
-from proxy.protocol.binary import I32
 from proxy.protocol.framing import GSSAPI, MAX_EARLY, client_negotiation
 from proxy.server.sasl_transport import Layer
 from tests.proxy.fakes import World, play, until
+from thriftcodec.values import I32, Struct
 
 NO = b"Error validating the login"
 
@@ -118,7 +118,7 @@ def test_calls_sent_before_the_answer_are_answered_after_it() -> None:
 
     async def scenario(world: World) -> None:
         client = await world.client("slow", opened=False, greeted=False)
-        await client.send("OpenSession", {1: (I32, 5)})
+        await client.send("OpenSession", Struct({1: (I32, 5)}))
         await until(lambda: doorman.thinking == ["slow"])
         doorman.decided.set()
         assert await client.reader.readexactly(5) == b"\5\0\0\0\0"

@@ -15,11 +15,11 @@ from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.upstream_auth import Login, Proof
 from proxy.limits import Limits
 from proxy.operations.peers import WorkerGroup
-from proxy.protocol.binary import MAP, STRING, STRUCT, Pairs
 from tests.proxy import slapd
 from tests.proxy.fakes import Client, FakeCluster, World, error_of, play, world
 from tests.proxy.web import PATH, web
 from tests.secret_files import readable
+from thriftcodec.values import MAP, STRING, STRUCT, Pairs, Struct
 
 ALL = frozenset("*")
 HUE = Identity(rules={"hue": ProxyRule(ALL, users=frozenset({"zed"}))})
@@ -58,7 +58,9 @@ def test_nobody_else_is(user: str) -> None:
         assert error_of(await client.open()) is None
         assert "28000" in str(error_of(await client.execute(f"SET {PROXY_USER}=bob")))
         overlay = Pairs(STRING, STRING, [(PROXY_USER.encode(), b"bob")])
-        request: Any = {1: (STRUCT, client.session), 2: (STRING, b"SELECT 1"), 3: (MAP, overlay)}
+        request: Any = Struct(
+            {1: (STRUCT, client.session), 2: (STRING, b"SELECT 1"), 3: (MAP, overlay)}
+        )
         failure = error_of(await client.call("ExecuteStatement", request))
         assert failure is not None
         assert failure.sqlstate == "28000"

@@ -8,8 +8,8 @@ from conf.listing import ColumnType, ListedColumn, ListedTable
 from metastore.catalog.listing import listed
 from proxy.catalog import metadata
 from proxy.catalog.metadata import NO_DATABASE, Question, question, scala_order, usual
-from proxy.protocol.binary import LIST, STRING, STRUCT, Items, Struct
 from tests.metastore.catalog.test_listing import RECORDED, table_of
+from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct
 
 DATABASES = ("alpha", "beta_x", "d8", "default", "gamma", "sales", "sales2", "salesx", "zeta")
 INT = ListedColumn("x", ColumnType("INT", "INT", 4, 0))
@@ -17,12 +17,12 @@ INT = ListedColumn("x", ColumnType("INT", "INT", 4, 0))
 
 def asked(name: str, *texts: str | None, kinds: tuple[str, ...] | None = None) -> Question | None:
     """The question of a call with catalog null and these schema, table (and column) patterns."""
-    arguments: Struct = {1: (STRUCT, {})}
+    arguments = Struct({1: (STRUCT, Struct())})
     for field, text in enumerate(texts, 3):
         if text is not None:
-            arguments[field] = (STRING, text.encode())
+            arguments.set(field, STRING, text.encode())
     if kinds is not None:
-        arguments[5] = (LIST, Items(STRING, [each.encode() for each in kinds]))
+        arguments.set(5, LIST, Items(STRING, [each.encode() for each in kinds]))
     return question(name, arguments)
 
 
@@ -134,7 +134,7 @@ def test_a_pattern_is_no_way_to_keep_the_server_busy() -> None:
     """Each would be tried in more ways than there is time for, were parts tried more than once."""
     many = "%" * 300 + "q"
     busy = sure("GetColumns", many, "a_" + "%_" * 100 + "q", "%a" * 100 + "q")
-    assert busy.temporary[3] == (STRING, NO_DATABASE.encode())
+    assert busy.temporary.get(3) == NO_DATABASE.encode()
     assert not busy.databases("a" * 256)
     assert not busy.tables("a" * 256)
     assert not busy.columns("a" * 256)
@@ -148,10 +148,10 @@ def test_so_is_a_regular_expression_of_javas(column: str) -> None:
 
 
 def test_other_calls_and_other_types_are_not_ours() -> None:
-    assert question("GetFunctions", {}) is None
-    assert question("GetTables", {3: (STRUCT, {})}) is None
-    assert question("GetTables", {3: (STRING, b"\xff")}) is None
-    assert question("GetTables", {5: (STRING, b"TABLE")}) is None
+    assert question("GetFunctions", Struct()) is None
+    assert question("GetTables", Struct({3: (STRUCT, Struct())})) is None
+    assert question("GetTables", Struct({3: (STRING, b"\xff")})) is None
+    assert question("GetTables", Struct({5: (STRING, b"TABLE")})) is None
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_other_calls_and_other_types_are_not_ours() -> None:
 )
 def test_the_cluster_tells_of_its_views_alone(schema: str | None, pattern: str) -> None:
     found = sure("GetTables", schema, "v%", kinds=("VIEW",))
-    assert found.temporary[3] == (STRING, pattern.encode())
-    assert found.temporary[4] == (STRING, b"v%")
-    assert found.temporary[5] == (LIST, Items(STRING, [b"VIEW"]))
+    assert found.temporary.get(3) == pattern.encode()
+    assert found.temporary.get(4) == b"v%"
+    assert found.temporary.get(5) == Items(STRING, [b"VIEW"])
 
 
 def test_they_come_last() -> None:

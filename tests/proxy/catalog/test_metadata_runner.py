@@ -16,20 +16,14 @@ from proxy.catalog.metadata import Row, question
 from proxy.catalog.metadata_runner import MAX_TEMPORARY, Metadata
 from proxy.errors import ClusterLost, Failure, Rejected
 from proxy.protocol import replies, results
-from proxy.protocol.binary import (
-    REPLY,
-    STRING,
-    STRUCT,
-    Message,
-    Struct,
-    decode_message,
-    encode_message,
-)
+from proxy.protocol.messages import decode_message
 from proxy.protocol.requests import Handle, RemoteOperation, RemoteSession
 from proxy.protocol.results import Table
 from proxy.session.open_session import Session
 from proxy.session.session import SessionState
 from proxy.statement.local_result import Local
+from thriftcodec.values import REPLY, STRING, STRUCT, Message, Struct
+from thriftcodec.writer import encode_message
 
 COLUMN = ListedColumn("x", ColumnType("INT", "INT", 4, 0))
 LISTS = [("sales", [ListedTable("t", False, "", (COLUMN,))])]
@@ -41,7 +35,7 @@ class FakeUpstream:
     """A cluster's session: its version, its settings and its own views."""
 
     def __init__(self) -> None:
-        self.session = RemoteSession({})
+        self.session = RemoteSession(Struct())
         self.replay = SimpleNamespace(understood=True)
         self.version = "3.5.9"
         self.settings = dict(USUAL)
@@ -71,17 +65,17 @@ class FakeUpstream:
         self.said.append(name)
         table = self._table(decode_message(request))
         described = results.metadata_reply(Table(table.columns, (), table.types))
-        return encode_message(Message(name, REPLY, 0, {0: (STRUCT, described)}))
+        return encode_message(Message(name, REPLY, 0, Struct({0: (STRUCT, described)})))
 
     def close_operation(self, operation: RemoteOperation) -> None:
         self.closed += 1
 
     def _table(self, request: Message) -> Table:
-        fields: Any = request.body[1][1]
-        kind = fields[1][1][1][1][1][1].decode()
+        fields: Any = request.body.get(1)
+        kind = fields.get(1).get(1).get(1).decode()
         if kind == "SET":
             return Table(("key", "value"), tuple(self.settings.items()))
-        found = question(kind, {})
+        found = question(kind, Struct())
         assert found is not None
         rows = [("global_temp", "")] if kind == "GetSchemas" else self.temporary
         return Table(found.header, rows, found.types)
@@ -102,7 +96,7 @@ class World:
 
     async def ask(self, name: str = "GetTables", **texts: str) -> Local | None:
         fields = {"schema": 3, "table": 4, "column": 5}
-        arguments: Struct = {fields[key]: (STRING, text.encode()) for key, text in texts.items()}
+        arguments = Struct({fields[key]: (STRING, text.encode()) for key, text in texts.items()})
         session = cast(Session, SimpleNamespace(state=self.state))
         return await self.metadata.answer(name, arguments, session, cast(Any, self.upstream))
 
@@ -277,7 +271,7 @@ def test_so_is_a_server_with_other_columns() -> None:
         described = results.metadata_reply(Table(("TABLE_CAT",)))
 
         async def reply(name: str, request: bytes) -> bytes:
-            return encode_message(Message(name, REPLY, 0, {0: (STRUCT, described)}))
+            return encode_message(Message(name, REPLY, 0, Struct({0: (STRUCT, described)})))
 
         world.upstream.reply = reply  # type: ignore[method-assign]
         assert await world.ask() is None

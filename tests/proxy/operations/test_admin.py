@@ -15,6 +15,7 @@ from proxy.protocol.framing import client_negotiation
 from proxy.protocol.types import OperationState
 from tests.proxy.fakes import Client, FakeCluster, error_of, until
 from tests.proxy.running import Site, play, topology
+from thriftcodec.values import Struct
 
 
 async def refusal(client: Client, sql: str = "SELECT 1") -> str:
@@ -120,10 +121,10 @@ def test_calls_to_a_server_that_hangs_end_in_time() -> None:
         failure = error_of(await other.on("FetchResults", fetching))
         assert failure is not None
         assert "[CW202] Cluster east has not answered for 0.3 s" in failure.message
-        status: Any = {}
-        while status.get(2, (0, OperationState.RUNNING))[1] == OperationState.RUNNING:
+        status = Struct()
+        while status.get(2, OperationState.RUNNING) == OperationState.RUNNING:
             status = await client.on("GetOperationStatus", running)
-        assert b"has not answered for 0.3 s" in status[5][1]
+        assert b"has not answered for 0.3 s" in status.get(5)
         site.one.silent = site.two.silent = False
         assert await client.rows("SELECT 1") == 1
 

@@ -14,10 +14,10 @@ from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.operating import Operating
 from proxy.operations import audit_store as module
 from proxy.operations.audit_store import Audit
-from proxy.protocol.binary import STRING, STRUCT
 from proxy.statement.record import Record
 from tests.proxy.fakes import error_of, until
 from tests.proxy.running import Site, play
+from thriftcodec.values import STRING, STRUCT, Struct
 
 
 def record(text: str) -> Record:
@@ -218,9 +218,9 @@ def test_logins_sessions_and_metadata_calls(tmp_path: Path) -> None:
         client = await site.client("hue", opened=False)
         requests = {"hive.server2.proxy.user": "zed", "set:hiveconf:a": "secret"}
         assert error_of(await client.open(5, **requests)) is None
-        request = {1: (STRUCT, client.session), 3: (STRING, b"de%")}
+        request = Struct({1: (STRUCT, client.session), 3: (STRING, b"de%")})
         await client.call("GetTables", request)
-        await client.call("CloseSession", {1: (STRUCT, client.session)})
+        await client.call("CloseSession", Struct({1: (STRUCT, client.session)}))
         assert error_of(await client.open(5, **{"set:system:a": "b"})) is not None
         await until(lambda: path.exists() and len(entries(path)) == 5)
 

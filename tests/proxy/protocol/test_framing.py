@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.errors import WireError
-from proxy.protocol.binary import CALL, STRING, Message, encode_message
 from proxy.protocol.framing import (
     COMPLETE,
     GSSAPI,
@@ -26,6 +25,8 @@ from proxy.protocol.framing import (
     client_negotiation,
     server_word,
 )
+from thriftcodec.values import CALL, STRING, Message, Struct
+from thriftcodec.writer import encode_message
 
 
 def step(status: int, payload: bytes) -> bytes:
@@ -51,8 +52,8 @@ ANN = Credentials("ann", "secret")
 DONE = Send(step(COMPLETE, b""))
 PYTHON = step(START, b"PLAIN") + step(OK, CREDENTIALS)
 JAVA = step(START, b"PLAIN") + step(COMPLETE, CREDENTIALS)
-MESSAGE = encode_message(Message("X", CALL, 1, {1: (STRING, b"abc")}))
-LONG = encode_message(Message("Y", CALL, 2, {1: (STRING, b"q" * 9000)}))
+MESSAGE = encode_message(Message("X", CALL, 1, Struct({1: (STRING, b"abc")})))
+LONG = encode_message(Message("Y", CALL, 2, Struct({1: (STRING, b"q" * 9000)})))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])

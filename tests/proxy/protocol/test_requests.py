@@ -12,16 +12,7 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from proxy.errors import WireError
 from proxy.protocol import requests
-from proxy.protocol.binary import (
-    CALL,
-    STRING,
-    STRUCT,
-    Message,
-    Struct,
-    decode_message,
-    encode_head,
-    encode_message,
-)
+from proxy.protocol.messages import decode_message
 from proxy.protocol.requests import (
     MAX_KEPT,
     Handle,
@@ -31,6 +22,8 @@ from proxy.protocol.requests import (
     UnknownCall,
     read_request,
 )
+from thriftcodec.values import CALL, STRING, STRUCT, Message, Struct
+from thriftcodec.writer import encode_head, encode_message
 
 IDENTIFIER = ttypes.THandleIdentifier(guid=b"g" * 16, secret=b"s" * 16)
 SESSION = ttypes.TSessionHandle(IDENTIFIER)
@@ -103,10 +96,10 @@ def test_metadata_calls_go_on_with_another_session(name: str) -> None:
     assert isinstance(request, requests.MetadataCall)
     assert request.session == HANDLE
     other = ttypes.TSessionHandle(ttypes.THandleIdentifier(b"G" * 16, b"S" * 16))
-    fields = written("CloseSession", ttypes.TCloseSessionReq(other)).body[1][1]
-    assert isinstance(fields, dict)
-    handle = fields[1][1]
-    assert isinstance(handle, dict)
+    fields = written("CloseSession", ttypes.TCloseSessionReq(other)).body.get(1)
+    assert isinstance(fields, Struct)
+    handle = fields.get(1)
+    assert isinstance(handle, Struct)
     sent = read_by_thrift(requests.metadata_call(name, RemoteSession(handle), request.arguments))
     expected = type(METADATA[name])(**{**vars(METADATA[name]), "sessionHandle": other})
     assert sent == expected
@@ -154,12 +147,14 @@ def test_calls_with_a_handle(name: str, request_: Any, expected: requests.Reques
 
 @pytest.mark.parametrize("name", ["GetLog", "CloseImpalaOperation", "GetQueryId", "Nonsense"])
 def test_unknown_calls(name: str) -> None:
-    assert read_request(Message(name, CALL, 1, {})) == requests.UnknownCall()
+    assert read_request(Message(name, CALL, 1, Struct())) == requests.UnknownCall()
 
 
 @pytest.mark.parametrize("name", requests._READERS)
 def test_a_call_without_its_fields_is_a_wire_error(name: str) -> None:
-    message = Message(name, CALL, 1, {} if name == "OpenSession" else {1: (12, {})})
+    message = Message(
+        name, CALL, 1, Struct() if name == "OpenSession" else Struct({1: (12, Struct())})
+    )
     with pytest.raises(WireError):
         read_request(message)
 
@@ -172,9 +167,9 @@ def test_any_bytes_are_a_request_or_a_wire_error(name: str, body: bytes) -> None
         return
 
 
-REMOTE_SESSION = RemoteSession({1: (12, {1: (11, b"g" * 16), 2: (11, b"s" * 16)})})
+REMOTE_SESSION = RemoteSession(Struct({1: (12, Struct({1: (11, b"g" * 16), 2: (11, b"s" * 16)}))}))
 REMOTE_OPERATION = RemoteOperation(
-    {1: (12, {1: (11, b"g" * 16), 2: (11, b"s" * 16)}), 2: (8, 4), 3: (2, True)}
+    Struct({1: (12, Struct({1: (11, b"g" * 16), 2: (11, b"s" * 16)})), 2: (8, 4), 3: (2, True)})
 )
 
 
@@ -238,11 +233,15 @@ def test_a_call_said_again_is_read_once() -> None:
 
 def test_a_long_call_is_not_kept() -> None:
     last = LastCall()
-    message = Message("GetInfo", CALL, 1, {1: (STRUCT, {9: (STRING, bytes(MAX_KEPT))})})
+    message = Message(
+        "GetInfo", CALL, 1, Struct({1: (STRUCT, Struct({9: (STRING, bytes(MAX_KEPT))}))})
+    )
     last.keep(encode_message(message), message, UnknownCall())
     assert last.again(encode_message(message)) is None
 
 
 def call_of(name: str, seqid: int) -> bytes:
-    operation: Struct = {1: (STRUCT, {1: (STRING, b"g" * 16), 2: (STRING, b"s" * 16)})}
-    return encode_message(Message(name, CALL, seqid, {1: (STRUCT, {1: (STRUCT, operation)})}))
+    operation = Struct({1: (STRUCT, Struct({1: (STRING, b"g" * 16), 2: (STRING, b"s" * 16)}))})
+    return encode_message(
+        Message(name, CALL, seqid, Struct({1: (STRUCT, Struct({1: (STRUCT, operation)}))}))
+    )

@@ -1,6 +1,6 @@
 """Result sets and replies of ours, read by Apache Thrift; a cluster's replies, cured or not."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,13 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from proxy.errors import ClusterDown, Failure, WireError
 from proxy.protocol import replies, results
-from proxy.protocol.binary import (
+from proxy.protocol.messages import decode_message
+from proxy.protocol.replies import Status
+from proxy.protocol.requests import Handle, RemoteOperation, operation_call
+from proxy.protocol.results import NO_ROWS, Table
+from proxy.protocol.status import SUCCESS, as_synchronous, failure_of
+from proxy.protocol.types import OperationState
+from thriftcodec.values import (
     BOOL,
     BYTE,
     DOUBLE,
@@ -23,13 +29,7 @@ from proxy.protocol.binary import (
     STRUCT,
     Items,
     Struct,
-    decode_message,
 )
-from proxy.protocol.replies import Status
-from proxy.protocol.requests import Handle, RemoteOperation, operation_call
-from proxy.protocol.results import NO_ROWS, Table
-from proxy.protocol.status import SUCCESS, as_synchronous, failure_of
-from proxy.protocol.types import OperationState
 
 HANDLE = Handle(b"g" * 16, b"s" * 16)
 TABLE = Table(("a", "b"), (("1", None), ("é", "x"), (None, "")))
@@ -195,7 +195,7 @@ def test_the_head_is_replaced_and_the_rest_kept() -> None:
 
 
 def test_a_head_that_breaks_off_is_a_wire_error() -> None:
-    data = replies.reply("FetchResults", 5, {})
+    data = replies.reply("FetchResults", 5, Struct())
     whole = data.index(b"FetchResults") + len(b"FetchResults") + 4
     assert replies.with_head(data[:whole], "FetchResults", 5) == data[:whole]
     for length in range(whole):
@@ -204,33 +204,35 @@ def test_a_head_that_breaks_off_is_a_wire_error() -> None:
 
 
 def test_what_is_no_reply_is_a_wire_error() -> None:
-    data = replies.reply("FetchResults", 5, {})
+    data = replies.reply("FetchResults", 5, Struct())
     with pytest.raises(WireError):
         replies.read_result(data, "CloseSession")
     refused = replies.application_exception("GetLog", 1, "Invalid method name: 'GetLog'", 1)
     with pytest.raises(WireError, match="Invalid method name"):
         replies.read_result(refused, "GetLog")
     with pytest.raises(WireError):
-        replies.result_failure({})
+        replies.result_failure(Struct())
     with pytest.raises(WireError):
-        replies.started_operation({})
+        replies.started_operation(Struct())
     with pytest.raises(WireError):
-        replies.read_operation_status({2: (8, 99)})
+        replies.read_operation_status(Struct({2: (8, 99)}))
 
 
 def test_what_a_statement_started_is_sent_back_as_it_came() -> None:
-    handle: Struct = {
-        1: (STRUCT, {1: (STRING, b"g" * 16), 2: (STRING, b"s" * 16)}),
-        2: (I32, 0),
-        3: (BOOL, True),
-    }
-    warned: Struct = {1: (I32, 1), 2: (LIST, Items(STRING, [b"careful"]))}
+    handle = Struct(
+        {
+            1: (STRUCT, Struct({1: (STRING, b"g" * 16), 2: (STRING, b"s" * 16)})),
+            2: (I32, 0),
+            3: (BOOL, True),
+        }
+    )
+    warned = Struct({1: (I32, 1), 2: (LIST, Items(STRING, [b"careful"]))})
     for result in (
         replies.operation_started(Handle(b"g" * 16, b"s" * 16), 0, True),
-        {1: (STRUCT, SUCCESS), 2: (STRUCT, {**handle, 4: (DOUBLE, 7.0)})},
-        {1: (STRUCT, warned), 2: (STRUCT, handle)},
+        Struct({1: (STRUCT, SUCCESS), 2: (STRUCT, Struct({**handle.fields, 4: (DOUBLE, 7.0)}))}),
+        Struct({1: (STRUCT, warned), 2: (STRUCT, handle)}),
     ):
-        data = replies.reply("ExecuteStatement", 0, cast(Struct, result))
+        data = replies.reply("ExecuteStatement", 0, result)
         told = replies.read_started(data)
         assert isinstance(told, RemoteOperation)
         expected = replies.started_operation(replies.read_result(data, "ExecuteStatement"))
@@ -243,7 +245,7 @@ def test_what_a_statement_started_is_sent_back_as_it_came() -> None:
     for other in (
         replies.reply("CloseSession", 0, replies.succeeded()),
         replies.reply("ExecuteStatement", 0, replies.succeeded()),
-        replies.reply("ExecuteStatement", 0, {})[:-1],
+        replies.reply("ExecuteStatement", 0, Struct())[:-1],
     ):
         with pytest.raises(WireError):
             replies.read_started(other)

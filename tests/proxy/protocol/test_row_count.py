@@ -4,8 +4,8 @@ import pytest
 
 from proxy.errors import Failure
 from proxy.protocol import replies, results
-from proxy.protocol.binary import BOOL, I64, LIST, STRING, STRUCT, Items, Struct
 from proxy.protocol.row_count import rows_in
+from thriftcodec.values import BOOL, I64, LIST, STRING, STRUCT, Items, Struct
 
 
 def reply(result: Struct, seqid: int = 7) -> bytes:
@@ -21,15 +21,15 @@ def test_rows_of_both_kinds_of_protocol(count: int, protocol: int) -> None:
 
 
 def test_no_columns_are_no_rows() -> None:
-    row_set: Struct = {1: (I64, 0), 2: (LIST, Items(STRUCT, [])), 3: (LIST, Items(STRUCT, []))}
-    body: Struct = {**replies.succeeded(), 2: (BOOL, False), 3: (STRUCT, row_set)}
+    row_set = Struct({1: (I64, 0), 2: (LIST, Items(STRUCT, [])), 3: (LIST, Items(STRUCT, []))})
+    body = Struct({**replies.succeeded().fields, 2: (BOOL, False), 3: (STRUCT, row_set)})
     assert rows_in(reply(body)) == 0
-    del row_set[3]
+    del row_set.fields[3]
     assert rows_in(reply(body)) == 0
 
 
 def test_what_is_not_understood_is_not_counted() -> None:
     assert rows_in(b"") is None
     assert rows_in(reply(replies.failed(Failure("no")))) is None
-    row_set: Struct = {1: (I64, 0), 2: (LIST, Items(STRING, [b"x"]))}
-    assert rows_in(reply({**replies.succeeded(), 3: (STRUCT, row_set)})) is None
+    row_set = Struct({1: (I64, 0), 2: (LIST, Items(STRING, [b"x"]))})
+    assert rows_in(reply(Struct({**replies.succeeded().fields, 3: (STRUCT, row_set)}))) is None

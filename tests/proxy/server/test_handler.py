@@ -6,9 +6,10 @@ from contextlib import suppress
 import pytest
 
 from proxy.limits import Limits
-from proxy.protocol.binary import CALL, I32, LIST, STRUCT, Items, Message, encode_message
 from proxy.protocol.types import OperationState
 from tests.proxy.fakes import Client, World, column_length, error_of, play, until
+from thriftcodec.values import CALL, I32, LIST, STRUCT, Items, Message, Struct
+from thriftcodec.writer import encode_message
 
 
 def test_a_silent_connection_is_let_go() -> None:
@@ -50,13 +51,15 @@ def test_a_large_result_is_carried_whole_and_a_slow_reader_holds_it_back() -> No
         client = await world.client()
         operation = await client.operation("SELECT many")
         world.east.counts["SELECT many"] = 5_000  # 50 MB
-        await client.send("FetchResults", {1: (STRUCT, operation), 2: (I32, 0), 3: (10, 5_000)})
+        await client.send(
+            "FetchResults", Struct({1: (STRUCT, operation), 2: (I32, 0), 3: (10, 5_000)})
+        )
         await asyncio.sleep(0.3)  # the client does not read
         other = await world.client("bob")
         assert await other.rows("SELECT 1") == 1
         message = await client.receive()
-        body = message.body[0][1]
-        assert isinstance(body, dict)
+        body = message.body.get(0)
+        assert isinstance(body, Struct)
         assert column_length(body) == 5_000
 
     play(scenario)
@@ -100,9 +103,9 @@ def test_metadata_calls_go_to_the_pinned_or_default_cluster() -> None:
         client = await world.client()
         types = (LIST, Items(11, [b"TABLE"]))
         for cluster, fake in (("east", world.east), ("west", world.west)):
-            result = await client.call("GetTables", {1: (STRUCT, client.session), 5: types})
-            handle = result[2][1]
-            assert isinstance(handle, dict)
+            result = await client.call("GetTables", Struct({1: (STRUCT, client.session), 5: types}))
+            handle = result.get(2)
+            assert isinstance(handle, Struct)
             assert column_length(await client.on("FetchResults", handle)) == 1, cluster
             assert ("ann", "GetTables", "") in fake.log
             await client.operation("USE CLUSTER west")
@@ -114,12 +117,14 @@ def test_get_info() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         for kind, value in ((18, b"Fake 1"), (18, b"Fake 1"), (47, b"ann"), (30, 128), (99, 0)):
-            result = await client.call("GetInfo", {1: (STRUCT, client.session), 2: (I32, kind)})
-            ((_, told),) = result[2][1].values()  # type: ignore[union-attr]
+            result = await client.call(
+                "GetInfo", Struct({1: (STRUCT, client.session), 2: (I32, kind)})
+            )
+            ((_, told),) = result.get(2).fields.values()
             assert told == value
         assert [call for _, call, _ in world.east.log] == ["GetInfo"]
         await world.east.stop()
-        result = await client.call("GetInfo", {1: (STRUCT, client.session), 2: (I32, 17)})
+        result = await client.call("GetInfo", Struct({1: (STRUCT, client.session), 2: (I32, 17)}))
         assert error_of(result) is None
 
     play(scenario)
@@ -129,10 +134,12 @@ def test_get_info() -> None:
 def test_a_method_that_the_thrift_server_lacks(name: str) -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
-        await client.send(name, {})
+        await client.send(name, Struct())
         message = await client.receive()
         assert message.kind == 3
-        assert message.body == {1: (11, f"Invalid method name: '{name}'".encode()), 2: (I32, 1)}
+        assert message.body == Struct(
+            {1: (11, f"Invalid method name: '{name}'".encode()), 2: (I32, 1)}
+        )
         assert await client.rows("SELECT 1") == 1
 
     play(scenario)
@@ -142,12 +149,14 @@ def test_a_request_that_is_too_large() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         sql = b"SELECT '" + b"x" * (66 << 20) + b"'"
-        request = {1: (STRUCT, client.session), 2: (11, sql)}
-        data = encode_message(Message("ExecuteStatement", CALL, 101, {1: (STRUCT, request)}))
+        request = Struct({1: (STRUCT, client.session), 2: (11, sql)})
+        data = encode_message(
+            Message("ExecuteStatement", CALL, 101, Struct({1: (STRUCT, request)}))
+        )
         client._seqid = 101
         client.writer.write(len(data).to_bytes(4, "big") + data)
         message = await client.receive()
-        failure = error_of(message.body[0][1])  # type: ignore[arg-type]
+        failure = error_of(message.body.get(0))  # type: ignore[arg-type]
         assert failure is not None
         assert "[CW208]" in failure.message
         assert await client.rows("SELECT 1") == 1

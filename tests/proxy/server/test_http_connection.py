@@ -9,13 +9,14 @@ from conf.settings.transports import Transport, Transports
 from proxy.auth.authenticator import Anyone
 from proxy.errors import Denied
 from proxy.limits import Limits
-from proxy.protocol.binary import CALL, STRUCT, Message, encode_message
 from tests.proxy.fakes import World, column_length, error_of, play, until
 from tests.proxy.web import PATH, basic, post, read_reply, web
+from thriftcodec.values import CALL, STRUCT, Message, Struct
+from thriftcodec.writer import encode_message
 
 ALL = Transports(Transport.ALL, http_port=0)
 ANN = basic("ann")
-CALL_BYTES = encode_message(Message("GetInfo", CALL, 7, {1: (STRUCT, {})}))
+CALL_BYTES = encode_message(Message("GetInfo", CALL, 7, Struct({1: (STRUCT, Struct())})))
 
 
 def test_a_session_over_http_runs_statements_as_its_user() -> None:
@@ -38,7 +39,9 @@ def test_a_session_outlives_its_connection() -> None:
             again.session = session
             assert column_length(await again.on("FetchResults", operation)) == 1
             assert await again.rows("SELECT * FROM w") == 1
-            assert error_of(await again.call("CloseSession", {1: (STRUCT, session)})) is None
+            assert (
+                error_of(await again.call("CloseSession", Struct({1: (STRUCT, session)}))) is None
+            )
         await until(lambda: not world.west.sessions)
 
     play(scenario)
@@ -83,7 +86,9 @@ def test_a_client_that_goes_in_mid_fetch_leaves_the_session_whole() -> None:
         async with web(world.http) as client:
             await client.open()
             operation = await client.operation("SELECT * FROM w")
-            await client.send("FetchResults", {1: (STRUCT, operation), 2: (8, 0), 3: (10, 5000)})
+            await client.send(
+                "FetchResults", Struct({1: (STRUCT, operation), 2: (8, 0), 3: (10, 5000)})
+            )
             await client.reader.readexactly(1000)
         async with web(world.http) as again:
             again.session = client.session
@@ -100,11 +105,13 @@ def test_large_results_with_a_slow_reader_arrive_whole() -> None:
         async with web(world.http) as client:
             await client.open()
             operation = await client.operation("SELECT * FROM w")
-            await client.send("FetchResults", {1: (STRUCT, operation), 2: (8, 0), 3: (10, 20_000)})
+            await client.send(
+                "FetchResults", Struct({1: (STRUCT, operation), 2: (8, 0), 3: (10, 20_000)})
+            )
             await asyncio.sleep(0.2)
             message = await client.receive()
-            result = message.body[0][1]
-            assert isinstance(result, dict)
+            result = message.body.get(0)
+            assert isinstance(result, Struct)
             assert column_length(result) == 20_000
             assert len(client.last.body) == int(client.last.header("Content-Length") or 0)
 
@@ -117,7 +124,8 @@ def test_a_synchronous_statement_whose_client_goes_leaves_no_operation() -> None
             await client.open()
             world.west.sleeping.add("SELECT * FROM w")
             await client.send(
-                "ExecuteStatement", {1: (STRUCT, client.session), 2: (11, b"SELECT * FROM w")}
+                "ExecuteStatement",
+                Struct({1: (STRUCT, client.session), 2: (11, b"SELECT * FROM w")}),
             )
             await until(lambda: bool(world.west.operations))
         (operation,) = world.west.operations.values()

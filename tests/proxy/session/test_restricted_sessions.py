@@ -1,8 +1,8 @@
 """The operator's restrictions, over real sockets and fake clusters."""
 
 from conf.settings.restrictions import ALWAYS_RESTRICTED, Code, Restrictions
-from proxy.protocol.binary import Struct
 from tests.proxy.fakes import Client, World, error_of, play
+from thriftcodec.values import Struct
 
 
 def message(result: Struct) -> str:

@@ -10,6 +10,7 @@ from metastore.errors import MetastoreDown
 from proxy.limits import Limits
 from proxy.protocol.types import OperationState
 from tests.proxy.fakes import World, error_of, play, until
+from thriftcodec.values import Struct
 
 
 def test_a_refusal_is_a_statement_error_and_the_session_goes_on() -> None:
@@ -21,8 +22,8 @@ def test_a_refusal_is_a_statement_error_and_the_session_goes_on() -> None:
         assert failure.vendor == 104
         operation = await client.operation("SELECT * FROM e JOIN w", run_async=True)
         status = await client.on("GetOperationStatus", operation)
-        assert status[2][1] == OperationState.ERROR
-        assert str(status[5][1]).startswith("b'[CW104] No cluster")
+        assert status.get(2) == OperationState.ERROR
+        assert str(status.get(5)).startswith("b'[CW104] No cluster")
         assert await client.rows("SELECT * FROM e") == 1
 
     play(scenario)
@@ -42,7 +43,7 @@ def test_a_clusters_own_error() -> None:
         operation = await client.operation("SELECT nothing", run_async=True)
         status = await client.on("GetOperationStatus", operation)
         assert b"HiveSQLException: Error running query: no such thing\n\tat" in bytes(
-            str(status[5][1]), "utf-8"
+            str(status.get(5)), "utf-8"
         ).replace(b"\\n", b"\n").replace(b"\\t", b"\t")
         fetched = error_of(await client.on("FetchResults", operation))
         assert fetched is not None
@@ -59,11 +60,11 @@ def test_polls_are_answered_promptly_and_cancelling_is_prompt() -> None:
         operation = await client.operation("SELECT long", run_async=True)
         await until(lambda: ("ann", "GetOperationStatus", "") in world.east.log)
         status = await client.on("GetOperationStatus", operation)
-        assert status[2][1] == OperationState.RUNNING
+        assert status.get(2) == OperationState.RUNNING
         await client.on("CancelOperation", operation)
         await client.on("CancelOperation", operation)
         status = await client.on("GetOperationStatus", operation)
-        assert status[2][1] == OperationState.CANCELED
+        assert status.get(2) == OperationState.CANCELED
         assert await client.rows("SELECT 1") == 1
 
     play(scenario)
@@ -107,9 +108,9 @@ def test_a_cluster_that_dies_under_a_statement() -> None:
         state = OperationState.RUNNING
         while state == OperationState.RUNNING:
             status = await client.on("GetOperationStatus", operation)
-            state = status[2][1]  # type: ignore[assignment]
+            state = status.get(2)  # type: ignore[assignment]
         assert state == OperationState.ERROR
-        assert b"[CW202]" in bytes(str(status[5][1]), "utf-8")
+        assert b"[CW202]" in bytes(str(status.get(5)), "utf-8")
 
     play(scenario)
 
@@ -130,8 +131,8 @@ def test_a_cluster_that_dies_at_any_call(call: str) -> None:
         world.west.dies_at = call
         result = await client.execute("SELECT * FROM w")
         if error_of(result) is None:
-            operation = result[2][1]
-            assert isinstance(operation, dict)
+            operation = result.get(2)
+            assert isinstance(operation, Struct)
             for each in ("GetOperationStatus", "GetResultSetMetadata", "FetchResults"):
                 await client.on(each, operation)
             await client.on("CloseOperation", operation)
@@ -206,7 +207,7 @@ def test_a_cancelled_write_stays_open_a_little_longer() -> None:
         await until(lambda: bool(world.west.statements))
         await client.on("CancelOperation", operation)
         status = await client.on("GetOperationStatus", operation)
-        assert status[2][1] == OperationState.CANCELED
+        assert status.get(2) == OperationState.CANCELED
         await client.rows("SELECT 1")
         assert "close default.w" not in world.metastore.log
 
@@ -224,7 +225,7 @@ def test_a_write_whose_end_is_not_known_stays_open(monkeypatch: pytest.MonkeyPat
         await world.west.stop()
         state = OperationState.RUNNING
         while state == OperationState.RUNNING:
-            state = (await client.on("GetOperationStatus", operation))[2][1]  # type: ignore[assignment]
+            state = (await client.on("GetOperationStatus", operation)).get(2)  # type: ignore[assignment]
         assert state == OperationState.ERROR
         await asyncio.sleep(0.2)
         assert world.metastore.log == ["open default.w", "forget default.w"]
@@ -246,7 +247,7 @@ def test_a_lost_write_is_told_at_once_and_closed_when_a_server_knows_nothing_of_
         world.west.operations.clear()  # as a process that was started anew
         state = OperationState.RUNNING
         while state == OperationState.RUNNING:
-            state = (await client.on("GetOperationStatus", operation))[2][1]  # type: ignore[assignment]
+            state = (await client.on("GetOperationStatus", operation)).get(2)  # type: ignore[assignment]
         assert "close default.w" not in world.metastore.log
         await world.west.start()
         await until(lambda: "close default.w" in world.metastore.log)

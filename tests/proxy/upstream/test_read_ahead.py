@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from proxy.limits import Limits
-from proxy.protocol.binary import I32, I64, STRUCT, Struct
 from proxy.protocol.results import rows_in
 from proxy.protocol.types import Orientation
 from tests.proxy.fakes import Client, World, column_length, error_of, play, until
+from thriftcodec.values import I32, I64, STRUCT, Struct
 
 NEXT, PRIOR, FIRST = Orientation.NEXT, Orientation.PRIOR, Orientation.FIRST
 ROWS = 100
@@ -40,13 +40,13 @@ async def fetch(client: Client, operation: Struct, orientation: Orientation, lim
 
 async def ask(client: Client, operation: Struct, limit: int) -> None:
     """For the next rows, without reading them; `answer` does."""
-    request: Struct = {1: (STRUCT, operation), 2: (I32, NEXT), 3: (I64, limit)}
+    request = Struct({1: (STRUCT, operation), 2: (I32, NEXT), 3: (I64, limit)})
     await client.send("FetchResults", request)
 
 
 async def answer(client: Client) -> Struct:
-    result = (await client.receive()).body[0][1]
-    assert isinstance(result, dict)
+    result = (await client.receive()).body.get(0)
+    assert isinstance(result, Struct)
     return result
 
 

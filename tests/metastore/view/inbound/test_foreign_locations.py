@@ -9,12 +9,12 @@ import pytest
 from conf.names import TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.topology import Endpoint
-from metastore.client.binary import LIST, STRING, STRUCT, Items, Struct
 from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import MetastoreRefused
 from tests.metastore.writable import C1, C2, WritableMetastore, views
+from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct
 
 REF = TableRef("default", "t")
 KEYS = [("ds", "string")]

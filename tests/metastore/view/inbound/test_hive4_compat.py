@@ -7,8 +7,6 @@ import pytest
 
 from conf.names import TableRef
 from conf.placement import Copy, Placement, read_placement
-from metastore.client import binary
-from metastore.client.binary import LIST, STRING, Struct, strings
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreRefused, NoSuchObject
@@ -24,6 +22,7 @@ from tests.metastore.view.server.test_view_server import (
     table,
 )
 from tests.metastore.writable import C1, C2, WritableMetastore, views
+from thriftcodec.values import LIST, STRING, STRUCT, Struct, strings
 
 LOST = ("get_table", "get_table_objects_by_name")
 
@@ -36,11 +35,11 @@ class Newer(WritableMetastore):
 
     def _get_table_req(self, arguments: Struct) -> tuple[int, Any]:
         table = self.tables[self._ref(arguments.get(1))]
-        return binary.STRUCT, Struct({1: (binary.STRUCT, table)})
+        return STRUCT, Struct({1: (STRUCT, table)})
 
     def _get_table_objects_by_name_req(self, arguments: Struct) -> tuple[int, Any]:
         kind, found = self._get_table_objects_by_name(arguments.get(1))
-        return binary.STRUCT, Struct({1: (kind, found)})
+        return STRUCT, Struct({1: (kind, found)})
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from conf.names import TableRef
 from conf.placement import Copy, read_partition_placement, read_placement
 from conf.topology import Endpoint
-from metastore.client.binary import LIST, MAP, STRING, Struct, string_map, strings
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.client.view_sync import ViewBarrier
@@ -16,6 +15,7 @@ from metastore.errors import MetastoreRefused
 from metastore.placement.placement_store import Facts
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
+from thriftcodec.values import LIST, MAP, STRING, Struct, string_map, strings
 
 OTHER = TableRef("default", "other")
 

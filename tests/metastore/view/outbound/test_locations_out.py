@@ -11,22 +11,6 @@ from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.topology import Cluster, Topology
-from metastore.client.binary import (
-    BOOL,
-    I64,
-    LIST,
-    REPLY,
-    STRING,
-    STRUCT,
-    VERSION_1,
-    Items,
-    Malformed,
-    Struct,
-    call_bytes,
-    read_message_header,
-    read_struct,
-    strings,
-)
 from metastore.client.types import Partition, Table
 from metastore.view.call import Call
 from metastore.view.inbound.lookups import TableNow
@@ -35,6 +19,22 @@ from metastore.view.methods import Shape, methods
 from metastore.view.objects import scan
 from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
 from metastore.view.outbound.partition_specs import SpecStream
+from thriftcodec.errors import MalformedMessage
+from thriftcodec.reader import read_struct
+from thriftcodec.skip import read_message_header
+from thriftcodec.values import (
+    BOOL,
+    I64,
+    LIST,
+    REPLY,
+    STRING,
+    STRUCT,
+    VERSION_1,
+    Items,
+    Struct,
+    strings,
+)
+from thriftcodec.writer import call_bytes
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
 TOPOLOGY = Topology({name: Cluster(name, f"hdfs://{name}", ()) for name in (C1, C2)}, default=C1)
@@ -185,7 +185,7 @@ def test_more_than_a_reply_is_noticed() -> None:
 def test_noise_gives_bytes_or_a_named_error(noise: bytes, at: int) -> None:
     message = MESSAGES["get_partitions"]
     broken = message[:at] + noise + message[at + len(noise) :]
-    with suppress(CausewayError, Malformed):
+    with suppress(CausewayError, MalformedMessage):
         stream("get_partitions", aware=True).feed(broken)
 
 

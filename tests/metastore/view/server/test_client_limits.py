@@ -10,13 +10,13 @@ import pytest
 
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Endpoint
-from metastore.client.binary import LIST, STRING, Items, Struct
 from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.view.server.client_limits import ClientLimits
 from metastore.view.server.upstream_connection import UpstreamSlots
 from tests.metastore.writable import C1, WritableMetastore, views
+from thriftcodec.values import LIST, STRING, Items, Struct
 
 FEW = ViewLimits(clients=4, clients_per_address=3)
 

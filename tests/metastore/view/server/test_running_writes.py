@@ -10,7 +10,6 @@ import pytest
 from conf.names import TableRef
 from conf.placement import Copy, Placement, read_placement
 from conf.topology import Endpoint
-from metastore.client.binary import BOOL, LIST, MAP, STRING, Struct, string_map, strings
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
 from metastore.client.view_sync import ViewBarrier
@@ -22,6 +21,7 @@ from metastore.view.server.running_writes import RunningWrites
 from tests.metastore.view.inbound.test_spark_writes import days, fresh
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, WritableMetastore, views
+from thriftcodec.values import BOOL, LIST, MAP, STRING, Struct, string_map, strings
 
 Views = Mapping[str, Endpoint]
 Call = Callable[..., None]

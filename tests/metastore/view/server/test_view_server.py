@@ -13,7 +13,15 @@ from conf.names import TableRef
 from conf.placement import Copy, Placement, read_placement, write_placement
 from conf.settings.settings import Writers
 from conf.topology import Endpoint, Topology
-from metastore.client.binary import (
+from metastore.client.connection import Connection
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Database, Partition, Table
+from metastore.client.view_sync import ViewBarrier
+from metastore.errors import MetastoreRefused, WireError
+from metastore.placement.placement_store import Facts
+from metastore.view.methods import CLUSTER_FIELD
+from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
+from thriftcodec.values import (
     BOOL,
     I32,
     LIST,
@@ -23,18 +31,10 @@ from metastore.client.binary import (
     STRUCT,
     Items,
     Struct,
-    call_bytes,
     string_map,
     strings,
 )
-from metastore.client.connection import Connection
-from metastore.client.metastore_client import HmsClient
-from metastore.client.types import Database, Partition, Table
-from metastore.client.view_sync import ViewBarrier
-from metastore.errors import MetastoreRefused, WireError
-from metastore.placement.placement_store import Facts
-from metastore.view.methods import CLUSTER_FIELD
-from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
+from thriftcodec.writer import call_bytes
 
 REF = TableRef("default", "t")
 HOME, AWAY = "hdfs://c1:8020/warehouse/t", "hdfs://c2:8020/copies/t"

@@ -1,4 +1,4 @@
-"""TBinaryProtocol: what is read is written back the same; bad bytes give WireError alone."""
+"""Messages are written back as they were read; malformed bytes raise WireError."""
 
 from contextlib import suppress
 
@@ -10,20 +10,21 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TTransport import TMemoryBuffer
 
 from proxy.errors import WireError
-from proxy.protocol.binary import (
+from proxy.protocol.messages import decode_head, decode_message
+from thriftcodec.values import (
     BOOL,
     CALL,
+    I32,
     LIST,
     MAP,
     STRUCT,
     Items,
     Message,
     Pairs,
+    Struct,
     Value,
-    decode_head,
-    decode_message,
-    encode_message,
 )
+from thriftcodec.writer import encode_message
 
 
 def thrift_call(name: str, seqid: int, arguments: object) -> bytes:
@@ -132,16 +133,16 @@ def test_a_changed_byte_gives_a_message_or_a_wire_error(data: st.DataObject) -> 
 @pytest.mark.parametrize(
     "values",
     [
-        Items(STRUCT, [{}] * 1000),
+        Items(STRUCT, [Struct()] * 1000),
         Items(LIST, [Items(BOOL, [True] * 100)] * 10),
-        Pairs(BOOL, BOOL, [(True, True)] * 1000),
-        dict.fromkeys(range(1000), (BOOL, True)),
+        Pairs(I32, BOOL, [(key, True) for key in range(1000)]),
+        Struct(dict.fromkeys(range(1000), (BOOL, True))),
     ],
 )
 def test_how_many_values_a_message_has_is_bounded(values: Value) -> None:
     """A byte on the wire may take a hundred in memory."""
-    kind = {Items: LIST, Pairs: MAP, dict: STRUCT}[type(values)]
-    message = Message("Ping", CALL, 1, {1: (kind, values)})
+    kind = {Items: LIST, Pairs: MAP, Struct: STRUCT}[type(values)]
+    message = Message("Ping", CALL, 1, Struct({1: (kind, values)}))
     assert decode_message(encode_message(message), 1100) == message
     with pytest.raises(WireError, match="too many values"):
         decode_message(encode_message(message), 900)

@@ -1,0 +1,113 @@
+"""Where a message ends whose bytes come in pieces."""
+
+from dataclasses import dataclass
+
+from thriftcodec.errors import Incomplete, MalformedMessage
+from thriftcodec.skip import (
+    FIXED_SIZE,
+    read_field_header,
+    read_list_header,
+    read_map_header,
+    read_message_header,
+    skip_value,
+    string_end,
+)
+from thriftcodec.values import LIST, MAP, MAX_DEPTH, SET, STOP, STRING, STRUCT
+
+
+@dataclass(slots=True)
+class _Container:
+    """What remains of an open list, set or map: element types in turn, and how many."""
+
+    kinds: tuple[int, ...]
+    remaining: int
+
+
+class MessageEnd:
+    """Takes the bytes of one message piece by piece and finds where the message ends.
+
+    Only headers are looked at, each byte of them once, or twice in the first piece. Of the pieces
+    only the beginning of a header is kept, so a long text costs nothing.
+    """
+
+    __slots__ = ("_at", "_open", "_rest", "_skip", "_started")
+
+    def __init__(self) -> None:
+        self._started = False
+        self._open: list[_Container | None] = []  # None is a struct
+        self._skip = 0  # bytes of a value that are still to come
+        self._rest = b""  # the beginning of a header
+        self._at = 0  # where the next header begins in the bytes at hand
+
+    def feed(self, piece: bytes | bytearray) -> int | None:
+        """How many bytes of `piece` belong to the message if it ends in this piece, else None.
+
+        Raises MalformedMessage.
+        """
+        kept = len(self._rest)
+        data = self._rest + piece if kept else piece
+        self._at = self._skip
+        self._rest = b""
+        try:
+            if not self._started and self._start(data):
+                return self._at - kept
+            while self._open and self._at <= len(data):
+                self._step(data)
+        except Incomplete:
+            self._rest = bytes(data[self._at :])
+            self._skip = 0
+            return None
+        self._skip = max(0, self._at - len(data))
+        return None if self._open or self._skip else self._at - kept
+
+    def _start(self, data: bytes | bytearray) -> bool:
+        """Reads the message's header. Whether the message ends in these bytes."""
+        *_, self._at = read_message_header(data)
+        self._started = True
+        try:
+            self._at = skip_value(data, self._at, STRUCT)
+        except Incomplete:
+            self._open.append(None)
+            return False
+        return True
+
+    def _step(self, data: bytes | bytearray) -> None:
+        """One field or element. Raises Incomplete with `_at` where its header begins."""
+        top = self._open[-1]
+        if top is None:
+            kind, _, at = read_field_header(data, self._at)
+            if kind == STOP:
+                self._open.pop()
+                self._at = at
+            else:
+                self._enter(data, kind, at)
+        elif top.remaining:
+            self._enter(data, top.kinds[top.remaining % len(top.kinds)], self._at)
+            top.remaining -= 1
+        else:
+            self._open.pop()
+
+    def _enter(self, data: bytes | bytearray, kind: int, at: int) -> None:
+        """Moves behind a plain value, which may end in a later piece; opens any other."""
+        if kind == STRING:
+            self._at = string_end(data, at)
+        elif kind in FIXED_SIZE:
+            self._at = at + FIXED_SIZE[kind]
+        elif len(self._open) > MAX_DEPTH:
+            raise MalformedMessage("A message is nested too deeply.")
+        elif kind == STRUCT:
+            self._at = at
+            self._open.append(None)
+        elif kind in (LIST, SET):
+            element, count, inside = read_list_header(data, at)
+            if element in FIXED_SIZE:
+                self._at = inside + count * FIXED_SIZE[element]
+            else:
+                self._at = inside
+                self._open.append(_Container((element,), count))
+        elif kind == MAP:
+            keys, values, count, self._at = read_map_header(data, at)
+            # Counted down: a key's turn is when what remains is even.
+            self._open.append(_Container((keys, values), 2 * count))
+        else:
+            raise MalformedMessage(f"Unknown wire type {kind}.")
