@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conf.names import TableRef
-from metastore.view.methods import MethodSpec, Path, Place
-from metastore.view.objects import Found, places, scan, string_list, strings_at, text
+from metastore.client.object_spans import Found, Path, places, scan, string_list, strings_at, text
+from metastore.view.methods import MethodSpec, Place
 from thriftcodec.values import BOOL, LIST, STRING, STRUCT
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 
-LIST = -1  # in a path: each element
+from metastore.client.object_spans import EACH, Path, Shape
 
 
 class Act(Enum):
@@ -33,18 +33,6 @@ class Act(Enum):
     DROP_DATABASE = "drop_d"
     TOUCH = "touch"  # metadata beside the object: statistics, constraints, indexes
     WRITTEN = "written"  # data was or will be written
-
-
-class Shape(Enum):
-    """Which structure an object is."""
-
-    TABLE = "table"
-    PARTITION = "partition"
-    BARE_PARTITION = "bare"  # PartitionWithoutSD
-    DATABASE = "database"
-
-
-Path = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +210,12 @@ def spec_of(name: str) -> MethodSpec | None:
 
 
 def parse_path(text: str) -> Path:
-    """`1.3[]` as (1, 3, LIST)."""
+    """`1.3[]` as (1, 3, EACH)."""
     path: list[int] = []
     for part in text.split("."):
         path.append(int(part.removesuffix("[]")))
         if part.endswith("[]"):
-            path.append(LIST)
+            path.append(EACH)
     return tuple(path)
 
 

@@ -9,6 +9,17 @@ from dataclasses import dataclass
 
 from conf.names import TableRef, parse_partition_name
 from conf.placement import PARTITIONS, PRIMARY, UNIFORM, WRITE, Placement
+from metastore.client.object_spans import (
+    Edit,
+    Found,
+    Shape,
+    encoded,
+    is_partitioned,
+    places,
+    spliced,
+    string_list,
+    text,
+)
 from metastore.view.call import Call, ref_of
 from metastore.view.inbound.client_placement import claimed_facts
 from metastore.view.inbound.foreign_locations import (
@@ -50,17 +61,7 @@ from metastore.view.inbound.version_updates import (
     write_partitions,
 )
 from metastore.view.locations import ClusterView
-from metastore.view.methods import Act, Shape
-from metastore.view.objects import (
-    Edit,
-    Found,
-    encoded,
-    is_partitioned,
-    places,
-    spliced,
-    string_list,
-    text,
-)
+from metastore.view.methods import Act
 from thriftcodec.reader import read_value
 from thriftcodec.values import MAP
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from conf.placement import COPY_PREFIX, Placement, write_placement
+from metastore.client.object_spans import Found, places
 from metastore.view.errors import PlacementChanged
 from metastore.view.inbound.version_updates import Context
-from metastore.view.objects import Found, places
 from metastore.view.outbound.structures import PRIMARY_FIELD, SECONDARY_FIELD, read_claims
 
 

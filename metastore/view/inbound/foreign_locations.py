@@ -7,12 +7,10 @@ system. So an object in another cluster's folder would have these files deleted 
 from collections.abc import Iterator
 
 from conf.locations import Location, readings
+from metastore.client.object_spans import EACH, Found, Path, text
 from metastore.view.call import Call
 from metastore.view.errors import OutsidePrimary
 from metastore.view.locations import ClusterView
-from metastore.view.methods import LIST as EACH
-from metastore.view.methods import Path
-from metastore.view.objects import Found, text
 
 # PartitionSpec: its root, and of partitions with one descriptor that and their relative paths.
 _SPECS_ROOT: Path = (1, EACH, 3)

@@ -4,7 +4,7 @@
 Since 2.3 each has a form that takes one request and gives one result; from 4.0 on it alone is left.
 """
 
-from metastore.view.objects import places
+from metastore.client.object_spans import places
 from metastore.view.outbound.replies import renamed
 from thriftcodec.reader import read_struct
 from thriftcodec.skip import read_message_header, skip_value

@@ -11,14 +11,21 @@ from typing import TypeVar
 
 from conf.names import TableRef
 from conf.placement import BadPlacement, Placement, read_partition_placement, read_placement
+from metastore.client.object_spans import (
+    EACH,
+    Found,
+    Shape,
+    places,
+    scan,
+    string_list,
+    strings_at,
+    text,
+)
+from metastore.client.partition_scanner import PartitionScanner
 from metastore.view.call import ref_of
 from metastore.view.errors import FactsUnavailable, PlacementUnreadable
 from metastore.view.locations import ClusterView
-from metastore.view.methods import LIST as EACH
-from metastore.view.methods import Shape
-from metastore.view.objects import Found, places, scan, string_list, strings_at, text
 from metastore.view.outbound.locations_out import PartitionsOf, real_location
-from metastore.view.outbound.partition_scanner import PartitionWalker
 from thriftcodec.skip import read_field_header, read_list_header, read_message_header, skip_value
 from thriftcodec.values import I16, LIST, REPLY, STOP, STRING, Struct, strings
 from thriftcodec.writer import call_bytes
@@ -139,9 +146,9 @@ def partitions_named(
             }
         )
         reply = yield call_bytes("get_partitions_by_names", 0, arguments)
-        walker = PartitionWalker()
+        scanner = PartitionScanner()
         for start in _objects(reply, "get_partitions_by_names"):
-            found = walker.walk(reply, start)
+            found = scanner.scan(reply, start)
             partitions.append(_partition(table, reply, found))
     return partitions
 

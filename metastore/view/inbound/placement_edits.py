@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from conf.placement import RESERVED_PREFIX, Placement
-from metastore.view.methods import Shape
-from metastore.view.objects import LAYOUTS, Edit, Found, encoded, entries, text
+from metastore.client.object_spans import LAYOUTS, Edit, Found, Shape, encoded, entries, text
 from thriftcodec.values import MAP, STRING
 
 _RESERVED = RESERVED_PREFIX.encode()

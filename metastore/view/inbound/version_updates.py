@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from conf.placement import FACTS, WRITE, write_placement
+from metastore.client.object_spans import EACH, Shape, places, spliced
 from metastore.view.call import Call
 from metastore.view.inbound.lookups import (
     Asking,
@@ -19,9 +20,6 @@ from metastore.view.inbound.lookups import (
 )
 from metastore.view.inbound.placement_edits import with_facts
 from metastore.view.locations import ClusterView
-from metastore.view.methods import LIST as EACH
-from metastore.view.methods import Shape
-from metastore.view.objects import places, spliced
 from thriftcodec.reader import read_value
 from thriftcodec.values import I16, LIST, MAP, STRING, STRUCT, Struct, string_map
 from thriftcodec.writer import call_bytes

@@ -18,13 +18,12 @@ from conf.placement import (
     read_partition_placement,
     read_placement,
 )
-from metastore.view.errors import TooLarge
-from metastore.view.locations import ClusterView, Placed
-from metastore.view.methods import LIST as EACH
-from metastore.view.methods import Path, Place, Shape
-from metastore.view.objects import (
+from metastore.client.object_spans import (
+    EACH,
     Edit,
     Found,
+    Path,
+    Shape,
     encoded,
     is_partitioned,
     places,
@@ -33,7 +32,10 @@ from metastore.view.objects import (
     string_list,
     text,
 )
-from metastore.view.outbound.partition_scanner import PartitionWalker
+from metastore.client.partition_scanner import PartitionScanner
+from metastore.view.errors import TooLarge
+from metastore.view.locations import ClusterView, Placed
+from metastore.view.methods import Place
 from metastore.view.outbound.structures import cluster_fields
 from thriftcodec.errors import Incomplete
 from thriftcodec.skip import read_field_header, read_list_header, read_message_header, skip_value
@@ -76,7 +78,7 @@ class ReplyStream:
         self._place = outbound
         self._view = view
         self._table = table
-        self._walker = PartitionWalker(
+        self._scanner = PartitionScanner(
             RESERVED_PREFIX if view.aware else COPY_PREFIX + view.cluster
         )
         self._levels: list[_Level] = []
@@ -163,7 +165,7 @@ class ReplyStream:
 
     def _object(self, at: int, shape: Shape) -> int:
         if shape is Shape.PARTITION:
-            found = self._walker.walk(self._buffer, at)
+            found = self._scanner.scan(self._buffer, at)
         else:
             found = scan(self._buffer, at, shape)
         self._edits += outbound_edits(self._buffer, found, shape, self._view, self._table)

@@ -1,7 +1,7 @@
 """Replies that the view makes itself."""
 
+from metastore.client.object_spans import places, spliced, text
 from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, MethodSpec
-from metastore.view.objects import places, spliced, text
 from metastore.view.server.change_feed import News
 from thriftcodec.skip import read_message_header, skip_value
 from thriftcodec.values import (

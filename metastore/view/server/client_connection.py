@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
+from metastore.client.object_spans import Shape
 from metastore.errors import MetastoreDown, WireError
 from metastore.view.call import Call, ref_of
 from metastore.view.errors import FactsUnavailable, TooLarge, UnknownCluster, UnknownMethod
@@ -18,7 +19,7 @@ from metastore.view.inbound.lookups import Asking, T, TableNow, table_in, table_
 from metastore.view.inbound.spark_writes import read_write
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
-from metastore.view.methods import Act, MethodSpec, Shape, spec_of
+from metastore.view.methods import Act, MethodSpec, spec_of
 from metastore.view.outbound import replies
 from metastore.view.outbound.locations_out import ReplyStream
 from metastore.view.outbound.partition_specs import SpecStream, is_spec_call, plain_call

@@ -13,8 +13,7 @@ from cachetools import TTLCache
 from conf.names import TableRef
 from conf.placement import COPY_PREFIX, OPEN_PREFIX
 from metastore.client.notifying_client import EVERYTHING
-from metastore.view.methods import Shape
-from metastore.view.objects import scan
+from metastore.client.object_spans import Shape, scan
 from thriftcodec.errors import Incomplete
 from thriftcodec.skip import read_field_header, read_message_header
 from thriftcodec.values import REPLY

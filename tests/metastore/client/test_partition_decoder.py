@@ -5,13 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf.names import TableRef
+from metastore.client import partition_scanner
+from metastore.client.object_spans import Found, Shape, scan
 from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
 from metastore.client.types import Partition, Table
-from thriftcodec.errors import Incomplete
+from thriftcodec.errors import Incomplete, MalformedMessage
 from thriftcodec.values import I32, STRING, STRUCT, Struct
 from thriftcodec.writer import write_struct
 
 _TEXT = st.text(max_size=12)
+# Times have the type i32. What another type holds may be of any length.
+_TIMES = st.one_of(
+    st.integers(0, 2**31 - 1).map(lambda time: (I32, time)),
+    st.text(max_size=4).map(lambda text: (STRING, text)),
+)
 
 
 @st.composite
@@ -31,8 +38,16 @@ def _partitions(draw: st.DrawFn) -> list[Partition]:
             each.storage.struct.set(98, STRING, draw(_TEXT))
         if draw(st.integers(0, 5)) == 0:
             del each.storage.struct.fields[2]
+        if draw(st.booleans()):
+            _set_times(each, draw(st.sampled_from([(), (4,), (5,), (4, 5)])), draw(_TIMES))
         made.append(each)
     return made
+
+
+def _set_times(partition: Partition, fields: tuple[int, ...], value: tuple[int, int | str]) -> None:
+    for number in fields:
+        partition.struct.set(number, *value)
+    partition.struct.fields = dict(sorted(partition.struct.fields.items()))
 
 
 def _bytes(partitions: list[Partition]) -> bytes:
@@ -59,3 +74,34 @@ def test_cut_bytes_ask_for_more(partitions: list[Partition], data: st.DataObject
     whole = _bytes(partitions[:1])
     with pytest.raises(Incomplete):
         decode(whole[: data.draw(st.integers(0, len(whole) - 1))], 0)
+
+
+def test_partitions_that_differ_in_their_times_are_scanned_field_by_field_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scanned: list[int] = []
+
+    def counted(data: bytes | bytearray, at: int, shape: Shape) -> Found:
+        scanned.append(at)
+        return scan(data, at, shape)
+
+    monkeypatch.setattr(partition_scanner, "scan", counted)
+    table = Table.make(TableRef("db", "t"), [("a", "int")])
+    partitions = [Partition.make(table, [str(day)], f"file:/t/{day}", {}) for day in range(3)]
+    for day, each in enumerate(partitions):
+        _set_times(each, (4,), (I32, 100 + day))
+        _set_times(each, (5,), (I32, 200 + day))
+    data, at, decode = _bytes(partitions), 0, PartitionDecoder()
+    for each in partitions:
+        facts, at = decode(data, at)
+        assert facts.location == each.location
+    assert scanned == [0]
+
+
+@pytest.mark.parametrize("number", [1, 6, 7])
+def test_fields_of_another_type_are_refused(number: int) -> None:
+    table = Table.make(TableRef("db", "t"), [("a", "int")])
+    partition = Partition.make(table, ["1"], "file:/t/1", {})
+    partition.struct.set(number, I32, 5)
+    with pytest.raises(MalformedMessage):
+        PartitionDecoder()(_bytes([partition]), 0)

@@ -10,11 +10,11 @@ import pytest
 
 from conf.placement import Copy
 from metastore.client.connection import Connection
+from metastore.client.object_spans import EACH, Shape
+from metastore.client.object_spans import Path as Place
 from metastore.client.types import Database, Partition
 from metastore.errors import MetastoreRefused
-from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, Act, MethodSpec, Shape, methods
-from metastore.view.methods import LIST as EACH
-from metastore.view.methods import Path as Place
+from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, Act, MethodSpec, methods
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, WritableMetastore, views
 from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct, strings

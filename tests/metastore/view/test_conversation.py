@@ -17,8 +17,9 @@ import pytest
 
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint, Topology
+from metastore.client.object_spans import Shape
 from metastore.view.locations import ClusterView
-from metastore.view.methods import Shape, methods
+from metastore.view.methods import methods
 from metastore.view.outbound.locations_out import ReplyStream
 from tests.metastore.writable import views
 from thriftcodec.skip import read_message_header, skip_value

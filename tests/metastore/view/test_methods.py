@@ -7,8 +7,9 @@ import subprocess
 import pytest
 
 from cli.stack.stack import spark_home
+from metastore.client.object_spans import EACH
 from metastore.view.inbound.admission import _ACTS
-from metastore.view.methods import LIST, Act, methods, parse_path
+from metastore.view.methods import Act, methods, parse_path
 
 _SERVICE = "org.apache.hadoop.hive.metastore.api.ThriftHiveMetastore$Iface"
 _FB303 = "com.facebook.fb303.FacebookService$Iface"
@@ -78,4 +79,4 @@ def test_every_act_has_its_admission() -> None:
 
 
 def test_a_path() -> None:
-    assert parse_path("1.3[]") == (1, 3, LIST)
+    assert parse_path("1.3[]") == (1, 3, EACH)

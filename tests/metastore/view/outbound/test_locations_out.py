@@ -11,12 +11,12 @@ from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.topology import Cluster, Topology
+from metastore.client.object_spans import Shape, scan
 from metastore.client.types import Partition, Table
 from metastore.view.call import Call
 from metastore.view.inbound.lookups import TableNow
 from metastore.view.locations import ClusterView
-from metastore.view.methods import Shape, methods
-from metastore.view.objects import scan
+from metastore.view.methods import methods
 from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
 from metastore.view.outbound.partition_specs import SpecStream
 from thriftcodec.errors import MalformedMessage

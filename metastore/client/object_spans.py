@@ -5,16 +5,16 @@ What is not named here is skipped, so a field that we do not know stays byte for
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from struct import Struct as Format
 
 from conf.placement import RESERVED_PREFIX
-from metastore.view.methods import LIST as EACH
-from metastore.view.methods import Path, Shape
 from thriftcodec.errors import Incomplete, MalformedMessage
 from thriftcodec.skip import read_field_header, read_list_header, skip_value
 from thriftcodec.values import LIST, MAP, STOP, STRING, STRUCT
 
 Span = tuple[int, int]
+Path = tuple[int, ...]  # field ids, and EACH
 Edit = tuple[int, int, bytes]
 
 _U32 = Format(">I").unpack_from
@@ -23,6 +23,16 @@ _SD_LOCATION, _SD_SERDE, _SERDE_PARAMETERS = 2, 7, 3
 _MAP_HEADER = 6
 _PARTITION_KEYS = 8
 _NO_FIELD = -1
+EACH = -1  # in a path: each element of a list
+
+
+class Shape(Enum):
+    """Which structure an object is."""
+
+    TABLE = "table"
+    PARTITION = "partition"
+    BARE_PARTITION = "bare"  # PartitionWithoutSD
+    DATABASE = "database"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,118 @@
+"""Finds the parts of one partition after another quickly.
+
+Partitions of one table differ in their values, times, location and parameters; the bytes between
+those are the same in nearly all. They are remembered from the last partition that was scanned field
+by field: bytes that are equal to those of a structure that was understood need no second scan.
+"""
+
+from struct import Struct as Format
+from struct import error as Truncated
+
+from conf.placement import RESERVED_PREFIX
+from metastore.client.object_spans import Found, Shape, Span, scan, scan_parameters
+from thriftcodec.values import I32
+
+VALUES, CREATED, ACCESSED = 1, 4, 5  # fields of Partition
+_U32 = Format(">I").unpack_from
+_LIST_OF_STRINGS = b"\x0f\x00\x01\x0b"
+_MAP_OF_STRINGS = b"\x0b\x0b"
+_FIELD_HEADER = 3  # bytes
+
+
+class PartitionScanner:
+    """Scans the partitions of one reply or request.
+
+    `marker` is the beginning of the parameters that matter to the caller: where no key or value
+    contains it, `ours` stays empty.
+    """
+
+    def __init__(self, marker: str = RESERVED_PREFIX) -> None:
+        self._marker = marker.encode()
+        self._known = False
+        self._names = b""  # from the values to the time of creation
+        self._created = 0  # its length
+        self._between = b""  # from the time of creation to that of the last access
+        self._accessed = 0  # its length
+        self._head = b""  # from the times to the location
+        self._tail = b""  # from the location to the parameters
+        self._rest = b""  # from the parameters to the end
+        self._descriptor_end = 0  # from the location's end
+
+    def scan(self, data: bytes | bytearray, at: int) -> Found:
+        """The partition that begins at `at`. Raises Incomplete, MalformedMessage."""
+        if self._known:
+            try:
+                found = self._scan_like_last(data, at)
+            except Truncated:
+                found = None
+            if found is not None:
+                return found
+        found = scan(data, at, Shape.PARTITION)
+        self._remember(data, found)
+        return found
+
+    def _scan_like_last(self, data: bytes | bytearray, at: int) -> Found | None:
+        """None when it differs from the last one. Few calls in its loop: it runs most of all."""
+        if not data.startswith(_LIST_OF_STRINGS, at):
+            return None
+        start = at
+        count = _U32(data, at + 4)[0]
+        at += 8
+        for _ in range(count):
+            at += 4 + _U32(data, at)[0]
+        values_end = at
+        if not data.startswith(self._names, at):
+            return None
+        at += len(self._names) + self._created
+        if not data.startswith(self._between, at):
+            return None
+        at += len(self._between) + self._accessed
+        if not data.startswith(self._head, at):
+            return None
+        location = at + len(self._head)
+        after = location + 4 + _U32(data, location)[0]
+        if not data.startswith(self._tail, after):
+            return None
+        parameters = at = after + len(self._tail)
+        if not data.startswith(_MAP_OF_STRINGS, at):
+            return None
+        count = _U32(data, at + 2)[0]
+        at += 6
+        for _ in range(count):
+            at += 4 + _U32(data, at)[0]
+            at += 4 + _U32(data, at)[0]
+        if not data.startswith(self._rest, at):
+            return None
+        found = Found(start, at + len(self._rest), location - 1, after + self._descriptor_end)
+        found.location = (location, after)
+        found.parameters = (parameters, at)
+        found.fields = {VALUES: (start + _FIELD_HEADER, values_end)}
+        if data.find(self._marker, parameters, at) >= 0:
+            scan_parameters(data, parameters, found)
+        return found
+
+    def _remember(self, data: bytes | bytearray, found: Found) -> None:
+        self._known = False
+        values, location, parameters = found.fields.get(VALUES), found.location, found.parameters
+        if values is None or location is None or parameters is None:
+            return
+        created = _time(data, found, CREATED) or (location[0], location[0])
+        accessed = _time(data, found, ACCESSED) or (location[0], location[0])
+        places = (values[1], *created, *accessed, location[0], parameters[0])
+        if values[0] != found.start + _FIELD_HEADER or list(places) != sorted(places):
+            return
+        self._known = True
+        self._names = bytes(data[values[1] : created[0]])
+        self._created = created[1] - created[0]
+        self._between = bytes(data[created[1] : accessed[0]])
+        self._accessed = accessed[1] - accessed[0]
+        self._head = bytes(data[accessed[1] : location[0]])
+        self._tail = bytes(data[location[1] : parameters[0]])
+        self._rest = bytes(data[parameters[1] : found.end])
+        self._descriptor_end = found.descriptor_end - location[1]
+
+
+def _time(data: bytes | bytearray, found: Found, field: int) -> Span | None:
+    """The span of a time, if it is there and is an i32: of any other type the size may vary."""
+    span = found.fields.get(field)
+    return span if span is not None and data[span[0] - _FIELD_HEADER] == I32 else None
