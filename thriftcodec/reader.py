@@ -151,8 +151,12 @@ class _Reader:
         element, count, at = read_list_header(self._data, at)
         self._check_count(at, count, element)
         items = Items(element)
+        value: Value
         for _ in range(count):
-            value, at = self.value(at, element, depth + 1)
+            if element == STRING:
+                value, at = self._text(at)
+            else:
+                value, at = self.value(at, element, depth + 1)
             items.append(value)
         return items, at
 

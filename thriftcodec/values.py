@@ -75,7 +75,7 @@ class Pairs(dict[Any, Value]):
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A value of any type as its bytes. It can only be written."""
+    """A struct, list, set or map as its bytes. It can only be written."""
 
     data: bytes
 

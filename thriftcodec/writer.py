@@ -1,6 +1,7 @@
 """From trees to bytes."""
 
 import struct
+from typing import cast
 
 from thriftcodec.values import (
     BOOL,
@@ -11,6 +12,7 @@ from thriftcodec.values import (
     I32,
     I64,
     STOP,
+    STRING,
     VERSION_1,
     Encoded,
     Items,
@@ -70,11 +72,13 @@ def write_struct(out: bytearray, value: Struct) -> None:
 
 def write_value(out: bytearray, kind: int, value: Value) -> None:
     """Appends a value of wire type `kind`."""
-    if isinstance(value, str):
-        value = value.encode("utf-8", "surrogateescape")
-    if isinstance(value, bytes):
-        out += _I32.pack(len(value))
-        out += value
+    number = _NUMBERS.get(kind)
+    if number is not None:
+        out += number.pack(value)
+    elif kind == STRING:
+        raw = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        out += _I32.pack(len(raw))
+        out += raw
     elif isinstance(value, Struct):
         write_struct(out, value)
     elif isinstance(value, Items):
@@ -86,7 +90,5 @@ def write_value(out: bytearray, kind: int, value: Value) -> None:
         for key, item in value.items():
             write_value(out, value.key_kind, key)
             write_value(out, value.value_kind, item)
-    elif isinstance(value, Encoded):
-        out += value.data
     else:
-        out += _NUMBERS[kind].pack(value)
+        out += cast(Encoded, value).data
