@@ -10,11 +10,11 @@ from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import BadPlacement, Placement, read_partition_placement
 from conf.settings.settings import Settings
-from metastore.client.notifying_client import told_client
+from metastore.client.notifying_client import notifying_client
 from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
 from metastore.placement.assign import Assignment, assign
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 
 SHOWN = 20  # partitions in the text of `show`; --json has all
 
@@ -62,12 +62,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     settings = load_settings(args)
     owner = settings.topology.default or ClusterName("")
-    with told_client(settings) as client:
-        facts = Facts(client, owner)
+    with notifying_client(settings) as client:
+        facts = PlacementStore(client, owner)
         return {"assign": _assign, "show": _show}[args.action](args, settings, facts)
 
 
-def _assign(args: argparse.Namespace, settings: Settings, facts: Facts) -> int:
+def _assign(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -> int:
     wanted = Assignment(
         table=TableRef.parse(args.table),
         primary=None if args.primary is None else ClusterName(args.primary),
@@ -82,7 +82,7 @@ def _assign(args: argparse.Namespace, settings: Settings, facts: Facts) -> int:
     return 0
 
 
-def _show(args: argparse.Namespace, settings: Settings, facts: Facts) -> int:
+def _show(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -> int:
     table, placement = facts.table(TableRef.parse(args.table))
     description = _described(table, placement)
     if table.partition_keys:
@@ -116,7 +116,7 @@ def _replicas(placement: Placement, location: str) -> dict[str, Any]:
 
 
 def _partitions(
-    facts: Facts, table: Table, placement: Placement, chosen: list[str]
+    facts: PlacementStore, table: Table, placement: Placement, chosen: list[str]
 ) -> Iterator[dict[str, Any]]:
     specs = [set(parse_partition_name(text)) for text in chosen]
     names = [

@@ -22,7 +22,7 @@ from cli.progress import Bar
 from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef
 from conf.settings.settings import Settings
-from metastore.client.notifying_client import told_client
+from metastore.client.notifying_client import notifying_client
 from metastore.view.server.orphans_store import LeftoverLog
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState, spec_of
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
         print("causeway copy: name one table", file=sys.stderr)
         return 2
     ref = TableRef.parse(names[0]) if names else None
-    with told_client(settings, _METASTORE_TIMEOUT) as client:
+    with notifying_client(settings, _METASTORE_TIMEOUT) as client:
         objects = ObjectCatalog(client, settings.topology.default)
         command = _Command(args, settings, objects)
         if action == "sweep":

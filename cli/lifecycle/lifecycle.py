@@ -34,7 +34,7 @@ from cli.lifecycle.lifecycle_options import (
 from conf.names import ClusterName
 from conf.settings.load import load
 from metastore.client.notifying_client import Tell
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.view_sync import ViewSync
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
 from pipeline.falcon.calendar import format_time
@@ -132,14 +132,14 @@ def _serve(args: argparse.Namespace) -> int:
     return 0
 
 
-def _views(args: argparse.Namespace) -> ViewBarrier:
+def _views(args: argparse.Namespace) -> ViewSync:
     """The views of all clusters in the settings that were named. Raises CausewayError."""
     named = os.environ.get("CAUSEWAY_CONF", "").split(os.pathsep)
     known = [load(path) for path in args.conf or [Path(each) for each in named if each]]
     if not known:
         _emit({"event": "untold", "message": "without --conf no view hears of changes"})
     views = dict.fromkeys(view for each in known for view in each.views.values())
-    return ViewBarrier(views, max((each.metastore_timeout for each in known), default=0.0))
+    return ViewSync(views, max((each.metastore_timeout for each in known), default=0.0))
 
 
 def _clock(args: argparse.Namespace) -> Clock:

@@ -8,8 +8,8 @@ from time import monotonic
 
 from cli.target import add_target_arguments, load_settings
 from cli.terminal import draw
-from metastore.client.notifying_client import ToldClient
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.notifying_client import NotifyingClient
+from metastore.client.view_sync import ViewSync
 from metastore.placement.upgrade import Migration
 
 WIDTH = 30
@@ -60,9 +60,9 @@ def migration(args: argparse.Namespace) -> Iterator[Migration]:
     settings = load_settings(args)
     bar = CountBar()
     timeout = max(settings.metastore_timeout, CALL_TIMEOUT)
-    with ViewBarrier.of(settings) as tell, closing(bar):
+    with ViewSync.of(settings) as tell, closing(bar):
         yield Migration(
-            lambda: ToldClient(settings.metastores, timeout, tell),
+            lambda: NotifyingClient(settings.metastores, timeout, tell),
             settings.topology,
             bar,
             dry_run=args.dry_run,

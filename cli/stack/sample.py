@@ -11,9 +11,9 @@ from cli.stack.stack import Stack
 from conf.names import ClusterName, TableRef
 from conf.settings.load import load
 from conf.topology import Endpoint
-from metastore.client.notifying_client import told_client
+from metastore.client.notifying_client import notifying_client
 from metastore.placement.assign import Assignment, assign
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 
 DATABASE = "sample"
 CUSTOMERS, ORDERS, VISITS = (f"{DATABASE}.{name}" for name in ("customers", "orders", "visits"))
@@ -86,11 +86,11 @@ def _copy_customers(stack: Stack, away: ClusterName) -> None:
     settings = load(stack.layout.settings)
     target = stack.layout.warehouse(away) / "copies" / "customers"
     table = TableRef.parse(CUSTOMERS)
-    with told_client(settings) as client:
+    with notifying_client(settings) as client:
         source = client.get_table(table).location
         shutil.copytree(Path(source.removeprefix("file:")), target, dirs_exist_ok=True)
         wanted = Assignment(table, copies={away: hadoop_uri(target)})
-        assign(Facts(client, stack.spec.clusters[0]), wanted, settings.topology)
+        assign(PlacementStore(client, stack.spec.clusters[0]), wanted, settings.topology)
 
 
 def _made(cursor: Any) -> bool:

@@ -15,7 +15,7 @@ from metastore.catalog.listing import listed
 from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
-from metastore.snapshot.change_tracker import Watch
+from metastore.snapshot.change_tracker import ChangeTracker
 
 LIMIT = 1_000_000  # columns and tables, some 100 bytes each
 REST = 600.0  # seconds in which nothing is kept after there was too much
@@ -38,7 +38,7 @@ class Listing:
     cannot be known, or that there is too much to keep.
     """
 
-    def __init__(self, pool: ClientPool, watch: Watch, limit: int = LIMIT) -> None:
+    def __init__(self, pool: ClientPool, watch: ChangeTracker, limit: int = LIMIT) -> None:
         self._pool = pool
         self._watch = watch
         self._limit = limit

@@ -281,7 +281,7 @@ class HmsClient:
         reply: Struct = self.call("causeway_touched", Struct({1: (I64, after)}))
         return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
 
-    def settle(self, ref: TableRef) -> None:
+    def wait_for_pending(self, ref: TableRef) -> None:
         """Waits until a view has ended the changes of the table that it had begun."""
         self.call("causeway_settle", _named(ref))
 

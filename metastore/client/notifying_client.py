@@ -14,7 +14,7 @@ from conf.topology import Endpoint
 from metastore.client.calls import CALLS
 from metastore.client.connection import Decoder
 from metastore.client.metastore_client import HmsClient
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.view_sync import ViewSync
 from thriftcodec.values import Struct, Value
 
 ALL = "*"
@@ -22,7 +22,7 @@ EVERYTHING = TableRef(ALL, ALL)  # settled, it says that any table may have chan
 Tell = Callable[[TableRef], None]
 
 
-class ToldClient(HmsClient):
+class NotifyingClient(HmsClient):
     """Any call may raise MetastoreDown after its change was made: a view could not be told.
 
     A view that does not run needs not be told: one that begins trusts nothing from before.
@@ -75,13 +75,13 @@ def _ref(database: object, table: object) -> TableRef:
 
 
 @contextmanager
-def told_client(
+def notifying_client(
     settings: Settings, timeout: float | None = None, user: str | None = None
 ) -> Iterator[HmsClient]:
     """A client of the settings' metastore that tells the settings' views."""
     timeout = settings.metastore_timeout if timeout is None else timeout
     with (
-        ViewBarrier.of(settings) as tell,
-        ToldClient(settings.metastores, timeout, tell, user) as client,
+        ViewSync.of(settings) as tell,
+        NotifyingClient(settings.metastores, timeout, tell, user) as client,
     ):
         yield client

@@ -16,7 +16,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
 
 
-class ViewBarrier:
+class ViewSync:
     """Callable by several threads. Raises MetastoreDown when a view does not answer in time.
 
     A view that nobody runs, or one without this call, has nothing under way that is known of.
@@ -45,7 +45,7 @@ class ViewBarrier:
             client = idle.pop() if idle else HmsClient((view,), self._timeout)
             self._busy.add(client)
             try:
-                _settle(client, ref)
+                _wait_for_pending(client, ref)
             finally:
                 self._busy.discard(client)
                 if self._closed:
@@ -63,9 +63,9 @@ class ViewBarrier:
                 idle.pop().close()
 
 
-def _settle(client: HmsClient, ref: TableRef) -> None:
+def _wait_for_pending(client: HmsClient, ref: TableRef) -> None:
     try:
-        client.settle(ref)
+        client.wait_for_pending(ref)
     except MetastoreRefused:
         return
     except MetastoreDown as error:

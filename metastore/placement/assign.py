@@ -8,7 +8,7 @@ from conf.placement import Copy, Placement
 from conf.topology import Topology
 from metastore.client.types import Table
 from metastore.errors import BadTarget
-from metastore.placement.placement_store import Facts, new_id
+from metastore.placement.placement_store import PlacementStore, new_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Assigned:
 
 
 def assign(
-    facts: Facts,
+    facts: PlacementStore,
     wanted: Assignment,
     topology: Topology,
     progress: Callable[[int], None] = lambda _: None,
@@ -74,7 +74,7 @@ def assign(
     return Assigned(int(whole), changed)
 
 
-def end_writes(facts: Facts, ref: TableRef) -> None:
+def end_writes(facts: PlacementStore, ref: TableRef) -> None:
     """Takes away all marks of running writes of the table, whose writers are dead.
 
     Copies become stale for good: what the lost writers wrote is not known.
@@ -122,7 +122,7 @@ def _stated(wanted: Assignment, old: Placement, locations: Mapping[ClusterName, 
     return new
 
 
-def _chosen(facts: Facts, table: Table, partitions: Sequence[str]) -> list[str]:
+def _chosen(facts: PlacementStore, table: Table, partitions: Sequence[str]) -> list[str]:
     """The names of the partitions that are meant, in the order of the metastore."""
     keys = [key for key, _ in table.partition_keys]
     if not keys:

@@ -26,7 +26,7 @@ from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile, UnreadableFacts
 
 Change = Callable[[Placement], Placement]
-Barrier = Callable[[TableRef], None]
+WaitForPending = Callable[[TableRef], None]
 ATTEMPTS = 5
 BATCH = 500  # partitions read and written at once
 
@@ -61,21 +61,21 @@ def new_id() -> str:
     return uuid4().hex[:16]
 
 
-def nobody_else(ref: TableRef) -> None:
-    """The barrier where there are no views."""
+def no_views(ref: TableRef) -> None:
+    """Returns at once: there are no views that could have pending changes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PlacementStore:
     """Cluster facts of the objects in one metastore; `default` owns what names no primary.
 
-    `barrier` returns when the changes of a table that others had begun are over: they may have
+    `sync` returns when the changes of a table that others had begun are over: they may have
     read facts before ours were written, and write them back (`metastore.client.view_sync`).
     """
 
     client: HmsClient
     default: ClusterName
-    barrier: Barrier = nobody_else
+    wait_for_pending: WaitForPending = no_views
 
     def table(self, ref: TableRef) -> tuple[Table, Placement]:
         """Raises NoSuchObject, UnreadableFacts."""
@@ -107,7 +107,7 @@ class Facts:
                     return placement
                 table.parameters = replace_placement(table.parameters, wanted)
                 self.client.alter_table(ref, table)
-                self.barrier(ref)
+                self.wait_for_pending(ref)
         raise ChangedMeanwhile(f"{ref}: its facts changed {ATTEMPTS} times while they were written")
 
     def change_partitions(
@@ -130,16 +130,16 @@ class Facts:
             changed += self._change_batch(table, before, batch, change)
             progress(len(batch))
         if changed:
-            self._settle(table, before, changed)
+            self._end_doubtful_copies(table, before, changed)
         return len(changed)
 
-    def _settle(self, table: Table, before: Placement, changed: list[str]) -> None:
+    def _end_doubtful_copies(self, table: Table, before: Placement, changed: list[str]) -> None:
         """What we wrote back may have taken away an id that a write gave to these partitions.
 
         Such a write has left its mark or changed the table's ids. They get another id then, so
         that no copy passes for fresh.
         """
-        self.barrier(table.ref)
+        self.wait_for_pending(table.ref)
         _, now = self.table(table.ref)
         crossed = (now.write, now.facts) != (before.write, before.facts)
         doubtful = [
@@ -154,7 +154,7 @@ class Facts:
             )
 
     def announce(self, ref: TableRef, names: Collection[str]) -> Placement:
-        """Facts of these partitions are about to change or did."""
+        """PlacementStore of these partitions are about to change or did."""
         facts_id = new_id()
         past = self._past_exceptions(ref, names)
         return self.change_table(
@@ -225,7 +225,7 @@ class Facts:
         rewritten = names is not None and not placed.uniform
         if rewritten and names is not None:
             self._rewrite(table, placed, names, next_id)
-            self.barrier(ref)
+            self.wait_for_pending(ref)
             self._rewrite(table, placed, names, next_id)  # those that were written back
         ended = False
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from conf.names import PartitionRef, TableRef, partition_name
 from conf.placement import Placement
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ def write_targets(written: Iterable[TableRef | PartitionRef]) -> tuple[WriteTarg
     return tuple(WriteTarget(table, some) for table, some in sorted(names.items()))
 
 
-def ending(token: WriteToken, target: WriteTarget) -> Callable[[Facts], Placement | None]:
+def ending(token: WriteToken, target: WriteTarget) -> Callable[[PlacementStore], Placement | None]:
     """How the write ends for one of its tables.
 
     A table that appeared during the write has nothing to end, unless it brought the mark with
     it: then it is a marked one under its new name.
     """
 
-    def end(facts: Facts) -> Placement:
+    def end(facts: PlacementStore) -> Placement:
         if target.table not in token.marked:
             _, placement = facts.table(target.table)
             if all(mark.id != token.id for mark in placement.open):

@@ -16,25 +16,25 @@ from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import Changes
 from metastore.client.notifying_client import EVERYTHING
 from metastore.errors import MetastoreDown, MetastoreRefused
-from metastore.snapshot.single_flight import Flights
+from metastore.snapshot.single_flight import SingleFlight
 
 LIMIT = 100_000  # tables
-Heard = Callable[[tuple[TableRef, ...] | None], None]  # these have changed; None: any may have
+OnChange = Callable[[tuple[TableRef, ...] | None], None]  # these have changed; None: any may have
 
 
-class Watch:
+class ChangeTracker:
     """Knows the tables that nothing changed since they were read. Belongs to one event loop."""
 
     def __init__(self, settings: Settings) -> None:
         views = dict.fromkeys(settings.views.values()) if settings.writers is Writers.VIEWS else ()
         self._pools = {each: ClientPool((each,), settings.metastore_timeout) for each in views}
         self._positions = dict.fromkeys(self._pools, 0)
-        self._looks: Flights[str, bool] = Flights(lambda _: asyncio.ensure_future(self._look()))
+        self._looks: SingleFlight[str, bool] = SingleFlight(lambda _: asyncio.ensure_future(self._look()))
         self._sure: set[TableRef] = set()
         self._news = 0
-        self._followers: list[Heard] = []
+        self._followers: list[OnChange] = []
 
-    def follow(self, heard: Heard) -> None:
+    def follow(self, heard: OnChange) -> None:
         """Each look's news are told to `heard` before the look ends."""
         self._followers.append(heard)
 

@@ -25,15 +25,15 @@ from metastore.catalog.describe import describe
 from metastore.catalog.listing_client import Listing
 from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import HmsClient
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.view_sync import ViewSync
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
-from metastore.placement.placement_store import Facts, new_id
+from metastore.placement.placement_store import PlacementStore, new_id
 from metastore.placement.write_marks import WriteTarget, WriteToken, ending, write_targets
-from metastore.snapshot.change_tracker import Watch
+from metastore.snapshot.change_tracker import ChangeTracker
 from metastore.snapshot.partitions_client import PartitionLoader
-from metastore.snapshot.single_flight import Flights
+from metastore.snapshot.single_flight import SingleFlight
 from metastore.snapshot.slices import Selector
-from metastore.snapshot.snapshot import Snapshot, TableRecord, Ticket
+from metastore.snapshot.snapshot import Snapshot, TableRecord, LoadToken
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -53,10 +53,10 @@ class Loader:
         self._default = settings.topology.default or ClusterName("")
         self._writer = str(settings.listen)
         self._pool = ClientPool(settings.metastores, settings.metastore_timeout)
-        self._barrier = ViewBarrier.of(settings)
-        self._watch = Watch(settings)
-        self._tables: Flights[TableRef, bool] = Flights(self._read_table)
-        self._databases: Flights[str, bool] = Flights(self._read_database)
+        self._sync = ViewSync.of(settings)
+        self._watch = ChangeTracker(settings)
+        self._tables: SingleFlight[TableRef, bool] = SingleFlight(self._read_table)
+        self._databases: SingleFlight[str, bool] = SingleFlight(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
         remembered = settings.metadata is Metadata.MEMORY
         self._listing = Listing(self._pool, self._watch) if remembered else None
@@ -64,7 +64,7 @@ class Loader:
     def close(self) -> None:
         """Ends the threads once what they do is done."""
         self._pool.close()
-        self._barrier.close()
+        self._sync.close()
         self._watch.close()
 
     # facts
@@ -150,15 +150,15 @@ class Loader:
     def _read_table(self, ref: TableRef) -> "asyncio.Future[bool]":
         def read(client: HmsClient) -> TableRecord | None:
             try:
-                table, placement = Facts(client, self._default).table(ref)
+                table, placement = PlacementStore(client, self._default).table(ref)
             except NoSuchObject:
                 return None
             return TableRecord(describe(table), placement)
 
         began = self._watch.reading()
 
-        def keep(record: TableRecord | None, ticket: Ticket) -> bool:
-            kept = self._snapshot.put_table(ref, record, ticket)
+        def keep(record: TableRecord | None, token: LoadToken) -> bool:
+            kept = self._snapshot.put_table(ref, record, token)
             if kept:
                 self._watch.was_read(ref, began)
             return kept
@@ -174,28 +174,28 @@ class Loader:
             return True
 
         return self._fly(
-            name, read, lambda exists, ticket: self._snapshot.put_database(name, exists, ticket)
+            name, read, lambda exists, token: self._snapshot.put_database(name, exists, token)
         )
 
     def _fly(
         self,
         key: TableRef | str,
         read: Callable[[HmsClient], T],
-        keep: Callable[[T, Ticket], bool],
+        keep: Callable[[T, LoadToken], bool],
     ) -> "asyncio.Future[bool]":
         """Starts a load; its result is whether the snapshot kept what was found."""
-        ticket = self._snapshot.begin(key)
+        token = self._snapshot.begin(key)
         kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
         def landed(loaded: "asyncio.Future[T]") -> None:
-            self._snapshot.end(key, ticket)
+            self._snapshot.end(key, token)
             if loaded.cancelled():
                 kept.cancel()
             elif (error := loaded.exception()) is not None:
                 kept.set_exception(error)
                 kept.exception()  # seen, even when nobody waits any more
             else:
-                kept.set_result(keep(loaded.result(), ticket))
+                kept.set_result(keep(loaded.result(), token))
 
         self._pool.submit(read).add_done_callback(landed)
         return kept
@@ -228,7 +228,7 @@ class Loader:
     async def _mark(self, write_id: str, target: WriteTarget) -> bool:
         """Whether there is such a table to mark."""
 
-        def mark(facts: Facts) -> Placement:
+        def mark(facts: PlacementStore) -> Placement:
             return facts.open_write(
                 target.table, write_id, target.partitions, int(time()), self._writer
             )
@@ -262,19 +262,19 @@ class Loader:
         await self._change(lambda facts: facts.claim(table, cluster))
         self._snapshot.invalidate([table])
 
-    async def _change(self, change: Callable[[Facts], Placement | None]) -> Placement | None:
+    async def _change(self, change: Callable[[PlacementStore], Placement | None]) -> Placement | None:
         """What a table's placement became; None when there is no such table."""
 
         def run(client: HmsClient) -> Placement | None:
             try:
-                return change(Facts(client, self._default, self._barrier))
+                return change(PlacementStore(client, self._default, self._sync))
             except NoSuchObject:
                 return None
 
         return await self._pool.run(run)
 
 
-async def _until_kept(flights: Flights[K, bool], key: K) -> None:
+async def _until_kept(flights: SingleFlight[K, bool], key: K) -> None:
     """Loads until nothing invalidated what was found while it was on its way."""
     for _ in range(ATTEMPTS):
         if await flights.ask(key):

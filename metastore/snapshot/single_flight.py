@@ -8,7 +8,7 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
-class Flights(Generic[K, T]):
+class SingleFlight(Generic[K, T]):
     """`ask(key)` gives the result of a load that begins no earlier than the question.
 
     Someone who asks while one is running cannot have its result, which may be older than what

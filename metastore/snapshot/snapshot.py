@@ -56,7 +56,7 @@ class TableRecord:
         )
 
 
-class Ticket:
+class LoadToken:
     """A load that is under way. `spoiled` when its table was invalidated since it began."""
 
     __slots__ = ("spoiled",)
@@ -87,7 +87,7 @@ class Snapshot:
         self._limit = limit
         self._tables: LRUCache[TableRef, _Entry] = LRUCache(limit, self._weight)
         self._databases: TTLCache[str, bool] = TTLCache(limit, ttl, clock)
-        self._loading: dict[TableRef | str, set[Ticket]] = {}
+        self._loading: dict[TableRef | str, set[LoadToken]] = {}
 
     # answers; each raises NotLoaded when memory has none
 
@@ -142,25 +142,25 @@ class Snapshot:
 
     # filling
 
-    def begin(self, key: TableRef | str) -> Ticket:
+    def begin(self, key: TableRef | str) -> LoadToken:
         """A load of that table or database begins."""
-        ticket = Ticket()
-        self._loading.setdefault(key, set()).add(ticket)
-        return ticket
+        token = LoadToken()
+        self._loading.setdefault(key, set()).add(token)
+        return token
 
-    def end(self, key: TableRef | str, ticket: Ticket) -> None:
+    def end(self, key: TableRef | str, token: LoadToken) -> None:
         """The load ended, well or not."""
-        tickets = self._loading.get(key, set())
-        tickets.discard(ticket)
-        if not tickets:
+        tokens = self._loading.get(key, set())
+        tokens.discard(token)
+        if not tokens:
             self._loading.pop(key, None)
 
-    def put_table(self, ref: TableRef, record: TableRecord | None, ticket: Ticket) -> bool:
+    def put_table(self, ref: TableRef, record: TableRecord | None, token: LoadToken) -> bool:
         """Remembers what the load found, unless it was spoiled. Whether it did.
 
         Partitions known before stay known as far as the table says that they did not change.
         """
-        if ticket.spoiled:
+        if token.spoiled:
             return False
         older = self._tables.get(ref)
         if record is not None and older is not None:
@@ -187,18 +187,18 @@ class Snapshot:
         if entry is not None and entry.record is not None:
             self._tables[ref] = _Entry(change(entry.record), entry.read)
 
-    def put_database(self, name: str, exists: bool, ticket: Ticket) -> bool:
-        if not ticket.spoiled:
+    def put_database(self, name: str, exists: bool, token: LoadToken) -> bool:
+        if not token.spoiled:
             self._databases[name] = exists
-        return not ticket.spoiled
+        return not token.spoiled
 
     def invalidate(self, refs: Iterable[TableRef] | None) -> None:
         """Forgets these tables and whether their databases exist (None: everything)."""
         if refs is None:
             self._tables.clear()
             self._databases.clear()
-            for tickets in self._loading.values():
-                _spoil(tickets)
+            for tokens in self._loading.values():
+                _spoil(tokens)
             return
         for ref in refs:
             self._tables.pop(ref, None)
@@ -211,6 +211,6 @@ class Snapshot:
         return 1 if entry.record is None else min(entry.record.weight, self._limit)
 
 
-def _spoil(tickets: Iterable[Ticket]) -> None:
-    for ticket in tickets:
-        ticket.spoiled = True
+def _spoil(tokens: Iterable[LoadToken]) -> None:
+    for token in tokens:
+        token.spoiled = True

@@ -21,7 +21,7 @@ from conf.placement import (
 from metastore.client.metastore_client import HmsClient, batches
 from metastore.client.types import Partition, Table
 from metastore.errors import UnreadableFacts
-from metastore.placement.placement_store import Facts, new_id
+from metastore.placement.placement_store import PlacementStore, new_id
 from pipeline.errors import NotCopyable
 
 TABLE_ITSELF = ""  # the name of an unpartitioned table among its objects
@@ -76,7 +76,7 @@ class ObjectCatalog:
 
     def __init__(self, metastore: HmsClient, default: ClusterName) -> None:
         self._metastore = metastore
-        self._facts = Facts(metastore, default)
+        self._facts = PlacementStore(metastore, default)
 
     def table(self, ref: TableRef) -> TableState:
         """Raises NoSuchObject, NotCopyable for a view, UnreadableFacts."""

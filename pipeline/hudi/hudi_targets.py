@@ -8,7 +8,7 @@ from conf.placement import users_parameters
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, NoSuchObject
-from metastore.placement.placement_store import Facts, new_id
+from metastore.placement.placement_store import PlacementStore, new_id
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, Publication, data_location
 from pipeline.copy.run import used_by
 from pipeline.copy.staging import RunMarker, new_run, staging_of
@@ -162,7 +162,7 @@ class CrossMetastoreReplica:
 
     def _mark_rewritten(self, table: Table) -> None:
         if table.parameters != users_parameters(table.parameters):
-            fresh_id, facts = new_id(), Facts(self.target, ClusterName(""))
+            fresh_id, facts = new_id(), PlacementStore(self.target, ClusterName(""))
             facts.change_table(table.ref, lambda old: old.rewritten(fresh_id))
 
     def _wanted(self, replica: str) -> Iterator[tuple[str, Partition]]:

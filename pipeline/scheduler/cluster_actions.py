@@ -17,7 +17,7 @@ from metastore.client import types as metastore
 from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import EVERYTHING, Tell
 from metastore.errors import NoSuchObject
-from metastore.placement.placement_store import nobody_else
+from metastore.placement.placement_store import no_views
 from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions, FileListing, Files
@@ -68,7 +68,7 @@ class ClusterActions:
     limits: CopyLimits = field(default_factory=CopyLimits)
     default: ClusterName | None = None
     storage: Storages = field(default=lambda uri: LocalStorage())
-    tell: Tell = nobody_else
+    tell: Tell = no_views
     _turns: defaultdict[str, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )

@@ -14,10 +14,10 @@ from conf.names import TableRef, parse_partition_name, partition_name
 from conf.placement import NEVER_WRITTEN, WRITE
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
-from metastore.client.notifying_client import Tell, ToldClient
+from metastore.client.notifying_client import Tell, NotifyingClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from metastore.placement.placement_store import nobody_else
+from metastore.placement.placement_store import no_views
 from pipeline.copy.files import FileEntry, FileListing
 from pipeline.errors import ActionFailed
 from pipeline.falcon.entity_set import EntitySet
@@ -41,10 +41,10 @@ MAX_FILES = 100_000
 
 @contextmanager
 def metastore(
-    cluster: Cluster, user: str, timeout: float = _TIMEOUT, tell: Tell = nobody_else
+    cluster: Cluster, user: str, timeout: float = _TIMEOUT, tell: Tell = no_views
 ) -> Iterator[HmsClient]:
     """A client of the cluster's registry, asking as `user`; `tell` hears of what it changes."""
-    with ToldClient([registry_of(cluster)], timeout, tell, user) as client:
+    with NotifyingClient([registry_of(cluster)], timeout, tell, user) as client:
         yield client
 
 

@@ -26,7 +26,7 @@ from dialect.statement import ALL, Action, Known, Read, Write
 from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile
 from metastore.placement.assign import end_writes
-from metastore.placement.placement_store import Facts, new_id
+from metastore.placement.placement_store import PlacementStore, new_id
 from metastore.snapshot.partitions import PartitionSheet
 from metastore.view.inbound.lookups import Asking, T
 from metastore.view.inbound.spark_writes import SparkWrite
@@ -138,7 +138,7 @@ class Lives(RuleBasedStateMachine):
         super().__init__()
         self.memory = Memory()
         self.view = View(self.memory)
-        self.facts = Facts(
+        self.facts = PlacementStore(
             self.memory,  # type: ignore[arg-type]
             CLUSTERS[0],
             lambda ref: self.view.settle(ref),

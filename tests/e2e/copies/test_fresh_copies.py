@@ -15,8 +15,8 @@ from cli.stack.stack import Stack
 from conf.names import TableRef
 from conf.placement import Copy, read_partition_placement, read_placement
 from metastore.client.metastore_client import HmsClient
-from metastore.client.view_sync import ViewBarrier
-from metastore.placement.placement_store import Facts
+from metastore.client.view_sync import ViewSync
+from metastore.placement.placement_store import PlacementStore
 from tests.e2e.conftest import C1, C2, Sql, Tables
 from tests.e2e.support.spark_job import SparkJob
 
@@ -64,9 +64,9 @@ class Copies:
         copy_of = f"file://{folder}/t"
         with (
             HmsClient((self.stack.ports.metastore,)) as client,
-            ViewBarrier(self.stack.ports.views.values(), 20.0) as barrier,
+            ViewSync(self.stack.ports.views.values(), 20.0) as sync,
         ):
-            facts = Facts(client, C1, barrier)
+            facts = PlacementStore(client, C1, sync)
             facts.change_table(
                 TableRef.parse(table), lambda old: old.with_copy(Copy(C2, copy_of, old.version))
             )
@@ -115,7 +115,7 @@ def test_a_mark_of_one_partition_does_not_cover_a_direct_write_of_another(
     """The proxy writes ds=a, or died while it did."""
     ref = TableRef.parse(days)
     with HmsClient((stack.ports.metastore,)) as client:
-        facts = Facts(client, C1)
+        facts = PlacementStore(client, C1)
         facts.open_write(ref, "proxy", ["ds=a"], 0, "a proxy")
         sql(f"INSERT INTO {days} PARTITION (ds = 'b') VALUES (2)", cluster=C1)
         facts.close_write(ref, "proxy", ["ds=a"])

@@ -22,9 +22,9 @@ from cli.stack.stack import Stack
 from conf.names import TableRef
 from conf.placement import OpenWrite
 from metastore.client.metastore_client import HmsClient
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.view_sync import ViewSync
 from metastore.placement.assign import end_writes
-from metastore.placement.placement_store import Facts, new_id
+from metastore.placement.placement_store import PlacementStore, new_id
 from tests.e2e.conftest import C1, C2, Sql, Tables, rows, server
 from tests.e2e.support.spark_job import SparkJob
 
@@ -99,7 +99,7 @@ class History:
 
     def marks(self) -> tuple[OpenWrite, ...]:
         with HmsClient((self.stack.ports.metastore,)) as client:
-            return Facts(client, C1).table(TableRef.parse(self.table))[1].open
+            return PlacementStore(client, C1).table(TableRef.parse(self.table))[1].open
 
     def next(self) -> int:
         self.number += 1
@@ -182,14 +182,14 @@ class History:
         self.done("stream into second table", day)
 
     def leave_a_mark(self, day: str) -> None:
-        with HmsClient((self.stack.ports.metastore,)) as client, self.barrier() as barrier:
-            facts = Facts(client, C1, barrier)
+        with HmsClient((self.stack.ports.metastore,)) as client, self.sync() as sync:
+            facts = PlacementStore(client, C1, sync)
             facts.open_write(TableRef.parse(self.table), new_id(), [f"ds={day}"], 0, DEAD)
         self.done("mark", day)
 
     def end_marks(self, day: str) -> None:
-        with HmsClient((self.stack.ports.metastore,)) as client, self.barrier() as barrier:
-            end_writes(Facts(client, C1, barrier), TableRef.parse(self.table))
+        with HmsClient((self.stack.ports.metastore,)) as client, self.sync() as sync:
+            end_writes(PlacementStore(client, C1, sync), TableRef.parse(self.table))
         self.done("marks end", day)
 
     def copy(self, day: str) -> None:
@@ -201,8 +201,8 @@ class History:
                 self.tables.copy(self.table, C2, f"ds={day}")
             self.done("copy", day)
 
-    def barrier(self) -> ViewBarrier:
-        return ViewBarrier(self.stack.ports.views.values(), 20.0)
+    def sync(self) -> ViewSync:
+        return ViewSync(self.stack.ports.views.values(), 20.0)
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + HISTORIES))

@@ -8,7 +8,7 @@ from cli.stack.stack import Stack
 from conf.names import TableRef
 from conf.settings.load import load
 from conf.settings.settings import Writers
-from metastore.client.notifying_client import told_client
+from metastore.client.notifying_client import notifying_client
 from tests.e2e.conftest import C1, C2, Connect, Sql, Tables, rows
 
 pytestmark = pytest.mark.e2e
@@ -72,7 +72,7 @@ def test_what_a_command_changed_at_the_metastore_itself_is_seen(
     cursor = connect().cursor()
     copy = tables.copy(table, C2)
     rows(cursor, f"USE CLUSTER {C2}", f"SELECT * FROM {table}")
-    with told_client(load(stack.layout.settings)) as client:
+    with notifying_client(load(stack.layout.settings)) as client:
         found = client.get_table(TableRef.parse(table))
         kept = {k: v for k, v in found.parameters.items() if not k.startswith("causeway.copy.")}
         found.parameters = kept

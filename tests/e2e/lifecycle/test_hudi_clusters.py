@@ -22,8 +22,8 @@ from conf.placement import Copy
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database
-from metastore.client.view_sync import ViewBarrier
-from metastore.placement.placement_store import Facts
+from metastore.client.view_sync import ViewSync
+from metastore.placement.placement_store import PlacementStore
 from pipeline.hudi.errors import StorageFault
 from pipeline.spark.jar import guard_jar
 from tests.e2e.conftest import beyond_claims, rows, run_sql, server
@@ -98,18 +98,18 @@ def _copied(stack: Stack, name: str, partitioned: str = "") -> tuple[Path, Calla
         cluster=C1,
     )
     ref = TableRef("past", name)
-    with HmsClient((stack.ports.metastore,)) as client, ViewBarrier(
+    with HmsClient((stack.ports.metastore,)) as client, ViewSync(
         stack.ports.views.values(), 20.0
-    ) as barrier:  # fmt: skip
+    ) as sync:  # fmt: skip
         source = Path(unquote(urlsplit(client.get_table(ref).location).path))
         target = stack.layout.warehouse(C2) / "copies" / name
         shutil.copytree(source, target)
-        facts = Facts(client, C1, barrier)
+        facts = PlacementStore(client, C1, sync)
         facts.change_table(ref, lambda old: old.with_copy(Copy(C2, target.as_uri(), old.version)))
 
     def fresh() -> bool:
         with HmsClient((stack.ports.metastore,)) as client:
-            return C2 in Facts(client, C1).table(ref)[1].replicas().fresh
+            return C2 in PlacementStore(client, C1).table(ref)[1].replicas().fresh
 
     assert fresh()
     return source, fresh

@@ -16,7 +16,7 @@ from thrift.transport.TTransport import TBufferedTransport
 from conf.names import TableRef
 from conf.placement import Copy, read_placement
 from conf.topology import Cluster, Endpoint, Topology
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from tests.e2e.support.metastores import C1, C2, C3, MetastoreAlone, MetastoreElsewhere
 from tests.metastore.writable import views
 
@@ -154,7 +154,7 @@ def test_copies_are_handed_out_and_kept(
             )
         ref, away = TableRef(db, "p"), f"{real.layout.filesystem(C2)}/copies/1"
         with real.client() as client:
-            facts = Facts(client, C1)
+            facts = PlacementStore(client, C1)
             facts.change_partitions(
                 ref, ["ds=1"], lambda _, old: old.with_copy(Copy(C2, away, old.version))
             )

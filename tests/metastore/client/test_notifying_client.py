@@ -10,7 +10,7 @@ from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.client.calls import CALLS
 from metastore.client.metastore_client import HmsClient
-from metastore.client.notifying_client import ToldClient, told_client
+from metastore.client.notifying_client import NotifyingClient, notifying_client
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import MetastoreDown, NoSuchObject
 from tests.metastore.view.server.test_view_server import KEYS, REF, table
@@ -72,7 +72,7 @@ def test_every_call_that_changes_something_is_tried_here() -> None:
 def test_a_change_is_told(hms: WritableMetastore, method: str) -> None:
     heard: list[TableRef] = []
     change, expected = CHANGES[method]
-    with ToldClient((hms.endpoint,), 5.0, heard.append) as client:
+    with NotifyingClient((hms.endpoint,), 5.0, heard.append) as client:
         client.get_table(REF)
         assert heard == []
         change(client)  # type: ignore[no-untyped-call]
@@ -82,7 +82,7 @@ def test_a_change_is_told(hms: WritableMetastore, method: str) -> None:
 
 def test_one_that_failed_may_have_been_made(hms: WritableMetastore) -> None:
     heard: list[TableRef] = []
-    with ToldClient((hms.endpoint,), 5.0, heard.append) as client, pytest.raises(NoSuchObject):
+    with NotifyingClient((hms.endpoint,), 5.0, heard.append) as client, pytest.raises(NoSuchObject):
         client.drop_table(OTHER)
     assert heard == [OTHER]
 
@@ -90,7 +90,7 @@ def test_one_that_failed_may_have_been_made(hms: WritableMetastore) -> None:
 def test_the_views_tell_it_to_whoever_asks(hms: WritableMetastore) -> None:
     with views(hms) as view:
         settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1], C2: view[C2]})
-        with told_client(settings) as client, HmsClient((view[C2],), 5.0) as asking:
+        with notifying_client(settings) as client, HmsClient((view[C2],), 5.0) as asking:
             before = asking.touched(0).position
             client.alter_table(REF, client.get_table(REF))
             assert asking.touched(before).tables == (str(REF),)
@@ -100,7 +100,7 @@ def test_a_view_that_hangs_is_said(hms: WritableMetastore) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         view = {C1: Endpoint("127.0.0.1", silent.getsockname()[1])}
         settings = Settings(TOPOLOGY, (hms.endpoint,), views=view, metastore_timeout=0.3)
-        with told_client(settings) as client, pytest.raises(MetastoreDown, match="causeway_settle"):
+        with notifying_client(settings) as client, pytest.raises(MetastoreDown, match="causeway_settle"):
             client.drop_table(REF)
 
 
@@ -108,5 +108,5 @@ def test_one_that_does_not_run_needs_not_hear(hms: WritableMetastore) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         view = {C1: Endpoint("127.0.0.1", gone.getsockname()[1])}
     settings = Settings(TOPOLOGY, (hms.endpoint,), views=view)
-    with told_client(settings) as client:
+    with notifying_client(settings) as client:
         client.drop_table(REF)

@@ -11,7 +11,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import BadTarget, NoSuchObject
 from metastore.placement.assign import Assigned, Assignment, assign
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from tests.metastore.fake import FakeMetastore
 
 C1, C2, C3 = (ClusterName(name) for name in ("C1", "C2", "C3"))
@@ -20,7 +20,7 @@ PLAIN, PARTED = TableRef("default", "t"), TableRef("default", "p")
 
 
 @pytest.fixture
-def facts(metastore: FakeMetastore) -> Iterator[Facts]:
+def facts(metastore: FakeMetastore) -> Iterator[PlacementStore]:
     metastore.add(Table.make(PLAIN, [("id", "int")]))
     keys = [("ds", "string"), ("hr", "string")]
     names = [f"ds={day}/hr={hour}" for day in (1, 2) for hour in (1, 2)]
@@ -28,7 +28,7 @@ def facts(metastore: FakeMetastore) -> Iterator[Facts]:
         Table.make(PARTED, [("id", "int")], partition_keys=keys), *((name, {}) for name in names)
     )
     with HmsClient([metastore.endpoint], 10) as client:
-        yield Facts(client, C1)
+        yield PlacementStore(client, C1)
 
 
 def _replicas(metastore: FakeMetastore, name: str):  # type: ignore[no-untyped-def]
@@ -37,7 +37,7 @@ def _replicas(metastore: FakeMetastore, name: str):  # type: ignore[no-untyped-d
     return read_partition_placement(own, table, name)
 
 
-def test_a_table_with_a_copy(metastore: FakeMetastore, facts: Facts) -> None:
+def test_a_table_with_a_copy(metastore: FakeMetastore, facts: PlacementStore) -> None:
     wanted = Assignment(PLAIN, C2, copies={C3: "file:/C3/t"})
     assert assign(facts, wanted, TOPOLOGY) == Assigned(1, 0)
     placement = read_placement(Table(metastore.tables[PLAIN]).parameters, C1)
@@ -47,7 +47,7 @@ def test_a_table_with_a_copy(metastore: FakeMetastore, facts: Facts) -> None:
     assert (placement.primary, placement.copies) == (C2, ())
 
 
-def test_all_partitions_of_a_table(metastore: FakeMetastore, facts: Facts) -> None:
+def test_all_partitions_of_a_table(metastore: FakeMetastore, facts: PlacementStore) -> None:
     wanted = Assignment(PARTED, C1, copies={C2: "file:/C2/p/"})
     assert assign(facts, wanted, TOPOLOGY) == Assigned(1, 4)
     placement = _replicas(metastore, "ds=2/hr=1")
@@ -56,7 +56,7 @@ def test_all_partitions_of_a_table(metastore: FakeMetastore, facts: Facts) -> No
 
 
 def test_one_partition_has_its_copy_where_it_is_said(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     wanted = Assignment(PARTED, C1, ("ds=1/hr=2",), {C2: "file:/elsewhere"})
     assert assign(facts, wanted, TOPOLOGY) == Assigned(0, 1)
@@ -64,7 +64,7 @@ def test_one_partition_has_its_copy_where_it_is_said(
     assert _replicas(metastore, "ds=1/hr=1").copies == ()
 
 
-def test_partitions_by_some_of_their_values(metastore: FakeMetastore, facts: Facts) -> None:
+def test_partitions_by_some_of_their_values(metastore: FakeMetastore, facts: PlacementStore) -> None:
     assert assign(facts, Assignment(PARTED, C3, ("hr=1",)), TOPOLOGY) == Assigned(0, 2)
     assert _replicas(metastore, "ds=1/hr=1").primary == C3
     assert _replicas(metastore, "ds=1/hr=2").primary == C1
@@ -83,14 +83,14 @@ def test_partitions_by_some_of_their_values(metastore: FakeMetastore, facts: Fac
     ],
 )
 def test_what_cannot_be_is_refused_and_changes_nothing(
-    metastore: FakeMetastore, facts: Facts, wanted: Assignment, why: str
+    metastore: FakeMetastore, facts: PlacementStore, wanted: Assignment, why: str
 ) -> None:
     with pytest.raises(BadTarget, match=why):
         assign(facts, wanted, TOPOLOGY)
     assert not any(name.startswith("alter") for name in metastore.calls)
 
 
-def test_a_copy_cannot_become_the_primary_unsaid(facts: Facts) -> None:
+def test_a_copy_cannot_become_the_primary_unsaid(facts: PlacementStore) -> None:
     assign(facts, Assignment(PLAIN, C1, copies={C2: "file:/x"}), TOPOLOGY)
     with pytest.raises(BadTarget, match="--no-copy C2"):
         assign(facts, Assignment(PLAIN, C2), TOPOLOGY)
@@ -98,7 +98,7 @@ def test_a_copy_cannot_become_the_primary_unsaid(facts: Facts) -> None:
 
 
 def test_a_table_that_is_being_written_has_no_fresh_copy(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     facts.open_write(PARTED, "w", ["ds=1/hr=1"], 0, "proxy:1")
     wanted = Assignment(PARTED, C1, ("ds=1",), {C2: "file:/x"})
@@ -112,6 +112,6 @@ def test_a_table_that_is_being_written_has_no_fresh_copy(
     assert _replicas(metastore, "ds=2/hr=1").replicas().stale == {C2}
 
 
-def test_a_table_that_is_not_there(facts: Facts) -> None:
+def test_a_table_that_is_not_there(facts: PlacementStore) -> None:
     with pytest.raises(NoSuchObject):
         assign(facts, Assignment(TableRef("default", "x"), C1), TOPOLOGY)

@@ -15,7 +15,7 @@ from conf.placement import (
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile, UnreadableFacts
-from metastore.placement.placement_store import ATTEMPTS, Facts, table_lock
+from metastore.placement.placement_store import ATTEMPTS, PlacementStore, table_lock
 from tests.metastore.fake import FakeMetastore
 
 C1, C2, C3 = (ClusterName(name) for name in ("C1", "C2", "C3"))
@@ -28,9 +28,9 @@ def _table(parameters: dict[str, str] | None = None, *, parted: bool = False) ->
 
 
 @pytest.fixture
-def facts(metastore: FakeMetastore) -> Iterator[Facts]:
+def facts(metastore: FakeMetastore) -> Iterator[PlacementStore]:
     with HmsClient([metastore.endpoint], 10) as client:
-        yield Facts(client, C1)
+        yield PlacementStore(client, C1)
 
 
 def _stored(metastore: FakeMetastore) -> Placement:
@@ -42,7 +42,7 @@ def _copy(cluster: ClusterName, of: str = "0") -> Copy:
 
 
 def test_what_another_process_overwrote_is_written_again(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table({"comment": "x"}))
     overwritten = []
@@ -61,7 +61,7 @@ def test_what_another_process_overwrote_is_written_again(
     assert Table(metastore.tables[REF]).parameters["comment"] == "y"
 
 
-def test_a_change_that_never_holds_is_given_up(metastore: FakeMetastore, facts: Facts) -> None:
+def test_a_change_that_never_holds_is_given_up(metastore: FakeMetastore, facts: PlacementStore) -> None:
     metastore.add(_table())
 
     def overwrite(method: str) -> None:
@@ -74,7 +74,7 @@ def test_a_change_that_never_holds_is_given_up(metastore: FakeMetastore, facts: 
 
 
 def test_a_change_that_is_there_already_writes_nothing(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table())
     facts.change_table(REF, lambda old: old.with_copy(_copy(C3)).with_copy(_copy(C2)))
@@ -84,7 +84,7 @@ def test_a_change_that_is_there_already_writes_nothing(
 
 
 def test_a_copy_of_a_partition_ends_the_tables_promise_first(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table({"causeway.partitions": "uniform"}, parted=True), ("ds=1", {}))
 
@@ -102,7 +102,7 @@ def test_a_copy_of_a_partition_ends_the_tables_promise_first(
 
 
 def test_a_partition_is_named_as_an_exception_before_it_gets_a_copy(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table({"causeway.partitions": '["ds=0"]'}, parted=True), ("ds=1", {}))
 
@@ -116,7 +116,7 @@ def test_a_partition_is_named_as_an_exception_before_it_gets_a_copy(
 
 
 def test_a_table_with_too_many_exceptions_to_name_names_none(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table({"causeway.partitions": "uniform"}, parted=True), ("ds=1", {}))
     names = ["ds=1", *(f"ds=never-{day:08}" for day in range(1000))]
@@ -127,7 +127,7 @@ def test_a_table_with_too_many_exceptions_to_name_names_none(
 
 
 def test_partitions_that_lost_their_facts_make_room_for_others(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     old = [f"ds={number:04}{'x' * 100}" for number in range(74)]
     copied = write_placement(Placement(C1).with_copy(_copy(C2, "0/0")))
@@ -141,7 +141,7 @@ def test_partitions_that_lost_their_facts_make_room_for_others(
     assert _stored(metastore).exceptions == {*names, old[0], more}
 
 
-def test_facts_of_partitions_renew_the_tables_id(metastore: FakeMetastore, facts: Facts) -> None:
+def test_facts_of_partitions_renew_the_tables_id(metastore: FakeMetastore, facts: PlacementStore) -> None:
     metastore.add(_table(parted=True), ("ds=1", {}))
     ids = [_stored(metastore).facts]
     for of in ("0/0", "0/1"):
@@ -151,7 +151,7 @@ def test_facts_of_partitions_renew_the_tables_id(metastore: FakeMetastore, facts
 
 
 def test_a_write_that_crosses_a_change_leaves_no_fresh_copy(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     """Our alter sends back the id that the partition had before the write ended."""
     own = write_placement(Placement(C1).with_copy(_copy(C2, "0/0")))
@@ -162,7 +162,7 @@ def test_a_write_that_crosses_a_change_leaves_no_fresh_copy(
         if method == "alter_partitions_with_environment_context" and not crossing:
             crossing.append(method)
             with HmsClient([metastore.endpoint], 10) as client:
-                other = Facts(client, C1)
+                other = PlacementStore(client, C1)
                 other.open_write(REF, "w", ["ds=1"], 0, "other")
                 other.close_write(REF, "w", ["ds=1"])
 
@@ -176,7 +176,7 @@ def test_a_write_that_crosses_a_change_leaves_no_fresh_copy(
     assert replicas.fresh == frozenset()
 
 
-def test_the_end_of_a_write_whose_mark_vanished(metastore: FakeMetastore, facts: Facts) -> None:
+def test_the_end_of_a_write_whose_mark_vanished(metastore: FakeMetastore, facts: PlacementStore) -> None:
     metastore.add(_table(write_placement(Placement(C1).with_copy(_copy(C2))), parted=True))
     facts.close_write(REF, "lost", frozenset(["ds=1"]))
     assert _stored(metastore).write != "0"
@@ -184,14 +184,14 @@ def test_the_end_of_a_write_whose_mark_vanished(metastore: FakeMetastore, facts:
 
 
 def test_a_table_that_names_its_primary_is_not_claimed(
-    metastore: FakeMetastore, facts: Facts
+    metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table({"causeway.primary": "C2"}))
     assert facts.claim(REF, C1).primary == C2
     assert metastore.calls["alter_table_with_environment_context"] == 0
 
 
-def test_unreadable_facts(metastore: FakeMetastore, facts: Facts) -> None:
+def test_unreadable_facts(metastore: FakeMetastore, facts: PlacementStore) -> None:
     metastore.add(_table({"causeway.open.a": "?"}))
     with pytest.raises(UnreadableFacts, match=r"default\.t"):
         facts.table(REF)

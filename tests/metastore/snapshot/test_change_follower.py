@@ -21,9 +21,9 @@ A, B, OTHER = TableRef("db", "a"), TableRef("db", "b"), TableRef("default", "c")
 
 def _put(snapshot: Snapshot) -> None:
     for ref in (A, B, OTHER):
-        ticket = snapshot.begin(ref)
-        snapshot.put_table(ref, TableRecord(TableInfo(ref, TableKind.TABLE), Placement(C1)), ticket)
-        snapshot.end(ref, ticket)
+        token = snapshot.begin(ref)
+        snapshot.put_table(ref, TableRecord(TableInfo(ref, TableKind.TABLE), Placement(C1)), token)
+        snapshot.end(ref, token)
 
 
 def _known(snapshot: Snapshot) -> set[TableRef]:

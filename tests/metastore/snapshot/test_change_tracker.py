@@ -12,8 +12,8 @@ from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import EVERYTHING
 from metastore.client.types import Partition
-from metastore.client.view_sync import ViewBarrier
-from metastore.placement.placement_store import Facts
+from metastore.client.view_sync import ViewSync
+from metastore.placement.placement_store import PlacementStore
 from metastore.snapshot.loader_client import Loader
 from metastore.snapshot.snapshot import Snapshot
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
@@ -67,10 +67,10 @@ def _alter(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
 
 def _mark(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
     """As another proxy does."""
-    barrier = ViewBarrier([view[C2]], 5.0)
+    sync = ViewSync([view[C2]], 5.0)
     with HmsClient((hms.endpoint,), 5.0) as client:
-        Facts(client, C1, barrier).open_write(REF, "w", None, 0, "other")
-    barrier.close()
+        PlacementStore(client, C1, sync).open_write(REF, "w", None, 0, "other")
+    sync.close()
 
 
 def _rewrite(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
@@ -82,7 +82,7 @@ def _rewrite(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
 
 def _anything(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
     """As after a program that may have changed whatever it wanted."""
-    with HmsClient((hms.endpoint,), 5.0) as client, ViewBarrier([view[C2]], 5.0) as tell:
+    with HmsClient((hms.endpoint,), 5.0) as client, ViewSync([view[C2]], 5.0) as tell:
         client.alter_table(REF, table({}))
         tell(EVERYTHING)
 

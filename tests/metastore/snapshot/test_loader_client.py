@@ -17,7 +17,7 @@ from conf.topology import Endpoint, Topology
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown, UnreadableFacts
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from metastore.snapshot.loader_client import Loader
 from metastore.snapshot.snapshot import Snapshot
 from tests.metastore.fake import FakeMetastore
@@ -221,7 +221,7 @@ def test_only_the_partitions_that_a_table_names_as_exceptions_are_read(
     metastore.add(_table(Placement(C1, exceptions=frozenset({"ds=3", "ds=7"})), PARTED), *days)
     asked: list[int] = []
     with HmsClient([metastore.endpoint], 10) as client:
-        Facts(client, C1).change_partitions(PARTED, ["ds=9"], lambda _, old: old.with_copy(
+        PlacementStore(client, C1).change_partitions(PARTED, ["ds=9"], lambda _, old: old.with_copy(
             Copy(C2, "file:/c9", old.version)
         ))  # fmt: skip
 

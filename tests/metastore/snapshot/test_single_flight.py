@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from metastore.errors import MetastoreDown
-from metastore.snapshot.single_flight import Flights
+from metastore.snapshot.single_flight import SingleFlight
 
 
 class Loads:
@@ -14,7 +14,7 @@ class Loads:
 
     def __init__(self) -> None:
         self.started: list[asyncio.Future[str]] = []
-        self.flights: Flights[str, str] = Flights(self.start)
+        self.flights: SingleFlight[str, str] = SingleFlight(self.start)
 
     def start(self, key: str) -> "asyncio.Future[str]":
         self.started.append(asyncio.get_running_loop().create_future())

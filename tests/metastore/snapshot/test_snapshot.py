@@ -28,9 +28,9 @@ def _record(placement: Placement | None = None, keys: tuple[PartitionKey, ...] =
 
 
 def _put(snapshot: Snapshot, record: TableRecord | None, ref: TableRef = REF) -> bool:
-    ticket = snapshot.begin(ref)
-    snapshot.end(ref, ticket)
-    return snapshot.put_table(ref, record, ticket)
+    token = snapshot.begin(ref)
+    snapshot.end(ref, token)
+    return snapshot.put_table(ref, record, token)
 
 
 def test_what_was_never_loaded_is_not_known() -> None:
@@ -74,25 +74,25 @@ def test_placing_a_table_makes_it_no_younger() -> None:
 @pytest.mark.parametrize("refs", [[REF], None])
 def test_a_load_that_an_invalidation_overtook_is_not_kept(refs: list[TableRef] | None) -> None:
     snapshot = Snapshot()
-    ticket = snapshot.begin(REF)
+    token = snapshot.begin(REF)
     snapshot.invalidate(refs)
-    snapshot.end(REF, ticket)
-    assert not snapshot.put_table(REF, _record(), ticket)
+    snapshot.end(REF, token)
+    assert not snapshot.put_table(REF, _record(), token)
     with pytest.raises(NotLoaded):
         snapshot.table(REF)
 
 
 def test_a_load_of_another_table_is_kept() -> None:
     snapshot = Snapshot()
-    ticket = snapshot.begin(REF)
+    token = snapshot.begin(REF)
     snapshot.invalidate([TableRef("db", "other")])
-    assert snapshot.put_table(REF, _record(), ticket)
+    assert snapshot.put_table(REF, _record(), token)
 
 
 def test_invalidating_a_table_forgets_whether_its_database_exists() -> None:
     snapshot = Snapshot()
-    ticket = snapshot.begin("db")
-    assert snapshot.put_database("db", True, ticket)
+    token = snapshot.begin("db")
+    assert snapshot.put_database("db", True, token)
     assert snapshot.database_exists("db")
     snapshot.invalidate([REF])
     with pytest.raises(NotLoaded):

@@ -1,4 +1,4 @@
-"""Facts written beside an old client's alter, at the worst moment, through real views (D10)."""
+"""PlacementStore written beside an old client's alter, at the worst moment, through real views (D10)."""
 
 import socket
 import threading
@@ -16,9 +16,9 @@ from conf.placement import (
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.view_sync import ViewSync
 from metastore.errors import ChangedMeanwhile, MetastoreDown
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, WritableMetastore
 
@@ -27,10 +27,10 @@ MOMENT = 0.5  # seconds in which a writer that does not wait is certainly done
 
 def crossing(
     hms: WritableMetastore, view: Mapping[str, Endpoint], method: str, alter: Callable[[], None]
-) -> Callable[[Callable[[Facts], object]], None]:
+) -> Callable[[Callable[[PlacementStore], object]], None]:
     """Runs a change of facts between a view's question and its client's alter."""
 
-    def run(change: Callable[[Facts], object]) -> None:
+    def run(change: Callable[[PlacementStore], object]) -> None:
         arrived, go_on = threading.Event(), threading.Event()
 
         def hold(called: str) -> None:
@@ -55,10 +55,10 @@ def crossing(
 
 
 def _changed(
-    hms: WritableMetastore, view: Mapping[str, Endpoint], change: Callable[[Facts], object]
+    hms: WritableMetastore, view: Mapping[str, Endpoint], change: Callable[[PlacementStore], object]
 ) -> None:
-    with HmsClient((hms.endpoint,), 5.0) as client, ViewBarrier(view.values(), 5.0) as barrier:
-        change(Facts(client, C1, barrier))
+    with HmsClient((hms.endpoint,), 5.0) as client, ViewSync(view.values(), 5.0) as sync:
+        change(PlacementStore(client, C1, sync))
 
 
 def stored(hms: WritableMetastore) -> Placement:
@@ -136,7 +136,7 @@ def test_a_copy_published_beside_an_alter_of_its_data_is_stale(
         threading.Timer(MOMENT, go_on.set).start()
         return old.with_copy(Copy(C2, AWAY, "0/0"))
 
-    def publish(facts: Facts) -> None:
+    def publish(facts: PlacementStore) -> None:
         with pytest.raises(ChangedMeanwhile):
             facts.change_partitions(REF, ["ds=1"], change)
 
@@ -156,23 +156,23 @@ def test_a_view_that_nobody_runs_has_nothing_under_way() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         nobody = Endpoint("127.0.0.1", unused.getsockname()[1])
-    barrier = ViewBarrier([nobody], 2.0)
-    barrier(REF)
-    barrier.close()
+    sync = ViewSync([nobody], 2.0)
+    sync(REF)
+    sync.close()
 
 
 def test_nor_has_a_metastore_that_is_no_view(hms: WritableMetastore) -> None:
-    barrier = ViewBarrier([hms.endpoint], 2.0)
-    barrier(REF)
-    barrier(REF)
-    barrier.close()
+    sync = ViewSync([hms.endpoint], 2.0)
+    sync(REF)
+    sync(REF)
+    sync.close()
 
 
 def test_one_that_does_not_answer_is_an_error() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        barrier = ViewBarrier([Endpoint("127.0.0.1", silent.getsockname()[1])], 0.2)
+        sync = ViewSync([Endpoint("127.0.0.1", silent.getsockname()[1])], 0.2)
         with pytest.raises(MetastoreDown):
-            barrier(REF)
-        barrier.close()
+            sync(REF)
+        sync.close()

@@ -18,9 +18,9 @@ from conf.placement import Copy
 from conf.settings.settings import Writers
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.view_sync import ViewSync
 from metastore.errors import MetastoreRefused
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
 
 CLUSTERS = [C1, C2, C3]
@@ -53,8 +53,8 @@ class History:
         }
         self.by = opened
         own = self._exits.enter_context(HmsClient((self.hms.endpoint,), 5.0))
-        barrier = self._exits.enter_context(ViewBarrier(self.listening.values(), 5.0))
-        self.facts = Facts(own, C1, barrier)
+        sync = self._exits.enter_context(ViewSync(self.listening.values(), 5.0))
+        self.facts = PlacementStore(own, C1, sync)
         self.things: dict[tuple[str, str], Thing] = {}
         self.primaries: dict[tuple[str, bool], str] = {}
         self.open: dict[tuple[str, str], str] = {}

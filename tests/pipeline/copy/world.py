@@ -6,7 +6,7 @@ from functools import partial
 
 from conf.names import ClusterName, TableRef
 from metastore.client.types import Partition, Table
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import TABLE_ITSELF, DataObject, ObjectCatalog
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions
@@ -36,7 +36,7 @@ class World:
         self.metastore = FakeMetastore(self.effects)
         self.files = FakeFiles(self.effects)
         self.objects = ObjectCatalog(self.metastore, C1)
-        self.facts = Facts(self.metastore, C1)
+        self.facts = PlacementStore(self.metastore, C1)
         self.context = JobContext(
             self.files,
             emit=lambda event: self.events.append(dict(event)),

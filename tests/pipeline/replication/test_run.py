@@ -11,7 +11,7 @@ from conf.names import ClusterName, TableRef
 from conf.placement import read_placement
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import step_lines
@@ -320,7 +320,7 @@ def test_an_unpartitioned_table_appears_whole_and_is_swapped() -> None:
 def test_a_source_that_is_being_written_is_waited_for_and_refused() -> None:
     pair = Pair()
     pair.add("1", a="one")
-    Facts(pair.source, ClusterName("C1")).open_write(SOURCE, "w", None, 0, "test")
+    PlacementStore(pair.source, ClusterName("C1")).open_write(SOURCE, "w", None, 0, "test")
     report = pair.run()
     assert isinstance(report.failed["ds=1"], WriteOpen)
     assert pair.seen() == {}

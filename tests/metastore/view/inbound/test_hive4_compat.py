@@ -10,7 +10,7 @@ from conf.placement import Copy, Placement, read_placement
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreRefused, NoSuchObject
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from tests.metastore.view.server.test_view_server import (
     AWAY,
     HOME,
@@ -56,7 +56,7 @@ def test_our_own_client_reads_tables(hms: Newer) -> None:
         assert [each.ref for each in client.get_tables("default", ["t", "gone"])] == [REF]
         with pytest.raises(NoSuchObject):
             client.get_table(TableRef("default", "gone"))
-        Facts(client, C1).open_write(REF, "w", None, 0, "me")
+        PlacementStore(client, C1).open_write(REF, "w", None, 0, "me")
     assert read_placement(Table(hms.tables[REF]).parameters, C1).writing
 
 

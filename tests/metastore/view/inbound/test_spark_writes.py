@@ -10,9 +10,9 @@ from conf.placement import Copy, read_partition_placement, read_placement
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.view_sync import ViewSync
 from metastore.errors import MetastoreRefused
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
 from thriftcodec.values import LIST, MAP, STRING, Struct, string_map, strings
@@ -103,16 +103,16 @@ class TestMarks:
     def test_of_another_partition(self, hms, view) -> None:
         days(hms, 1, 2)
         with HmsClient((hms.endpoint,), 5.0) as client:
-            Facts(client, C1).open_write(REF, "other", ["ds=1"], 0, "proxy")
+            PlacementStore(client, C1).open_write(REF, "other", ["ds=1"], 0, "proxy")
         write(view[C1], REF, {"ds": "2"})
         with HmsClient((hms.endpoint,), 5.0) as client:
-            Facts(client, C1).close_write(REF, "other", ["ds=1"])
+            PlacementStore(client, C1).close_write(REF, "other", ["ds=1"])
         assert not fresh(hms, "2")
 
     def test_of_a_dead_proxy_whose_end_names_no_more_than_it_wrote(self, hms, view) -> None:
         days(hms, 1, 2)
         with HmsClient((hms.endpoint,), 5.0) as client:
-            facts = Facts(client, C1)
+            facts = PlacementStore(client, C1)
             facts.open_write(REF, "dead", ["ds=1"], 0, "proxy")
             write(view[C1], REF, {"ds": "1"})
             facts.change_table(REF, lambda old: old.closed("dead", "unused"))
@@ -121,12 +121,12 @@ class TestMarks:
     def test_its_own_mark_makes_the_call_cheap(self, hms, view) -> None:
         days(hms, 1)
         with HmsClient((hms.endpoint,), 5.0) as client:
-            Facts(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
+            PlacementStore(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
             alters = sum(count for name, count in hms.calls.items() if name.startswith("alter"))
             write(view[C1], REF, {"ds": "1"}, marks=["own"])
             after = sum(count for name, count in hms.calls.items() if name.startswith("alter"))
             assert after == alters
-            Facts(client, C1).close_write(REF, "own", ["ds=1"])
+            PlacementStore(client, C1).close_write(REF, "own", ["ds=1"])
         assert not fresh(hms, "1")
 
     def test_its_own_mark_names_a_partition_whose_key_is_a_number(self, hms, view) -> None:
@@ -134,17 +134,17 @@ class TestMarks:
         copies = [(f"ds={n}", placed(Copy(C2, f"{AWAY}/{n}", "0/0"))) for n in (1, 2)]
         hms.add(made, *copies)
         with HmsClient((hms.endpoint,), 5.0) as client:
-            Facts(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
+            PlacementStore(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
             write(view[C1], REF, {"ds": "01"}, marks=["own"])
-            Facts(client, C1).close_write(REF, "own", ["ds=1"])
+            PlacementStore(client, C1).close_write(REF, "own", ["ds=1"])
         assert (fresh(hms, "1"), fresh(hms, "2")) == (False, True)
 
     def test_its_own_mark_of_one_partition_does_not_cover_all(self, hms, view) -> None:
         days(hms, 1, 2)
         with HmsClient((hms.endpoint,), 5.0) as client:
-            Facts(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
+            PlacementStore(client, C1).open_write(REF, "own", ["ds=1"], 0, "proxy")
             write(view[C1], REF, {}, marks=["own"])
-            Facts(client, C1).close_write(REF, "own", ["ds=1"])
+            PlacementStore(client, C1).close_write(REF, "own", ["ds=1"])
         assert not fresh(hms, "2")
 
 
@@ -222,8 +222,8 @@ class TestIndex:
     def test_knows_a_copy_that_is_published_later(self, hms, view) -> None:
         hms.add(table(placed()))
         write(view[C1], paths=["hdfs://c1:8020/x"])
-        with ViewBarrier([view[C1]], 5.0) as barrier, HmsClient((hms.endpoint,), 5.0) as client:
-            facts = Facts(client, C1, barrier)
+        with ViewSync([view[C1]], 5.0) as sync, HmsClient((hms.endpoint,), 5.0) as client:
+            facts = PlacementStore(client, C1, sync)
             facts.change_table(REF, lambda old: old.with_copy(Copy(C2, AWAY, old.version)))
         assert fresh(hms)
         write(view[C1], paths=[f"{HOME}/x"])

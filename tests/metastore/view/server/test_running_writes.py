@@ -12,10 +12,10 @@ from conf.placement import Copy, Placement, read_placement
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.view_sync import ViewSync
 from metastore.errors import ChangedMeanwhile, MetastoreRefused
 from metastore.placement.assign import end_writes
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from metastore.view.server import running_writes
 from metastore.view.server.running_writes import RunningWrites
 from tests.metastore.view.inbound.test_spark_writes import days, fresh
@@ -66,10 +66,10 @@ def call(guard: HmsClient) -> Call:
 
 
 @contextmanager
-def other_process(hms: WritableMetastore, view: Views) -> Iterator[Facts]:
+def other_process(hms: WritableMetastore, view: Views) -> Iterator[PlacementStore]:
     """A copier or a proxy: it writes facts at the metastore itself and settles at the view."""
-    with HmsClient((hms.endpoint,), 5.0) as client, ViewBarrier([view[C1]], 5.0) as barrier:
-        yield Facts(client, C1, barrier)
+    with HmsClient((hms.endpoint,), 5.0) as client, ViewSync([view[C1]], 5.0) as sync:
+        yield PlacementStore(client, C1, sync)
 
 
 def now(hms: WritableMetastore) -> Placement:
@@ -214,7 +214,7 @@ class TestFactsOfOthersAtTheSameMoment:
         made = table(before)
         hms.add(made)
         with other_process(hms, view) as facts:
-            facts.barrier(REF)
+            facts.wait_for_pending(REF)
         assert not fresh(hms)
 
     def test_that_bring_it_back(self, hms, view, call) -> None:
@@ -224,7 +224,7 @@ class TestFactsOfOthersAtTheSameMoment:
         call(ref=REF, paths=[HOME], ended=True)
         hms.add(table(during))
         with other_process(hms, view) as facts:
-            facts.barrier(REF)
+            facts.wait_for_pending(REF)
         assert not now(hms).writing
         assert not fresh(hms)
 

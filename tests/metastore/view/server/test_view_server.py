@@ -16,9 +16,9 @@ from conf.topology import Endpoint, Topology
 from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
-from metastore.client.view_sync import ViewBarrier
+from metastore.client.view_sync import ViewSync
 from metastore.errors import MetastoreRefused, WireError
-from metastore.placement.placement_store import Facts
+from metastore.placement.placement_store import PlacementStore
 from metastore.view.methods import CLUSTER_FIELD
 from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
 from thriftcodec.values import (
@@ -622,8 +622,8 @@ class TestCache:
             for _ in range(3):
                 assert [Partition(each).location for each in self._read(view[C2])] == [AWAY]
             assert hms.calls["get_table"] == 1
-            with ViewBarrier(view.values(), 5.0) as barrier, client(hms.endpoint) as direct:
-                Facts(direct, C1, barrier).open_write(REF, "w", None, 0, "proxy")
+            with ViewSync(view.values(), 5.0) as sync, client(hms.endpoint) as direct:
+                PlacementStore(direct, C1, sync).open_write(REF, "w", None, 0, "proxy")
             assert [Partition(each).location for each in self._read(view[C2])] != [AWAY]
             assert two.get_table(REF).parameters.keys() & {"causeway.open.w"}
 
