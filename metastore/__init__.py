@@ -1,6 +1,6 @@
-"""The one metastore and what Causeway makes of it.
+"""The Hive Metastore: its client, cluster facts in it, and what is built on them.
 
-`hms/` speaks thrift, `view/` is a cluster's sight of the metastore, `snapshot` the cached facts
-that the router decides on, `upgrade` the move of an old metastore to clusters and back; `net/`
-does the waiting.
+`client/` is the Thrift client, `placement/` reads and changes cluster facts, `catalog/` turns
+tables into columns and listings, `snapshot/` keeps the facts that the router needs in memory, and
+`view/` is the metastore as each cluster sees it.
 """

@@ -1,4 +1,4 @@
-"""What may go wrong with the metastore. Codes CW3xx; the view's are CW35x."""
+"""Errors of the metastore. Codes CW3xx; those of the view are CW35x."""
 
 from conf.errors import Blame, CausewayError
 
@@ -10,7 +10,7 @@ class MetastoreError(CausewayError):
 
 
 class MetastoreDown(MetastoreError):
-    """No address of the metastore answered in time, and memory has no answer young enough."""
+    """No address of the metastore answered in time, and memory has no recent answer."""
 
     code = "CW301"
     blame = Blame.METASTORE
@@ -19,7 +19,7 @@ class MetastoreDown(MetastoreError):
 
 
 class MetastoreRefused(MetastoreError):
-    """The metastore answered with an exception; `kind` is its declared name."""
+    """The metastore answered with an exception; `kind` is its Thrift name."""
 
     code = "CW302"
     blame = Blame.METASTORE
@@ -31,7 +31,7 @@ class MetastoreRefused(MetastoreError):
 
 
 class NoSuchObject(MetastoreRefused):
-    """The named database, table or partition is not there."""
+    """The database, table or partition does not exist."""
 
     code = "CW303"
     blame = Blame.CLIENT
@@ -39,7 +39,7 @@ class NoSuchObject(MetastoreRefused):
 
 
 class AlreadyExists(MetastoreRefused):
-    """An object of that name is there."""
+    """An object of that name exists."""
 
     code = "CW304"
     blame = Blame.CLIENT
@@ -47,21 +47,21 @@ class AlreadyExists(MetastoreRefused):
 
 
 class WireError(MetastoreError):
-    """Bytes that are not the thrift binary protocol, or not the reply that was asked for."""
+    """Bytes that are not Thrift's binary protocol, or the reply to another call."""
 
     code = "CW305"
     sqlstate = "08S01"
 
 
 class UnreadableFacts(MetastoreError):
-    """A `causeway.` parameter that cannot be read; the object must not be used."""
+    """A `causeway.` parameter cannot be read, so the object is not used."""
 
     code = "CW306"
-    hint = "Take that parameter off the object, then use `causeway table assign`."
+    hint = "Remove that parameter from the object, then use `causeway table assign`."
 
 
 class ChangedMeanwhile(MetastoreError):
-    """Another client kept changing the object; nothing was lost, nothing was written."""
+    """Other clients kept changing the object; nothing was lost or written."""
 
     code = "CW307"
     sqlstate = "40001"
@@ -69,27 +69,27 @@ class ChangedMeanwhile(MetastoreError):
 
 
 class NoDefaultCluster(MetastoreError):
-    """hive.default.cluster.name is not set, or names no known cluster (DC-S4)."""
+    """hive.default.cluster.name is not set, or names an unknown cluster (DC-S4)."""
 
     code = "CW310"
     hint = "Set hive.default.cluster.name. Nothing was changed."
 
 
 class CountMismatch(MetastoreError):
-    """After an upgrade or downgrade the counts are not what was expected (DC-S4)."""
+    """The counts after an upgrade or downgrade are wrong (DC-S4)."""
 
     code = "CW311"
     hint = "Run `causeway metastore verify`, then the command again; it continues where it stopped."
 
 
 class NotUpgraded(MetastoreError):
-    """`verify` found objects without a primary or with facts that contradict (DC-S4)."""
+    """`verify` found objects without a primary, or facts that contradict each other (DC-S4)."""
 
     code = "CW312"
     hint = "Run `causeway metastore upgrade`."
 
 
 class BadTarget(MetastoreError):
-    """`causeway table assign` was asked for something that cannot be."""
+    """`causeway table assign` got a request that contradicts the facts."""
 
     code = "CW313"

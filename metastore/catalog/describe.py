@@ -1,4 +1,4 @@
-"""A metastore table in the catalog's words (`conf.tables.TableInfo`)."""
+"""Turns a table of the metastore into a `conf.tables.TableInfo`."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tiny
 
 
 def describe(table: Table) -> TableInfo:
-    """Shape and view text; Spark's own schema where it keeps one in the parameters."""
+    """The table's columns and view text; from Spark's schema if the parameters have one."""
     parameters = table.parameters
     keys = tuple(PartitionKey(name.lower(), kind.lower()) for name, kind in table.partition_keys)
     kind = _KINDS.get(table.kind, TableKind.TABLE)
@@ -48,12 +48,12 @@ def _columns(
         try:
             return _spark_columns(parameters, keys)
         except (LookupError, ValueError, TypeError, AttributeError, RecursionError):
-            pass  # no schema, or one that no Spark known to us writes
+            pass  # no schema, or an unknown form of it
     return tuple(Column(name, kind.lower()) for name, kind in table.storage.columns)
 
 
 def _spark_columns(parameters: Mapping[str, str], keys: frozenset[str]) -> tuple[Column, ...]:
-    """The columns of Spark's own JSON schema, which is cut into parts when it is long."""
+    """The columns of Spark's JSON schema. A long schema is split into several parameters."""
     text = parameters.get(_SCHEMA)
     if text is None:
         count = int(parameters[f"{_SCHEMA}.numParts"])
@@ -82,7 +82,7 @@ def _type_text(kind: Any) -> str:
 
 
 def _view(table: Table, parameters: Mapping[str, str], columns: tuple[Column, ...]) -> ViewText:
-    """Its names belong to the namespace that Spark recorded, else to the view's database."""
+    """The view's text. Its names belong to the recorded namespace, or to the view's database."""
     parts = _listed(parameters, f"{_NAMESPACE}.numParts", f"{_NAMESPACE}.part.")
     produced = _listed(parameters, f"{_QUERY_COLUMNS}.numCols", f"{_QUERY_COLUMNS}.col.")
     names = tuple(column.name for column in columns)

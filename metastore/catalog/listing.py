@@ -15,7 +15,7 @@ _CREATED, _ACCESSED, _OWNER, _RETENTION = 4, 5, 3, 6
 
 
 def listed(table: Table) -> ListedTable:
-    """What GetTables and GetColumns tell of the table; without columns where that is not sure."""
+    """The table for GetTables and GetColumns; without columns if they are not certain."""
     parameters = table.parameters
     try:
         columns = _columns(table, parameters)
@@ -53,12 +53,12 @@ def _columns(table: Table, parameters: Mapping[str, str]) -> tuple[ListedColumn,
         return None
     ordered = _partitions_last(fields, parameters)
     if provider is None and not _is_hives(ordered, table):
-        return None  # somebody changed it who knows nothing of Spark's schema
+        return None  # changed by a client that does not maintain Spark's schema
     return tuple(map(_json_column, ordered))
 
 
 def _json_fields(parameters: Mapping[str, str]) -> list[dict[str, Any]] | None:
-    """The fields of Spark's own schema, which is cut into parts when it is long."""
+    """The fields of Spark's own schema. A long schema is split into several parameters."""
     text = parameters.get(_SCHEMA)
     if text is None:
         count = parameters.get(f"{_SCHEMA}.numParts")
@@ -80,7 +80,7 @@ def _partitions_last(
 
 
 def _is_hives(fields: Sequence[dict[str, Any]], table: Table) -> bool:
-    """Whether Hive's own columns are the same ones: else Spark believes those."""
+    """Whether Hive's columns are the same: otherwise Spark uses Hive's."""
     ours = [
         (each["name"].lower(), from_json(each["type"], each.get("metadata") or {}).hive)
         for each in fields

@@ -1,8 +1,8 @@
-"""The tables of all databases, for those who ask for lists: kept, and as they are now.
+"""The present tables of all databases, in memory, for metadata calls.
 
-Only where all writers use the views (`snapshot.writers = views`): then one question to each view
-tells what changed since the last one, and that alone is read again. Nothing is certain otherwise,
-and no answer is given.
+This needs all writers to use the views (`snapshot.writers = views`): then one call to each view
+returns what changed, and only that is read again. Otherwise the listing is not certain, and there
+is no answer.
 """
 
 import asyncio
@@ -18,40 +18,40 @@ from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.snapshot.change_tracker import ChangeTracker
 
 LIMIT = 1_000_000  # columns and tables, some 100 bytes each
-REST = 600.0  # seconds in which nothing is kept after there was too much
+REST = 600.0  # seconds without a listing after it was too large
 
 
 @dataclass(slots=True)
 class _Database:
-    """`doubted` are to be read again, whatever is known of them; None: nothing was read yet."""
+    """`changed` are tables to read again; None: nothing was read yet."""
 
     tables: dict[str, ListedTable] = field(default_factory=dict)
-    doubted: set[str] | None = None
+    changed: set[str] | None = None
     weight: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Listing:
-    """Belongs to the event loop in which it is made.
+    """Belongs to the event loop in which it is created.
 
-    Every answer is as the metastore was at some time after the question; None says that this
-    cannot be known, or that there is too much to keep.
+    Every answer is the state of the metastore at some time after the call; None: the state is not
+    certain, or too large to keep.
     """
 
-    def __init__(self, pool: ClientPool, watch: ChangeTracker, limit: int = LIMIT) -> None:
+    def __init__(self, pool: ClientPool, tracker: ChangeTracker, limit: int = LIMIT) -> None:
         self._pool = pool
-        self._watch = watch
+        self._tracker = tracker
         self._limit = limit
         self._names: tuple[str, ...] | None = None
-        self._epoch = 0  # grows when names of databases come into doubt
+        self._epoch = 0  # grows when a database may have been created or dropped
         self._known: dict[str, _Database] = {}
         self._rest_until = 0.0
-        watch.follow(self._heard)
+        tracker.follow(self._on_change)
 
     async def tables_of(
         self, wanted: Callable[[str], bool]
     ) -> list[tuple[str, tuple[ListedTable, ...]]] | None:
-        """The databases of which `wanted` is true, in the metastore's order, with their tables."""
+        """The databases for which `wanted` is true, in the metastore's order, with their tables."""
         if asyncio.get_running_loop().time() < self._rest_until:
             return None
         names = await self.databases_of(wanted)
@@ -69,9 +69,9 @@ class Listing:
             return None
 
     async def databases_of(self, wanted: Callable[[str], bool]) -> list[str] | None:
-        """Their names alone."""
+        """The names of the databases for which `wanted` is true."""
         try:
-            if await self._watch.look():
+            if await self._tracker.update():
                 return list(filter(wanted, await self._databases()))
         except (MetastoreDown, MetastoreRefused):
             pass
@@ -88,30 +88,30 @@ class Listing:
     async def _tables(self, database: str) -> tuple[ListedTable, ...] | None:
         known = self._known.setdefault(database, _Database())
         async with known.lock:
-            if known.doubted != set() and not await self._read(database, known):
+            if known.changed != set() and not await self._read(database, known):
                 return None
             return tuple(known.tables.values())
 
     async def _read(self, database: str, known: _Database) -> bool:
-        """Reads what is in doubt. News that come meanwhile stay to be read."""
-        doubted, known.doubted = known.doubted, set()
-        kept = {} if doubted is None else known.tables
-        sure = kept.keys() - (doubted or set())
+        """Reads the changed tables. Changes during the read stay in `changed`."""
+        changed, known.changed = known.changed, set()
+        kept = {} if changed is None else known.tables
+        unchanged = kept.keys() - (changed or set())
 
         def read(client: HmsClient) -> list[ListedTable] | None:
             names = client.get_all_tables(database)
             if len(names) > self._limit:
                 return None
-            again = client.get_tables(database, [name for name in names if name not in sure])
+            again = client.get_tables(database, [name for name in names if name not in unchanged])
             tables = [listed(table) for table in again]
             if client.newer:
-                return None  # its patterns mean something else
-            return tables + [kept[name] for name in names if name in sure]
+                return None  # Hive 4: its patterns mean something else
+            return tables + [kept[name] for name in names if name in unchanged]
 
         try:
             tables = await self._pool.run(read)
         except BaseException:
-            known.doubted = None
+            known.changed = None
             raise
         if tables is None:
             return self._too_much()
@@ -123,12 +123,12 @@ class Listing:
         return True
 
     def _too_much(self) -> bool:
-        """Forgets everything, and asks nobody for a while."""
-        self._heard(None)
+        """Removes everything, and keeps nothing for some time."""
+        self._on_change(None)
         self._rest_until = asyncio.get_running_loop().time() + REST
         return False
 
-    def _heard(self, tables: tuple[TableRef, ...] | None) -> None:
+    def _on_change(self, tables: tuple[TableRef, ...] | None) -> None:
         if tables is None:
             self._known, self._names = {}, None
             self._epoch += 1
@@ -138,5 +138,5 @@ class Listing:
                 self._known.pop(table.db, None)
                 self._names = None
                 self._epoch += 1
-            elif (known := self._known.get(table.db)) is not None and known.doubted is not None:
-                known.doubted.add(table.name)
+            elif (known := self._known.get(table.db)) is not None and known.changed is not None:
+                known.changed.add(table.name)

@@ -1,8 +1,7 @@
 """Spark's column types, read from its JSON schemas and from Hive's type texts.
 
-Spark 3.5 shows a type as `DataType.sql` and sizes it as its Thrift Server does; both were
-recorded from the server (`tests/e2e/clients/test_metadata.py` compares them). What is not known for
-certain raises `UnknownType`.
+The names are those of `DataType.sql` in Spark 3.5, the sizes those of its Thrift Server
+(`tests/e2e/clients/test_metadata.py` compares both). A type that is not known raises `UnknownType`.
 """
 
 import re
@@ -15,12 +14,12 @@ from conf.listing import ColumnType
 
 
 class UnknownType(ValueError):
-    """A type that this module does not know as Spark does."""
+    """A type whose name or size in Spark is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkType:
-    """`hive` is the same type as Hive spells it, in lower case: two spellings can be compared."""
+    """`hive` is the type's name in Hive, in lower case, for comparisons."""
 
     column: ColumnType
     hive: str
@@ -53,7 +52,7 @@ _PLAIN = {
         _plain("TIMESTAMP", "timestamp", 8, 6),
     )
 }
-# Of JSON schemas alone: no table of Hive's has them.
+# Only in JSON schemas: Hive has no such types.
 _JSON_ONLY = {
     "timestamp_ntz": _plain("TIMESTAMP_NTZ", "timestamp_ntz", 8, 6),
     "void": _plain("VOID", "void", 1),

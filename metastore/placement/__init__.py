@@ -1,1 +1,1 @@
-"""Cluster facts in the metastore's parameters: reading, changing, verifying them."""
+"""Cluster facts, kept as parameters of tables and partitions: read, change, verify them."""

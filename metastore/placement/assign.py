@@ -1,4 +1,4 @@
-"""`causeway table assign`: an operator states where a table's or partition's data is."""
+"""`causeway table assign`: an operator sets the clusters of a table or its partitions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,11 +13,11 @@ from metastore.placement.placement_store import PlacementStore, new_id
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What is stated of `table`, or of those of its partitions that `partitions` match.
+    """The facts to set for `table`, or for its partitions that match `partitions`.
 
-    Each of `partitions` is `k=v` pairs with `/` between them, of all keys or of some. `copies`
-    are clusters with locations that hold the data now; `gone` are clusters without a copy.
-    `end_writes` says that no write is running, whatever marks there are.
+    Each of `partitions` is a list of `k=v`, separated by `/`, for all or some keys. `copies` maps
+    clusters to locations that have the data now; `gone` are clusters that lose their copy.
+    `end_writes` removes all marks of running writes.
     """
 
     table: TableRef
@@ -41,65 +41,65 @@ class Assigned:
 
 
 def assign(
-    facts: PlacementStore,
+    store: PlacementStore,
     wanted: Assignment,
     topology: Topology,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Assigned:
-    """Writes it. Of a partitioned table without partitions named, all are meant, and the table.
+    """Writes the facts. Without `partitions`, a partitioned table and all its partitions change.
 
-    Raises BadTarget when something cannot be; then nothing was changed, except by `end_writes`.
+    Raises BadTarget if the facts contradict each other; then only `end_writes` was applied.
     """
     unknown = sorted(wanted.clusters() - topology.clusters.keys()) if topology.in_use else []
     if unknown:
         known = ", ".join(sorted(topology.clusters))
         raise BadTarget(f"no cluster {', '.join(unknown)}; there are {known}.")
     if wanted.end_writes:
-        end_writes(facts, wanted.table)
-    table, placement = facts.table(wanted.table)
-    names = _chosen(facts, table, wanted.partitions)
-    _check_quiet(wanted, placement, names)
+        end_writes(store, wanted.table)
+    table, placement = store.table(wanted.table)
+    names = _chosen(store, table, wanted.partitions)
+    _check_no_write(wanted, placement, names)
     whole = not wanted.partitions
     single = wanted.partitions == tuple(names)
     if whole:
-        _stated(wanted, placement, wanted.copies)  # raises before anything is changed
-    changed = facts.change_partitions(
+        _assigned(wanted, placement, wanted.copies)  # raises before anything is changed
+    changed = store.change_partitions(
         wanted.table,
         names,
-        lambda name, old: _stated(wanted, old, _locations(wanted, None if single else name)),
+        lambda name, old: _assigned(wanted, old, _locations(wanted, None if single else name)),
         progress,
     )
     if whole:
-        facts.change_table(wanted.table, lambda old: _stated(wanted, old, wanted.copies))
+        store.change_table(wanted.table, lambda old: _assigned(wanted, old, wanted.copies))
     return Assigned(int(whole), changed)
 
 
-def end_writes(facts: PlacementStore, ref: TableRef) -> None:
-    """Takes away all marks of running writes of the table, whose writers are dead.
+def end_writes(store: PlacementStore, ref: TableRef) -> None:
+    """Removes all marks of running writes of the table.
 
-    Copies become stale for good: what the lost writers wrote is not known.
+    All copies become stale, because it is not known what the lost writers wrote.
     """
     next_id = new_id()
 
     def change(old: Placement) -> Placement:
         return replace(old, open=(), write=next_id) if old.open else old
 
-    facts.change_table(ref, change)
+    store.change_table(ref, change)
 
 
-def _check_quiet(wanted: Assignment, placement: Placement, names: Sequence[str]) -> None:
+def _check_no_write(wanted: Assignment, placement: Placement, names: Sequence[str]) -> None:
     if not wanted.copies:
         return
     for mark in placement.open:
         if not wanted.partitions or any(map(mark.covers, names)):
             raise BadTarget(
-                f"{wanted.table} is being written by {mark.by or 'someone'}, so no copy can be"
-                " up to date. If that writer is dead, say --end-writes."
+                f"{wanted.table} is being written by {mark.by or 'an unknown writer'}, so no copy"
+                " can be up to date. If that writer is dead, use --end-writes."
             )
 
 
 def _locations(wanted: Assignment, name: str | None) -> dict[ClusterName, str]:
-    """Where the copies of the partition `name` are; None: exactly where it was said."""
+    """The locations of the copies of the partition `name`; None: exactly those of `wanted`."""
     if name is None:
         return dict(wanted.copies)
     return {
@@ -107,7 +107,9 @@ def _locations(wanted: Assignment, name: str | None) -> dict[ClusterName, str]:
     }
 
 
-def _stated(wanted: Assignment, old: Placement, locations: Mapping[ClusterName, str]) -> Placement:
+def _assigned(
+    wanted: Assignment, old: Placement, locations: Mapping[ClusterName, str]
+) -> Placement:
     new = old
     for cluster in wanted.gone:
         new = new.without_copy(cluster)
@@ -115,21 +117,21 @@ def _stated(wanted: Assignment, old: Placement, locations: Mapping[ClusterName, 
         new = replace(new, primary=wanted.primary)
     for cluster, location in locations.items():
         if cluster == new.primary:
-            raise BadTarget(f"{cluster} is the primary cluster; it holds no copy.")
+            raise BadTarget(f"{cluster} is the primary cluster; it has no copy.")
         new = new.with_copy(Copy(cluster, location, new.version))
     if new.copy_in(new.primary) is not None:
-        raise BadTarget(f"{new.primary} holds a copy; take it away with --no-copy {new.primary}.")
+        raise BadTarget(f"{new.primary} has a copy; remove it with --no-copy {new.primary}.")
     return new
 
 
-def _chosen(facts: PlacementStore, table: Table, partitions: Sequence[str]) -> list[str]:
-    """The names of the partitions that are meant, in the order of the metastore."""
+def _chosen(store: PlacementStore, table: Table, partitions: Sequence[str]) -> list[str]:
+    """The names of the selected partitions, in the order of the metastore."""
     keys = [key for key, _ in table.partition_keys]
     if not keys:
         if partitions:
             raise BadTarget(f"{table.ref} is not partitioned.")
         return []
-    names = facts.client.get_partition_names(table.ref)
+    names = store.client.get_partition_names(table.ref)
     if not partitions:
         return names
     chosen: dict[str, None] = {}

@@ -1,8 +1,8 @@
-"""Changing cluster facts in the metastore: read, change, write, read again.
+"""Changes cluster facts in the metastore: read, change, write, read again.
 
-The metastore has no compare-and-set. Within this process one thread at a time changes a table;
-what another process may overwrite in between is found by reading again, and done again. A change
-is a function from placement to placement that leaves alone what it already made.
+The metastore has no compare-and-set. Within a process, one thread at a time changes a table. If
+another process overwrites a change, reading again shows it, and the change is made again. A change
+is a function from placement to placement that returns its own result unchanged.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -28,7 +28,7 @@ from metastore.errors import ChangedMeanwhile, UnreadableFacts
 Change = Callable[[Placement], Placement]
 WaitForPending = Callable[[TableRef], None]
 ATTEMPTS = 5
-BATCH = 500  # partitions read and written at once
+BATCH = 500  # partitions in one call
 
 _locks: "WeakValueDictionary[TableRef, _TableLock]" = WeakValueDictionary()
 _guard = Lock()
@@ -48,7 +48,7 @@ class _TableLock:
 
 
 def table_lock(ref: TableRef) -> _TableLock:
-    """This process's lock for changes of that table's parameters; use it in a `with`."""
+    """This process's lock for changes of a table's parameters; use it in a `with`."""
     with _guard:
         lock = _locks.get(ref)
         if lock is None:
@@ -57,7 +57,7 @@ def table_lock(ref: TableRef) -> _TableLock:
 
 
 def new_id() -> str:
-    """An id that no write and no change ever had."""
+    """A new id of a write or a change: 16 hexadecimal digits."""
     return uuid4().hex[:16]
 
 
@@ -67,10 +67,11 @@ def no_views(ref: TableRef) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PlacementStore:
-    """Cluster facts of the objects in one metastore; `default` owns what names no primary.
+    """Cluster facts of the objects in one metastore; `default` owns objects without a primary.
 
-    `sync` returns when the changes of a table that others had begun are over: they may have
-    read facts before ours were written, and write them back (`metastore.client.view_sync`).
+    `wait_for_pending` returns when the changes of a table that views had begun have ended. Such a
+    change may have read facts before this store wrote its own, and write them back
+    (`metastore.client.view_sync`).
     """
 
     client: HmsClient
@@ -91,14 +92,14 @@ class PlacementStore:
     def partition_placement(
         self, partition: Partition, name: str, table: Table, placed: Placement
     ) -> Placement:
-        """The placement of the partition `name` of a table placed so."""
+        """The placement of the partition `name` of a table with the placement `placed`."""
         try:
             return read_partition_placement(partition.parameters, placed, name)
         except BadPlacement as error:
             raise UnreadableFacts(f"{table.ref}@{name}: {error}") from error
 
     def change_table(self, ref: TableRef, change: Change) -> Placement:
-        """Applies the change until it holds; what it became. Raises ChangedMeanwhile."""
+        """Applies the change until it stays, and returns the placement. Raises ChangedMeanwhile."""
         with table_lock(ref):
             for _ in range(ATTEMPTS):
                 table, placement = self.table(ref)
@@ -117,10 +118,11 @@ class PlacementStore:
         change: Callable[[str, Placement], Placement],
         progress: Callable[[int], None] = lambda _: None,
     ) -> int:
-        """Applies the change to those of the named partitions that exist; how many it changed.
+        """Applies the change to the named partitions that exist; returns how many it changed.
 
-        The table names them as exceptions before; its `facts` id is renewed before and after.
-        Raises ChangedMeanwhile when someone else changed the same: their copies are stale then.
+        Before, the table names them as exceptions; before and after, its `facts` id is renewed.
+        Raises ChangedMeanwhile if another client changed the same partitions: their copies are
+        stale then.
         """
         table, _ = self.table(ref)
         chosen = list(names)
@@ -134,10 +136,10 @@ class PlacementStore:
         return len(changed)
 
     def _end_doubtful_copies(self, table: Table, before: Placement, changed: list[str]) -> None:
-        """What we wrote back may have taken away an id that a write gave to these partitions.
+        """Gives partitions a new id if a write may have changed them since they were read.
 
-        Such a write has left its mark or changed the table's ids. They get another id then, so
-        that no copy passes for fresh.
+        Writing them back may have removed the id that such a write gave them. The write has left
+        its mark or changed the table's ids; with a new id no copy counts as fresh.
         """
         self.wait_for_pending(table.ref)
         _, now = self.table(table.ref)
@@ -150,11 +152,11 @@ class PlacementStore:
         self.announce(table.ref, changed)
         if doubtful and (crossed or not set(now.open) <= set(before.open)):
             raise ChangedMeanwhile(
-                f"{table.ref} changed meanwhile: copies of {len(doubtful)} partitions are stale."
+                f"{table.ref} was changed: copies of {len(doubtful)} partitions are stale."
             )
 
     def announce(self, ref: TableRef, names: Collection[str]) -> Placement:
-        """PlacementStore of these partitions are about to change or did."""
+        """Names the partitions in the table and renews its `facts` id."""
         facts_id = new_id()
         past = self._past_exceptions(ref, names)
         return self.change_table(
@@ -162,9 +164,9 @@ class PlacementStore:
         )
 
     def _past_exceptions(self, ref: TableRef, names: Collection[str]) -> frozenset[str]:
-        """Exceptions that are none any more, looked for when the table could not name all.
+        """Named exceptions without facts of their own, searched if the list would be too long.
 
-        Who gives one of them facts again at this moment names it again when he has.
+        A client that gives one of them facts at this moment names it again afterwards.
         """
         table, placed = self.table(ref)
         known = placed.exceptions
@@ -185,7 +187,7 @@ class PlacementStore:
         names: Collection[str],
         change: Callable[[str, Placement], Placement],
     ) -> list[str]:
-        """The names of those that it changed."""
+        """Changes the partitions and returns the names of those that changed."""
         altered: list[Partition] = []
         changed: list[str] = []
         for partition in self.client.get_partitions(table.ref, names):
@@ -205,7 +207,7 @@ class PlacementStore:
     def open_write(
         self, ref: TableRef, write_id: str, names: Collection[str] | None, since: int, by: str
     ) -> Placement:
-        """Marks a write of the table, or of these partitions of it, as running (D10)."""
+        """Marks a write of the table, or of these partitions, as running (D10)."""
 
         def change(old: Placement) -> Placement:
             if any(mark.id == write_id for mark in old.open):
@@ -215,10 +217,10 @@ class PlacementStore:
         return self.change_table(ref, change)
 
     def close_write(self, ref: TableRef, write_id: str, names: Collection[str] | None) -> Placement:
-        """Ends it: what it covered gets a new write id, then the mark goes.
+        """Ends a write: its partitions get a new write id, then the mark is removed.
 
-        Of a table without copies of partitions the id of the whole table changes instead: that
-        ends any copy of a partition which has begun but is not published.
+        If no partition has facts of its own, the id of the whole table changes instead. That ends
+        a copy of a partition that has begun and is not published.
         """
         next_id = new_id()
         table, placed = self.table(ref)
@@ -226,7 +228,7 @@ class PlacementStore:
         if rewritten and names is not None:
             self._rewrite(table, placed, names, next_id)
             self.wait_for_pending(ref)
-            self._rewrite(table, placed, names, next_id)  # those that were written back
+            self._rewrite(table, placed, names, next_id)  # views may have written them back
         ended = False
 
         def change(old: Placement) -> Placement:
@@ -244,12 +246,12 @@ class PlacementStore:
     def _rewrite(
         self, table: Table, placed: Placement, names: Collection[str], next_id: str
     ) -> None:
-        """Gives the partitions a new write id: their copies are stale."""
+        """Gives the partitions a new write id, which makes their copies stale."""
         for batch in batches(names, BATCH):
             self._change_batch(table, placed, batch, lambda _, old: old.rewritten(next_id))
 
     def claim(self, ref: TableRef, cluster: ClusterName) -> Placement:
-        """A table just created belongs to `cluster` unless it names its primary (DC-R8)."""
+        """Makes `cluster` the primary of a new table, unless it names one (DC-R8)."""
         table, placement = self.table(ref)
         if PRIMARY in table.parameters:
             return placement

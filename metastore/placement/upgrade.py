@@ -1,9 +1,9 @@
-"""Moving a metastore to clusters and back (DC-S4): every object gets a primary, or loses its facts.
+"""Upgrades a metastore to clusters, and downgrades it (DC-S4): adds primaries, removes all facts.
 
-A table that names its primary speaks for its partitions, so the upgrade writes one object a table
-and reads the others; to write the same name into each of a million partitions is an option, which
-takes the metastore 10 to 30 ms apiece. What is done already is skipped: an interrupted run
-continues where it stopped, a finished one changes nothing.
+A partition has its table's primary, so the upgrade writes one object per table and only reads the
+partitions. An option also writes the primary into each partition, which takes the metastore 10 to
+30 ms each. Objects that have their facts are skipped: an interrupted run continues where it
+stopped, and a complete one changes nothing when it is repeated.
 """
 
 from collections.abc import Callable, Collection
@@ -27,7 +27,7 @@ from metastore.errors import CountMismatch, NoDefaultCluster
 from metastore.placement.placement_store import table_lock
 from metastore.placement.verify import Progress, TableSurvey, survey, survey_table, table_refs
 
-BATCH = 250  # partitions read and written at once
+BATCH = 250  # partitions in one call
 WORKERS = 2
 
 Connect = Callable[[], HmsClient]
@@ -36,9 +36,9 @@ Change = Callable[[Stored], None]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Objects seen, and those among them that were changed or, in a dry run, would be.
+    """Numbers of objects read and changed (in a dry run: that would be changed).
 
-    `changed_partitions` counts those that got a primary from their table too.
+    `changed_partitions` includes partitions that got their primary from their table.
     """
 
     tables: int = 0
@@ -50,7 +50,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What `verify` found: objects with and without a primary, copies, and what is wrong."""
+    """The result of `verify`: objects, those without a primary, copies, and problems in words."""
 
     tables: int = 0
     partitions: int = 0
@@ -94,9 +94,9 @@ class Migration:
         self._every_partition = every_partition
 
     def upgrade(self) -> Counts:
-        """Tables without a primary get the default cluster, and their partitions with them; then
-        all are counted again. `every_partition` names it in each partition as well. Views have no
-        data and no cluster. Raises NoDefaultCluster, CountMismatch.
+        """Gives tables without a primary, and so their partitions, the default cluster; then counts
+        again. `every_partition` also writes it into each partition. Views have no data and no
+        cluster. Raises NoDefaultCluster, CountMismatch.
         """
         owner = default_cluster(self._topology)
         counts = self._each(owner, self._upgrade_table)
@@ -105,7 +105,7 @@ class Migration:
         return counts
 
     def downgrade(self) -> Counts:
-        """Takes all cluster facts away; the files of copies are left where they are."""
+        """Removes all cluster facts; the files of copies stay."""
         owner = self._topology.default or ClusterName("")
         counts = self._each(owner, self._downgrade_table)
         if not self._dry_run:
@@ -113,7 +113,7 @@ class Migration:
         return counts
 
     def verify(self) -> Verdict:
-        """Counts everything and looks for facts that are missing, unreadable or contradict."""
+        """Counts all objects and finds facts that are missing, unreadable or contradictory."""
         owner = default_cluster(self._topology)
         verdict = Verdict()
         with self._connect() as client:
@@ -187,7 +187,7 @@ class Migration:
         return Counts(changed_tables=tables, changed_partitions=partitions)
 
     def _change_table(self, client: HmsClient, table: Table, change: Change) -> int:
-        """Reads it again first: its partitions took their time."""
+        """Changes the table as it is now: reading its partitions may have taken long."""
         if not self._dry_run:
             with table_lock(table.ref):
                 for now in client.get_tables(table.ref.db, [table.ref.name]):
@@ -218,7 +218,7 @@ class Migration:
         with self._connect() as client:
             count = sum(wrong(found) for found in survey(client, owner, self._progress))
         if count:
-            raise CountMismatch(f"{count} objects are not as they should be.")
+            raise CountMismatch(f"{count} objects do not have the expected facts.")
 
 
 def _sum(left: Counts, right: Counts) -> Counts:

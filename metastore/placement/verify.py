@@ -1,4 +1,4 @@
-"""Reading the cluster facts of a whole metastore, table by table (`causeway metastore verify`)."""
+"""Reads the cluster facts of a whole metastore, table by table (`causeway metastore verify`)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ from metastore.client.metastore_client import BATCH, HmsClient, batches
 from metastore.client.types import Table
 
 VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
-Progress = Callable[[str, int, int], None]  # what, done, of how many
+Progress = Callable[[str, int, int], None]  # kind of object, number done, number in all
 
 
 @dataclass(slots=True)
 class TableSurvey:
-    """One table's facts; `named` says whether it names its primary.
+    """The facts of a table; `named` says whether it names its primary.
 
-    `own`, `lacking` and `marked` are names of partitions: those that differ from their table or
-    have copies, that name no primary, and that have any fact. `problems` are in words.
+    Names of partitions: `own` have another primary than the table, or copies; `lacking` name no
+    primary; `marked` have any fact. `problems` are in words.
     """
 
     ref: TableRef
@@ -54,11 +54,11 @@ def table_refs(client: HmsClient) -> list[TableRef]:
 def survey(
     client: HmsClient, owner: ClusterName, progress: Progress = lambda *_: None
 ) -> Iterator[TableSurvey]:
-    """Each table in turn; tables without a primary count as the owner's."""
+    """The survey of each table; tables without a primary count as the owner's."""
     refs = table_refs(client)
     for number, ref in enumerate(refs):
         progress("tables", number, len(refs))
-        for table in client.get_tables(ref.db, [ref.name]):  # none when it was dropped since
+        for table in client.get_tables(ref.db, [ref.name]):  # none if it was dropped
             yield survey_table(client, table, owner, progress)
     progress("tables", len(refs), len(refs))
 
@@ -66,7 +66,7 @@ def survey(
 def survey_table(
     client: HmsClient, table: Table, owner: ClusterName, progress: Progress = lambda *_: None
 ) -> TableSurvey:
-    """Reads the facts of the table's partitions too, and nothing else of them."""
+    """The facts of a table and of its partitions."""
     parameters = table.parameters
     problems: list[str] = []
     placement = None

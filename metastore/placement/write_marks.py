@@ -1,4 +1,4 @@
-"""Running writes: what a statement may touch, and how its marks are put and taken away."""
+"""Marks of running writes: the tables and partitions that a statement may change."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from metastore.placement.placement_store import PlacementStore
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """A table written; `partitions` has the names of the only ones touched, None is any."""
+    """A table that is written; `partitions` are the only partitions written, None: any."""
 
     table: TableRef
     partitions: frozenset[str] | None = None
@@ -18,7 +18,7 @@ class WriteTarget:
 
 @dataclass(frozen=True, slots=True)
 class WriteToken:
-    """A running write. `marked` are the tables that carry its mark."""
+    """A running write. `marked` are the tables that have its mark."""
 
     id: str
     targets: tuple[WriteTarget, ...]
@@ -26,7 +26,7 @@ class WriteToken:
 
 
 def write_targets(written: Iterable[TableRef | PartitionRef]) -> tuple[WriteTarget, ...]:
-    """One target a table; a table named as such is written in any of its partitions."""
+    """One target for each table; a table without a partition is written in any partition."""
     names: dict[TableRef, frozenset[str] | None] = {}
     for each in written:
         if isinstance(each, TableRef):
@@ -39,17 +39,17 @@ def write_targets(written: Iterable[TableRef | PartitionRef]) -> tuple[WriteTarg
 
 
 def ending(token: WriteToken, target: WriteTarget) -> Callable[[PlacementStore], Placement | None]:
-    """How the write ends for one of its tables.
+    """The function that ends the write for one of its tables.
 
-    A table that appeared during the write has nothing to end, unless it brought the mark with
-    it: then it is a marked one under its new name.
+    A table that was created during the write has no mark, unless it is a marked table that was
+    renamed.
     """
 
-    def end(facts: PlacementStore) -> Placement:
+    def end(store: PlacementStore) -> Placement:
         if target.table not in token.marked:
-            _, placement = facts.table(target.table)
+            _, placement = store.table(target.table)
             if all(mark.id != token.id for mark in placement.open):
                 return placement
-        return facts.close_write(target.table, token.id, target.partitions)
+        return store.close_write(target.table, token.id, target.partitions)
 
     return end

@@ -1,1 +1,1 @@
-"""What the router knows of the metastore: facts in memory, and their loading."""
+"""The facts of the metastore that the router uses, in memory, and how they are loaded."""

@@ -1,74 +1,65 @@
-"""News of other writers: the views' own feeds and the metastore's notification log.
+"""Follows the changes of other writers: the views' feeds and the metastore's notification log.
 
-`Loader.load_facts` sees a changed table by itself. What it cannot see is a partition that someone
-added without Causeway's proxy; news of that arrives here, and by the snapshot's age without it.
+`Loader.load_facts` notices a changed table itself. It does not notice a partition that was added
+without Causeway's proxy: this module does, and otherwise the limit of the snapshot's age.
 """
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from conf.names import TableRef
 from conf.settings.settings import Settings
 from metastore.client.async_client import ClientPool
-from metastore.client.metastore_client import HmsClient
+from metastore.client.metastore_client import Changes, HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.snapshot.snapshot import Snapshot
 
 PAUSE = 1.0  # seconds between looks at the notification log, and after a failure
-LONG_POLL = 10.0  # seconds that a view may keep a question
+LONG_POLL = 10.0  # seconds that a view may wait before it replies
 
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """`tables` as `db.table` or `db.*`; None: any may have changed. Ask again after `position`."""
-
-    position: int
-    tables: tuple[str, ...] | None
-
-
-Look = Callable[[HmsClient, int | None], News]
+Read = Callable[[HmsClient, int | None], Changes]
+"""Reads the changes after a position; None: begins to follow."""
 
 
 async def follow(settings: Settings, snapshot: Snapshot) -> None:
-    """Makes the snapshot forget what others change, until cancelled."""
+    """Removes from the snapshot what other writers change, until cancelled."""
     sources = [(_log, settings.metastores, PAUSE)] if settings.metastores else []
     sources += [(_feed, (view,), 0.0) for view in dict.fromkeys(settings.views.values())]
     pools = [ClientPool(where, settings.metastore_timeout) for _, where, _ in sources]
     try:
         async with asyncio.TaskGroup() as group:
-            for (look, _, pause), pool in zip(sources, pools, strict=True):
-                group.create_task(_follow(look, pool, pause, snapshot))
+            for (read, _, pause), pool in zip(sources, pools, strict=True):
+                group.create_task(_follow(read, pool, pause, snapshot))
     finally:
         for pool in pools:
             pool.close()
 
 
-async def _follow(look: Look, pool: ClientPool, pause: float, snapshot: Snapshot) -> None:
-    """Ends where there are no news to be had; while the source is down it is asked again."""
+async def _follow(read: Read, pool: ClientPool, pause: float, snapshot: Snapshot) -> None:
+    """Follows one source. Ends if it has no such call; while it is down, tries again."""
     position: int | None = None
     while True:
         try:
-            news = await pool.run(_after(look, position))
+            changes = await pool.run(_after(read, position))
         except MetastoreRefused:
             return
         except MetastoreDown:
             await asyncio.sleep(PAUSE)
             continue
-        position = news.position
-        _forget(snapshot, news.tables)
+        position = changes.position
+        _forget(snapshot, changes)
         await asyncio.sleep(pause)
 
 
-def _after(look: Look, position: int | None) -> Callable[[HmsClient], News]:
-    return lambda client: look(client, position)
+def _after(read: Read, position: int | None) -> Callable[[HmsClient], Changes]:
+    return lambda client: read(client, position)
 
 
-def _forget(snapshot: Snapshot, tables: tuple[str, ...] | None) -> None:
-    if tables is None:
+def _forget(snapshot: Snapshot, changes: Changes) -> None:
+    if changes.everything:
         snapshot.invalidate(None)
         return
-    for text in tables:
+    for text in changes.tables:
         ref = TableRef.parse(text)
         if ref.name == "*":
             snapshot.invalidate_database(ref.db)
@@ -76,18 +67,18 @@ def _forget(snapshot: Snapshot, tables: tuple[str, ...] | None) -> None:
             snapshot.invalidate([ref])
 
 
-def _log(client: HmsClient, after: int | None) -> News:
-    """The notification log, which forgets old events: a gap may hide anything."""
+def _log(client: HmsClient, after: int | None) -> Changes:
+    """Changes in the notification log. It deletes old events, so a gap means any change."""
     if after is None:
-        return News(client.current_event(), None)
+        return Changes(client.current_event(), (), everything=True)
     events = client.events(after)
     if not events:
-        return News(after, ())
+        return Changes(after, (), everything=False)
     if events[0].id != after + 1:
-        return News(events[-1].id, None)
-    return News(events[-1].id, tuple(str(event.table) for event in events if event.table))
+        return Changes(events[-1].id, (), everything=True)
+    tables = tuple(str(event.table) for event in events if event.table)
+    return Changes(events[-1].id, tables, everything=False)
 
 
-def _feed(client: HmsClient, after: int | None) -> News:
-    changes = client.changes(after or 0, LONG_POLL)
-    return News(changes.position, None if changes.everything else changes.tables)
+def _feed(client: HmsClient, after: int | None) -> Changes:
+    return client.changes(after or 0, LONG_POLL)

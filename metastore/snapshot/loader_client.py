@@ -5,9 +5,9 @@
     token = await loader.open_write(targets)               # .. the statement runs ..
     await loader.close_write(token)
 
-`load_facts` asks the metastore for each table itself, however young what is remembered: one quick
-call, shared by all who ask meanwhile, so that a change made anywhere is seen by the next
-statement. Partitions are only read again when their table says that they may have changed.
+`load_facts` reads each table from the metastore, also if memory has it: one quick call, shared by
+all callers that wait, so that the next statement sees a change that was made anywhere. Partitions
+are read again only if their table shows that they may have changed.
 """
 
 import asyncio
@@ -33,20 +33,20 @@ from metastore.snapshot.change_tracker import ChangeTracker
 from metastore.snapshot.partitions_client import PartitionLoader
 from metastore.snapshot.single_flight import SingleFlight
 from metastore.snapshot.slices import Selector
-from metastore.snapshot.snapshot import Snapshot, TableRecord, LoadToken
+from metastore.snapshot.snapshot import LoadToken, Snapshot, TableRecord
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 ATTEMPTS = 5
-CLOSE_PAUSES = (0.2, 1.0, 3.0)  # seconds before the end of a write is said again
+CLOSE_PAUSES = (0.2, 1.0, 3.0)  # seconds before the end of a write is tried again
 _UNREACHABLE = OpenWrite("unreachable")
 
 Selectors = Mapping[TableRef, Sequence[Selector]]
 
 
 class Loader:
-    """Belongs to the event loop in which it is made, as its snapshot does."""
+    """Belongs to the event loop in which it is created, as its snapshot does."""
 
     def __init__(self, settings: Settings, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -54,28 +54,28 @@ class Loader:
         self._writer = str(settings.listen)
         self._pool = ClientPool(settings.metastores, settings.metastore_timeout)
         self._sync = ViewSync.of(settings)
-        self._watch = ChangeTracker(settings)
+        self._tracker = ChangeTracker(settings)
         self._tables: SingleFlight[TableRef, bool] = SingleFlight(self._read_table)
         self._databases: SingleFlight[str, bool] = SingleFlight(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
         remembered = settings.metadata is Metadata.MEMORY
-        self._listing = Listing(self._pool, self._watch) if remembered else None
+        self._listing = Listing(self._pool, self._tracker) if remembered else None
 
     def close(self) -> None:
-        """Ends the threads once what they do is done."""
+        """Ends the threads when their calls end."""
         self._pool.close()
         self._sync.close()
-        self._watch.close()
+        self._tracker.close()
 
     # facts
 
     async def load(self, tables: Iterable[TableRef]) -> None:
-        """Loads those that the snapshot lacks. Raises MetastoreDown, UnreadableFacts."""
+        """Loads tables that the snapshot lacks. Raises MetastoreDown, UnreadableFacts."""
         missing = [ref for ref in dict.fromkeys(tables) if not self._knows(ref)]
         await asyncio.gather(*(_until_kept(self._tables, ref) for ref in missing))
 
     async def load_database(self, name: str) -> None:
-        """Learns whether the database exists now; when the metastore is down, what is known."""
+        """Loads whether the database exists; if the metastore is down, memory serves."""
         try:
             await _until_kept(self._databases, name)
         except MetastoreDown:
@@ -85,7 +85,7 @@ class Loader:
                 raise MetastoreDown(f"database {name}: the metastore is down") from None
 
     async def tables_in(self, database: str) -> list[TableRef]:
-        """The tables and views that the database has now. Raises MetastoreDown."""
+        """The tables and views of the database. Raises MetastoreDown."""
 
         def read(client: HmsClient) -> list[TableRef]:
             return [TableRef(database, name) for name in client.get_all_tables(database)]
@@ -95,22 +95,22 @@ class Loader:
     async def listed(
         self, wanted: Callable[[str], bool]
     ) -> list[tuple[str, tuple[ListedTable, ...]]] | None:
-        """The tables of the databases that are wanted, as they are now; None: nobody knows."""
+        """The present tables of the selected databases; None: not known for certain."""
         return None if self._listing is None else await self._listing.tables_of(wanted)
 
     async def schemas(self, wanted: Callable[[str], bool]) -> list[str] | None:
-        """The databases that are wanted, as they are now; None: nobody knows."""
+        """The present selected databases; None: not known for certain."""
         return None if self._listing is None else await self._listing.databases_of(wanted)
 
     async def load_facts(
         self, tables: Iterable[TableRef], selectors: Selectors | None = None
     ) -> frozenset[TableRef]:
-        """Brings up to now the facts of the tables, and of the partitions that are selected.
+        """Updates the facts of the tables and of the selected partitions.
 
-        All partitions are loaded of a table without selectors. Returns the tables whose shape
-        is not what the snapshot had before: a statement analysed with that is analysed again.
-        When the metastore is down, what is remembered serves without its copies, as another
-        process may have made those stale. Raises MetastoreDown when nothing is remembered.
+        Of a table without selectors all partitions are loaded. Returns the tables whose schema
+        changed: a statement that was analysed with the old one has to be analysed again. If the
+        metastore is down, tables in memory serve without their copies, because another process
+        may have made these stale. Raises MetastoreDown for a table that is not in memory.
         """
         chosen = selectors or {}
         refs = tuple(dict.fromkeys(tables))
@@ -120,7 +120,7 @@ class Loader:
     async def _load_facts(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
         known = self._knows(ref)
         before = self._snapshot.table(ref) if known else None
-        if not (known and await self._watch.unchanged(ref)):
+        if not (known and await self._tracker.unchanged(ref)):
             try:
                 await _until_kept(self._tables, ref)
             except MetastoreDown:
@@ -141,7 +141,7 @@ class Loader:
         return True
 
     def _distrust(self, ref: TableRef) -> None:
-        """The metastore is down: as long as nobody knows, the table may be being written."""
+        """Marks the table as written: the metastore is down, so a write may be running."""
         placement = self._snapshot.placement(ref)
         if placement is not None and _UNREACHABLE not in placement.open:
             distrusted = replace(placement, open=(*placement.open, _UNREACHABLE))
@@ -155,15 +155,15 @@ class Loader:
                 return None
             return TableRecord(describe(table), placement)
 
-        began = self._watch.reading()
+        began = self._tracker.reading()
 
         def keep(record: TableRecord | None, token: LoadToken) -> bool:
             kept = self._snapshot.put_table(ref, record, token)
             if kept:
-                self._watch.was_read(ref, began)
+                self._tracker.was_read(ref, began)
             return kept
 
-        return self._fly(ref, read, keep)
+        return self._load(ref, read, keep)
 
     def _read_database(self, name: str) -> "asyncio.Future[bool]":
         def read(client: HmsClient) -> bool:
@@ -173,31 +173,31 @@ class Loader:
                 return False
             return True
 
-        return self._fly(
+        return self._load(
             name, read, lambda exists, token: self._snapshot.put_database(name, exists, token)
         )
 
-    def _fly(
+    def _load(
         self,
         key: TableRef | str,
         read: Callable[[HmsClient], T],
         keep: Callable[[T, LoadToken], bool],
     ) -> "asyncio.Future[bool]":
-        """Starts a load; its result is whether the snapshot kept what was found."""
+        """Starts a load; its result is whether the snapshot kept what was read."""
         token = self._snapshot.begin(key)
         kept: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-        def landed(loaded: "asyncio.Future[T]") -> None:
+        def on_loaded(loaded: "asyncio.Future[T]") -> None:
             self._snapshot.end(key, token)
             if loaded.cancelled():
                 kept.cancel()
             elif (error := loaded.exception()) is not None:
                 kept.set_exception(error)
-                kept.exception()  # seen, even when nobody waits any more
+                kept.exception()  # retrieve it, so that asyncio does not log it
             else:
                 kept.set_result(keep(loaded.result(), token))
 
-        self._pool.submit(read).add_done_callback(landed)
+        self._pool.submit(read).add_done_callback(on_loaded)
         return kept
 
     # writes
@@ -205,9 +205,9 @@ class Loader:
     async def open_write(self, targets: Iterable[TableRef | PartitionRef]) -> WriteToken:
         """Marks a write as running before it starts: every copy of its targets is stale (D10).
 
-        A table named as such is written in partitions that cannot be named. Tables that do not
-        exist yet need no mark, yet belong in `targets`: a renamed table takes its mark along.
-        Raises MetastoreDown, ChangedMeanwhile; then nothing may be written.
+        A table without partitions is written in any of them. Include tables that do not exist
+        yet: they need no mark, but a renamed table keeps its mark. Raises MetastoreDown,
+        ChangedMeanwhile; then nothing may be written.
         """
         token = WriteToken(new_id(), write_targets(targets))
         results = await asyncio.gather(
@@ -226,10 +226,10 @@ class Loader:
         return token
 
     async def _mark(self, write_id: str, target: WriteTarget) -> bool:
-        """Whether there is such a table to mark."""
+        """Marks the table; False if it does not exist."""
 
-        def mark(facts: PlacementStore) -> Placement:
-            return facts.open_write(
+        def mark(store: PlacementStore) -> Placement:
+            return store.open_write(
                 target.table, write_id, target.partitions, int(time()), self._writer
             )
 
@@ -239,10 +239,11 @@ class Loader:
         return placement is not None
 
     async def close_write(self, token: WriteToken) -> None:
-        """The write ended, well or not: its targets have new ids, and the snapshot forgets them.
+        """Ends a write, also one that failed: gives its targets new ids, and removes them from
+        the snapshot.
 
-        Raises MetastoreDown when that could not be said in several attempts: then the copies
-        stay stale until `causeway table assign --end-writes`.
+        Raises MetastoreDown after several attempts: then the copies stay stale until
+        `causeway table assign --end-writes`.
         """
         for pause in CLOSE_PAUSES:
             try:
@@ -258,12 +259,14 @@ class Loader:
             self._snapshot.invalidate(target.table for target in token.targets)
 
     async def claim(self, table: TableRef, cluster: ClusterName) -> None:
-        """A table just created belongs to `cluster`, unless it names its primary (DC-R8)."""
-        await self._change(lambda facts: facts.claim(table, cluster))
+        """Makes `cluster` the primary of a new table, unless it names one (DC-R8)."""
+        await self._change(lambda store: store.claim(table, cluster))
         self._snapshot.invalidate([table])
 
-    async def _change(self, change: Callable[[PlacementStore], Placement | None]) -> Placement | None:
-        """What a table's placement became; None when there is no such table."""
+    async def _change(
+        self, change: Callable[[PlacementStore], Placement | None]
+    ) -> Placement | None:
+        """The placement after the change; None if the table does not exist."""
 
         def run(client: HmsClient) -> Placement | None:
             try:
@@ -274,9 +277,9 @@ class Loader:
         return await self._pool.run(run)
 
 
-async def _until_kept(flights: SingleFlight[K, bool], key: K) -> None:
-    """Loads until nothing invalidated what was found while it was on its way."""
+async def _until_kept(loads: SingleFlight[K, bool], key: K) -> None:
+    """Loads until the result was not invalidated during the load."""
     for _ in range(ATTEMPTS):
-        if await flights.ask(key):
+        if await loads.ask(key):
             return
     raise ChangedMeanwhile(f"{key} kept changing while it was read")

@@ -1,7 +1,7 @@
-"""What is remembered of one table's partitions: names and facts of those asked for.
+"""The partitions of a table in memory: names, and the facts of those that were needed.
 
-A partition's facts are a small number, its group: the primary and, for each copy, the table's
-write id that it was made under, or none if the partition was rewritten since. So a change of the
+A partition's facts are one small number, its group: the primary and, for each copy, the table's
+write id at the time of the copy, or None if the partition was written since. So a change of the
 table's own facts, such as a write that begins, changes no group, and a million partitions are a
 few columns of numbers.
 """
@@ -16,13 +16,13 @@ from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replic
 from conf.placement import BadPlacement, Placement, read_placement
 from metastore.snapshot.slices import Selector, Slice, slices
 
-# Replicas of a partition that nobody asked for: of no use in any cluster.
+# Replicas of a partition whose facts are not loaded: usable in no cluster.
 _NOWHERE = Replicas(ClusterName(""), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """`copies` has each copy's cluster and the table write id it was made under, None if stale."""
+    """`copies` are pairs of a cluster and the table's write id at the copy, None if stale."""
 
     primary: ClusterName | None
     copies: tuple[tuple[ClusterName, str | None], ...] = ()
@@ -45,7 +45,7 @@ _LAST_GROUP = 0xFFFF
 
 
 class PartitionSheet:
-    """Partitions of one table: a row for each, with its group once that is known."""
+    """Partitions of a table: a row for each, with its group when that is loaded."""
 
     def __init__(
         self,
@@ -54,16 +54,16 @@ class PartitionSheet:
         exceptions: frozenset[str] | None,
         covered: frozenset[Slice] | None = None,
     ) -> None:
-        """`exceptions` are the names of the only partitions that can have a primary or copies of
-        their own, None any: the others are known without being read.
+        """`exceptions` are the only partitions that can have a primary or copies of their own,
+        so the facts of others need not be read; None: any partition.
 
-        `covered` are the slices whose partitions are all here, None when the table's all are.
+        `covered` are the slices whose partitions are all here; None: all of the table are.
         """
         self.partitions = PartitionSet(keys, (_values(name) for name in names))
         self.covered = covered
         self._exceptions = exceptions
         count = len(self.partitions)
-        self._groups = [_PLAIN, _PLAIN]  # the first stands for those that are not known
+        self._groups = [_PLAIN, _PLAIN]  # the first is that of unknown partitions
         self._numbers = {_PLAIN: 1}
         self._of = array("H", [_UNKNOWN if exceptions is None else 1]) * count
         for row in self.rows_named(exceptions or ()):
@@ -76,7 +76,7 @@ class PartitionSheet:
         return len(self.partitions)
 
     def with_slices(self, names: Iterable[str], added: frozenset[Slice]) -> "PartitionSheet":
-        """One that has these partitions too, which are all that are in the added slices."""
+        """A sheet that also has these partitions, which are all of the added slices."""
         assert self.covered is not None  # else nothing can be added
         own = {self.partitions.row(row): self.name(row) for row in range(len(self))}
         new = {tuple(_values(name)): name for name in names}
@@ -86,7 +86,7 @@ class PartitionSheet:
         return wider
 
     def _adopt(self, older: "PartitionSheet") -> None:
-        """What is known of the rows that it begins with."""
+        """Takes over the groups of the older sheet's rows, which are the first ones here."""
         added = self._of[len(older) :]
         self._groups, self._numbers = list(older._groups), dict(older._numbers)
         self._counts = list(older._counts)
@@ -95,14 +95,14 @@ class PartitionSheet:
         self._of[: len(older)] = older._of
 
     def missing(self, selectors: Iterable[Selector] | None) -> frozenset[Slice] | None:
-        """The slices that have to be read for these selectors; None when it is all names."""
+        """The slices to read for these selectors; None: all names."""
         if self.covered is None:
             return frozenset()
         wanted = slices(self.partitions.keys, selectors)
         return None if wanted is None else wanted - self.covered
 
     def unknown(self, selectors: Iterable[Selector] | None) -> Collection[int]:
-        """Rows that are selected (None: all) and not known yet."""
+        """Selected rows (None: all) whose facts are not loaded."""
         if not self._counts[_UNKNOWN]:
             return ()
         if selectors is None:
@@ -121,10 +121,10 @@ class PartitionSheet:
     def learn(
         self, rows: Iterable[int], facts: Mapping[tuple[str, ...], Mapping[str, str]]
     ) -> None:
-        """The parameters, by values, of the partitions in these rows.
+        """Sets the facts of these rows; `facts` are the parameters by partition values.
 
-        A row without any was dropped since the names were read: it counts as plain, for whoever
-        reads it finds nothing. Raises BadPlacement.
+        A row without parameters was dropped since the names were read. It counts as plain: a
+        reader finds nothing there. Raises BadPlacement.
         """
         self._placed = None
         for row in rows:
@@ -143,9 +143,9 @@ class PartitionSheet:
         return number
 
     def placed(self, table: Placement) -> PlacedPartitions:
-        """The replicas of every partition while the table is placed so.
+        """The replicas of every partition while the table has this placement.
 
-        Rows that are not known are held nowhere, so that a mistake is an error, not wrong data.
+        Unknown rows have no replicas, so that a mistake is an error and not wrong data.
         """
         if self._placed is None or self._placed[0] != table:
             self._placed = (table, self._place(table))
@@ -160,10 +160,10 @@ class PartitionSheet:
             groups = array("H", groups)
             self._mark_covered(table, replicas, groups, counts)
         used = [number for number, count in enumerate(counts) if count]
-        if not used:  # no partition, nobody's replicas
+        if not used:  # no partitions
             return PlacedPartitions(self.partitions, (), groups, self.covered is None)
         for number, count in enumerate(counts):
-            if not count:  # nobody's replicas must not be seen among everybody's
+            if not count:  # no partition has this group, so its replicas must not count
                 replicas[number] = replicas[used[0]]
         complete = self.covered is None
         return PlacedPartitions(self.partitions, tuple(replicas), groups, complete)
@@ -171,7 +171,7 @@ class PartitionSheet:
     def _mark_covered(
         self, table: Placement, replicas: list[Replicas], groups: "array[int]", counts: list[int]
     ) -> None:
-        """Gives the partitions that running writes name a group without fresh copies."""
+        """Gives partitions with running writes a group without fresh copies."""
         covered: dict[int, int] = {}
         for row in self.rows_named(name for mark in table.open for name in mark.partitions or ()):
             number = groups[row]
@@ -186,7 +186,7 @@ class PartitionSheet:
             groups[row] = covered[number]
 
     def rows_named(self, names: Iterable[str]) -> Iterator[int]:
-        """The rows of those of the named partitions that exist."""
+        """The rows of the named partitions that exist."""
         for name in names:
             values = _values(name)
             if len(values) == len(self.partitions.keys):
@@ -197,7 +197,7 @@ class PartitionSheet:
 
 
 def _values(name: str) -> list[str]:
-    """The values in a partition's name; a million of them are read so."""
+    """The values in a partition's name. Called a million times for a large table."""
     values = [part.partition("=")[2] for part in name.split("/")]
     return [unquote(value) for value in values] if "%" in name else values
 

@@ -1,4 +1,4 @@
-"""Loading of a table's partitions: names as far as needed, then facts of those asked for."""
+"""Loads a table's partitions: the names that are needed, then the facts of those selected."""
 
 import asyncio
 import weakref
@@ -18,15 +18,14 @@ from metastore.snapshot.partitions import PartitionSheet
 from metastore.snapshot.slices import Selector, Slice
 from metastore.snapshot.snapshot import Snapshot, TableRecord
 
-MERGED = 20_000  # partitions that slices may bring together before they are read anew
-
-MANY = 5_000  # partitions that are not chosen in the event loop
+MERGED = 20_000  # partitions that slices may add up to before they are read again
+MANY = 5_000  # partitions from which a thread selects, not the event loop
 
 Parameters = Mapping[tuple[str, ...], Mapping[str, str]]
 
 
 class PartitionLoader:
-    """One load at a time for a table, whose later callers find what the first one read."""
+    """Runs one load of a table at a time; waiting callers then find its result in memory."""
 
     def __init__(self, snapshot: Snapshot, pool: ClientPool) -> None:
         self._snapshot = snapshot
@@ -38,7 +37,7 @@ class PartitionLoader:
         self._chosen = LRUCache(1_000)
 
     async def ensure(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
-        """Loads what is selected (None: all); False when the table changed meanwhile."""
+        """Loads the selected partitions (None: all); False if the table changed."""
         try:
             await self._select(ref, selectors)
             if self._ready(ref, selectors):
@@ -52,7 +51,7 @@ class PartitionLoader:
             return False
 
     async def _select(self, ref: TableRef, selectors: Sequence[Selector] | None) -> None:
-        """Has the partitions chosen in a thread where they are many: predicates remember it."""
+        """Selects from many partitions in a thread; the predicates keep the result."""
         record = self._snapshot.record(ref)
         sheet = None if record is None else record.partitions
         if sheet is None or not selectors or len(sheet.partitions) < MANY:
@@ -113,7 +112,7 @@ class PartitionLoader:
     async def _listed(
         self, ref: TableRef, record: TableRecord, selectors: Sequence[Selector] | None
     ) -> PartitionSheet:
-        """The sheet remembered, with what these selectors may choose besides."""
+        """The sheet in memory, with the names that these selectors need."""
         sheet, listed = record.partitions, record.listed
         if sheet is None or self._age(record) > self._snapshot.ttl:
             sheet, listed = _empty(record), self._snapshot.clock()
@@ -132,29 +131,29 @@ class PartitionLoader:
     def _keep(
         self, ref: TableRef, record: TableRecord, sheet: PartitionSheet, listed: float
     ) -> None:
-        """Remembers the sheet. Raises NotLoaded when the table changed while it was read."""
+        """Keeps the sheet. Raises NotLoaded if the table changed while it was read."""
         now = self._snapshot.record(ref)
         if now is None or not now.same_partitions(record):
             raise NotLoaded(ref)
         self._snapshot.put_sheet(ref, sheet, listed)
 
     def _renew(self, ref: TableRef, record: TableRecord) -> None:
-        """Reads the names anew behind the readers' backs, before they are too old to serve."""
+        """Reads the names again in the background, before they are too old."""
         if ref in self._renewing:
             return
         self._renewing.add(ref)
         listed = self._snapshot.clock()
 
-        def landed(loaded: "asyncio.Future[PartitionSheet]") -> None:
+        def on_loaded(loaded: "asyncio.Future[PartitionSheet]") -> None:
             self._renewing.discard(ref)
             if loaded.cancelled() or loaded.exception() is not None:
-                return  # whoever comes when it is too old asks himself, and is told
+                return  # the next caller reads the names itself and gets the error
             try:
                 self._keep(ref, record, loaded.result(), listed)
             except NotLoaded:
                 return
 
-        self._pool.submit(_listing(ref, record)).add_done_callback(landed)
+        self._pool.submit(_listing(ref, record)).add_done_callback(on_loaded)
 
 
 def _listing(ref: TableRef, record: TableRecord) -> Callable[[HmsClient], PartitionSheet]:

@@ -1,4 +1,4 @@
-"""Sharing of equal loads: however many ask, one runs and at most one more waits behind it."""
+"""Shares equal loads: for any number of callers one load runs and at most one more waits."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[K, T]):
-    """`ask(key)` gives the result of a load that begins no earlier than the question.
+    """`ask(key)` returns the result of a load that begins after the call.
 
-    Someone who asks while one is running cannot have its result, which may be older than what
-    he has already seen elsewhere: he waits for the next, together with all who ask meanwhile.
+    A running load may have read data older than what the caller has seen. So a caller that comes
+    while a load runs waits for the next one, together with all others that come until then.
     """
 
     def __init__(self, start: Callable[[K], "asyncio.Future[T]"]) -> None:
@@ -21,7 +21,7 @@ class SingleFlight(Generic[K, T]):
         self._next: dict[K, asyncio.Future[T]] = {}
 
     async def ask(self, key: K) -> T:
-        """The result, or the load's exception. Cancelling one who asks disturbs nobody."""
+        """The load's result or exception. Cancelling a caller does not cancel the load."""
         if key not in self._running:
             return await asyncio.shield(self._launch(key))
         waiting = self._next.get(key)
@@ -52,4 +52,4 @@ def _hand_over(done: "asyncio.Future[T]", waiting: "asyncio.Future[T]") -> None:
         waiting.set_result(done.result())
     else:
         waiting.set_exception(error)
-        waiting.exception()  # seen, even when all who waited are gone
+        waiting.exception()  # retrieve it, so that asyncio does not log it if all callers are gone

@@ -1,8 +1,8 @@
-"""Which partitions' names have to be read so that some predicates can be tried.
+"""Selects the partition names to read for some predicates.
 
-A slice is a leading part of a partition's values, the empty text standing for any: what the
-metastore's get_partition_names_ps takes. A table's million names take seconds to read, a day's
-are there at once.
+A slice is a prefix of a partition's values, with the empty text for any value: the argument of the
+metastore's get_partition_names_ps. Reading a million names takes seconds, reading those of a day
+takes milliseconds.
 """
 
 import re
@@ -15,25 +15,25 @@ from conf.partitions import PartitionKey, PartitionSet
 
 Slice = tuple[str, ...]
 
-FEW = 32  # calls; where more would be needed all names are read
-# The metastore makes a pattern of a value. These letters stand for themselves in it, or for more.
+FEW = 32  # calls; if more were needed, all names are read
+# The metastore takes a value as a pattern. These characters match themselves (and maybe others).
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
 
 
 class Selector(Protocol):
-    """Which partitions a statement needs; every `dialect` predicate is one."""
+    """Selects the partitions that a statement needs; every `dialect` predicate is one."""
 
     def select(self, partitions: PartitionSet) -> range | list[int]: ...
 
     def required(self, keys: Sequence[PartitionKey]) -> Sequence[frozenset[str] | None]:
-        """For each key the texts that a selected partition has, None when they are not known."""
+        """For each key the possible values of selected partitions; None: not known."""
         ...
 
 
 def slices(
     keys: Sequence[PartitionKey], selectors: Iterable[Selector] | None
 ) -> frozenset[Slice] | None:
-    """The slices that have every partition which is selected; None when only all names have."""
+    """Slices that contain every selected partition; None: all names have to be read."""
     if selectors is None:
         return None
     found: set[Slice] = set()

@@ -1,7 +1,7 @@
-"""What the router knows of the metastore: facts in memory, nothing else.
+"""Facts of the metastore in memory.
 
 `Snapshot` is pure and belongs to one event loop's thread; `metastore.snapshot.loader_client` fills
-it. Facts are bounded in number, weight and age. A fact that it does not have raises NotLoaded.
+it. Facts are limited in number, weight and age. A missing fact raises NotLoaded.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,9 +22,9 @@ ROWS_A_UNIT = 1000  # partitions that weigh as much as one table
 
 @dataclass(frozen=True, slots=True)
 class TableRecord:
-    """One table as it was read: `partitions` is None until its facts were asked for.
+    """A table as it was read; `partitions` is None until they are loaded.
 
-    `listed` is when their names were read, by the snapshot's clock.
+    `listed` is the time at which their names were read, by the snapshot's clock.
     """
 
     info: TableInfo
@@ -37,13 +37,13 @@ class TableRecord:
         return 1 + (len(self.partitions) // ROWS_A_UNIT if self.partitions is not None else 0)
 
     def with_sheet_of(self, older: "TableRecord | None") -> "TableRecord":
-        """Keeps the partitions known before, unless they may have changed with the table."""
+        """This record with the partitions of an older one, unless they may have changed."""
         if older is None or older.partitions is None or not self.same_partitions(older):
             return self
         return replace(self, partitions=older.partitions, listed=older.listed)
 
     def same_partitions(self, older: "TableRecord") -> bool:
-        """Whether no partition can have changed between the two readings."""
+        """Whether no partition can have changed between the two reads."""
         new, old = self.placement, older.placement
         same_ids = (new.write, new.facts) == (old.write, old.facts)
         return same_ids and self.info.partition_keys == older.info.partition_keys
@@ -57,7 +57,7 @@ class TableRecord:
 
 
 class LoadToken:
-    """A load that is under way. `spoiled` when its table was invalidated since it began."""
+    """A running load. `spoiled` if its table was invalidated since the load began."""
 
     __slots__ = ("spoiled",)
 
@@ -67,7 +67,7 @@ class LoadToken:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """`read` is when the metastore said so; None stands for a table that does not exist."""
+    """`read` is the time of the read; a record of None: the table does not exist."""
 
     record: TableRecord | None
     read: float
@@ -89,15 +89,15 @@ class Snapshot:
         self._databases: TTLCache[str, bool] = TTLCache(limit, ttl, clock)
         self._loading: dict[TableRef | str, set[LoadToken]] = {}
 
-    # answers; each raises NotLoaded when memory has none
+    # reading; each method raises NotLoaded if memory has no fact
 
     def table(self, ref: TableRef) -> TableInfo | None:
-        """The table, or None when there is certainly none (`conf.tables.Catalog`)."""
+        """The table, or None if it does not exist (`conf.tables.Catalog`)."""
         record = self.record(ref)
         return None if record is None else record.info
 
     def placement(self, ref: TableRef) -> Placement | None:
-        """The table's own placement; None when there is no such table."""
+        """The table's own placement; None if the table does not exist."""
         record = self.record(ref)
         return None if record is None else record.placement
 
@@ -106,7 +106,7 @@ class Snapshot:
     ) -> TableFacts | None:
         """Replicas of the table and of the partitions that the selectors choose (None: all).
 
-        Partitions that are not chosen may be there with replicas of no use.
+        Other partitions may be in the result, without usable replicas.
         """
         record = self.record(ref)
         if record is None:
@@ -118,21 +118,21 @@ class Snapshot:
         return record.facts()
 
     def database_exists(self, name: str) -> bool:
-        """Raises NotLoaded with a table of that database, whose name is empty."""
+        """Raises NotLoaded with a table of that database with an empty name."""
         known = self._databases.get(name)
         if known is None:
             raise NotLoaded(TableRef(name, ""))
         return known
 
     def record(self, ref: TableRef) -> TableRecord | None:
-        """What is remembered of the table; None when there is certainly none."""
+        """The record of the table; None if the table does not exist."""
         entry = self._tables.get(ref)
         if entry is None or self.clock() - entry.read > self.ttl:
             raise NotLoaded(ref)
         return entry.record
 
     def counts(self) -> dict[str, int]:
-        """How much is kept: tables, databases, and the tables' weight (1: 1,000 partitions)."""
+        """Numbers of tables and databases, and the tables' weight (1: 1,000 partitions)."""
         return {
             "tables": len(self._tables),
             "databases": len(self._databases),
@@ -143,22 +143,22 @@ class Snapshot:
     # filling
 
     def begin(self, key: TableRef | str) -> LoadToken:
-        """A load of that table or database begins."""
+        """Begins a load of a table or database."""
         token = LoadToken()
         self._loading.setdefault(key, set()).add(token)
         return token
 
     def end(self, key: TableRef | str, token: LoadToken) -> None:
-        """The load ended, well or not."""
+        """Ends a load, also one that failed."""
         tokens = self._loading.get(key, set())
         tokens.discard(token)
         if not tokens:
             self._loading.pop(key, None)
 
     def put_table(self, ref: TableRef, record: TableRecord | None, token: LoadToken) -> bool:
-        """Remembers what the load found, unless it was spoiled. Whether it did.
+        """Keeps the result of a load and returns True, unless the load was spoiled.
 
-        Partitions known before stay known as far as the table says that they did not change.
+        Known partitions are kept if the table shows that they have not changed.
         """
         if token.spoiled:
             return False
@@ -169,16 +169,16 @@ class Snapshot:
         return True
 
     def put_sheet(self, ref: TableRef, sheet: PartitionSheet, listed: float) -> None:
-        """Remembers the table's partitions, whose names were read at `listed`."""
+        """Keeps the table's partitions. Their names were read at `listed`."""
         self._change(ref, lambda record: replace(record, partitions=sheet, listed=listed))
 
     def place(self, ref: TableRef, placement: Placement) -> None:
-        """The table's placement is this now; what is known of its partitions stays."""
+        """Sets the table's placement and keeps its partitions."""
         _spoil(self._loading.get(ref, ()))
         self._change(ref, lambda record: replace(record, placement=placement))
 
     def invalidate_database(self, name: str) -> None:
-        """Forgets a database and all its tables."""
+        """Removes a database and all its tables."""
         known = {key for key in (*self._tables, *self._loading) if isinstance(key, TableRef)}
         self.invalidate({ref for ref in known if ref.db == name} | {TableRef(name, "")})
 
@@ -193,7 +193,7 @@ class Snapshot:
         return not token.spoiled
 
     def invalidate(self, refs: Iterable[TableRef] | None) -> None:
-        """Forgets these tables and whether their databases exist (None: everything)."""
+        """Removes these tables and the facts of their databases (None: everything)."""
         if refs is None:
             self._tables.clear()
             self._databases.clear()
@@ -207,7 +207,7 @@ class Snapshot:
             _spoil(self._loading.get(ref.db, ()))
 
     def _weight(self, entry: _Entry) -> int:
-        """At most the whole, so that one giant table is kept rather than loaded every time."""
+        """The weight, at most the limit: a table above it is kept, not loaded every time."""
         return 1 if entry.record is None else min(entry.record.weight, self._limit)
 
 

@@ -160,7 +160,7 @@ def test_a_change_while_tables_are_read_is_read_again(hms, view) -> None:
             hms._get_table_objects_by_name = answer
             with HmsClient((view[C1],), 5.0) as client:
                 client.alter_table(TableRef("default", "t"), a_table("t", 3))
-            look = listed._watch.look()
+            look = listed._tracker.update()
             asyncio.run_coroutine_threadsafe(look, loop).result(5.0)
             return old
 

@@ -100,7 +100,10 @@ def test_a_view_that_hangs_is_said(hms: WritableMetastore) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         view = {C1: Endpoint("127.0.0.1", silent.getsockname()[1])}
         settings = Settings(TOPOLOGY, (hms.endpoint,), views=view, metastore_timeout=0.3)
-        with notifying_client(settings) as client, pytest.raises(MetastoreDown, match="causeway_settle"):
+        with (
+            notifying_client(settings) as client,
+            pytest.raises(MetastoreDown, match="causeway_settle"),
+        ):
             client.drop_table(REF)
 
 

@@ -64,7 +64,9 @@ def test_one_partition_has_its_copy_where_it_is_said(
     assert _replicas(metastore, "ds=1/hr=1").copies == ()
 
 
-def test_partitions_by_some_of_their_values(metastore: FakeMetastore, facts: PlacementStore) -> None:
+def test_partitions_by_some_of_their_values(
+    metastore: FakeMetastore, facts: PlacementStore
+) -> None:
     assert assign(facts, Assignment(PARTED, C3, ("hr=1",)), TOPOLOGY) == Assigned(0, 2)
     assert _replicas(metastore, "ds=1/hr=1").primary == C3
     assert _replicas(metastore, "ds=1/hr=2").primary == C1

@@ -61,7 +61,9 @@ def test_what_another_process_overwrote_is_written_again(
     assert Table(metastore.tables[REF]).parameters["comment"] == "y"
 
 
-def test_a_change_that_never_holds_is_given_up(metastore: FakeMetastore, facts: PlacementStore) -> None:
+def test_a_change_that_never_holds_is_given_up(
+    metastore: FakeMetastore, facts: PlacementStore
+) -> None:
     metastore.add(_table())
 
     def overwrite(method: str) -> None:
@@ -141,7 +143,9 @@ def test_partitions_that_lost_their_facts_make_room_for_others(
     assert _stored(metastore).exceptions == {*names, old[0], more}
 
 
-def test_facts_of_partitions_renew_the_tables_id(metastore: FakeMetastore, facts: PlacementStore) -> None:
+def test_facts_of_partitions_renew_the_tables_id(
+    metastore: FakeMetastore, facts: PlacementStore
+) -> None:
     metastore.add(_table(parted=True), ("ds=1", {}))
     ids = [_stored(metastore).facts]
     for of in ("0/0", "0/1"):
@@ -176,7 +180,9 @@ def test_a_write_that_crosses_a_change_leaves_no_fresh_copy(
     assert replicas.fresh == frozenset()
 
 
-def test_the_end_of_a_write_whose_mark_vanished(metastore: FakeMetastore, facts: PlacementStore) -> None:
+def test_the_end_of_a_write_whose_mark_vanished(
+    metastore: FakeMetastore, facts: PlacementStore
+) -> None:
     metastore.add(_table(write_placement(Placement(C1).with_copy(_copy(C2))), parted=True))
     facts.close_write(REF, "lost", frozenset(["ds=1"]))
     assert _stored(metastore).write != "0"

@@ -127,11 +127,11 @@ def test_a_change_while_the_table_is_read_is_not_missed(hms, view) -> None:
         for _ in range(2):
             await loader.load_facts([REF])
         snapshot.invalidate([REF])
-        began = loader._watch.reading()
+        began = loader._tracker.reading()
         await asyncio.to_thread(_alter, hms, view)
-        assert not await loader._watch.unchanged(REF)
-        loader._watch.was_read(REF, began)
-        assert not await loader._watch.unchanged(REF)
+        assert not await loader._tracker.unchanged(REF)
+        loader._tracker.was_read(REF, began)
+        assert not await loader._tracker.unchanged(REF)
 
     run(settings_of(hms, view), scenario)
 
@@ -156,7 +156,7 @@ def test_a_view_that_began_anew_may_have_missed_anything(hms: WritableMetastore)
         async def scenario(loader: Loader, snapshot: Snapshot) -> None:
             for _ in range(3):
                 await loader.load_facts([REF])
-            pools = loader._watch._pools
+            pools = loader._tracker._pools
             pools[one[C1]]._endpoints = (other[C1],)
             for _, client in pools[one[C1]]._idle:
                 client.close()

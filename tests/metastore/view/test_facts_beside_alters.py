@@ -1,4 +1,4 @@
-"""PlacementStore written beside an old client's alter, at the worst moment, through real views (D10)."""
+"""Facts written beside an old client's alter, at the worst moment, through real views (D10)."""
 
 import socket
 import threading
