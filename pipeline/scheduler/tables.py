@@ -14,7 +14,7 @@ from conf.names import TableRef, parse_partition_name, partition_name
 from conf.placement import NEVER_WRITTEN, WRITE
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
-from metastore.client.notifying_client import Tell, NotifyingClient
+from metastore.client.notifying_client import NotifyingClient, Tell
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
