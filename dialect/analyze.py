@@ -127,6 +127,23 @@ _WRITING = frozenset(
 
 
 _Key = tuple[str, str, Pruning, bool, bool, bool]
+_CONSTANT = frozenset(
+    [
+        TokenType.NUMBER,
+        TokenType.STRING,
+        TokenType.TRUE,
+        TokenType.FALSE,
+        TokenType.NULL,
+        TokenType.DASH,
+        TokenType.CURRENT_DATE,
+        TokenType.CURRENT_TIMESTAMP,
+        TokenType.ALIAS,
+        TokenType.VAR,
+        TokenType.IDENTIFIER,
+        TokenType.COMMA,
+    ]
+)
+_MOST_CONSTANTS = 100  # tokens
 # Steps of work (`dialect.work`) that an analysis may take: so many, and some for each character.
 # A large statement that is merely long takes two or three steps a character.
 MOST_STEPS, STEPS_A_CHARACTER = 100_000, 4
@@ -258,7 +275,11 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
     finally:
         let_go(text)
     return replace(
-        known, explain=explain, functions=frozenset(found.functions), code=frozenset(found.code)
+        known,
+        explain=explain,
+        functions=frozenset(found.functions),
+        code=frozenset(found.code),
+        constant=_is_constant(tokens),
     )
 
 
@@ -295,6 +316,15 @@ def _is_sourceless(tokens: list[Token]) -> bool:
         or (token.token_type == TokenType.IDENTIFIER and not PATH_SIGNS.isdisjoint(token.text))
         or (token.token_type != TokenType.IDENTIFIER and "`" in token.text)
         for token in tokens
+    )
+
+
+def _is_constant(tokens: list[Token]) -> bool:
+    """Whether it is a SELECT of literals, which reads nothing, calls nothing and ends at once."""
+    return (
+        1 < len(tokens) <= _MOST_CONSTANTS
+        and tokens[0].token_type == TokenType.SELECT
+        and all(token.token_type in _CONSTANT for token in tokens[1:])
     )
 
 

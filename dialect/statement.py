@@ -217,7 +217,8 @@ class Known:
     `lists_temps` says that its rows may name any of them. `defined` is what the query of a view
     that is made here reads: nothing now, all of it when the view is used. `functions` are the names
     of all that it, or a view that it opens, may call, in lower case; `code` is what it brings to
-    run. Of an EXPLAIN all of this is what the statement that it explains would do.
+    run. Of an EXPLAIN all of this is what the statement that it explains would do. `constant` says
+    that it selects values that are written in it, and nothing else: it ends at once.
     """
 
     kind: str
@@ -235,6 +236,7 @@ class Known:
     defined: tuple[Read, ...] = ()
     functions: frozenset[str] = frozenset()
     code: frozenset[Code] = frozenset()
+    constant: bool = False
 
     @property
     def changes(self) -> SessionEffect | None:

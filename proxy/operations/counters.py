@@ -1,6 +1,7 @@
 """Counters by name, of one process or shared by the workers of a server."""
 
 from collections import Counter
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Protocol
 
@@ -60,6 +61,7 @@ def shared_size(processes: int) -> int:
     return processes * _SLOTS * _BYTES
 
 
+@lru_cache(1 << 14)
 def _slots(key: str) -> tuple[int, int]:
     digest = int.from_bytes(blake2b(key.encode(errors="replace"), digest_size=4).digest(), "big")
     one, other = divmod(digest, _SLOTS)

@@ -36,7 +36,7 @@ from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, S
 from proxy.limits import DEFAULT
 from proxy.operations.incidents import internal_error
 from proxy.protocol.replies import Status
-from proxy.protocol.requests import ExecuteStatement
+from proxy.protocol.requests import ExecuteStatement, RemoteOperation
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
@@ -292,7 +292,8 @@ class Statement:
         self._claim = overlay(upstream, routed, self._router.settings.coverage, targets, token)
         end: Status | None = None
         try:
-            status = await self._execute(upstream, token)
+            at_once = isinstance(statement, Known) and statement.constant and not statement.explain
+            status = await self._execute(upstream, token, at_once)
             statement = await _with_zone(upstream, statement, status)
             end = status
             self._operation.record.mark("execute")
@@ -327,7 +328,7 @@ class Statement:
         if self._operation.cancelled:
             raise _Abandoned
 
-    async def _execute(self, upstream: UpstreamSession, token: Any) -> Status:
+    async def _execute(self, upstream: UpstreamSession, token: Any, at_once: bool) -> Status:
         """Runs the statement; closes the write of `token` once it is certain that it ended.
 
         A cluster says that a statement is cancelled while the thread that ran it may still be at
@@ -336,8 +337,9 @@ class Statement:
         remote: Remote | None = None
         ended = settled = False
         try:
-            remote = Remote.of(upstream, await self._start(upstream), self._session.through is None)
-            self._operation.result = remote
+            if at_once and (status := await self._execute_at_once(upstream)) is not None:
+                return status
+            remote = self._keep(upstream, await self._start(upstream))
             if self._operation.cancelled:
                 await cancel_remote(remote)
             elif self._operation.state is OperationState.PENDING:  # else it is decided again
@@ -359,13 +361,36 @@ class Statement:
                     _log.warning("the end of a write is not known; copies stay unread: %r", token)
                     self._lost = (token, remote)
 
-    async def _start(self, upstream: UpstreamSession) -> Any:
+    async def _start(self, upstream: UpstreamSession) -> RemoteOperation:
         request = self._request
+        return await upstream.execute(request.statement, self._sent_to(upstream), request.timeout)
+
+    async def _execute_at_once(self, upstream: UpstreamSession) -> Status | None:
+        """The end of a statement that ends at once, in one call. None when the cluster refuses it:
+        the error that a client gets is that of an asynchronous call."""
+        if self._request.timeout:
+            return None
+        if self._operation.state is OperationState.PENDING:
+            self._operation.becomes(OperationState.RUNNING)
+        try:
+            sent = self._sent_to(upstream)
+            started = await upstream.execute_to_end(self._request.statement, sent)
+        except Rejected:
+            return None
+        self._keep(upstream, started)
+        return Status(OperationState.FINISHED)
+
+    def _sent_to(self, upstream: UpstreamSession) -> Mapping[str, str]:
+        """The overlay of the statement, which the cluster hears of now. Raises SessionGone."""
         if not upstream.alive:
             raise SessionGone(f"The connection to cluster {upstream.cluster} broke.")
         self._asked = True
-        settings = {**request.overlay, **self._claim}
-        return await upstream.execute(request.statement, settings, request.timeout)
+        return {**self._request.overlay, **self._claim}
+
+    def _keep(self, upstream: UpstreamSession, started: RemoteOperation) -> Remote:
+        remote = Remote.of(upstream, started, self._session.through is None)
+        self._operation.result = remote
+        return remote
 
     async def _close_write(self, token: Any) -> None:
         try:

@@ -242,15 +242,16 @@ class UpstreamSession:
         traced = {**overlay, **self._trace()}
         return await self._start(execute_call(self.session, statement, traced, limit))
 
+    async def execute_to_end(self, statement: str, overlay: Mapping[str, str]) -> RemoteOperation:
+        """Runs a statement that takes no time; it has finished then. Raises as `call`."""
+        traced = {**overlay, **self._trace()}
+        request = execute_call(self.session, statement, traced, 0, run_async=False)
+        return await self._start(request, long=True)
+
     def _trace(self) -> dict[str, str]:
         """The id of the statement, which a guard puts into the description of Spark's jobs."""
         statement = log_fields().get("statement")
         return {_STATEMENT: statement} if statement and self.checked else {}
-
-    async def execute_to_end(self, statement: str, overlay: Mapping[str, str]) -> RemoteOperation:
-        """Runs a statement that takes no time; it has ended then. Raises as `call`."""
-        request = execute_call(self.session, statement, overlay, 0, run_async=False)
-        return await self._start(request, long=True)
 
     async def _start(self, request: bytes, long: bool = False) -> RemoteOperation:
         started = read_started(

@@ -153,3 +153,25 @@ def test_explain_changes_nothing_in_the_session() -> None:
     assert made.changes is not None
     assert told.changes is None
     assert told.effect == made.effect
+
+
+@pytest.mark.parametrize(
+    ("sql", "constant"),
+    [
+        ("SELECT 1", True),
+        ("select -1.5 AS a, 'SELECT f(x) FROM t' b, null, true, current_date", True),
+        ("/* ping */ SELECT 1;", True),
+        ("SELECT count(1)", False),
+        ("SELECT 1 FROM range(9)", False),
+        ("SELECT (SELECT 1)", False),
+        ("SELECT 1 UNION ALL SELECT 2", False),
+        ("SELECT 1 LIMIT 1", False),
+        ("VALUES 1", False),
+        ("EXPLAIN SELECT 1", False),
+        ("SELECT " + "1," * 60 + "1", False),
+    ],
+)
+def test_a_select_of_literals_is_constant(sql: str, constant: bool) -> None:
+    known = analyze(sql, Namespace(), TestCatalog())
+    assert isinstance(known, Known)
+    assert known.constant is constant

@@ -207,6 +207,8 @@ class FakeCluster:
             case GetInfo():
                 return replies.info("Fake 1")
             case ExecuteStatement(session):
+                if not request.run_async and text in self.fails:
+                    return replies.failed(replies.Failure(self.fails[text], "42P01"))
                 return self._execute(session, text)
             case MetadataCall(session):
                 return self._execute(session, call.name)

@@ -9,7 +9,7 @@ from conf.tables import NotLoaded
 from metastore.errors import MetastoreDown
 from proxy.limits import Limits
 from proxy.protocol.types import OperationState
-from tests.proxy.fakes import World, error_of, play, until
+from tests.proxy.fakes import World, column_length, error_of, play, until
 from thriftcodec.values import Struct
 
 
@@ -66,6 +66,53 @@ def test_polls_are_answered_promptly_and_cancelling_is_prompt() -> None:
         status = await client.on("GetOperationStatus", operation)
         assert status.get(2) == OperationState.CANCELED
         assert await client.rows("SELECT 1") == 1
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("run_async", [False, True])
+def test_a_select_of_literals_is_one_call_to_its_cluster(run_async: bool) -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        world.east.log.clear()
+        operation = await client.operation("SELECT 1, 'a' AS b", run_async)
+        state = None
+        while state != OperationState.FINISHED:
+            state = (await client.on("GetOperationStatus", operation)).get(2)
+        assert column_length(await client.on("FetchResults", operation)) == 1
+        calls = [call for _, call, text in world.east.log if "SET" not in text]
+        assert calls[:3] == ["OpenSession", "ExecuteStatement", "GetResultSetMetadata"]
+        await client.operation("SELECT count(1)")
+        assert ("ann", "GetOperationStatus", "") in world.east.log
+
+    play(scenario)
+
+
+def test_a_select_of_literals_fails_as_any_statement() -> None:
+    async def scenario(world: World) -> None:
+        world.east.fails["SELECT nothing"] = "Error running query: no such thing"
+        client = await world.client()
+        operation = await client.operation("SELECT nothing", run_async=True)
+        status = Struct()
+        while status.get(2) != OperationState.ERROR:
+            status = await client.on("GetOperationStatus", operation)
+        assert "no such thing\\n\\tat" in str(status.get(5))
+        assert world.east.statements.count("SELECT nothing") == 2
+
+    play(scenario)
+
+
+def test_a_select_of_literals_is_cancelled_at_once() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SELECT count(1)")
+        world.east.hangs_at = "ExecuteStatement"
+        operation = await client.operation("SELECT 1", run_async=True)
+        status = await client.on("GetOperationStatus", operation)
+        assert status.get(2) == OperationState.RUNNING
+        await client.on("CancelOperation", operation)
+        status = await client.on("GetOperationStatus", operation)
+        assert status.get(2) == OperationState.CANCELED
 
     play(scenario)
 
