@@ -1,22 +1,26 @@
 """What others feel while eight clients send the worst statements that are known.
 
-    python -m bench.hostile [--seconds 20] [--clients 8] [--others 8]
+    python -m bench.hostile [--seconds 20] [--clients 8] [--others 8] [--megabytes 0]
 
 The proxy runs before a Thrift Server of a few lines, so that the time is the proxy's alone. The
 hostile clients and the others are processes of their own. `SELECT 1` and statements of new texts
 are timed without the hostile clients, and with them; a session that is lost or an error ends it.
+With --megabytes the first of the hostile clients sends texts of that size, one after another.
 """
 
 import argparse
 import asyncio
 import multiprocessing
 import statistics
+import sys
 import time
 from multiprocessing.queues import Queue
 from pathlib import Path
 
 import uvloop
 
+from cli.server.garbage import shorten_pauses
+from cli.server.serve import SWITCH
 from conf.tables import Catalog
 from conf.topology import Endpoint
 from dialect.statement import Analysis, Namespace
@@ -34,8 +38,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="of each of the two parts")
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--others", type=int, default=8)
+    parser.add_argument("--megabytes", type=int, default=0)
     args = parser.parse_args()
-    uvloop.run(_run(args.seconds, args.clients, args.others))
+    sys.setswitchinterval(SWITCH)
+    uvloop.run(_run(args.seconds, args.clients, args.others, args.megabytes))
 
 
 def _measured(held: list[float]) -> None:
@@ -52,9 +58,10 @@ def _measured(held: list[float]) -> None:
     analyzer_pool.attempt = attempt
 
 
-async def _run(seconds: float, clients: int, others: int) -> None:
+async def _run(seconds: float, clients: int, others: int, megabytes: int) -> None:
     held: list[float] = []
     _measured(held)
+    shorten_pauses()
     async with world(Limits()) as there:
         for hostile in (0, clients):
             held.clear()
@@ -62,7 +69,9 @@ async def _run(seconds: float, clients: int, others: int) -> None:
             spawn = multiprocessing.get_context("spawn")
             queue: Queue[Times] = spawn.Queue()
             processes = [
-                spawn.Process(target=attack, args=(there.endpoint, seconds + 2, hostile)),
+                spawn.Process(
+                    target=attack, args=(there.endpoint, seconds + 2, hostile, megabytes)
+                ),
                 spawn.Process(target=measure, args=(there.endpoint, seconds, others, queue)),
             ]
             for each in processes:
@@ -87,7 +96,7 @@ async def _run(seconds: float, clients: int, others: int) -> None:
                 )
 
 
-def attack(endpoint: Endpoint, seconds: float, clients: int) -> None:
+def attack(endpoint: Endpoint, seconds: float, clients: int, megabytes: int) -> None:
     """Sends the worst statements, each with another comment, for that long."""
     slow = _SLOW.read_text().splitlines()
 
@@ -96,7 +105,10 @@ def attack(endpoint: Endpoint, seconds: float, clients: int) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             at += 1
-            await client.execute(f"{slow[at % len(slow)]} -- {number} {at}")
+            text = slow[at % len(slow)]
+            if megabytes and not number:
+                text = f"SELECT '{'x' * (megabytes << 20)}'"
+            await client.execute(f"{text} -- {number} {at}")
         assert error_of(await client.execute("SELECT 1")) is None
 
     async def every() -> None:

@@ -20,7 +20,7 @@ from dialect.lineage.build import Builder
 from dialect.parsing.function_calls import calls_of
 from dialect.parsing.identifier_clause import with_names
 from dialect.parsing.language import let_go
-from dialect.parsing.tokenize import tokenize
+from dialect.parsing.tokenize import check_length, tokenize
 from dialect.parsing.tokens import word_of
 from dialect.parsing.variables import (
     Pruning,
@@ -156,7 +156,7 @@ def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
     while the tables and session objects that it asked for are the same. A statement that takes
     more work than its length explains is unknown.
     """
-    text = _text(sql, namespace)
+    text = too_long(sql) or _text(sql, namespace)
     if isinstance(text, Unknown):
         return text
     try:
@@ -171,6 +171,15 @@ def attempt(sql: str, namespace: Namespace, catalog: Catalog, steps: int) -> Ana
     with bounded(steps):
         text = _text(sql, namespace)
         return text if isinstance(text, Unknown) else _answer(text, namespace, catalog)
+
+
+def too_long(sql: str) -> Unknown | None:
+    """The answer for a text that is too long to be read at all, which takes no time."""
+    try:
+        check_length(sql)
+    except NotUnderstood as error:
+        return Unknown(error.why)
+    return None
 
 
 def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unknown | None:

@@ -48,13 +48,15 @@ class Texts(Enum):
     STR = "str"
 
 
-def decode_message(data: bytes, most: int = UNLIMITED, texts: Texts = Texts.BYTES) -> Message:
+def decode_message(
+    data: bytes | bytearray, most: int = UNLIMITED, texts: Texts = Texts.BYTES
+) -> Message:
     """The message that `data` is, with at most `most` values (fields and elements).
 
     Raises MalformedMessage, also for bytes after the message's end.
     """
     kind, name, seqid, at = read_message_header(data)
-    reader = _Reader(data, texts, most)
+    reader = _Reader(memoryview(data) if isinstance(data, bytearray) else data, texts, most)
     body, end = reader.struct(at, 0)
     if end != len(data):
         raise MalformedMessage(f"{len(data) - end} bytes after the end of {name}.")
@@ -82,7 +84,7 @@ class _Reader:
 
     __slots__ = ("_as_str", "_data", "_left")
 
-    def __init__(self, data: bytes | bytearray, texts: Texts, most: int) -> None:
+    def __init__(self, data: bytes | bytearray | memoryview, texts: Texts, most: int) -> None:
         self._data = data
         self._as_str = texts is Texts.STR
         self._left = most

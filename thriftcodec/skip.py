@@ -58,7 +58,7 @@ def read_field_header(data: bytes | bytearray, at: int) -> tuple[int, int, int]:
     return kind, field, at + 3
 
 
-def read_list_header(data: bytes | bytearray, at: int) -> tuple[int, int, int]:
+def read_list_header(data: bytes | bytearray | memoryview, at: int) -> tuple[int, int, int]:
     """Element type, count and end of the header of a list or set."""
     if at + 5 > len(data):
         raise Incomplete
@@ -68,7 +68,7 @@ def read_list_header(data: bytes | bytearray, at: int) -> tuple[int, int, int]:
     return element, count, at + 5
 
 
-def read_map_header(data: bytes | bytearray, at: int) -> tuple[int, int, int, int]:
+def read_map_header(data: bytes | bytearray | memoryview, at: int) -> tuple[int, int, int, int]:
     """Key type, value type, count and end of the header of a map."""
     if at + 6 > len(data):
         raise Incomplete

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import uvloop
 
+from cli.server.garbage import collect_when_quiet, shorten_pauses
 from cli.server.malloc import limit_malloc_arenas
 from cli.target import add_target_arguments, load_settings
 from conf.logs import configure_logs
@@ -68,7 +69,12 @@ async def _serve(server: ViewServer, listen: dict[str, Endpoint]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await server.run(listen, _announce, stop)
+    shorten_pauses()
+    collecting = asyncio.ensure_future(collect_when_quiet())
+    try:
+        await server.run(listen, _announce, stop)
+    finally:
+        collecting.cancel()
 
 
 def _announce(name: str, endpoint: Endpoint) -> None:

@@ -13,6 +13,7 @@ import uvloop
 from cli.errors import CannotListen, NoClusters
 from cli.server import workers
 from cli.server.copier import Copier
+from cli.server.garbage import collect_when_quiet, shorten_pauses
 from cli.server.malloc import limit_malloc_arenas
 from cli.server.settings_history import replay
 from cli.server.signals import install_sighup_handler, sighup_blocked
@@ -31,7 +32,7 @@ from proxy.operations.worker_group import WorkerConfig, answer_supervisor
 from proxy.server.listeners import Listening
 from proxy.server.server import serve
 
-_SWITCH = 0.001  # seconds that a thread may keep the interpreter from the event loop
+SWITCH = 0.001  # seconds that a thread may keep the interpreter from the event loop
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    sys.setswitchinterval(_SWITCH)
+    sys.setswitchinterval(SWITCH)
     settings = replay(args.target) if args.worker else load_settings(args)
     configure_logs(settings.operating.log_format, settings.operating.log_level)
     if not settings.topology.in_use and not settings.upstream:
@@ -103,13 +104,18 @@ async def _serve(
                 cookie_key=worker.cookie_key if worker else None,
             )
         )
-        following = asyncio.ensure_future(follow(settings, snapshot))
+        shorten_pauses()
+        beside = [
+            asyncio.ensure_future(each)
+            for each in (follow(settings, snapshot), collect_when_quiet())
+        ]
         try:
             with suppress(asyncio.CancelledError):
                 await signals.serving
         finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+            for each in beside:
+                each.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
 
 class _Signals:

@@ -3,6 +3,7 @@
 DC-U1, DC-U2, DC-P1 and D8. Everything else passes through untouched.
 """
 
+import re
 from dataclasses import dataclass
 
 from conf.names import TableRef
@@ -12,6 +13,8 @@ from dialect.parsing.tokenize import tokenize
 
 # A statement of ours is short, save the one that EXPLAIN CLUSTER carries.
 _VERBS = ("use", "show", "explain", "reset", "alter")
+_FIRST_WORD = re.compile(r"\s*+(\w++)", re.ASCII)
+_SEARCHED = 256 << 10  # characters, some ms; a longer text is not searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,13 @@ def parse(sql: str, in_use: bool) -> ClusterCommand | None:
 
 
 def may_be_ours(sql: str) -> bool:
-    """A cheap no for almost every statement: ours all have CLUSTER or COPY among their words."""
+    """A cheap no for almost every statement, whatever its length: ours begin with a verb, and have
+    CLUSTER or COPY among their words. Of one that begins with a comment nothing is known."""
+    first = _FIRST_WORD.match(sql)
+    if first is not None and first[1].lower() not in _VERBS:
+        return False
+    if len(sql) > _SEARCHED:
+        return True
     lowered = sql.lower()
     return any(verb in lowered for verb in _VERBS) and ("cluster" in lowered or "copy" in lowered)
 

@@ -41,14 +41,19 @@ _NO_WORDS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STR
 _QUERIES = frozenset({"SELECT", "FROM", "TABLE", "VALUES", "WITH"})
 
 
+def check_length(sql: str) -> None:
+    """Raises NotUnderstood for a text that is too long to be read at all."""
+    if len(sql) > MAX_LENGTH:
+        raise NotUnderstood(f"the statement is longer than {MAX_LENGTH} characters")
+
+
 def tokenize(sql: str, double_quoted_names: bool = False) -> list[Token]:
     """The tokens of one statement, without comments, hints and final semicolons.
 
     With `double_quoted_names` "a" is a name and no string. Raises NotUnderstood.
     Positions are of `sql`; `end` is that of the last character.
     """
-    if len(sql) > MAX_LENGTH:
-        raise NotUnderstood(f"the statement is longer than {MAX_LENGTH} characters")
+    check_length(sql)
     tokens: list[Token] = []
     words = lexemes(sql)
     for lexeme in words:

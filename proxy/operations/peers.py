@@ -62,7 +62,9 @@ class Peers:
                 lambda: ClientConnection(PeerInbound(), connected), str(path)
             )
 
-    async def forward(self, handle: Handle, message: bytes, client: ClientConnection) -> bool:
+    async def forward(
+        self, handle: Handle, message: bytes | bytearray, client: ClientConnection
+    ) -> bool:
         """Has the worker that keeps the handle answer the call, and relays its reply to the client.
 
         False when this worker or none keeps the handle. Raises WorkerLost.

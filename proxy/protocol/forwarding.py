@@ -10,7 +10,7 @@ _LENGTH = 4
 _NAMES = 64 << 10
 
 
-def introduced(user: str, address: str, message: bytes) -> bytes:
+def introduced(user: str, address: str, message: bytes | bytearray) -> bytes:
     """What goes, framed, to the other worker."""
     return b"".join((*_named(user), *_named(address), message))
 

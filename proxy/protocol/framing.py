@@ -47,9 +47,9 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One whole message."""
+    """One whole message. Nobody changes `data`."""
 
-    data: bytes
+    data: bytes | bytearray
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +180,10 @@ class SaslInbound:
             return self._skip()
         if len(self._buffer) < 4 + length:
             return None
+        if len(self._buffer) == 4 + length:  # handed over: 60 MB take 20 ms to copy
+            data, self._buffer = self._buffer, bytearray()
+            del data[:4]
+            return Frame(data)
         frame = Frame(bytes(memoryview(self._buffer)[4 : 4 + length]))
         del self._buffer[: 4 + length]
         return frame
@@ -279,11 +283,11 @@ class BareInbound:
             del self._kept[HEAD_KEPT:]
 
     def _finish(self) -> FramingEvent:
-        kept, length = bytes(self._kept), self._length
-        self._kept.clear()
+        kept, length = self._kept, self._length
+        self._kept = bytearray()
         self._length = 0
         self._finder = MessageEnd()
-        return Frame(kept) if length <= self._limit else Oversized(kept, length)
+        return Frame(kept) if length <= self._limit else Oversized(bytes(kept), length)
 
 
 def client_negotiation(user: str, password: str) -> bytes:

@@ -166,9 +166,10 @@ class HttpReader:
             del self._body[HEAD_KEPT:]
 
     def on_message_complete(self) -> None:
-        body, length = bytes(self._body), self._length
+        body, length = self._body, self._length
         self._body = bytearray()
-        self._events.append(Frame(body) if length <= self._limit else Oversized(body, length))
+        fits = length <= self._limit
+        self._events.append(Frame(body) if fits else Oversized(bytes(body), length))
         if not self._parser.should_keep_alive():
             self._over = True
 

@@ -3,6 +3,7 @@
 Every call of TCLIService that the Thrift Server has is here; any other is `UnknownCall`.
 """
 
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -26,6 +27,7 @@ from thriftcodec.values import (
 from thriftcodec.writer import encode_message
 
 MAX_KEPT = 4096  # bytes of a client's last call
+_PIECE = 1 << 20  # bytes that are decoded at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,20 @@ def read_request(message: Message) -> Request:
     return reader(_struct(message.body, 1))
 
 
+def decoded(raw: bytes) -> str:
+    """The text of UTF-8, as the Thrift Server reads it: a wrong byte is a replacement character.
+
+    A long text is decoded piece by piece: in a thread it holds the interpreter for no longer.
+    """
+    if len(raw) <= _PIECE:
+        return raw.decode(errors="replace")
+    pieces = getincrementaldecoder("utf-8")(errors="replace")
+    view, end = memoryview(raw), len(raw)
+    return "".join(
+        pieces.decode(view[at : at + _PIECE], at + _PIECE >= end) for at in range(0, end, _PIECE)
+    )
+
+
 class LastCall:
     """A client's last call of some kind: who asks for the next rows, or whether a statement has
     ended, says the same again but for its sequence number, and has it read once."""
@@ -155,14 +171,15 @@ class LastCall:
         self._before = self._after = b""  # the sequence number
         self._read: tuple[Message, Request] | None = None
 
-    def keep(self, data: bytes, call: Message, request: Request) -> None:
+    def keep(self, data: bytes | bytearray, call: Message, request: Request) -> None:
         """What was read of `data`."""
         if len(data) <= MAX_KEPT:
             at = 8 + len(call.name.encode())
-            self._length, self._before, self._after = len(data), data[:at], data[at + 4 :]
+            self._length = len(data)
+            self._before, self._after = bytes(data[:at]), bytes(data[at + 4 :])
             self._read = call, request
 
-    def again(self, data: bytes) -> tuple[Message, Request] | None:
+    def again(self, data: bytes | bytearray) -> tuple[Message, Request] | None:
         """What `data` says when that is the same, else None."""
         if self._read is None or len(data) != self._length:
             return None
@@ -199,7 +216,7 @@ def _open_session(request: Struct) -> OpenSession:
 def _execute(request: Struct) -> ExecuteStatement:
     return ExecuteStatement(
         _handle(request),
-        _bytes(request, 2).decode(errors="replace"),  # as the Thrift Server does
+        decoded(_bytes(request, 2)),
         _text_map(request, 3),
         bool(_integer(request, 4, 0)),
         _integer(request, 5, 0),

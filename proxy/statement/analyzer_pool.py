@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from conf.names import TableRef
 from conf.tables import Catalog, NotLoaded, TableInfo
-from dialect.analyze import attempt, remembered
+from dialect.analyze import attempt, remembered, too_long
 from dialect.grammar import cluster_statements
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Analysis, Namespace, Needs
@@ -102,6 +102,8 @@ class AnalyzerPool:
         self, sql: str, namespace: Namespace, catalog: Catalog, client: Client
     ) -> Analysis:
         """What `dialect.analyze.analyze` says of the statement. Raises TooMany."""
+        if (unknown := too_long(sql)) is not None:
+            return unknown
         if len(sql) <= SHORT_TEXT:
             found = self._at_once(sql, namespace, catalog, client)
             if found is not None:
@@ -121,7 +123,7 @@ class AnalyzerPool:
 
     async def command(self, sql: str, in_use: bool, client: Client) -> ClusterCommand | None:
         """What `dialect.grammar.cluster_statements.parse` says of the statement. Raises TooMany."""
-        if not in_use or not cluster_statements.may_be_ours(sql):
+        if not in_use or not cluster_statements.may_be_ours(sql) or too_long(sql):
             return None
         if len(sql) <= SHORT_TEXT:
             with suppress(TooMuchWork), bounded(STEPS):

@@ -52,10 +52,6 @@ class Record:
     _first: float = field(default_factory=time.perf_counter)
     _last: float = field(default_factory=time.perf_counter)
 
-    def of(self, text: str) -> None:
-        """This is its text."""
-        self.text = StatementText.of(text)
-
     @property
     def kept(self) -> int:
         """Characters in memory."""

@@ -43,7 +43,7 @@ class StatementText:
     @classmethod
     def of(cls, text: str) -> "StatementText":
         """What is kept of a text."""
-        digest = sha256(text.encode(errors="surrogatepass")).hexdigest()
+        digest = _hash(text)
         cut = _cut(text[:_WINDOW])
         if len(text) <= _WINDOW and len(cut) <= MAX_TEXT:
             return cls(cut, "", len(text), digest)
@@ -66,6 +66,15 @@ class StatementText:
             return text
         tail = masked_tail(self.tail) if self.tail else text
         return f"{text[:_TAIL]} .. ({self.length:,} characters) .. {tail[-_TAIL:]}"
+
+
+def _hash(text: str) -> str:
+    """The SHA-256 of its UTF-8. Of a long text piece by piece, so that a thread that makes it holds
+    the interpreter for some milliseconds at most."""
+    digest = sha256()
+    for at in range(0, len(text), _WINDOW):
+        digest.update(text[at : at + _WINDOW].encode(errors="surrogatepass"))
+    return digest.hexdigest()
 
 
 def _cut(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from conf.errors import CausewayError
 from conf.names import PartitionRef, TableRef
 from conf.settings.settings import Coverage
+from dialect.analyze import too_long
 from dialect.statement import Unknown
 from proxy.errors import Failure, Rejected
 from proxy.protocol.replies import Status
@@ -60,9 +61,11 @@ async def spark_error(session: Session, sql: str, statement: Unknown) -> Failure
     """What Spark's own parser says against a statement that was not understood, and its analysis
     where that reads no data and calls nothing that is denied.
 
-    None when Spark has nothing against it, and when no cluster that checks claims can be asked:
-    without its guard the cluster would run the statement.
+    None when Spark has nothing against it, when the statement is too long to be read here, and when
+    no cluster that checks claims can be asked: without its guard the cluster would run it.
     """
+    if too_long(sql):
+        return None
     state = session.state
     analyzed = statement.sourceless and not state.restrictions.deny_code
     cluster = state.pinned or state.topology.default

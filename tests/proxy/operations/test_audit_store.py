@@ -15,15 +15,14 @@ from conf.settings.operating import Operating
 from proxy.operations import audit_store as module
 from proxy.operations.audit_store import Audit
 from proxy.statement.record import Record
+from proxy.statement.statement_text import StatementText
 from tests.proxy.fakes import error_of, until
 from tests.proxy.running import Site, play
 from thriftcodec.values import STRING, STRUCT, Struct
 
 
 def record(text: str) -> Record:
-    made = Record(user="ann")
-    made.of(text)
-    return made
+    return Record(user="ann", text=StatementText.of(text))
 
 
 def entries(path: Path) -> list[dict[str, Any]]:
