@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
@@ -107,7 +108,13 @@ final class CommandCheck {
         if (targets.isEmpty() && folders.isEmpty()) {
             throw unknown("what " + name + " writes is not known");
         }
+        boolean keeps = name.startsWith("Create") && name.contains("Table")
+                && keepsWhatIsThere(arguments);
         for (String target : targets) {
+            if (claim.written(target) == null && keeps
+                    && session.sessionState().catalog().tableExists(identifier(target))) {
+                return; // IF NOT EXISTS: nothing is created
+            }
             checkTarget(target, name);
         }
         for (String folder : folders) {
@@ -118,6 +125,10 @@ final class CommandCheck {
         for (CatalogTable table : tables) {
             claim.alsoWrites(folderOf(table));
         }
+    }
+
+    private static boolean keepsWhatIsThere(List<Object> arguments) {
+        return arguments.contains(Boolean.TRUE) || arguments.contains(SaveMode.Ignore);
     }
 
     /** The name that a command has itself, or in its ResolvedNamespace. */

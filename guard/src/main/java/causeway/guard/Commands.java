@@ -29,6 +29,10 @@ final class Commands {
             "ShowCreateTableAsSerdeCommand", "ShowCreateTableCommand", "ShowPartitions",
             "ShowPartitionsCommand", "ShowTableProperties", "ShowTablePropertiesCommand");
 
+    /** They change rows of their first plan, whose condition is no filter of it. */
+    private static final Set<String> ROW_CHANGES =
+            set("DeleteFromTable", "MergeIntoTable", "UpdateTable");
+
     private Commands() {
     }
 
@@ -42,6 +46,10 @@ final class Commands {
 
     static boolean isReading(String command) {
         return READING.contains(command);
+    }
+
+    static boolean isRowChange(String command) {
+        return ROW_CHANGES.contains(command);
     }
 
     /** Whether it creates, alters or drops a database, which its first argument names. */
