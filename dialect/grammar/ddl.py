@@ -104,8 +104,8 @@ def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
         return context.known("create_table", writes=writes, effect=effect, paths_written=paths)
     existing = context.look_up(ref)
     if existing is not None and if_not_exists:
-        words.rest()
-        return context.known("ctas")
+        context.rest_is_query()
+        return context.known("ctas", defines=True)  # Spark analyses the query and runs nothing
     context.rest_is_query()
     return context.known("ctas", writes=writes, effect=effect, paths_written=paths)
 
@@ -215,8 +215,8 @@ def _create_view(context: Context, temporary: bool, replace: bool, modifiers: se
     ref = table_ref(parts, context.database)
     existing = context.look_up(ref)
     if existing is not None and if_not_exists:
-        words.rest()
-        return context.known("create_view", writes=[context.write(ref, Action.VIEW)])
+        context.rest_is_query()
+        return context.known("create_view", writes=[context.write(ref, Action.VIEW)], defines=True)
     context.rest_is_query()
     if materialized:
         return context.known("create_mview", writes=[context.write(ref, Action.CREATE)])

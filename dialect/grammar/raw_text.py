@@ -16,7 +16,8 @@ _KEY = r"[a-zA-Z_0-9\\.:]+"
 _KEY_VALUE = re.compile(rf"({_KEY})\s*=([^;]*);*", re.ASCII)
 _KEY_ALONE = re.compile(_KEY)
 _VALUE = re.compile(r"([^;]*);*")
-_PATHS = re.compile(r"""".*?[^\\]"|'.*?[^\\]'|[^ \n\r\t"']+""")
+_DOT = "[^\n\r\x85\u2028\u2029]"  # Java's dot
+_PATHS = re.compile(rf""""{_DOT}*?[^\\]"|'{_DOT}*?[^\\]'|[^ \n\r\t"']+""")
 # What Java's String.trim takes away.
 _BLANKS = "".join(map(chr, range(33)))
 

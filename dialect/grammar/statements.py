@@ -7,6 +7,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from conf.names import TableRef
+from conf.tables import TableKind
 from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.grammar import ddl, session, utility
 from dialect.grammar.context import Context
@@ -174,17 +175,21 @@ def _change_rows(context: Context, at: int) -> Known:
 
 
 def _changed_table(context: Context, kind: str, tree: exp.Expr) -> TableRef:
-    """The table that UPDATE, DELETE or MERGE changes. Raises NotUnderstood for a query of WITH, and
-    for a temporary object, through which some table formats can be changed."""
+    """The table that UPDATE, DELETE or MERGE changes. Raises NotUnderstood for a query of WITH, a
+    view, and a temporary object: some table formats can be changed through them."""
     try:
         parts = context.words.names()
         clause = tree.args.get("with_")
         queries = clause.expressions if clause is not None else ()
         if len(parts) == 1 and parts[0] in (each.alias.lower() for each in queries):
             raise NotUnderstood(f"{kind.upper()} of a query of WITH")
-        return context.table_of(parts)
+        ref = context.table_of(parts)
     except NamesTemporary as error:
         raise NotUnderstood(f"{kind.upper()}: {error}") from None
+    info = context.look_up(ref)
+    if info is not None and info.kind is TableKind.VIEW:
+        raise NotUnderstood(f"{kind.upper()} of a view")
+    return ref
 
 
 def _changed(context: Context, kind: str, ref: TableRef) -> Known:

@@ -15,7 +15,6 @@ from dialect.lineage import plan
 from dialect.lineage.clauses import (
     alias_columns,
     check_modifiers,
-    counts_rows,
     expression_queries,
     join_kind,
     laterals,
@@ -59,6 +58,11 @@ class Builder:
     _database: str = ""
     _visible: tuple[str, ...] | None = None  # temporary objects; None: all
     _later: dict[str, _Cte] = field(default_factory=dict)
+    # In a command with a WITH inside another one, Spark may put a query that follows in the place
+    # of a table of the same name.
+    _later_names: frozenset[str] = frozenset()
+    _has_nested_with: bool = False
+    _names_later: bool = False
     # Plans of queries that stand in no block: in the condition of a join in brackets.
     beside: list[Node] = field(default_factory=list)
     _opened_tables: set[int] = field(default_factory=set)
@@ -118,6 +122,8 @@ class Builder:
         check(clause)
         if clause.args.get("recursive"):
             raise NotUnderstood("recursive WITH")
+        self._has_nested_with |= bool(ctes)
+        self._check_later()
         known = dict(ctes)
         for each in clause.expressions:
             if not isinstance(each, exp.CTE):
@@ -130,6 +136,10 @@ class Builder:
             known[name] = _Cte(each.this, dict(known), names, alias.name)
         _let_see_later(known, [each.args["alias"].name.lower() for each in clause.expressions])
         return known
+
+    def _check_later(self) -> None:
+        if self._has_nested_with and self._names_later:
+            raise NotUnderstood("a table that is called as a later query of WITH, and WITH in WITH")
 
     def _check_case(self, name: str, cte: _Cte | None) -> None:
         if cte is not None and cte.name != name and self.found.case_sensitive:
@@ -311,7 +321,7 @@ class Builder:
         columns = alias_columns(tree)
         check_modifiers(tree)
         node, name, database = self._source_of(tree, ctes, parent)
-        if tree.args.get("pivots") or counts_rows(tree.args.get("sample")):
+        if tree.args.get("pivots") or tree.args.get("sample"):
             node = plan.SetOp(self.rid(), [node], barrier=True)
         if columns:
             node = plan.Renamed(self.rid(), node, columns)
@@ -331,6 +341,8 @@ class Builder:
             self.found.paths.append(tree.this.name)
             return Leaf(self.rid()), parts[1], None
         if len(parts) == 1:
+            self._names_later |= parts[0] in self._later_names
+            self._check_later()
             self._check_case(tree.name, ctes.get(parts[0]) or self._later.get(parts[0]))
         if len(parts) == 1 and parts[0] in ctes and not ctes[parts[0]].opening:
             return self._cte(ctes[parts[0]]), parts[0], None
@@ -395,6 +407,7 @@ class Builder:
         if self._depth >= MAX_VIEW_DEPTH:
             raise NotUnderstood(f"WITH clauses nested deeper than {MAX_VIEW_DEPTH}")
         before, self._later = self._later, cte.later
+        names_before, self._later_names = self._later_names, self._later_names.union(cte.later)
         self._depth += 1
         cte.opening = True
         try:
@@ -403,7 +416,7 @@ class Builder:
         finally:
             cte.opening = False
             self._depth -= 1
-            self._later = before
+            self._later, self._later_names = before, names_before
         if cte.columns:
             node = plan.Renamed(self.rid(), node, cte.columns)
         cte.node = node

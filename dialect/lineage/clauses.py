@@ -24,13 +24,6 @@ def pivoted(tree: exp.Select) -> bool:
     return any(item.args.get("pivots") for item in (tree, *items))
 
 
-def counts_rows(sample: exp.Expr | None) -> bool:
-    """Whether TABLESAMPLE takes a number of rows: it then stops like a LIMIT."""
-    if sample is None:
-        return False
-    return not (sample.args.get("percent") or sample.args.get("bucket_numerator"))
-
-
 def check_modifiers(table: exp.Table) -> None:
     """Refuse a query in what stands beside a table's name. Raises NotUnderstood."""
     beside = [table.args.get(name) for name in ("version", "when", "sample")]

@@ -26,6 +26,9 @@ _BEFORE_EXPRESSIONS = frozenset(
     | {TokenType.PLUS, TokenType.DASH, TokenType.SLASH, TokenType.PERCENT, TokenType.DPIPE}
 )
 _OF_QUERIES = frozenset({TokenType.SELECT, TokenType.FROM, TokenType.TABLE, TokenType.VALUES})
+# After LATERAL VIEW the clause may be a call, and in a command Spark passes over a query of WITH
+# that nothing refers to.
+_UNCERTAIN = frozenset({TokenType.LATERAL, TokenType.WITH})
 # Statements of which Spark reads the text, not the words.
 _RAW = frozenset({"SET", "RESET", "ADD", "LIST"})
 
@@ -82,9 +85,9 @@ def _evaluated(tokens: Sequence[Token], at: int, end: int) -> list[str]:
     try:
         parts = _parts(value)
     except _NoName:
-        if all(token.token_type != TokenType.LATERAL for token in tokens):
+        if all(token.token_type not in _UNCERTAIN for token in tokens):
             raise SparkRefuses(_NO_NAME) from None
-        raise NotUnderstood(_NO_NAME) from None  # of LATERAL VIEW it is a call
+        raise NotUnderstood(_NO_NAME) from None
     if len(parts) == 1:
         _check_not_cte(tokens, parts[0])
     return parts

@@ -46,7 +46,7 @@ _AFTER_TABLE = frozenset(
             "CROSS",
             "NATURAL",
         ),
-        *("FULL", "SEMI", "ANTI", "WHERE", "ON", "USING", "PIVOT", "UNPIVOT"),
+        *("FULL", "SEMI", "ANTI", "WHERE", "ON", "USING", "PIVOT", "UNPIVOT", "AS"),
     }
 )
 # .. of these only where one of the others follows.
@@ -67,6 +67,18 @@ _BEFORE_OPERANDS = frozenset(
     }
 )
 _BEFORE_COLUMNS = (_BEFORE_OPERANDS - {"BETWEEN"}) | {"(", "SELECT", "DISTINCT", "BY", "AS"}
+_FACTORS = frozenset(
+    {TokenType.NUMBER, TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.R_PAREN}
+)
+_JOINS = frozenset({TokenType.JOIN, TokenType.PIVOT, TokenType.UNPIVOT})
+_CLAUSES = frozenset(
+    {
+        *(TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY),
+        *(TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.LIMIT),
+        *(TokenType.OFFSET, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT),
+    }
+)
+_BEFORE_TABLES = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.COMMA})
 # What may follow the table in `(TABLE t)`, or a query in brackets.
 _AFTER_QUERY = frozenset(
     {
@@ -131,7 +143,7 @@ def check_operands(tokens: Sequence[Token]) -> None:
     for at in range(1, len(tokens)):
         kind = tokens[at].token_type
         if kind == TokenType.FROM:
-            named = word_of(tokens[at - 1]) in _BEFORE_OPERANDS
+            named = word_of(tokens[at - 1]) in _BEFORE_OPERANDS or _multiplies(tokens, at - 1)
         elif kind == TokenType.JOIN and at + 1 < len(tokens):
             after = tokens[at + 1]
             relation = after.token_type == TokenType.L_PAREN or is_name(after)
@@ -146,9 +158,47 @@ def check_operands(tokens: Sequence[Token]) -> None:
             raise NotUnderstood(f"what may be a name, {tokens[at].text.lower()}")
 
 
+def check_clauses(tokens: Sequence[Token]) -> None:
+    """Refuse tables called select or by a clause's name: `(select a JOIN t)`, `FROM t, where x`."""
+    inside: list[TokenType | None] = [None]  # SELECT or FROM, for each open bracket
+    before: TokenType | None = None
+    for at, token in enumerate(tokens):
+        kind = token.token_type
+        if kind == TokenType.L_PAREN:
+            inside.append(None)
+        elif kind == TokenType.R_PAREN:
+            del inside[-1 if len(inside) > 1 else 1 :]
+        elif kind == TokenType.SELECT:
+            inside[-1] = kind if before == TokenType.L_PAREN else None
+        elif kind == TokenType.FROM:
+            inside[-1] = kind
+        elif kind in _JOINS and inside[-1] == TokenType.SELECT and _joins(tokens, at):
+            raise NotUnderstood("what may be a name, select")
+        elif kind in _CLAUSES:
+            if inside[-1] == TokenType.FROM and before in _BEFORE_TABLES:
+                raise NotUnderstood(f"what may be a name, {token.text.lower()}")
+            inside[-1] = None
+        before = kind
+
+
+def _joins(tokens: Sequence[Token], at: int) -> bool:
+    """Whether JOIN or PIVOT there may have its table or columns: else it is a column's name."""
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    if after is None or after.token_type == TokenType.FROM:
+        return False
+    return after.token_type == TokenType.L_PAREN or is_name(after)
+
+
 def follows_query(token: Token) -> bool:
     """Whether a bracket closes there, or a clause of a query or a set operation begins."""
     return word_of(token).partition(" ")[0] in _AFTER_QUERY
+
+
+def _multiplies(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a star there has a factor before it: `SELECT 1 * FROM t` has no table to Spark."""
+    if at < 1 or tokens[at].token_type != TokenType.STAR:
+        return False
+    return tokens[at - 1].token_type in _FACTORS
 
 
 def check_table(tokens: Sequence[Token]) -> None:
@@ -258,9 +308,10 @@ def _rows_end_early(tokens: Sequence[Token], at: int) -> bool:
 
 
 def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
-    """Raises ValueError for a tree with fewer queries or joins than the words have.
+    """Raises ValueError for a tree with fewer queries, joins or WITH than the words have.
 
-    The parser leaves out what it does not know of, as the second argument of `first`.
+    The parser leaves out what it does not know of, as the second argument of `first`, and makes
+    one clause of a WITH in brackets that follows another.
     """
     kinds = [token.token_type for token in tokens]
     queries, joins = kinds.count(TokenType.SELECT), kinds.count(TokenType.JOIN)
@@ -272,9 +323,14 @@ def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
         for at, kind in enumerate(kinds)
         if at
     )
+    clauses = sum(
+        kind == TokenType.WITH and (not at or kinds[at - 1] == TokenType.L_PAREN)
+        for at, kind in enumerate(kinds)
+    )
     waiting: list[exp.Expr] = [tree]
     while waiting:
         node = waiting.pop()
+        clauses -= isinstance(node, exp.With)
         if isinstance(node, exp.Select):
             if not _selects_values(node):
                 queries -= 1
@@ -287,7 +343,7 @@ def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
             for child in value if type(value) is list else (value,):
                 if isinstance(child, exp.Expr):
                     waiting.append(child)
-    if queries > 0 or joins > 0:
+    if queries > 0 or joins > 0 or clauses > 0:
         raise ValueError("a part of it was left out by the parser")
 
 

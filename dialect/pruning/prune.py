@@ -177,7 +177,7 @@ class Pruner:
     def _to_sides(self, join: Join, terms: list[Term]) -> list[tuple[Node, list[Term]]]:
         kind = self._kind_under(join, terms)
         left, right = self.rids(join.left), self.rids(join.right)
-        on = self._on(join)
+        on = [] if join.of_condition else self._on(join)
         lefts, rights = self.pulled(join.left), self.pulled(join.right)
         if kind is JoinKind.INNER or kind is JoinKind.SEMI:
             everything = [*terms, *on, *lefts, *rights]
@@ -260,6 +260,8 @@ class Pruner:
 
     def _pull_join(self, join: Join) -> list[Term]:
         lefts, rights = self.pulled(join.left), self.pulled(join.right)
+        if join.of_condition:
+            return lefts
         if join.kind in (JoinKind.INNER, JoinKind.SEMI):
             return [*lefts, *rights, *self._on(join)]
         if join.kind in (JoinKind.LEFT, JoinKind.ANTI):

@@ -20,7 +20,7 @@ import re
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dialect.parsing.keyword_names import check_operands, check_table
+from dialect.parsing.keyword_names import check_clauses, check_operands, check_table
 from dialect.parsing.tokens import closing, like, looked_at, word_of
 from dialect.rewrites.hive_joins import cross_joins, unique_joins
 
@@ -53,6 +53,10 @@ _BEFORE_SIGNS = {
     *(TokenType.LIKE, TokenType.RLIKE, TokenType.PLUS, TokenType.DASH, TokenType.STAR),
     *(TokenType.SLASH, TokenType.MOD, TokenType.DPIPE, TokenType.HAVING, TokenType.DISTINCT),
 }
+# A word after a column: `FROM f(on RLIKE 'x')` is a table function of Spark's with a condition.
+_AFTER_OPERANDS = frozenset(
+    {"RLIKE", "REGEXP", "LIKE", "ILIKE", "IS", "IN", "BETWEEN", "AND", "OR", "NOT", "DIV", "AS"}
+)
 _SIZE = re.compile(r"\d+[bkmg]", re.IGNORECASE)
 _AFTER_OUTPUTS = frozenset(
     {
@@ -80,6 +84,7 @@ _QUERY_BEGINS = frozenset(
 def standard(tokens: list[Token]) -> list[Token]:
     """The same statement in forms that the parser knows. Raises NotUnderstood where a word that is
     rewritten may be a name."""
+    check_clauses(tokens)
     check_operands(tokens)
     check_table(tokens)
     tokens = _functions_of_types(tokens)
@@ -246,6 +251,8 @@ def _table_functions(tokens: list[Token]) -> list[Token]:
         if tokens[at].token_type == _OPEN
         and word_of(tokens[at + 1]) == "ON"
         and tokens[at - 1].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+        and _is_source(tokens, at - 1)
+        and not (at + 2 < len(tokens) and word_of(tokens[at + 2]) in _AFTER_OPERANDS)
     ]
     for at in reversed(starts):
         end = closing(tokens, at)
@@ -261,6 +268,15 @@ def _table_functions(tokens: list[Token]) -> list[Token]:
         looked_at(len(tokens))
         tokens = [*tokens[: at - 1], *star, *tokens[at + 2 : source], *limit, *tokens[end:]]
     return tokens
+
+
+def _is_source(tokens: list[Token], at: int) -> bool:
+    """Whether a table stands there: after FROM or JOIN, or as the source of a table function. In
+    an expression `f(on RLIKE 'x')` has a column called on."""
+    before = tokens[at - 1].token_type if at else None
+    if before == TokenType.ON:
+        return at > 1 and tokens[at - 2].token_type == _OPEN
+    return before in (TokenType.FROM, TokenType.JOIN)
 
 
 def _source_end(tokens: list[Token], at: int, end: int) -> int:

@@ -139,9 +139,9 @@ FROM (FROM a MAP x, y USING 'cat' AS k, v CLUSTER BY k) m REDUCE k, v USING 'wc'
 FROM UNIQUEJOIN PRESERVE a l (l.x), b r (r.x) SELECT l.x, r.z
 --> from_select; reads d.a, d.b
 
--- a table sample
+-- a table sample: Spark puts no condition below it
 SELECT * FROM p TABLESAMPLE (10 PERCENT) s WHERE ds = '2020-01-01'
---> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11]
+--> select; reads d.p@*
 
 -- a sample of rows stops where it has enough
 SELECT * FROM p TABLESAMPLE (10 ROWS) s WHERE ds = '2020-01-01'
@@ -267,6 +267,10 @@ SELECT * FROM p WHERE ds IN (SELECT ds FROM q WHERE ds > '2020-01-01')
 SELECT * FROM p WHERE ds NOT IN (SELECT ds FROM q WHERE ds > '2020-01-01')
 --> select; reads d.p@*, d.q@[ds=2020-01-02 ds=__HIVE_DEFAULT_PARTITION__]
 
+-- IN (query) of a constant: Spark makes a join of it after it selected partitions
+SELECT * FROM p WHERE ds IN (SELECT '2020-01-01' FROM a)
+--> select; reads d.p@*, d.a
+
 -- correlated EXISTS
 SELECT * FROM q WHERE EXISTS (SELECT 1 FROM p WHERE p.ds = q.ds AND p.hr = 11) AND q.ds = '2020-01-02'
 --> select; reads d.q@[ds=2020-01-02], d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]
@@ -353,7 +357,7 @@ CREATE TABLE n STORED AS ORC AS SELECT * FROM p WHERE ds = '2020-01-01'
 
 -- create table as, if it is not there, and it is
 CREATE TABLE IF NOT EXISTS a AS SELECT * FROM b
---> ctas
+--> ctas; defines d.b
 
 -- create table like
 CREATE TABLE n LIKE a

@@ -17,10 +17,19 @@ AMBIGUOUS = [
     # a column called from
     "SELECT CASE WHEN from THEN x ELSE 1 END LIMIT 3",
     "SELECT 1, from `d e`, k",
+    "SELECT 1. * FROM a",
     # a table called table
     "SELECT 1 FROM (table FOR VERSION AS OF 1), b",
     "SELECT 1 FROM (table a JOIN b)",
     "SELECT 1 FROM (table AS x)",
+    # a table called select, with an alias
+    "SELECT 1 FROM a, (select x LEFT SEMI JOIN b USING (x)) c",
+    "SELECT 1 FROM (select AS s (x, y))",
+    "SELECT 1 FROM (select s UNPIVOT (v FOR n IN (x, y)))",
+    # a table called where, or limit
+    "SELECT 1 FROM a, where x",
+    "SELECT 1 FROM a JOIN where x",
+    "SELECT 1 FROM a, limit x",
     # a function called table
     "SELECT f(1, TABLE(a))",
     # a query after a table's name, or its columns
@@ -29,6 +38,9 @@ AMBIGUOUS = [
     "CREATE TABLE n (TABLE int) UNION SELECT 1",
     "CREATE TABLE n ((TABLE a))",
     "CREATE TABLE n (MAP x USING 'cat' FROM a)",
+    # a table called as a query of WITH that follows: Spark reads that query in a command
+    "INSERT INTO a WITH c AS (SELECT 1 FROM p), p AS (SELECT * FROM b)"
+    " (WITH e AS (SELECT 1) SELECT * FROM c)",
     # where the condition ends
     "INSERT INTO a REPLACE WHERE x || order (TABLE b) UNION SELECT 1",
 ]
@@ -48,6 +60,10 @@ UNDERSTOOD = {
     "SELECT * FROM stack(1, TABLE(a))": "select; reads d.a",
     "SELECT * FROM a between JOIN b AS create ON true": "select; reads d.a, d.b",
     "SELECT 1 AS join FROM a": "select; reads d.a",
+    "SELECT * FROM (SELECT x join, offset, limit FROM a) JOIN b": "select; reads d.a, d.b",
+    "INSERT INTO a WITH c AS (SELECT 1 FROM p), p AS (SELECT * FROM b) SELECT * FROM c": (
+        "insert; reads d.p@*; insert d.a"
+    ),
     "CREATE TABLE n (table INT)": "create_table; new create d.n",
     "CREATE TABLE n (map MAP<INT, INT>, table STRING)": "create_table; new create d.n",
     "INSERT INTO a REPLACE WHERE x = 1 TABLE b": "insert; reads d.b; insert d.a",
