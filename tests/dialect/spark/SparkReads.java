@@ -29,6 +29,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
 import org.apache.spark.sql.catalyst.catalog.InMemoryCatalog;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UnresolvedNamedLambdaVariable;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.catalyst.parser.SqlBaseLexer;
 import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
@@ -211,6 +212,8 @@ public final class SparkReads {
       emit("SetNamespaceCommand.0", node, ((SetNamespaceCommand) node).namespace());
     } else if (node instanceof UnresolvedAttribute) {
       emitColumn(((UnresolvedAttribute) node).nameParts());
+    } else if (node instanceof UnresolvedNamedLambdaVariable) {
+      emitColumn(((UnresolvedNamedLambdaVariable) node).nameParts());
     } else {
       // An alias of a target, and EXPLAIN, leave the place what it is.
       boolean plan = node instanceof LogicalPlan && !(node instanceof SubqueryAlias)

@@ -3,6 +3,8 @@
 import random
 from collections.abc import Callable, Sequence
 
+from tests.dialect.spark.names import Names, Texts
+
 # What the texts put in place of ${..}; some are half a comment or half a string.
 VARIABLES = {
     "v_table": "d1.t2",
@@ -16,13 +18,6 @@ VARIABLES = {
     "v_number": "1",
     "v_empty": "",
 }
-_TABLES = ("t1", "t2", "t3", "t4", "T5", "d1.t1", "d1.t2", "D2.t6", "`t1`", "`d1`.`t2`", "`a``b`")
-_ODD_TABLES = (
-    *("`d 1`.`t.1`", "spark_catalog.d1.t7", "`spark_catalog`.d1.t8", "t_1x", "1t", "d1.2t", "12e"),
-    *("values", "table", "from", "select", "identifier", "order", "date", "map", "replace", "set"),
-    *("partition", "with", "d1.select", "d1.table", "`select`", "first", "if", "interval", "case"),
-    *("`-- x`", "`/* x`", "`'x`", "view", "cte1", "d1.cte1", "`cte1`", "into", "reduce", "desc"),
-)
 _COLUMNS = ("x", "y", "t1.x", "`x y`", "k", "ds", "date", "a.b.c", "order", "1x", "value", "X")
 _ODD_NAMES = (
     *("values", "table", "select", "from", "first", "end", "with", "as", "on", "join", "lateral"),
@@ -64,8 +59,9 @@ Words = list[str]
 class QueryWriter:
     """Writes queries from a seed, as lists of words, and their text."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, names: Names | None = None) -> None:
         self._chance = random.Random(seed)
+        self._names = names or Names()
         self._ctes: list[str] = []
 
     # Text
@@ -129,31 +125,30 @@ class QueryWriter:
         if self._ctes and self._may(0.3):
             return [self._pick(self._ctes)]
         if self._may(0.04):
-            return [
-                self._pick(("${v_table}", "${v_nested}", "${hiveconf:v_table}", "d2.${v_name}"))
-            ]
+            return [self._pick(self._names.by_variable)]
         if self._may(0.12):
-            return [self._pick(_ODD_TABLES)]
-        name = self._pick(_TABLES)
+            return [self._pick(self._names.odd_tables)]
+        name = self._pick(self._names.tables)
         if "." in name and "`" not in name and self._may(0.1):
             return list(name.partition("."))
         return [name]
 
     def _identifier(self) -> Words:
-        name = self._pick(
-            (
-                *("'t1'", "'d1.t2'", "'d1' '.t3'", '"D1.t4"', "'`a b`.`c``d`'", "r'd1.t1'"),
-                *("'d1.' || 't5'", "concat('d1', '.', 't6')", "'${v_table}'", "lower('T1')", "x"),
-                *(
-                    "'d1.' || lower('T')",
-                    "CONCAT('t', '7')",
-                    "'t' || 8",
-                    "('t9')",
-                    "'spark_catalog.d1.t'",
-                ),
-            )
-        )
-        return ["IDENTIFIER", "(", name, ")"]
+        return ["IDENTIFIER", "(", self._pick(self._names.identifiers), ")"]
+
+    def _written(self) -> Words:
+        """A table that a statement writes."""
+        return self._one_of(self._names.written)
+
+    def _made(self) -> Words:
+        """A table or view that a statement creates."""
+        return self._one_of(self._names.made)
+
+    def _one_of(self, names: Texts) -> Words:
+        return [self._pick(names)] if names else self._table()
+
+    def _path(self, name: str) -> str:
+        return f"'{self._names.folder}/{name}'"
 
     def _alias(self) -> Words:
         if self._may(0.05):

@@ -43,7 +43,7 @@ class Writer(QueryWriter):
 
     def _target(self) -> Words:
         into = self._pick(("INTO", "INTO", "INTO TABLE", "OVERWRITE", "OVERWRITE TABLE")).split()
-        words = ["INSERT", *into, *self._table()]
+        words = ["INSERT", *into, *self._written()]
         if into[-1] != "x" and into[0] == "INTO" and self._may(0.06):
             return [*words, "REPLACE", "WHERE", *self._expression(1)]
         words += self._spec() if self._may(0.2) else []
@@ -53,7 +53,7 @@ class Writer(QueryWriter):
 
     def _insert(self) -> Words:
         if self._may(0.05):
-            path = ["DIRECTORY", "'/tmp/x'", *self._maybe(0.6, "USING", "parquet")]
+            path = ["DIRECTORY", self._path("x"), *self._maybe(0.6, "USING", "parquet")]
             return ["INSERT", "OVERWRITE", *self._maybe(0.3, "LOCAL"), *path, *self._query()]
         if self._may(0.1):
             return [*self._with_query(), *self._target(), *self._query()]
@@ -77,17 +77,17 @@ class Writer(QueryWriter):
             *self._pick(("CREATE", "CREATE", "CREATE", "REPLACE", "CREATE OR REPLACE")).split()
         ]
         words += [*self._maybe(0.05, "EXTERNAL"), "TABLE", *self._maybe(0.2, "IF", "NOT", "EXISTS")]
-        words += self._table()
+        words += self._made()
         if self._may(0.1):
-            return [*words, "LIKE", *self._table(), *self._maybe(0.3, "LOCATION", "'/x'")]
+            return [*words, "LIKE", *self._table(), *self._maybe(0.3, "LOCATION", self._path("x"))]
         columns = ["(", "x", "INT", *self._maybe(0.3, "COMMENT", "'AS SELECT * FROM t9'"), ")"]
         query = self._may(0.5)
         words += columns if not query or self._may(0.1) else []
         clauses = [
             ["USING", self._pick(("parquet", "`parquet`", "org.x.y", "hive"))],
             ["COMMENT", "'a'"],
-            ["LOCATION", "'/x'"],
-            ["OPTIONS", "(", "path", "'/y'", ",", "a.b", "=", "1", ")"],
+            ["LOCATION", self._path("x")],
+            ["OPTIONS", "(", "path", self._path("y"), ",", "a.b", "=", "1", ")"],
             ["PARTITIONED", "BY", "(", "ds", ")"],
             ["TBLPROPERTIES", "(", "'a'", "=", "'b'", ",", "select", "=", "'from'", ")"],
             ["STORED", "AS", "orc"],
@@ -102,12 +102,13 @@ class Writer(QueryWriter):
 
     def _create_view(self) -> Words:
         if self._may(0.12):
-            return ["ALTER", "VIEW", *self._table(), *self._maybe(0.9, "AS"), *self._query()]
+            return ["ALTER", "VIEW", *self._written(), *self._maybe(0.9, "AS"), *self._query()]
         kind = self._pick(("", "", "TEMPORARY", "TEMP", "GLOBAL TEMPORARY")).split()
         words = ["CREATE", *self._maybe(0.3, "OR", "REPLACE"), *kind, "VIEW"]
-        words += [*self._maybe(0.1, "IF", "NOT", "EXISTS"), *self._table()]
+        words += self._maybe(0.1, "IF", "NOT", "EXISTS")
+        words += self._one_of(self._names.temporary) if kind else self._made()
         if kind and self._may(0.1):
-            return [*words, "USING", "parquet", "OPTIONS", "(", "path", "'/x'", ")"]
+            return [*words, "USING", "parquet", "OPTIONS", "(", "path", self._path("x"), ")"]
         words += self._maybe(0.2, "(", "x", "COMMENT", "'AS SELECT'", ",", "as", ")")
         words += self._maybe(0.1, "COMMENT", "'as select * from t9'")
         words += self._maybe(
@@ -117,20 +118,20 @@ class Writer(QueryWriter):
 
     def _drop(self) -> Words:
         kind = self._pick(("TABLE", "TABLE", "VIEW"))
-        words = ["DROP", kind, *self._maybe(0.4, "IF", "EXISTS"), *self._table()]
+        words = ["DROP", kind, *self._maybe(0.4, "IF", "EXISTS"), *self._written()]
         return words + (self._maybe(0.2, "PURGE") if kind == "TABLE" else [])
 
     def _alter(self) -> Words:
-        table = ["ALTER", "TABLE", *self._table()]
+        table = ["ALTER", "TABLE", *self._written()]
         return self._of(
-            lambda: [*table, "RENAME", "TO", *self._table()],
-            lambda: ["ALTER", "VIEW", *self._table(), "RENAME", "TO", *self._table()],
+            lambda: [*table, "RENAME", "TO", *self._made()],
+            lambda: ["ALTER", "VIEW", *self._written(), "RENAME", "TO", *self._made()],
             lambda: [
                 *table,
                 "ADD",
                 *self._maybe(0.5, "IF", "NOT", "EXISTS"),
                 *self._spec(),
-                *self._maybe(0.3, "LOCATION", "'/x'"),
+                *self._maybe(0.3, "LOCATION", self._path("x")),
             ],
             lambda: [
                 *table,
@@ -140,12 +141,18 @@ class Writer(QueryWriter):
                 *self._maybe(0.2, "PURGE"),
             ],
             lambda: [*table, *self._spec(), "RENAME", "TO", *self._spec()],
-            lambda: [*table, *(self._spec() if self._may(0.3) else []), "SET", "LOCATION", "'/x'"],
+            lambda: [
+                *table,
+                *(self._spec() if self._may(0.3) else []),
+                "SET",
+                "LOCATION",
+                self._path("x"),
+            ],
             lambda: [*table, "SET", "TBLPROPERTIES", "(", "'a'", "=", "'b'", ")"],
             lambda: [
                 "ALTER",
                 "VIEW",
-                *self._table(),
+                *self._written(),
                 "SET",
                 "TBLPROPERTIES",
                 "(",
@@ -194,7 +201,7 @@ class Writer(QueryWriter):
             lambda: [
                 "ANALYZE",
                 "TABLE",
-                *self._table(),
+                *self._written(),
                 *(self._spec() if self._may(0.2) else []),
                 "COMPUTE",
                 "STATISTICS",
@@ -204,16 +211,16 @@ class Writer(QueryWriter):
                 *self._maybe(0.5, "MSCK"),
                 "REPAIR",
                 "TABLE",
-                *self._table(),
+                *self._written(),
                 *self._maybe(0.3, self._pick(("ADD", "DROP", "SYNC")), "PARTITIONS"),
             ],
             lambda: [
                 "TRUNCATE",
                 "TABLE",
-                *self._table(),
+                *self._written(),
                 *(self._spec() if self._may(0.2) else []),
             ],
-            lambda: ["COMMENT", "ON", "TABLE", *self._table(), "IS", self._pick(("'c'", "NULL"))],
+            lambda: ["COMMENT", "ON", "TABLE", *self._written(), "IS", self._pick(("'c'", "NULL"))],
             lambda: [
                 described,
                 *self._maybe(0.3, "TABLE"),
@@ -235,11 +242,11 @@ class Writer(QueryWriter):
                 "DATA",
                 *self._maybe(0.3, "LOCAL"),
                 "INPATH",
-                "'/x'",
+                self._path("x"),
                 *self._maybe(0.3, "OVERWRITE"),
                 "INTO",
                 "TABLE",
-                *self._table(),
+                *self._written(),
                 *(self._spec() if self._may(0.3) else []),
             ],
             lambda: ["REFRESH", *self._maybe(0.8, "TABLE"), *self._table()],
@@ -253,17 +260,17 @@ class Writer(QueryWriter):
         where = ["WHERE", *self._expression()] if self._may(0.7) else []
         alias = self._alias() if self._may(0.3) else []
         if self._may(0.5):
-            return [*first, "DELETE", "FROM", *self._table(), *alias, *where]
+            return [*first, "DELETE", "FROM", *self._written(), *alias, *where]
         values = ["x", "=", *self._expression()]
         values += [",", "a.y", "=", *self._expression()] if self._may(0.3) else []
-        return [*first, "UPDATE", *self._table(), *alias, "SET", *values, *where]
+        return [*first, "UPDATE", *self._written(), *alias, "SET", *values, *where]
 
     def _merge(self) -> Words:
         words = [
             *(self._with_query() if self._may(0.2) else []),
             "MERGE",
             "INTO",
-            *self._table(),
+            *self._written(),
             *(self._alias() if self._may(0.4) else []),
             "USING",
         ]
@@ -314,7 +321,7 @@ class Writer(QueryWriter):
             lambda: [
                 "USE",
                 *self._maybe(0.2, "DATABASE"),
-                self._pick(("d1", "`d1`", "D2", "select", "spark_catalog.d1")),
+                self._pick(self._names.used),
             ],
             lambda: ["USE", *self._identifier()],
             lambda: [
@@ -327,7 +334,7 @@ class Writer(QueryWriter):
 
     def _database(self) -> Words:
         kind = self._pick(("DATABASE", "SCHEMA", "NAMESPACE"))
-        name = self._pick(("d1", "`d 2`", "spark_catalog.d3", "IDENTIFIER('d4')", "select"))
+        name = self._pick(self._names.databases)
         return self._of(
             lambda: [
                 "CREATE",
@@ -346,6 +353,6 @@ class Writer(QueryWriter):
             lambda: ["ALTER", kind, name, "SET", "DBPROPERTIES", "(", "'a'", "=", "'b'", ")"],
             lambda: ["COMMENT", "ON", kind, name, "IS", "'c'"],
             lambda: ["DESCRIBE", kind, name],
-            lambda: ["CREATE", "FUNCTION", *self._table(), "AS", "'a.B'"],
-            lambda: ["DROP", "FUNCTION", *self._table()],
+            lambda: ["CREATE", "FUNCTION", *self._made(), "AS", "'a.B'"],
+            lambda: ["DROP", "FUNCTION", *self._made()],
         )

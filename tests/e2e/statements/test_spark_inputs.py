@@ -9,12 +9,10 @@ sample of the files; `make spark-inputs` takes all of them.
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
-from typing import Any
 
 import pytest
 from pyhive import hive
@@ -23,6 +21,7 @@ from pyhive.exc import Error
 from cli.stack.stack import Stack
 from conf.names import ClusterName
 from tests.e2e.conftest import C1, server
+from tests.e2e.support.outcomes import Outcome, difference_of, timed
 from tests.e2e.support.spark_inputs import InputFile, read_inputs
 
 FOLDER = Path(__file__).parents[4] / "shared" / "sparksql" / "inputs"
@@ -77,41 +76,6 @@ TABLES = {
 # Functions that the suite registers from its own classes: those of one argument that it gives back.
 _FUNCTIONS = ("udf", "vol")
 _IDENTITY = "org.apache.hadoop.hive.ql.udf.generic.GenericUDFCoalesce"
-
-_ORDERED = re.compile(r"\b(order|sort|cluster)\s+by\b", re.IGNORECASE)
-_CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
-# Parts of results that no two runs have in common.
-_NOISE = (
-    (re.compile(r"#\d+L?"), "#x"),
-    (re.compile(r"plan_id=\d+"), "plan_id=x"),
-    (re.compile(r"CTERelationDef \d+|CTERelationRef \d+"), "CTERelation x"),
-    (re.compile(r"@[0-9a-f]{5,8}\b"), "@x"),
-    (re.compile(r"(?:file|hdfs):/\S*"), "location"),
-    (re.compile(r"\w{3} \w{3} \d\d \d\d:\d\d:\d\d \w+ \d{4}"), "a time"),
-    (re.compile(r"transient_lastDdlTime\W+\d+"), "a time"),
-    (re.compile(r"\d+ bytes"), "n bytes"),
-    (re.compile(r"(stage|TID|Stage) \d+(\.\d+)?"), "task x"),
-    (re.compile(r"'causeway\.write', '[0-9a-f]+'|causeway\.write=[0-9a-f]+"), "a write"),
-    # What the metastore view and the proxy note of writes differs by who wrote.
-    (re.compile(r"causeway\.(facts|partitions)=\w+, |, a write|a write, "), ""),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one statement gave: its columns and rows, or its error."""
-
-    columns: tuple[tuple[str, str], ...] = ()
-    rows: tuple[str, ...] = ()
-    error: str = ""
-    sqlstate: str = ""
-    message: str = ""
-    seconds: float = 0
-
-    @property
-    def kind(self) -> tuple[object, ...]:
-        """What must be the same whatever the order of the rows."""
-        return (self.columns, self.error, self.sqlstate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,52 +188,6 @@ def _prepare(connection: hive.Connection, file: InputFile) -> None:
             cursor.execute(f"SET {key}={value}")
 
 
-def timed(connection: hive.Connection, statement: str) -> Outcome:
-    """The outcome of the statement and how many seconds it took."""
-    began = perf_counter()
-    outcome = outcome_of(connection, statement)
-    return replace(outcome, seconds=perf_counter() - began)
-
-
-def outcome_of(connection: hive.Connection, statement: str) -> Outcome:
-    """What the statement gives, with what differs from run to run left out."""
-    with closing(connection.cursor()) as cursor:
-        try:
-            cursor.execute(statement)
-            described = cursor.description or ()
-            fetched = _fetched(cursor) if described else []
-        except Error as error:
-            return _failure(error)
-    columns = tuple((_steady(str(each[0])), str(each[1])) for each in described)
-    return Outcome(columns, tuple(_steady(repr(row)) for row in fetched))
-
-
-def _fetched(cursor: hive.Cursor) -> list[Any]:
-    try:
-        rows: list[Any] = cursor.fetchall()
-    except TypeError:  # PyHive on a Thrift Server's empty result
-        return []
-    return rows
-
-
-def _failure(error: Error) -> Outcome:
-    status = getattr(error.args[0], "status", None) if error.args else None
-    message = str(getattr(status, "errorMessage", None) or error)
-    found = _CLASS.search(message)
-    line = message.splitlines()[0] if message else ""
-    return Outcome(
-        error=found.group(1) if found else _steady(line),
-        sqlstate=str(getattr(status, "sqlState", None) or ""),
-        message=_steady(message),
-    )
-
-
-def _steady(text: str) -> str:
-    for pattern, instead in _NOISE:
-        text = pattern.sub(instead, text)
-    return text
-
-
 def compared(
     file: InputFile, direct: list[Outcome], proxied: list[Outcome]
 ) -> Iterator[Difference]:
@@ -292,16 +210,6 @@ def _slowest(slower: list[tuple[float, str]]) -> list[str]:
     median = sorted(seconds for seconds, _ in slower)[len(slower) // 2] if slower else 0
     shown = [f"{seconds:8.3f} {where}" for seconds, where in sorted(slower, reverse=True)[:10]]
     return [f"{median:8.3f} in the median", *shown]
-
-
-def difference_of(statement: str, direct: Outcome, proxied: Outcome) -> str:
-    """`refused`, `error`, `columns` or `rows`; empty where both are the same."""
-    if direct.kind != proxied.kind:
-        if "CW" in proxied.error[:2]:
-            return "refused"
-        return "error" if direct.error or proxied.error else "columns"
-    order: Callable[[Any], Any] = list if _ORDERED.search(statement) else sorted
-    return "" if order(direct.rows) == order(proxied.rows) else "rows"
 
 
 def _connect(stack: Stack, cluster: ClusterName | None) -> hive.Connection:
