@@ -408,7 +408,23 @@ def test_a_write_has_cached_queries_of_other_sessions_planned_again(sql: Sql, db
 
 def test_a_query_of_with_that_is_not_used_is_claimed(sql: Sql, db: str) -> None:
     sql(*(f"CREATE TABLE {db}.{name} USING parquet AS SELECT 1 AS id" for name in "ab"))
-    assert sql(f"WITH s AS (SELECT * FROM {db}.a) SELECT * FROM {db}.b") == [(1,)]
+    sql(f"CREATE VIEW {db}.v AS SELECT * FROM {db}.a")
+    for unused in ("SELECT * FROM {}.a", "SELECT * FROM {}.v", "SELECT 1 WHERE 1 IN (TABLE {}.a)"):
+        assert sql(f"WITH s AS ({unused.format(db)}) SELECT * FROM {db}.b") == [(1,)]
+
+
+def test_create_if_not_exists_of_an_existing_table_writes_nothing(sql: Sql, db: str) -> None:
+    sql(*(f"CREATE TABLE {db}.{name} USING parquet AS SELECT 1 AS id" for name in "ab"))
+    sql(f"CREATE TABLE IF NOT EXISTS {db}.a USING parquet AS SELECT * FROM {db}.b")
+    sql(f"CREATE TABLE IF NOT EXISTS {db}.a LIKE {db}.b")
+    sql(f"CREATE TABLE IF NOT EXISTS {db}.a (id INT) USING parquet")
+    assert sql(f"SELECT * FROM {db}.a") == [(1,)]
+
+
+def test_delete_from_a_table_of_files_has_sparks_own_error(sql: Sql, db: str) -> None:
+    sql(*_days(f"{db}.t", "parquet"))
+    with pytest.raises(OperationalError, match="UNSUPPORTED_FEATURE.TABLE_OPERATION"):
+        sql(f"DELETE FROM {db}.t WHERE day = 'mon'")
 
 
 def test_show_clusters_says_that_claims_are_checked(sql: Sql) -> None:
