@@ -73,14 +73,15 @@ def has_table_argument(tokens: Sequence[Token]) -> bool:
 
 
 def check_bare_from(tokens: list[Token]) -> None:
-    """Refuse `(FROM t)`: to Spark a table called from, to the parser a query of t."""
-    for at in range(1, len(tokens)):
-        if word_of(tokens[at]) != "FROM" or tokens[at - 1].token_type != _OPEN:
+    """Refuse `(FROM t)`: to Spark a table called from, to the parser a query of t. So it is with
+    `DESCRIBE FROM x`."""
+    for at in range(len(tokens)):
+        if word_of(tokens[at]) != "FROM" or (at and tokens[at - 1].token_type != _OPEN):
             continue
         if at > 1 and word_of(tokens[at - 2]) in _WITH_FROM:
             continue
         if not _has_select(tokens, at):
-            raise NotUnderstood("FROM in brackets without SELECT")
+            raise NotUnderstood("FROM without SELECT")
 
 
 def _has_select(tokens: list[Token], at: int) -> bool:

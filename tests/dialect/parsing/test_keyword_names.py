@@ -18,6 +18,8 @@ AMBIGUOUS = [
     "SELECT CASE WHEN from THEN x ELSE 1 END LIMIT 3",
     "SELECT 1, from `d e`, k",
     "SELECT 1. * FROM a",
+    # a table called from
+    "DESCRIBE FROM a",
     # a table called table
     "SELECT 1 FROM (table FOR VERSION AS OF 1), b",
     "SELECT 1 FROM (table a JOIN b)",
