@@ -9,7 +9,7 @@ from conf.names import TableRef
 from conf.tables import TableKind, ViewText
 from dialect.errors import NotUnderstood
 from dialect.grammar.findings import Findings
-from dialect.grammar.temporary import temporary_name
+from dialect.grammar.temporary import name_parts, temporary_name
 from dialect.grammar.token_cursor import is_path, table_ref
 from dialect.lineage import plan
 from dialect.lineage.clauses import (
@@ -66,6 +66,7 @@ class Builder:
     # Plans of queries that stand in no block: in the condition of a join in brackets.
     beside: list[Node] = field(default_factory=list)
     _opened_tables: set[int] = field(default_factory=set)
+    _ctes: list[_Cte] = field(default_factory=list)  # of the tree that is read
 
     def __post_init__(self) -> None:
         self._database = self.found.namespace.database.lower()
@@ -84,9 +85,28 @@ class Builder:
 
         Raises NotUnderstood where a table of the tree is in no plan.
         """
+        before, self._ctes = self._ctes, []
         node = self.query(tree if query is None else query)
         self._check_opened(tree)
+        for cte in self._ctes:
+            if cte.node is None:
+                self._use_temporaries(cte.query)
+        self._ctes = before
         return node
+
+    def _use_temporaries(self, tree: exp.Expr) -> None:
+        """Temporary objects in a query of WITH that nothing refers to. Spark reads nothing of them,
+        but it looks them up: the statement has to run where they are."""
+        for table in tree.find_all(exp.Table):
+            spend()
+            parts = [] if isinstance(table.this, exp.Func) else _parts(table)
+            if self._visible is not None and temporary_name(parts) not in self._visible:
+                continue
+            name = self.found.temporary(parts)
+            found = None if name is None else self.found.session_object(name)
+            if isinstance(found, ViewText):
+                for each in found.temps:
+                    self.found.temporary(name_parts(each))
 
     def _check_opened(self, tree: exp.Expr) -> None:
         """Refuse a tree with a table that the builder has passed over."""
@@ -134,6 +154,7 @@ class Builder:
             name = alias.name.lower()
             self._check_case(alias.name, known.get(name))
             known[name] = _Cte(each.this, dict(known), names, alias.name)
+            self._ctes.append(known[name])
         _let_see_later(known, [each.args["alias"].name.lower() for each in clause.expressions])
         return known
 

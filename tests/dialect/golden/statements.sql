@@ -171,6 +171,10 @@ SELECT * FROM tv WHERE hr = 0
 SELECT * FROM tt JOIN a
 --> select; reads d.a; temps tt
 
+-- temporary objects in a query of WITH that nothing refers to are looked up, and not read
+WITH c AS (SELECT * FROM tv JOIN a), e AS (WITH i AS (TABLE tt) SELECT 1) SELECT * FROM b
+--> select; reads d.b; temps tv, tt
+
 -- a persistent view does not see temporary ones
 SELECT * FROM d.tv
 --> select; reads d.tv

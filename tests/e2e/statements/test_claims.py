@@ -423,7 +423,7 @@ def test_create_if_not_exists_of_an_existing_table_writes_nothing(sql: Sql, db: 
 
 def test_delete_from_a_table_of_files_has_sparks_own_error(sql: Sql, db: str) -> None:
     sql(*_days(f"{db}.t", "parquet"))
-    with pytest.raises(OperationalError, match="UNSUPPORTED_FEATURE.TABLE_OPERATION"):
+    with pytest.raises(OperationalError, match=r"UNSUPPORTED_FEATURE\.TABLE_OPERATION"):
         sql(f"DELETE FROM {db}.t WHERE day = 'mon'")
 
 
