@@ -4,19 +4,53 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conf.names import TableRef
-from metastore.client.object_spans import Found, Path, places, scan, string_list, strings_at, text
-from metastore.view.methods import MethodSpec, Place
-from thriftcodec.values import BOOL, LIST, STRING, STRUCT
+from metastore.client.object_spans import (
+    Found,
+    Path,
+    places,
+    scan,
+    spliced,
+    string_list,
+    strings_at,
+    text,
+)
+from metastore.view.errors import UnknownMethod
+from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, MethodSpec, Place, spec_of
+from thriftcodec.skip import read_message_header, skip_value
+from thriftcodec.values import BOOL, LIST, STRING, STRUCT, Struct
+from thriftcodec.writer import call_bytes
+
+_FIELD_HEADER = 3  # bytes: type and number
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One message of a client: `data` is the whole of it, its arguments begin at `body`."""
+
+    name: str
+    sequence: int
+    data: bytes
+    body: int
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: `data` is the whole message, its arguments begin at `body`."""
+    """A request for a method of the metastore's service.
+
+    A `<method>_on_cluster` (DC-U3) is the call of the method itself, with the cluster that its
+    client named. `cluster` is None in every other call.
+    """
 
     spec: MethodSpec
     sequence: int
     data: bytes
     body: int
+    cluster: str | None = None
+
+    @property
+    def reply_name(self) -> str:
+        """The method's name as the client called it, which the reply repeats."""
+        return self.spec.name if self.cluster is None else self.spec.name + ON_CLUSTER
 
     def named(self) -> list[tuple[str, str]]:
         """(database, table) as the client wrote them, each once."""
@@ -59,6 +93,34 @@ class Call:
             return []
         found = places(self.data, self.body, self.spec.partition_name)
         return [text(self.data, at) for at, kind in found if kind == STRING]
+
+
+def read_request(data: bytes) -> Request:
+    """The message's header. Raises Malformed."""
+    _, name, sequence, body = read_message_header(data)
+    return Request(name, sequence, data, body)
+
+
+def read_call(request: Request) -> Call:
+    """The call that a request makes. Raises UnknownMethod for one that the table lacks."""
+    spec = spec_of(request.name)
+    if spec is None:
+        raise UnknownMethod(f"{request.name} is not a call that this view knows.")
+    if spec.name == request.name:
+        return Call(spec, request.sequence, request.data, request.body)
+    return _call_on_cluster(request, spec)
+
+
+def _call_on_cluster(request: Request, spec: MethodSpec) -> Call:
+    cluster, arguments = "", request.data[request.body :]
+    for start, kind in places(request.data, request.body, (CLUSTER_FIELD,)):
+        if kind == STRING:
+            end = skip_value(request.data, start, STRING)
+            cluster = text(request.data, start)
+            without = [(start - _FIELD_HEADER, end, b"")]
+            arguments = spliced(request.data, request.body, len(request.data), without)
+    head = call_bytes(spec.name, request.sequence, Struct())[:-1]  # without the end of the struct
+    return Call(spec, request.sequence, head + arguments, len(head), cluster)
 
 
 def ref_of(database: str, table: str) -> TableRef:

@@ -1,9 +1,8 @@
 """Replies that the view makes itself."""
 
-from metastore.client.object_spans import places, spliced, text
-from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, MethodSpec
+from metastore.view.methods import MethodSpec
 from metastore.view.server.change_feed import News
-from thriftcodec.skip import read_message_header, skip_value
+from thriftcodec.skip import read_message_header
 from thriftcodec.values import (
     EXCEPTION,
     I32,
@@ -52,18 +51,6 @@ def renamed(message: bytes, name: str, sequence: int | None = None) -> bytes:
     """The same message under another method's name, and as the reply to another call."""
     kind, _, own, body = read_message_header(message)
     return _message(kind, name, own if sequence is None else sequence, None) + message[body:]
-
-
-def taken_cluster(message: bytes) -> tuple[str, bytes]:
-    """The cluster of a `<call>_on_cluster`, empty when it names none, and the plain call."""
-    kind, name, sequence, body = read_message_header(message)
-    cluster, arguments = "", message[body:]
-    for start, inner in places(message, body, (CLUSTER_FIELD,)):
-        if inner == STRING:
-            end = skip_value(message, start, STRING)
-            cluster = text(message, start)
-            arguments = spliced(message, body, len(message), [(start - 3, end, b"")])
-    return cluster, _message(kind, name.removesuffix(ON_CLUSTER), sequence, None) + arguments
 
 
 def _protocol_error(name: str, sequence: int, message: str, kind: int) -> bytes:

@@ -13,7 +13,7 @@ from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
 from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
-from metastore.view.server.client_connection import Session
+from metastore.view.server.client_connection import ClientConnection
 from metastore.view.server.client_limits import ClientLimits, Place
 from metastore.view.server.orphans_store import LeftoverLog
 from metastore.view.server.reply_cache import TableCache
@@ -129,7 +129,8 @@ class ViewServer:
                 await _carry(reader, writer, upstream, limits.first_call, place)
             else:
                 requests = Requests(reader, limits, place, upstream)
-                await Session(view, self._shared, requests, writer, upstream).serve()
+                client = ClientConnection(view, self._shared, requests, writer, upstream)
+                await client.serve()
         except (OSError, TimeoutError, CausewayError, MalformedMessage) as error:
             log.warning("client %s dropped: %s", writer.get_extra_info("peername"), error)
         finally:

@@ -1,0 +1,71 @@
+"""Calls that change what belongs to a cluster: admitted or refused, sent, then made known."""
+
+import logging
+import uuid
+from contextlib import AsyncExitStack
+
+from metastore.view.call import Call
+from metastore.view.errors import FactsUnavailable
+from metastore.view.inbound.admission import Admitted, admit
+from metastore.view.inbound.lookups import Asking
+from metastore.view.inbound.version_updates import Context
+from metastore.view.locations import ClusterView
+from metastore.view.outbound import replies
+from metastore.view.outbound.locations_out import ReplyStream
+from metastore.view.server.questions import Questions
+from metastore.view.server.shared import Shared
+from metastore.view.server.upstream_connection import Upstream
+
+log = logging.getLogger("causeway.view")
+
+
+class Mutation:
+    """Carries out calls whose act is not `Act.RELAY`, for one client."""
+
+    def __init__(self, upstream: Upstream, questions: Questions, shared: Shared) -> None:
+        self._upstream = upstream
+        self._questions = questions
+        self._shared = shared
+
+    async def reply(self, call: Call, view: ClusterView) -> bytes:
+        """The whole reply. Holds the locks of the tables from the decision to the last change.
+
+        Raises OutsidePrimary and the other refusals of `admit`, MetastoreDown, WireError.
+        """
+        context = new_context(view)
+        async with AsyncExitStack() as stack:
+            for lock in self._shared.locks(call.tables()):
+                await stack.enter_async_context(lock)
+            admitted = await self._admitted(call, context)
+            ticket = self._shared.leftovers.intend(admitted.leftovers)
+            partitions = None if admitted.table is None else admitted.table.partitions
+            stream = ReplyStream(call.spec.outbound, view, partitions)
+            try:
+                await self._upstream.send(admitted.request)
+                pieces = [piece async for piece in self._upstream.replies(stream)]
+                if admitted.after is not None and not stream.failed:
+                    await self._afterwards(admitted.after(), view)
+            finally:
+                self._shared.changed(admitted.changed)
+            self._shared.leftovers.settle(ticket, dropped=not stream.failed)
+        reply = b"".join(pieces)
+        return reply if call.cluster is None else replies.renamed(reply, call.reply_name)
+
+    async def _admitted(self, call: Call, context: Context) -> Admitted:
+        try:
+            return await self._questions.answer(admit(call, context), context.view)
+        except BaseException:
+            self._shared.changed(call.tables())  # some of what it asked for may be done
+            raise
+
+    async def _afterwards(self, questions: Asking[None], view: ClusterView) -> None:
+        try:
+            await self._questions.answer(questions, view)
+        except FactsUnavailable as error:
+            # The call itself is done. Caches of the table learn of it by the feed of changes.
+            log.warning("after a change: %s", error)
+
+
+def new_context(view: ClusterView) -> Context:
+    """The context of one change, with new versions of its own."""
+    return Context(view, lambda: uuid.uuid4().hex)

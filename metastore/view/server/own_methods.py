@@ -1,0 +1,81 @@
+"""The methods that the view adds to the metastore's service (docs/guide/metastore-view.md)."""
+
+from collections.abc import Awaitable
+
+from metastore.view.call import Request, ref_of
+from metastore.view.inbound.lookups import Asking, T
+from metastore.view.inbound.spark_writes import read_write
+from metastore.view.methods import Act, MethodSpec
+from metastore.view.outbound import replies
+from metastore.view.server.client_view import ClientView
+from metastore.view.server.direct_writes import DirectWriter
+from metastore.view.server.mutation import new_context
+from metastore.view.server.questions import Questions
+from metastore.view.server.shared import Shared
+from thriftcodec.errors import MalformedMessage
+from thriftcodec.reader import read_struct
+from thriftcodec.values import Struct
+
+LONGEST_WAIT = 30.0  # seconds that causeway_changes may wait
+USE_CLUSTER, SPARK_WRITES = "use_cluster", "causeway_write"
+CHANGES, TOUCHED = "causeway_changes", "causeway_touched"
+FORGET, SETTLE = "causeway_forget", "causeway_settle"
+NAMES = frozenset((USE_CLUSTER, CHANGES, TOUCHED, FORGET, SETTLE, SPARK_WRITES))
+REFUSABLE = {
+    name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER, SPARK_WRITES)
+}
+"""Those that declare a MetaException. The others fail by the protocol's own error."""
+
+
+class OwnMethods:
+    """Answers the view's own methods, for one client."""
+
+    def __init__(self, view: ClientView, questions: Questions, shared: Shared) -> None:
+        self._view = view
+        self._questions = questions
+        self._shared = shared
+
+    async def reply(self, request: Request) -> bytes:
+        """The whole reply. Raises UnknownCluster, OutsidePrimary, FactsUnavailable,
+        MalformedMessage, MetastoreDown.
+        """
+        arguments, _ = read_struct(request.data, request.body)
+        if request.name in (CHANGES, TOUCHED):
+            since = _number(arguments, 1)
+            if request.name == TOUCHED:
+                changes = self._shared.touched(since)
+            else:
+                wait = min(max(_number(arguments, 2) / 1000, 0.0), LONGEST_WAIT)
+                changes = await self._shared.news(since, wait)
+            return replies.changes(request.name, request.sequence, changes)
+        if request.name == USE_CLUSTER:
+            self._view.use(str(arguments.get(1) or ""))
+        elif request.name == SPARK_WRITES:
+            await self._direct_writer().report(read_write(arguments))
+        else:
+            table = ref_of(str(arguments.get(1, "")), str(arguments.get(2, "")))
+            if request.name == FORGET:
+                self._shared.changed((table,))
+            else:
+                await self._shared.settled(table)
+                await self._direct_writer().settle(table)
+        return replies.nothing(request.name, request.sequence)
+
+    def client_lost(self) -> None:
+        """The client's connection has ended: its direct writes may be running or dead."""
+        self._shared.writes.lost(self)
+
+    def _direct_writer(self) -> DirectWriter:
+        view = self._view.current
+
+        def ask(questions: Asking[T]) -> Awaitable[T]:
+            return self._questions.answer(questions, view)
+
+        return DirectWriter(ask, self._shared, new_context(view), self)
+
+
+def _number(arguments: Struct, field: int) -> int:
+    value = arguments.get(field, 0)
+    if not isinstance(value, int):
+        raise MalformedMessage("a number was expected")
+    return value

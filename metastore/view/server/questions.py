@@ -1,0 +1,71 @@
+"""The view's own questions to the metastore, asked over the connection of one client.
+
+The client's rights hold for them, since `set_ugi` was called on that connection.
+"""
+
+from conf.names import TableRef
+from metastore.view.call import ref_of
+from metastore.view.inbound.hive4_compat import NEWER, is_unknown, newer_call, older_reply
+from metastore.view.inbound.lookups import Asking, T, TableNow, table_in, table_question
+from metastore.view.locations import ClusterView
+from metastore.view.server.shared import Shared
+from metastore.view.server.upstream_connection import Upstream
+from thriftcodec.skip import read_message_header
+
+
+class Questions:
+    """Asks a metastore of any version: what Hive 4 has dropped goes out in its newer form."""
+
+    def __init__(self, upstream: Upstream, shared: Shared) -> None:
+        self._upstream = upstream
+        self._shared = shared
+
+    async def answer(self, questions: Asking[T], view: ClusterView) -> T:
+        """Asks what the generator yields, one after the other. Returns the generator's result.
+
+        Raises MetastoreDown, and what the generator raises.
+        """
+        try:
+            question = next(questions)
+            while True:
+                question = questions.send(await self.ask(question, view))
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+    async def ask(self, question: bytes, view: ClusterView) -> bytes:
+        """The whole reply to one call. Raises MetastoreDown."""
+        name = read_message_header(question)[1]
+        if name not in NEWER:
+            return await self._upstream.ask(question, view)
+        if not self._shared.newer:
+            reply = await self._upstream.ask(question, view)
+            self._shared.newer = is_unknown(reply)
+            if not self._shared.newer:
+                return reply
+        return older_reply(await self._upstream.ask(newer_call(question), view), name)
+
+    async def is_newer(self, view: ClusterView) -> bool:
+        """Whether the metastore is Hive 4's."""
+        if self._shared.newer is None:
+            await self.ask(table_question("", ""), view)
+        return bool(self._shared.newer)
+
+    async def table(self, database: str, name: str, view: ClusterView) -> TableNow | None:
+        """The table as it is now; None where there is none."""
+        question = table_question(database, name)
+        if self._shared.cache.trusting:
+            reply = await self.table_reply(ref_of(database, name), question, view)
+        else:
+            reply = await self.ask(question, view)
+        return table_in(view, database, reply)
+
+    async def table_reply(self, table: TableRef, question: bytes, view: ClusterView) -> bytes:
+        """The reply to `get_table`, from the cache where it has one."""
+        cache = self._shared.cache
+        reply = cache.get(table)
+        if reply is None:
+            changes = cache.changes
+            reply = await self.ask(question, view)
+            cache.put(table, reply, changes)
+        return reply
