@@ -11,11 +11,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from conf.names import TableRef
 from conf.tables import Catalog, NotLoaded, TableInfo
 from dialect.errors import NotUnderstood, SparkRefuses
-from dialect.grammar.context import Context
-from dialect.grammar.findings import Findings, TempObject, session_object
+from dialect.grammar.analysis_context import AnalysisContext, TempObject, session_object
+from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.statements import statement
 from dialect.grammar.temporary import name_parts
-from dialect.grammar.token_cursor import PATH_SIGNS, Words
+from dialect.grammar.token_cursor import PATH_SIGNS, TokenCursor
 from dialect.lineage.build import Builder
 from dialect.parsing.function_calls import calls_of
 from dialect.parsing.identifier_clause import with_names
@@ -221,11 +221,11 @@ def _answer(text: str, namespace: Namespace, catalog: Catalog) -> Analysis:
     kept = _kept(key)
     if kept is not None and _still_holds(kept, namespace, catalog):
         return kept.answer
-    found = Findings(namespace, catalog)
-    answer = _analyze(text, found)
-    if found.missing:
-        return Needs(frozenset(found.missing))
-    asked, session = tuple(found.asked.items()), tuple(found.asked_session.items())
+    context = AnalysisContext(namespace, catalog)
+    answer = _analyze(text, context)
+    if context.missing:
+        return Needs(frozenset(context.missing))
+    asked, session = tuple(context.asked.items()), tuple(context.asked_session.items())
     with _LOCK, suppress(ValueError):  # one that is too long is not kept
         _ANSWERS[key] = _Kept(answer, asked, session, len(text))
     return answer
@@ -258,19 +258,19 @@ def _still_holds(kept: _Kept, namespace: Namespace, catalog: Catalog) -> bool:
     return tables and all(session_object(namespace, name) == found for name, found in kept.session)
 
 
-def _analyze(text: str, found: Findings) -> Known | Unknown:
+def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
     tokens: list[Token] = []
     try:
-        tokens = tokenize(text, found.double_quoted_names)
-        found.note(calls_of(tokens))
+        tokens = tokenize(text, context.double_quoted_names)
+        context.note(calls_of(tokens))
         try:
-            words = Words(with_names(tokens, text), text)
+            cursor = TokenCursor(with_names(tokens, text), text)
         except SparkRefuses:
             return Known("refused")
-        explain = _explained(words)
-        known = statement(Context(words, found, Builder(found)))
-        if found.case_sensitive:
-            _check_case(tokens, known, found.namespace)
+        explain = _explained(cursor)
+        known = statement(StatementContext(cursor, context, Builder(context)))
+        if context.case_sensitive:
+            _check_case(tokens, known, context.namespace)
     except NotUnderstood as error:
         return Unknown(error.why, _may_write(tokens), _is_sourceless(tokens))
     except RecursionError:
@@ -286,20 +286,20 @@ def _analyze(text: str, found: Findings) -> Known | Unknown:
     return replace(
         known,
         explain=explain,
-        functions=frozenset(found.functions),
-        code=frozenset(found.code),
+        functions=frozenset(context.functions),
+        code=frozenset(context.code),
         constant=_is_constant(tokens),
     )
 
 
-def _explained(words: Words) -> bool:
+def _explained(cursor: TokenCursor) -> bool:
     explain = False
-    while words.take("EXPLAIN"):
+    while cursor.take("EXPLAIN"):
         explain = True
-        while words.word() in _MODES or (
-            words.sees("ANALYZE") and words.word(1) not in ("TABLE", "TABLES")
+        while cursor.word() in _MODES or (
+            cursor.sees("ANALYZE") and cursor.word(1) not in ("TABLE", "TABLES")
         ):
-            words.at += 1
+            cursor.at += 1
     return explain
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from conf.names import TableRef
 from dialect.errors import NotUnderstood
-from dialect.grammar.token_cursor import Words, partition_spec
+from dialect.grammar.token_cursor import TokenCursor, partition_spec
 from dialect.parsing.tokenize import tokenize
 
 # A statement of ours is short, save the one that EXPLAIN CLUSTER carries.
@@ -75,8 +75,8 @@ def parse(sql: str, in_use: bool) -> ClusterCommand | None:
     if not in_use or not may_be_ours(sql):
         return None
     try:
-        words = Words(tokenize(sql), sql)
-        return _command(words)
+        cursor = TokenCursor(tokenize(sql), sql)
+        return _command(cursor)
     except NotUnderstood:
         return None
 
@@ -93,59 +93,59 @@ def may_be_ours(sql: str) -> bool:
     return any(verb in lowered for verb in _VERBS) and ("cluster" in lowered or "copy" in lowered)
 
 
-def _command(words: Words) -> ClusterCommand | None:
-    if words.take("USE", "CLUSTER"):
-        return _use(words)
-    if words.take("SHOW", "CLUSTERS"):
-        return ShowClusters() if words.done else None
-    if words.take("SHOW", "CURRENT", "CLUSTER"):
-        return ShowCurrentCluster() if words.done else None
-    if words.take("EXPLAIN", "CLUSTER"):
-        if words.done:
+def _command(cursor: TokenCursor) -> ClusterCommand | None:
+    if cursor.take("USE", "CLUSTER"):
+        return _use(cursor)
+    if cursor.take("SHOW", "CLUSTERS"):
+        return ShowClusters() if cursor.done else None
+    if cursor.take("SHOW", "CURRENT", "CLUSTER"):
+        return ShowCurrentCluster() if cursor.done else None
+    if cursor.take("EXPLAIN", "CLUSTER"):
+        if cursor.done:
             return None
-        start = words.tokens[words.at].start
-        return ExplainCluster(words.sql[start : words.tokens[-1].end + 1])
-    if words.take("ALTER", "TABLE"):
-        return _copy(words)
+        start = cursor.tokens[cursor.at].start
+        return ExplainCluster(cursor.sql[start : cursor.tokens[-1].end + 1])
+    if cursor.take("ALTER", "TABLE"):
+        return _copy(cursor)
     return None
 
 
-def _use(words: Words) -> ClusterCommand | None:
-    if words.done:
+def _use(cursor: TokenCursor) -> ClusterCommand | None:
+    if cursor.done:
         return ResetCluster()
-    name = _cluster(words)
-    return UseCluster(name) if words.done else None
+    name = _cluster(cursor)
+    return UseCluster(name) if cursor.done else None
 
 
-def _copy(words: Words) -> CopyTable | None:
-    parts = words.names()
+def _copy(cursor: TokenCursor) -> CopyTable | None:
+    parts = cursor.names()
     if len(parts) > 2:
         return None
-    spec = partition_spec(words) if words.take("PARTITION") else ()
-    if not words.take("COPY"):
+    spec = partition_spec(cursor) if cursor.take("PARTITION") else ()
+    if not cursor.take("COPY"):
         return None
-    source = _cluster(words)
-    words.expect("TO")
-    target = _cluster(words)
-    if not words.done or any(value is None for _, value in spec):
+    source = _cluster(cursor)
+    cursor.expect("TO")
+    target = _cluster(cursor)
+    if not cursor.done or any(value is None for _, value in spec):
         return None
     database = parts[0] if len(parts) == 2 else None
     pairs = tuple((key, value or "") for key, value in spec)
     return CopyTable(database, parts[-1], pairs, source, target)
 
 
-def _cluster(words: Words) -> str:
+def _cluster(cursor: TokenCursor) -> str:
     """A cluster's name as written: bare (dashes and dots too), or quoted in any way."""
-    if words.is_text():
-        return words.text()
-    if not words.is_name():
-        raise NotUnderstood(f"a cluster's name expected near {words.near()}")
-    first = words.tokens[words.at]
-    words.at += 1
-    if words.sql[first.start] == "`":
+    if cursor.is_text():
+        return cursor.text()
+    if not cursor.is_name():
+        raise NotUnderstood(f"a cluster's name expected near {cursor.near()}")
+    first = cursor.tokens[cursor.at]
+    cursor.at += 1
+    if cursor.sql[first.start] == "`":
         return first.text
     end = first.end
-    while not words.done and words.tokens[words.at].start == end + 1:
-        end = words.tokens[words.at].end
-        words.at += 1
-    return words.sql[first.start : end + 1]
+    while not cursor.done and cursor.tokens[cursor.at].start == end + 1:
+        end = cursor.tokens[cursor.at].end
+        cursor.at += 1
+    return cursor.sql[first.start : end + 1]

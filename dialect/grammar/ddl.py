@@ -6,11 +6,11 @@ from conf.names import TableRef
 from conf.settings.restrictions import Code
 from dialect.errors import NotUnderstood
 from dialect.grammar.alter import DATABASE, OTHER_OBJECTS, alter
-from dialect.grammar.context import Context
+from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.temporary import GLOBAL_TEMP, temporary_name
 from dialect.grammar.token_cursor import (
     QUERY_WORDS,
-    Words,
+    TokenCursor,
     database_name,
     partition_spec,
     path_option,
@@ -32,12 +32,12 @@ from dialect.statement import (
 )
 
 
-def _create(context: Context) -> Known:
-    words = context.words
-    replace = bool(words.take("CREATE") and words.take("OR", "REPLACE"))
-    replace = words.take("REPLACE") or replace
+def _create(context: StatementContext) -> Known:
+    cursor = context.cursor
+    replace = bool(cursor.take("CREATE") and cursor.take("OR", "REPLACE"))
+    replace = cursor.take("REPLACE") or replace
     modifiers = set()
-    while modifier := words.take_any(
+    while modifier := cursor.take_any(
         "GLOBAL",
         "LOCAL",
         "TEMPORARY",
@@ -49,15 +49,15 @@ def _create(context: Context) -> Known:
     ):
         modifiers.add(modifier)
     temporary = bool(modifiers & {"TEMPORARY", "TEMP"})
-    kind = words.word()
+    kind = cursor.word()
     if kind == "TABLE":
         return _create_table(context, temporary, replace)
     if kind == "VIEW":
         return _create_view(context, temporary, replace, modifiers)
     if kind in DATABASE:
-        words.at += 1
-        words.take("IF", "NOT", "EXISTS")
-        return context.known("ddl_other", database_written=database_name(words))
+        cursor.at += 1
+        cursor.take("IF", "NOT", "EXISTS")
+        return context.known("ddl_other", database_written=database_name(cursor))
     if kind == "FUNCTION":
         return _create_function(context, temporary, replace)
     if kind in OTHER_OBJECTS:
@@ -65,13 +65,13 @@ def _create(context: Context) -> Known:
     raise NotUnderstood(f"CREATE {kind}")
 
 
-def _create_function(context: Context, temporary: bool, replace: bool) -> Known:
-    words = context.words
-    words.expect("FUNCTION")
-    context.found.code.add(Code.FUNCTION)
-    words.take("IF", "NOT", "EXISTS")
-    names = words.names()
-    if words.word() == "(" or words.take("RETURNS"):
+def _create_function(context: StatementContext, temporary: bool, replace: bool) -> Known:
+    cursor = context.cursor
+    cursor.expect("FUNCTION")
+    context.analysis.code.add(Code.FUNCTION)
+    cursor.take("IF", "NOT", "EXISTS")
+    names = cursor.names()
+    if cursor.word() == "(" or cursor.take("RETURNS"):
         raise NotUnderstood("a function written in SQL")
     if temporary:
         if is_known_function(names[-1]):
@@ -82,23 +82,23 @@ def _create_function(context: Context, temporary: bool, replace: bool) -> Known:
     return context.known("ddl_other", database_written=ref.db, effect=effect)
 
 
-def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
-    words = context.words
-    words.expect("TABLE")
-    if_not_exists = words.take("IF", "NOT", "EXISTS")
-    parts = words.names()
+def _create_table(context: StatementContext, temporary: bool, replace: bool) -> Known:
+    cursor = context.cursor
+    cursor.expect("TABLE")
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    parts = cursor.names()
     ref = table_ref(parts, context.database)
-    if temporary and words.sees("USING"):
+    if temporary and cursor.sees("USING"):
         return _create_using(context, parts, replace)
-    if words.take("LIKE"):
+    if cursor.take("LIKE"):
         return _create_like(context, ref, temporary, if_not_exists)
-    location = _table_clauses(words)
+    location = _table_clauses(cursor)
     paths = [location] if location else []
     replaced = replace and context.look_up(ref) is not None
     action = Action.INSERT if replaced else Action.CREATE
     writes = [] if temporary else [context.write(ref, action)]
     effect = CreateTempTable(parts[-1]) if temporary else None
-    if words.done:
+    if cursor.done:
         if if_not_exists and writes and writes[0].exists:
             writes = []
         return context.known("create_table", writes=writes, effect=effect, paths_written=paths)
@@ -110,15 +110,17 @@ def _create_table(context: Context, temporary: bool, replace: bool) -> Known:
     return context.known("ctas", writes=writes, effect=effect, paths_written=paths)
 
 
-def _create_like(context: Context, ref: TableRef, temporary: bool, if_not_exists: bool) -> Known:
-    words = context.words
-    source = words.names()
+def _create_like(
+    context: StatementContext, ref: TableRef, temporary: bool, if_not_exists: bool
+) -> Known:
+    cursor = context.cursor
+    source = cursor.names()
     reads = []
     if context.temporary(source) is None and source[0] != "file":
         described = table_ref(source, context.database)
         context.look_up(described)
         reads = [Read(described, NONE)]
-    location = _table_clauses(words)
+    location = _table_clauses(cursor)
     effect = CreateTempTable(ref.name) if temporary else None
     write = context.write(ref, Action.CREATE)
     writes = [] if temporary or (if_not_exists and write.exists) else [write]
@@ -128,28 +130,28 @@ def _create_like(context: Context, ref: TableRef, temporary: bool, if_not_exists
     )
 
 
-def _table_clauses(words: Words) -> str | None:
+def _table_clauses(cursor: TokenCursor) -> str | None:
     """Step over a table's clauses up to its query or the end; its location, if it has one."""
     location = None
-    while not words.done:
-        if words.take("WITH", "SERDEPROPERTIES"):
-            words.skip_group()
+    while not cursor.done:
+        if cursor.take("WITH", "SERDEPROPERTIES"):
+            cursor.skip_group()
             continue
-        if words.word() in QUERY_WORDS or (words.sees("(") and _is_query_group(words)):
+        if cursor.word() in QUERY_WORDS or (cursor.sees("(") and _is_query_group(cursor)):
             return location
-        if words.sees("AS") and (words.word(1) in QUERY_WORDS or words.word(1) == "("):
-            words.at += 1
+        if cursor.sees("AS") and (cursor.word(1) in QUERY_WORDS or cursor.word(1) == "("):
+            cursor.at += 1
             return location
-        if words.take("LOCATION"):
-            location = words.text()
-        elif words.take("OPTIONS"):
-            location = path_option(words.group()) or location
-        elif words.sees("("):
-            listed = words.word(-1).endswith(_BEFORE_LISTS)
-            if _may_be_query(words.group(), words) and not listed:
+        if cursor.take("LOCATION"):
+            location = cursor.text()
+        elif cursor.take("OPTIONS"):
+            location = path_option(cursor.group()) or location
+        elif cursor.sees("("):
+            listed = cursor.word(-1).endswith(_BEFORE_LISTS)
+            if _may_be_query(cursor.group(), cursor) and not listed:
                 raise NotUnderstood("what may be a query or a list of columns")
         else:
-            words.at += 1
+            cursor.at += 1
     return location
 
 
@@ -167,7 +169,7 @@ _SIMPLE_TYPES = frozenset(
 )
 
 
-def _may_be_query(inner: Words, after: Words) -> bool:
+def _may_be_query(inner: TokenCursor, after: TokenCursor) -> bool:
     """Whether `TABLE t` or `MAP x USING ..` may stand in brackets, and not a list of columns."""
     if inner.sees("("):
         return True
@@ -184,29 +186,31 @@ def _may_be_query(inner: Words, after: Words) -> bool:
     return inner.word() not in _AFTER_TYPES
 
 
-def _is_query_group(words: Words) -> bool:
+def _is_query_group(cursor: TokenCursor) -> bool:
     ahead = 1
-    while words.word(ahead) == "(":
+    while cursor.word(ahead) == "(":
         ahead += 1
-    if words.word(ahead) == "WITH":  # else a column called with: `(with INT)`
-        return words.word(ahead + 2) in ("AS", "(")
-    return words.word(ahead) in ("SELECT", "FROM", "VALUES")
+    if cursor.word(ahead) == "WITH":  # else a column called with: `(with INT)`
+        return cursor.word(ahead + 2) in ("AS", "(")
+    return cursor.word(ahead) in ("SELECT", "FROM", "VALUES")
 
 
-def _create_view(context: Context, temporary: bool, replace: bool, modifiers: set[str]) -> Known:
-    words = context.words
-    words.expect("VIEW")
-    if_not_exists = words.take("IF", "NOT", "EXISTS")
-    parts = words.names()
+def _create_view(
+    context: StatementContext, temporary: bool, replace: bool, modifiers: set[str]
+) -> Known:
+    cursor = context.cursor
+    cursor.expect("VIEW")
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    parts = cursor.names()
     materialized = "MATERIALIZED" in modifiers
     columns: tuple[str, ...] = ()
-    if words.sees("("):
-        columns = _view_columns(words.group())
+    if cursor.sees("("):
+        columns = _view_columns(cursor.group())
     if temporary:
         parts = ([GLOBAL_TEMP] if "GLOBAL" in modifiers else []) + parts[-1:]
-    if temporary and words.sees("USING"):
+    if temporary and cursor.sees("USING"):
         return _create_using(context, parts, replace)
-    if not _to_query(words):
+    if not _to_query(cursor):
         raise NotUnderstood("CREATE VIEW without a query")
     if temporary:
         name = _new_temporary(context, parts, replace)
@@ -224,67 +228,67 @@ def _create_view(context: Context, temporary: bool, replace: bool, modifiers: se
     return context.known("create_view", writes=[write], defines=True)
 
 
-def _new_temporary(context: Context, parts: list[str], replace: bool) -> str:
+def _new_temporary(context: StatementContext, parts: list[str], replace: bool) -> str:
     """The name of a temporary object that is made. Where it is there already and not replaced, it
     counts as used: the engine that has it refuses the statement."""
     name = temporary_name(parts)
     if name is None:
         raise NotUnderstood(f"a temporary view of the name {parts[-1]}")
-    if not replace and context.found.session_object(name) is not None:
+    if not replace and context.analysis.session_object(name) is not None:
         context.temporary(parts)
     return name
 
 
-def _create_using(context: Context, parts: list[str], replace: bool) -> Known:
-    words = context.words
-    words.expect("USING")
-    words.names()
-    path = path_option(words.group()) if words.take("OPTIONS") else None
+def _create_using(context: StatementContext, parts: list[str], replace: bool) -> Known:
+    cursor = context.cursor
+    cursor.expect("USING")
+    cursor.names()
+    path = path_option(cursor.group()) if cursor.take("OPTIONS") else None
     paths = () if path is None else (path,)
     name = _new_temporary(context, parts, replace)
     return context.known("create_view", effect=CreateTempTable(name, paths), paths_read=paths)
 
 
-def _view_columns(words: Words) -> tuple[str, ...]:
+def _view_columns(cursor: TokenCursor) -> tuple[str, ...]:
     names = []
-    while not words.done:
-        names.append(words.name())
-        if not words.skip_to(","):
+    while not cursor.done:
+        names.append(cursor.name())
+        if not cursor.skip_to(","):
             break
-        words.at += 1
+        cursor.at += 1
     return tuple(names)
 
 
-def _to_query(words: Words) -> bool:
+def _to_query(cursor: TokenCursor) -> bool:
     """Step over a view's clauses to what follows AS."""
-    while not words.done:
-        if words.sees("AS") and (words.word(1) in QUERY_WORDS or words.word(1) == "("):
-            words.at += 1
+    while not cursor.done:
+        if cursor.sees("AS") and (cursor.word(1) in QUERY_WORDS or cursor.word(1) == "("):
+            cursor.at += 1
             return True
-        if words.sees("("):
-            words.skip_group()
+        if cursor.sees("("):
+            cursor.skip_group()
         else:
-            words.at += 1
+            cursor.at += 1
     return False
 
 
-def _drop(context: Context) -> Known:
-    words = context.words
-    words.expect("DROP")
-    temporary = bool(words.take_any("TEMPORARY", "TEMP"))
-    materialized = words.take("MATERIALIZED")
-    kind = words.word()
-    words.at += 1
-    words.take("IF", "EXISTS")
+def _drop(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("DROP")
+    temporary = bool(cursor.take_any("TEMPORARY", "TEMP"))
+    materialized = cursor.take("MATERIALIZED")
+    kind = cursor.word()
+    cursor.at += 1
+    cursor.take("IF", "EXISTS")
     if kind == "TABLE" or (kind == "VIEW" and materialized):
         return _drop_table(context, Action.DROP)
     if kind == "VIEW":
         return _drop_table(context, Action.VIEW)
     if kind in DATABASE:
-        database = database_name(words)
-        return context.known("drop", database_written=database, cascade=words.take("CASCADE"))
+        database = database_name(cursor)
+        return context.known("drop", database_written=database, cascade=cursor.take("CASCADE"))
     if kind == "FUNCTION":
-        names = words.names()
+        names = cursor.names()
         if temporary:
             return context.known("drop", effect=DropTempFunction(names[-1]))
         ref = table_ref(names, context.database)
@@ -295,8 +299,8 @@ def _drop(context: Context) -> Known:
     raise NotUnderstood(f"DROP {kind}")
 
 
-def _drop_table(context: Context, action: Action) -> Known:
-    parts = context.words.names()
+def _drop_table(context: StatementContext, action: Action) -> Known:
+    parts = context.cursor.names()
     temporary = context.temporary(parts)
     if temporary is not None:
         return context.known("drop", effect=DropTemp(temporary))
@@ -307,68 +311,68 @@ def _drop_table(context: Context, action: Action) -> Known:
     return context.known("drop", writes=[context.write(ref, action)])
 
 
-def _truncate(context: Context) -> Known:
-    words = context.words
-    words.expect("TRUNCATE")
-    words.take("TABLE")
+def _truncate(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("TRUNCATE")
+    cursor.take("TABLE")
     ref = context.table_name()
-    spec = partition_spec(words) if words.take("PARTITION") else None
+    spec = partition_spec(cursor) if cursor.take("PARTITION") else None
     write = context.write(ref, Action.INSERT, spec)
-    reads = [Read(ref, write.partitions)] if words.sees("COLUMNS") else []
+    reads = [Read(ref, write.partitions)] if cursor.sees("COLUMNS") else []
     return context.known("truncate", writes=[write], reads=reads)
 
 
-def _load(context: Context) -> Known:
-    words = context.words
-    words.expect("LOAD", "DATA")
-    local = words.take("LOCAL")
-    words.expect("INPATH")
-    path = words.text()
-    words.take("OVERWRITE")
-    words.expect("INTO", "TABLE")
+def _load(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("LOAD", "DATA")
+    local = cursor.take("LOCAL")
+    cursor.expect("INPATH")
+    path = cursor.text()
+    cursor.take("OVERWRITE")
+    cursor.expect("INTO", "TABLE")
     ref = context.table_name()
-    spec = partition_spec(words) if words.take("PARTITION") else None
+    spec = partition_spec(cursor) if cursor.take("PARTITION") else None
     write = context.write(ref, Action.INSERT, spec, can_add=True)
     return context.known("load", writes=[write], paths_read=[] if local else [path])
 
 
-def _export(context: Context) -> Known:
-    words = context.words
-    words.expect("EXPORT", "TABLE")
+def _export(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("EXPORT", "TABLE")
     ref = context.table_name()
-    spec = partition_spec(words) if words.take("PARTITION") else None
-    words.expect("TO")
-    path = words.text()
+    spec = partition_spec(cursor) if cursor.take("PARTITION") else None
+    cursor.expect("TO")
+    path = cursor.text()
     predicate = context.write(ref, Action.INSERT, spec).partitions
     return context.known("export", reads=[Read(ref, predicate)], paths_written=[path])
 
 
-def _import(context: Context) -> Known:
-    words = context.words
-    words.expect("IMPORT")
-    words.take("EXTERNAL")
-    if not words.take("TABLE"):
+def _import(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("IMPORT")
+    cursor.take("EXTERNAL")
+    if not cursor.take("TABLE"):
         raise NotUnderstood("IMPORT of a table named in a file")
     ref = context.table_name()
-    spec = partition_spec(words) if words.take("PARTITION") else None
-    words.expect("FROM")
-    path = words.text()
+    spec = partition_spec(cursor) if cursor.take("PARTITION") else None
+    cursor.expect("FROM")
+    path = cursor.text()
     exists = context.look_up(ref) is not None
     action = Action.INSERT if exists else Action.CREATE
     write = context.write(ref, action, spec, can_add=True)
     return context.known("import", writes=[write], paths_read=[path])
 
 
-def _msck(context: Context) -> Known:
-    words = context.words
-    words.take("MSCK")
-    words.take("REPAIR")
-    words.expect("TABLE")
+def _msck(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.take("MSCK")
+    cursor.take("REPAIR")
+    cursor.expect("TABLE")
     ref = context.table_name()
     return context.known("msck", writes=[context.write(ref, Action.ALTER)])
 
 
-VERBS: dict[str, Callable[[Context], Known]] = {
+VERBS: dict[str, Callable[[StatementContext], Known]] = {
     "CREATE": _create,
     "REPLACE": _create,
     "DROP": _drop,

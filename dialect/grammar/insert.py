@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.grammar.token_cursor import QUERY_WORDS, Spec, Words, is_path, path_option
+from dialect.grammar.token_cursor import QUERY_WORDS, Spec, TokenCursor, is_path, path_option
 from dialect.parsing.tokens import word_of
 
 # Where one of these stands in a condition, it may have ended before: nothing marks its end.
@@ -25,48 +25,48 @@ class Target:
     path: str | None = None
 
 
-def insert_target(words: Words) -> Target:
+def insert_target(cursor: TokenCursor) -> Target:
     """Read `INSERT INTO | OVERWRITE ..` up to its query."""
-    words.expect("INSERT")
-    if not words.take_any("INTO", "OVERWRITE"):
-        raise NotUnderstood(f"INTO or OVERWRITE expected near {words.near()}")
-    if words.sees("LOCAL", "DIRECTORY") or _is_directory(words):
-        return _directory(words)
-    if words.sees("TABLE", "PARTITION", "("):
+    cursor.expect("INSERT")
+    if not cursor.take_any("INTO", "OVERWRITE"):
+        raise NotUnderstood(f"INTO or OVERWRITE expected near {cursor.near()}")
+    if cursor.sees("LOCAL", "DIRECTORY") or _is_directory(cursor):
+        return _directory(cursor)
+    if cursor.sees("TABLE", "PARTITION", "("):
         raise NotUnderstood("a target that may be called table or partition")
-    explicit = words.take("TABLE")
+    explicit = cursor.take("TABLE")
     target = Target()
-    if explicit and words.sees("("):
+    if explicit and cursor.sees("("):
         raise NotUnderstood("a table function as the target")
-    if explicit and words.word() in QUERY_WORDS and words.word(1) == "(":
+    if explicit and cursor.word() in QUERY_WORDS and cursor.word(1) == "(":
         # `TABLE select (x) ..` with columns, or a table called table before `SELECT (x) ..`.
         raise NotUnderstood("a target that may be called table")
-    parts = words.names()
+    parts = cursor.names()
     if is_path(parts):
-        target.path = words.tokens[words.at - 1].text
+        target.path = cursor.tokens[cursor.at - 1].text
         return target
     target.parts = tuple(parts)
-    if words.take("REPLACE", "WHERE"):
-        start = words.at
-        words.skip_to(*QUERY_WORDS)
-        condition = words.tokens[start : words.at]
+    if cursor.take("REPLACE", "WHERE"):
+        start = cursor.at
+        cursor.skip_to(*QUERY_WORDS)
+        condition = cursor.tokens[start : cursor.at]
         if any(word_of(token) in _QUERIES for token in condition):
             raise NotUnderstood("a query inside REPLACE WHERE")
         return target
-    if words.take("PARTITION"):
-        target.spec = insert_spec(words)
-    words.take("IF", "NOT", "EXISTS")
-    if words.take("BY", "NAME"):
+    if cursor.take("PARTITION"):
+        target.spec = insert_spec(cursor)
+    cursor.take("IF", "NOT", "EXISTS")
+    if cursor.take("BY", "NAME"):
         return target
-    if words.sees("(") and not _opens_query(words):
-        words.skip_group()
-    words.take("BY", "NAME")
+    if cursor.sees("(") and not _opens_query(cursor):
+        cursor.skip_group()
+    cursor.take("BY", "NAME")
     return target
 
 
-def insert_spec(words: Words) -> Spec:
+def insert_spec(cursor: TokenCursor) -> Spec:
     """A partition specification that may be an expression: Hive folds constants."""
-    inner = words.group()
+    inner = cursor.group()
     pairs: list[tuple[str, str | None]] = []
     while not inner.done:
         key = inner.name()
@@ -124,36 +124,36 @@ def _outer_inserts(tokens: Sequence[Token]) -> list[int]:
     return found
 
 
-def _is_directory(words: Words) -> bool:
-    if not words.sees("DIRECTORY"):
+def _is_directory(cursor: TokenCursor) -> bool:
+    if not cursor.sees("DIRECTORY"):
         return False
-    return words.word(1) in ("USING", "STORED", "ROW") or (
-        words.at + 1 < len(words.tokens)
-        and words.tokens[words.at + 1].token_type == TokenType.STRING
+    return cursor.word(1) in ("USING", "STORED", "ROW") or (
+        cursor.at + 1 < len(cursor.tokens)
+        and cursor.tokens[cursor.at + 1].token_type == TokenType.STRING
     )
 
 
-def _directory(words: Words) -> Target:
-    local = words.take("LOCAL")
-    words.expect("DIRECTORY")
-    path = words.text() if words.is_text() else None
-    while not words.done and not (words.word() in QUERY_WORDS or words.sees("(")):
-        if words.take("OPTIONS"):
-            path = path_option(words.group()) or path
+def _directory(cursor: TokenCursor) -> Target:
+    local = cursor.take("LOCAL")
+    cursor.expect("DIRECTORY")
+    path = cursor.text() if cursor.is_text() else None
+    while not cursor.done and not (cursor.word() in QUERY_WORDS or cursor.sees("(")):
+        if cursor.take("OPTIONS"):
+            path = path_option(cursor.group()) or path
         else:
-            words.at += 1
-            if words.sees("(") and words.tokens[words.at - 1].text.upper() == "SERDEPROPERTIES":
-                words.skip_group()
+            cursor.at += 1
+            if cursor.sees("(") and cursor.tokens[cursor.at - 1].text.upper() == "SERDEPROPERTIES":
+                cursor.skip_group()
     if path is None:
         raise NotUnderstood("INSERT DIRECTORY without a path")
     return Target(path=f"file:{path}" if local and not _SCHEME.match(path) else path)
 
 
-def _opens_query(words: Words) -> bool:
+def _opens_query(cursor: TokenCursor) -> bool:
     ahead = 1
-    while words.word(ahead) == "(":
+    while cursor.word(ahead) == "(":
         ahead += 1
-    return words.word(ahead) in QUERY_WORDS
+    return cursor.word(ahead) in QUERY_WORDS
 
 
 def with_source(body: exp.Expr, source: exp.Select) -> exp.Expr:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from conf.settings.names import TIME_ZONE
 from conf.settings.restrictions import Code
 from dialect.errors import NotUnderstood
-from dialect.grammar.context import Context
 from dialect.grammar.raw_text import paths, setting
+from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.time_zone import offset
 from dialect.grammar.token_cursor import table_ref
 from dialect.statement import (
@@ -21,13 +21,13 @@ from dialect.statement import (
 )
 
 
-def _use(context: Context) -> Known:
-    words = context.words
-    words.expect("USE")
-    if words.word() in ("DATABASE", "SCHEMA", "NAMESPACE") and words.is_name(1):
-        words.at += 1
-    names = words.names()
-    words.end()
+def _use(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("USE")
+    if cursor.word() in ("DATABASE", "SCHEMA", "NAMESPACE") and cursor.is_name(1):
+        cursor.at += 1
+    names = cursor.names()
+    cursor.end()
     if len(names) == 2 and names[0] == "spark_catalog":
         names = names[1:]
     if len(names) != 1:
@@ -37,129 +37,129 @@ def _use(context: Context) -> Known:
     return context.known("use", effect=UseDatabase(names[0]))
 
 
-def _set(context: Context) -> Known:
-    words = context.words
-    if words.word(1) == "ROLE":
+def _set(context: StatementContext) -> Known:
+    cursor = context.cursor
+    if cursor.word(1) == "ROLE":
         raise NotUnderstood("SET ROLE")
-    if words.word(1) == "CATALOG":
+    if cursor.word(1) == "CATALOG":
         return _catalog(context)
-    if words.word(1) == "TIME" and words.word(2) == "ZONE":
+    if cursor.word(1) == "TIME" and cursor.word(2) == "ZONE":
         return _time_zone(context)
-    found = setting(words.sql, words.rest())
+    found = setting(cursor.sql, cursor.rest())
     if found is None or found.key is None or found.value is None:
         return context.known("set")
     return context.known("set", effect=SetVariable(found.key, found.value))
 
 
-def _catalog(context: Context) -> Known:
+def _catalog(context: StatementContext) -> Known:
     """SET CATALOG: to Spark the catalog that it is in already changes nothing."""
-    words = context.words
-    words.expect("SET", "CATALOG")
-    if [token.text for token in words.rest()] != ["spark_catalog"]:
+    cursor = context.cursor
+    cursor.expect("SET", "CATALOG")
+    if [token.text for token in cursor.rest()] != ["spark_catalog"]:
         raise NotUnderstood("SET CATALOG of another catalog")
     return context.known("use")
 
 
-def _time_zone(context: Context) -> Known:
-    words = context.words
-    words.expect("SET", "TIME", "ZONE")
-    if words.is_text():
-        effect = SetVariable(TIME_ZONE, words.text())
-    elif words.take("LOCAL"):
+def _time_zone(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("SET", "TIME", "ZONE")
+    if cursor.is_text():
+        effect = SetVariable(TIME_ZONE, cursor.text())
+    elif cursor.take("LOCAL"):
         effect = SetVariable(TIME_ZONE, "", by_server=True)
-    elif words.done:
+    elif cursor.done:
         return context.known("set")  # Spark refuses it
-    elif words.take("INTERVAL"):
-        zone = offset(words.rest())
+    elif cursor.take("INTERVAL"):
+        zone = offset(cursor.rest())
         return context.known("set", effect=SetVariable(TIME_ZONE, zone) if zone else None)
     else:
         raise NotUnderstood("this form of SET TIME ZONE")
-    words.end()
+    cursor.end()
     return context.known("set", effect=effect)
 
 
-def _reset(context: Context) -> Known:
-    found = setting(context.words.sql, context.words.rest())
+def _reset(context: StatementContext) -> Known:
+    found = setting(context.cursor.sql, context.cursor.rest())
     if found is None or found.value is not None:
         return context.known("set")
     return context.known("set", effect=ResetVariables(found.key))
 
 
-def _add(context: Context) -> Known:
-    words = context.words
-    words.expect("ADD")
-    context.found.code.add(Code.RESOURCE)
-    if not words.take_any("JAR", "JARS", "FILE", "FILES", "ARCHIVE", "ARCHIVES"):
+def _add(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("ADD")
+    context.analysis.code.add(Code.RESOURCE)
+    if not cursor.take_any("JAR", "JARS", "FILE", "FILES", "ARCHIVE", "ARCHIVES"):
         raise NotUnderstood("ADD of something that is no JAR, FILE or ARCHIVE")
-    if words.done:
+    if cursor.done:
         raise NotUnderstood("ADD without a path")
-    start = words.tokens[words.at - 1].end + 1
-    words.rest()
-    return context.known("add", effect=AddResource(paths(words.sql[start:])))
+    start = cursor.tokens[cursor.at - 1].end + 1
+    cursor.rest()
+    return context.known("add", effect=AddResource(paths(cursor.sql[start:])))
 
 
-def delete_resource(context: Context) -> Known:
+def delete_resource(context: StatementContext) -> Known:
     """Hive's DELETE JAR and its kin: a change to the session that cannot be carried."""
     raise NotUnderstood("DELETE of a resource")
 
 
-def _list(context: Context) -> Known:
+def _list(context: StatementContext) -> Known:
     return context.known("metadata_read")
 
 
-def _cache(context: Context) -> Known:
-    words = context.words
-    words.expect("CACHE")
-    words.take("LAZY")
-    words.expect("TABLE")
-    parts = words.names()
-    if words.take("OPTIONS"):
-        words.skip_group()
-    if words.done:
+def _cache(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("CACHE")
+    cursor.take("LAZY")
+    cursor.expect("TABLE")
+    parts = cursor.names()
+    if cursor.take("OPTIONS"):
+        cursor.skip_group()
+    if cursor.done:
         context.mention(parts)
         return context.known("cache", effect=CacheTable(_cached(context, parts)))
-    words.take("AS")
+    cursor.take("AS")
     if len(parts) == 1:
         context.temporary(parts)
     effect = CreateTempTable(parts[-1], cached=context.rest_is_temporary_view())
     return context.known("cache", effect=effect)
 
 
-def _cached(context: Context, parts: list[str]) -> str:
+def _cached(context: StatementContext, parts: list[str]) -> str:
     """The one name of what is cached."""
     return context.temporary(parts) or str(table_ref(parts, context.database))
 
 
-def _uncache(context: Context) -> Known:
-    words = context.words
-    words.expect("UNCACHE", "TABLE")
-    words.take("IF", "EXISTS")
-    parts = words.names()
-    words.end()
+def _uncache(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("UNCACHE", "TABLE")
+    cursor.take("IF", "EXISTS")
+    parts = cursor.names()
+    cursor.end()
     return context.known("cache", effect=UncacheTable(_cached(context, parts)))
 
 
-def _clear(context: Context) -> Known:
-    context.words.expect("CLEAR", "CACHE")
-    context.words.end()
+def _clear(context: StatementContext) -> Known:
+    context.cursor.expect("CLEAR", "CACHE")
+    context.cursor.end()
     return context.known("cache", effect=UncacheTable(None))
 
 
-def _refresh(context: Context) -> Known:
-    words = context.words
-    words.expect("REFRESH")
-    if words.take("FUNCTION"):
+def _refresh(context: StatementContext) -> Known:
+    cursor = context.cursor
+    cursor.expect("REFRESH")
+    if cursor.take("FUNCTION"):
         return context.known("refresh")
-    if words.take("TABLE"):
-        parts = words.names()
-        if words.done:
+    if cursor.take("TABLE"):
+        parts = cursor.names()
+        if cursor.done:
             context.mention(parts)
         return context.known("refresh")
-    path = words.text() if words.is_text() else words.sql[words.tokens[words.at - 1].end + 1 :]
+    path = cursor.text() if cursor.is_text() else cursor.sql[cursor.tokens[cursor.at - 1].end + 1 :]
     return context.known("refresh", paths_read=[path.strip()])
 
 
-VERBS: dict[str, Callable[[Context], Known]] = {
+VERBS: dict[str, Callable[[StatementContext], Known]] = {
     "USE": _use,
     "SET": _set,
     "RESET": _reset,

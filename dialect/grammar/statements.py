@@ -10,9 +10,9 @@ from conf.names import TableRef
 from conf.tables import TableKind
 from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.grammar import ddl, session, utility
-from dialect.grammar.context import Context
 from dialect.grammar.insert import Target, insert_target, split_multi, with_source
-from dialect.grammar.token_cursor import Words, table_ref
+from dialect.grammar.statement_context import StatementContext
+from dialect.grammar.token_cursor import TokenCursor, table_ref
 from dialect.parsing.language import parse
 from dialect.rewrites.hive_rewrites import standard
 from dialect.statement import ALL, Action, Known, Read, Write
@@ -20,14 +20,14 @@ from dialect.statement import ALL, Action, Known, Read, Write
 _SELECT_ALL = (Token(TokenType.SELECT, "SELECT"), Token(TokenType.STAR, "*"))
 
 
-def statement(context: Context) -> Known:
+def statement(context: StatementContext) -> Known:
     """Read one statement. Raises NotUnderstood."""
-    words = context.words
-    first = words.word()
+    cursor = context.cursor
+    first = cursor.word()
     if not first:
-        if words.done:
+        if cursor.done:
             return context.known("empty")
-        raise NotUnderstood(f"a statement cannot begin with {words.near()}")
+        raise NotUnderstood(f"a statement cannot begin with {cursor.near()}")
     handler = VERBS.get(first)
     if handler is None:
         raise NotUnderstood(f"statements that begin with {first[:40]}")
@@ -37,33 +37,35 @@ def statement(context: Context) -> Known:
         return context.known("refused")  # by the engine, in its own words
 
 
-def _query(context: Context) -> Known:
-    words = context.words
-    multi = split_multi(words.tokens[words.at :])
+def _query(context: StatementContext) -> Known:
+    cursor = context.cursor
+    multi = split_multi(cursor.tokens[cursor.at :])
     if multi is not None:
         return _multi_insert(context, *multi)
-    changes = _change_after_with(words)
+    changes = _change_after_with(cursor)
     if changes is not None:
-        return _CHANGES[words.tokens[changes].token_type](context, changes)
-    kind = "from_select" if words.sees("FROM") else "select"
+        return _CHANGES[cursor.tokens[changes].token_type](context, changes)
+    kind = "from_select" if cursor.sees("FROM") else "select"
     context.rest_is_query()
     return context.known(kind)
 
 
-def _change_after_with(words: Words) -> int | None:
+def _change_after_with(cursor: TokenCursor) -> int | None:
     """Where UPDATE, DELETE or MERGE stands after the queries of WITH, if it does."""
-    if not words.sees("WITH"):
+    if not cursor.sees("WITH"):
         return None
     depth = 0
-    for at, (before, token) in enumerate(pairwise(words.tokens), 1):
+    for at, (before, token) in enumerate(pairwise(cursor.tokens), 1):
         depth += (before.token_type == TokenType.L_PAREN) - (before.token_type == TokenType.R_PAREN)
         if not depth and before.token_type == TokenType.R_PAREN and token.token_type in _CHANGES:
             return at
     return None
 
 
-def _multi_insert(context: Context, prefix: list[Token], branches: list[list[Token]]) -> Known:
-    sql = context.words.sql
+def _multi_insert(
+    context: StatementContext, prefix: list[Token], branches: list[list[Token]]
+) -> Known:
+    sql = context.cursor.sql
     at = _outer_from(prefix)
     shared_tokens = (
         [*prefix, *_SELECT_ALL] if at is None else [*prefix[:at], *_SELECT_ALL, *prefix[at:]]
@@ -78,9 +80,9 @@ def _multi_insert(context: Context, prefix: list[Token], branches: list[list[Tok
     writes: list[Write] = []
     paths: list[str] = []
     for branch in branches:
-        words = type(context.words)(branch, sql)
-        target = insert_target(words)
-        body = parse(standard(words.rest()), sql)
+        cursor = type(context.cursor)(branch, sql)
+        target = insert_target(cursor)
+        body = parse(standard(cursor.rest()), sql)
         if at is not None:
             body = with_source(body, shared)
         if shared.args.get("with_") is not None:
@@ -109,8 +111,8 @@ def _outer_from(prefix: list[Token]) -> int | None:
     return None
 
 
-def _insert(context: Context) -> Known:
-    target = insert_target(context.words)
+def _insert(context: StatementContext) -> Known:
+    target = insert_target(context.cursor)
     writes: list[Write] = []
     paths: list[str] = []
     context.rest_is_query()
@@ -118,7 +120,9 @@ def _insert(context: Context) -> Known:
     return context.known("insert", writes=writes, paths_written=paths)
 
 
-def _note_target(context: Context, target: Target, writes: list[Write], paths: list[str]) -> None:
+def _note_target(
+    context: StatementContext, target: Target, writes: list[Write], paths: list[str]
+) -> None:
     if target.path is not None:
         paths.append(target.path)
         return
@@ -137,32 +141,32 @@ def _note_target(context: Context, target: Target, writes: list[Write], paths: l
     writes.append(context.write(table, Action.INSERT, spec, can_add=True))
 
 
-def _update(context: Context) -> Known:
-    return _change_rows(context, context.words.at)
+def _update(context: StatementContext) -> Known:
+    return _change_rows(context, context.cursor.at)
 
 
-def _delete(context: Context) -> Known:
-    words = context.words
-    if words.word(1) in ("JAR", "JARS", "FILE", "FILES", "ARCHIVE", "ARCHIVES"):
+def _delete(context: StatementContext) -> Known:
+    cursor = context.cursor
+    if cursor.word(1) in ("JAR", "JARS", "FILE", "FILES", "ARCHIVE", "ARCHIVES"):
         return session.delete_resource(context)
-    return _change_rows(context, words.at)
+    return _change_rows(context, cursor.at)
 
 
-def _change_rows(context: Context, at: int) -> Known:
+def _change_rows(context: StatementContext, at: int) -> Known:
     """UPDATE or DELETE at `at`, after WITH or alone: the target is read for the rows to change."""
-    words = context.words
-    kind = "update" if words.tokens[at].token_type == TokenType.UPDATE else "delete"
+    cursor = context.cursor
+    kind = "update" if cursor.tokens[at].token_type == TokenType.UPDATE else "delete"
     name_at = at + 1
     if kind == "delete":
-        if words.word(name_at - words.at) != "FROM":
+        if cursor.word(name_at - cursor.at) != "FROM":
             raise NotUnderstood("DELETE without FROM")
         name_at += 1
-    tokens = list(words.tokens[words.at :])
-    tree = parse(standard(tokens), words.sql)
+    tokens = list(cursor.tokens[cursor.at :])
+    tree = parse(standard(tokens), cursor.sql)
     usual = isinstance(tree, exp.Update | exp.Delete) and isinstance(tree.this, exp.Table)
     if not usual or tree.args.get("from_") or tree.args.get("using") or tree.args.get("tables"):
         raise NotUnderstood(f"this form of {kind.upper()}")
-    words.at = name_at
+    cursor.at = name_at
     ref = _changed_table(context, kind, tree)
     where = tree.args.get("where")
     values = tree.expressions if isinstance(tree, exp.Update) else []
@@ -174,11 +178,11 @@ def _change_rows(context: Context, at: int) -> Known:
     return _changed(context, kind, ref)
 
 
-def _changed_table(context: Context, kind: str, tree: exp.Expr) -> TableRef:
+def _changed_table(context: StatementContext, kind: str, tree: exp.Expr) -> TableRef:
     """The table that UPDATE, DELETE or MERGE changes. Raises NotUnderstood for a query of WITH, a
     view, and a temporary object: some table formats can be changed through them."""
     try:
-        parts = context.words.names()
+        parts = context.cursor.names()
         clause = tree.args.get("with_")
         queries = clause.expressions if clause is not None else ()
         if len(parts) == 1 and parts[0] in (each.alias.lower() for each in queries):
@@ -192,7 +196,7 @@ def _changed_table(context: Context, kind: str, tree: exp.Expr) -> TableRef:
     return ref
 
 
-def _changed(context: Context, kind: str, ref: TableRef) -> Known:
+def _changed(context: StatementContext, kind: str, ref: TableRef) -> Known:
     known = context.known(kind)
     read = next((read for read in known.reads if read.table == ref), None)
     touched = ALL if read is None else read.partitions
@@ -202,24 +206,24 @@ def _changed(context: Context, kind: str, ref: TableRef) -> Known:
     return context.known(kind, writes=[write])
 
 
-def _merge(context: Context) -> Known:
-    return _merge_rows(context, context.words.at)
+def _merge(context: StatementContext) -> Known:
+    return _merge_rows(context, context.cursor.at)
 
 
-def _merge_rows(context: Context, at: int) -> Known:
+def _merge_rows(context: StatementContext, at: int) -> Known:
     """MERGE at `at`, after WITH or alone."""
-    words = context.words
-    texts = [token.text.upper() for token in words.tokens[words.at :]]
+    cursor = context.cursor
+    texts = [token.text.upper() for token in cursor.tokens[cursor.at :]]
     if any(pair in (("AS", "USING"), ("USING", "USING")) for pair in pairwise(texts)):
         raise NotUnderstood("MERGE with a table or an alias called using")
-    tree = parse(standard(list(words.tokens[words.at :])), words.sql)
+    tree = parse(standard(list(cursor.tokens[cursor.at :])), cursor.sql)
     using, on = tree.args.get("using"), tree.args.get("on")
     if not (
         isinstance(tree, exp.Merge) and isinstance(using, exp.Expr) and isinstance(on, exp.Expr)
     ):
         raise NotUnderstood("this form of MERGE")
-    words.at = at
-    words.expect("MERGE", "INTO")
+    cursor.at = at
+    cursor.expect("MERGE", "INTO")
     ref = _changed_table(context, "merge", tree)
     select = exp.Select(
         expressions=[exp.Star(), *_when_queries(tree)],
@@ -229,7 +233,7 @@ def _merge_rows(context: Context, at: int) -> Known:
     )
     context.roots.append(context.builder.whole(tree, select))
     info = context.look_up(ref)
-    inserts = "INSERT" in (token.text.upper() for token in words.rest())
+    inserts = "INSERT" in (token.text.upper() for token in cursor.rest())
     dynamic = inserts and info is not None and bool(info.partition_keys)
     return context.known(
         "merge",
@@ -243,14 +247,14 @@ def _when_queries(tree: exp.Merge) -> list[exp.Expr]:
     return [whens] if whens is not None else []
 
 
-_CHANGES: dict[TokenType, Callable[[Context, int], Known]] = {
+_CHANGES: dict[TokenType, Callable[[StatementContext, int], Known]] = {
     TokenType.UPDATE: _change_rows,
     TokenType.DELETE: _change_rows,
     TokenType.MERGE: _merge_rows,
 }
 _QUERY_WORDS = ("SELECT", "FROM", "WITH", "(", "VALUES", "MAP", "REDUCE", "TABLE")
 
-VERBS: dict[str, Callable[[Context], Known]] = {
+VERBS: dict[str, Callable[[StatementContext], Known]] = {
     **dict.fromkeys(_QUERY_WORDS, _query),
     "INSERT": _insert,
     "UPDATE": _update,

@@ -17,7 +17,7 @@ QUERY_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE")
 Spec = tuple[tuple[str, str | None], ...]
 
 
-class Words:
+class TokenCursor:
     """Tokens with a position. Words compare in upper case; quoted names are never keywords."""
 
     __slots__ = ("at", "sql", "tokens")
@@ -128,11 +128,11 @@ class Words:
             parts.append(self.name())
         return parts
 
-    def group(self) -> "Words":
+    def group(self) -> "TokenCursor":
         """What stands in the brackets that open here; the position moves behind them."""
         start = self.at + 1
         self.skip_group()
-        return Words(self.tokens[start : self.at - 1], self.sql)
+        return TokenCursor(self.tokens[start : self.at - 1], self.sql)
 
     def skip_group(self) -> None:
         if self.done or self.tokens[self.at].token_type != _OPEN:
@@ -187,9 +187,9 @@ def table_ref(parts: Sequence[str], database: str) -> TableRef:
     raise NotUnderstood(f"{'.'.join(parts)} is not a table of this metastore")
 
 
-def database_name(words: Words) -> str:
+def database_name(cursor: TokenCursor) -> str:
     """`db` or `spark_catalog.db`. Raises NotUnderstood for another catalog."""
-    names = words.names()
+    names = cursor.names()
     if len(names) == 2 and names[0] == "spark_catalog":
         names = names[1:]
     if len(names) != 1:
@@ -197,7 +197,7 @@ def database_name(words: Words) -> str:
     return names[0]
 
 
-def path_option(options: Words) -> str | None:
+def path_option(options: TokenCursor) -> str | None:
     """The path among `(path '/data/x', k = v)`."""
     while not options.done:
         named = options.tokens[options.at].text.lower() == "path"
@@ -208,9 +208,9 @@ def path_option(options: Words) -> str | None:
     return None
 
 
-def partition_spec(words: Words) -> Spec:
+def partition_spec(cursor: TokenCursor) -> Spec:
     """`(ds='x', hr)`: pairs in the order written, None where no value is given."""
-    inner = words.group()
+    inner = cursor.group()
     pairs: list[tuple[str, str | None]] = []
     while not inner.done:
         key = inner.name()
@@ -221,22 +221,22 @@ def partition_spec(words: Words) -> Spec:
     return tuple(pairs)
 
 
-def _value(words: Words) -> str:
-    words.take_any("DATE", "TIMESTAMP") if _typed(words) else None
-    if words.is_text():
-        return words.text()
-    sign = words.take_any("-", "+")
-    if words.done or words.word() in (",", ")", "("):
-        raise NotUnderstood(f"a value expected near {words.near()}")
-    token = words.tokens[words.at]
-    words.at += 1
-    if words.sees("::"):  # what the tokenizer makes of a suffix: 10L, 1.5BD
-        words.at += 2
+def _value(cursor: TokenCursor) -> str:
+    cursor.take_any("DATE", "TIMESTAMP") if _typed(cursor) else None
+    if cursor.is_text():
+        return cursor.text()
+    sign = cursor.take_any("-", "+")
+    if cursor.done or cursor.word() in (",", ")", "("):
+        raise NotUnderstood(f"a value expected near {cursor.near()}")
+    token = cursor.tokens[cursor.at]
+    cursor.at += 1
+    if cursor.sees("::"):  # what the tokenizer makes of a suffix: 10L, 1.5BD
+        cursor.at += 2
     return sign.replace("+", "") + token.text
 
 
-def _typed(words: Words) -> bool:
-    following = words.tokens[words.at + 1 : words.at + 2]
-    return words.word() in ("DATE", "TIMESTAMP") and bool(
+def _typed(cursor: TokenCursor) -> bool:
+    following = cursor.tokens[cursor.at + 1 : cursor.at + 2]
+    return cursor.word() in ("DATE", "TIMESTAMP") and bool(
         following and following[0].token_type in _TEXTS
     )

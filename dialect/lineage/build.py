@@ -8,7 +8,7 @@ from sqlglot import exp
 from conf.names import TableRef
 from conf.tables import TableKind, ViewText
 from dialect.errors import NotUnderstood
-from dialect.grammar.findings import Findings
+from dialect.grammar.analysis_context import AnalysisContext
 from dialect.grammar.temporary import name_parts, temporary_name
 from dialect.grammar.token_cursor import is_path, table_ref
 from dialect.lineage import plan
@@ -49,9 +49,9 @@ class _Cte:
 
 @dataclass(slots=True)
 class Builder:
-    """Builds plans in one namespace; what it meets on its way goes to `found`."""
+    """Builds plans in one namespace; what it meets goes to `analysis`."""
 
-    found: Findings
+    analysis: AnalysisContext
     shared: bool = False
     _nodes: int = 0
     _depth: int = 0
@@ -69,7 +69,7 @@ class Builder:
     _ctes: list[_Cte] = field(default_factory=list)  # of the tree that is read
 
     def __post_init__(self) -> None:
-        self._database = self.found.namespace.database.lower()
+        self._database = self.analysis.namespace.database.lower()
 
     def rid(self) -> int:
         spend()
@@ -102,11 +102,11 @@ class Builder:
             parts = [] if isinstance(table.this, exp.Func) else _parts(table)
             if self._visible is not None and temporary_name(parts) not in self._visible:
                 continue
-            name = self.found.temporary(parts)
-            found = None if name is None else self.found.session_object(name)
+            name = self.analysis.temporary(parts)
+            found = None if name is None else self.analysis.session_object(name)
             if isinstance(found, ViewText):
                 for each in found.temps:
-                    self.found.temporary(name_parts(each))
+                    self.analysis.temporary(name_parts(each))
 
     def _check_opened(self, tree: exp.Expr) -> None:
         """Refuse a tree with a table that the builder has passed over."""
@@ -163,7 +163,7 @@ class Builder:
             raise NotUnderstood("a table that is called as a later query of WITH, and WITH in WITH")
 
     def _check_case(self, name: str, cte: _Cte | None) -> None:
-        if cte is not None and cte.name != name and self.found.case_sensitive:
+        if cte is not None and cte.name != name and self.analysis.case_sensitive:
             raise NotUnderstood("names that differ by case")
 
     def _wrapped(self, tree: exp.Subquery, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
@@ -359,7 +359,7 @@ class Builder:
             return self._function(tree.this, ctes, parent), tree.this.name.lower(), None
         parts = _parts(tree)
         if is_path(parts):
-            self.found.paths.append(tree.this.name)
+            self.analysis.paths.append(tree.this.name)
             return Leaf(self.rid()), parts[1], None
         if len(parts) == 1:
             self._names_later |= parts[0] in self._later_names
@@ -372,7 +372,7 @@ class Builder:
             return temporary, parts[-1], None
         ref = table_ref(parts, self._database)
         later = self._later.get(parts[0]) if len(parts) == 1 else None
-        if later is not None and not later.opening and self.found.look_up(ref) is None:
+        if later is not None and not later.opening and self.analysis.look_up(ref) is None:
             return self._cte(later), parts[0], None
         return self.table(ref), ref.name, ref.db
 
@@ -382,24 +382,24 @@ class Builder:
 
     def table(self, ref: TableRef) -> Node:
         """A scan of the table, or the plan of the view."""
-        info = self.found.look_up(ref)
+        info = self.analysis.look_up(ref)
         if info is not None and info.kind is TableKind.VIEW:
             if info.view is None:
                 raise NotUnderstood(f"the view {ref} has no text")
-            self.found.views[ref] = None
+            self.analysis.views[ref] = None
             return self._view(str(ref), with_keys(info.view, info), ())
         return Scan(self.rid(), ref, info)
 
     def _temporary(self, parts: list[str]) -> Node | None:
         if self._visible is not None and temporary_name(parts) not in self._visible:
             return None
-        name = self.found.temporary(parts)
+        name = self.analysis.temporary(parts)
         if name is None:
             return None
-        found = self.found.session_object(name)
+        found = self.analysis.session_object(name)
         if isinstance(found, ViewText):
             return self._view(name, found, found.temps)
-        self.found.paths.extend(found or ())
+        self.analysis.paths.extend(found or ())
         return Leaf(self.rid())
 
     def _view(self, name: str, view: ViewText, visible: tuple[str, ...]) -> Node:
@@ -411,7 +411,7 @@ class Builder:
         self._depth += 1
         try:
             stored = query_of(view.sql, view.double_quoted_names)
-            self.found.note(stored.calls)
+            self.analysis.note(stored.calls)
             node = self.whole(stored.tree)
         finally:
             self._depth -= 1
@@ -455,7 +455,7 @@ class Builder:
                 scan = self.table(table_ref(parts, self._database))
                 return plan.SetOp(self.rid(), [scan], barrier=True)
             case OfPath(path):
-                self.found.paths.append(path)
+                self.analysis.paths.append(path)
                 return Leaf(self.rid())
             case Hinted(name):
                 return self.table(TableRef(self._database, name))

@@ -1,7 +1,7 @@
 """sqlglot's parser of Spark's SQL, over the tokens of `dialect.parsing.tokenize`.
 
 The parser is compiled and cannot be subclassed; what it cannot read is rewritten as tokens
-before it sees them (`hive_forms`), never as text. Nothing of sqlglot's is patched.
+before it sees them (`hive_rewrites`), never as text. Nothing of sqlglot's is patched.
 """
 
 import logging

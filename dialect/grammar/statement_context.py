@@ -1,4 +1,4 @@
-"""What a statement's grammar works with: its words, the catalog, and what it found so far."""
+"""The state that the grammars of statements share: tokens, catalog, and what was found so far."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -9,8 +9,8 @@ from sqlglot.tokenizer_core import Token
 from conf.names import TableRef
 from conf.tables import TableInfo, TableKind, ViewText
 from dialect.errors import NamesTemporary, NotUnderstood
-from dialect.grammar.findings import Findings
-from dialect.grammar.token_cursor import Spec, Words, table_ref
+from dialect.grammar.analysis_context import AnalysisContext
+from dialect.grammar.token_cursor import Spec, TokenCursor, table_ref
 from dialect.lineage.build import Builder
 from dialect.lineage.outline import outline
 from dialect.lineage.plan import Node
@@ -33,21 +33,21 @@ from dialect.statement import (
 
 
 @dataclass(slots=True)
-class Context:
+class StatementContext:
     """One statement under analysis."""
 
-    words: Words
-    found: Findings
+    cursor: TokenCursor
+    analysis: AnalysisContext
     builder: Builder
     roots: list[Node] = field(default_factory=list)
 
     @property
     def database(self) -> str:
-        return self.found.namespace.database.lower()
+        return self.analysis.namespace.database.lower()
 
     def table_name(self) -> TableRef:
         """The table that a statement is about. Raises NamesTemporary."""
-        return self.table_of(self.words.names())
+        return self.table_of(self.cursor.names())
 
     def table_of(self, parts: Sequence[str]) -> TableRef:
         """The table of that name. Raises NamesTemporary where it means the session's own object."""
@@ -57,16 +57,16 @@ class Context:
         return table_ref(parts, self.database)
 
     def look_up(self, ref: TableRef) -> TableInfo | None:
-        return self.found.look_up(ref)
+        return self.analysis.look_up(ref)
 
     def query(self, tokens: Sequence[Token]) -> Node:
         """The plan of a query; its tables count as read."""
-        words = standard(list(tokens))
-        tree = parse(words, self.words.sql)
+        rewritten = standard(list(tokens))
+        tree = parse(rewritten, self.cursor.sql)
         try:
             node = self.builder.whole(tree)
         except NotUnderstood as error:
-            node = self._by_outline(words, error)
+            node = self._by_outline(rewritten, error)
         self.roots.append(node)
         return node
 
@@ -83,20 +83,20 @@ class Context:
         return node
 
     def rest_is_query(self) -> Node:
-        return self.query(self.words.rest())
+        return self.query(self.cursor.rest())
 
     def rest_is_temporary_view(self, columns: tuple[str, ...] = ()) -> ViewText:
         """The rest as a temporary view's query, with what the names in it mean now."""
-        words, found = self.words, self.found
-        if words.done:
+        cursor, analysis = self.cursor, self.analysis
+        if cursor.done:
             raise NotUnderstood("a query expected near its end")
-        if stores_plans(found.namespace.variables):
+        if stores_plans(analysis.namespace.variables):
             raise NotUnderstood("a temporary view that keeps its plan with the files of today")
-        text = words.sql[words.tokens[words.at].start : words.tokens[-1].end + 1]
+        text = cursor.sql[cursor.tokens[cursor.at].start : cursor.tokens[-1].end + 1]
         query = self.rest_is_query()
         produced = (Resolver().columns(query) if columns else None) or ()
-        temps = tuple(found.temps)
-        return ViewText(text, self.database, columns, produced, temps, found.double_quoted_names)
+        temps = tuple(analysis.temps)
+        return ViewText(text, self.database, columns, produced, temps, analysis.double_quoted_names)
 
     def is_view(self, ref: TableRef) -> bool:
         info = self.look_up(ref)
@@ -104,12 +104,12 @@ class Context:
 
     def temporary(self, parts: Sequence[str]) -> str | None:
         """The session's own object of that name, which counts as used; or None."""
-        return self.found.temporary(parts)
+        return self.analysis.temporary(parts)
 
     def temporary_paths(self, name: str) -> tuple[str, ...]:
         """Where an INSERT into the session's object goes; nowhere for a view by its query, which
         the engine refuses. Raises NotUnderstood."""
-        found = self.found.session_object(name)
+        found = self.analysis.session_object(name)
         if not isinstance(found, tuple):
             return ()
         if not found:
@@ -162,7 +162,7 @@ class Context:
         lists_temps: bool = False,
     ) -> Known:
         """The answer, with all that the queries read."""
-        settings = pruning(self.found.namespace.variables)
+        settings = pruning(self.analysis.namespace.variables)
         found = reads_of(
             [*self.roots, *self.builder.beside], Pruning.NONE if self.builder.shared else settings
         )
@@ -171,12 +171,12 @@ class Context:
             kind,
             reads=own if defines else (*found, *own),
             writes=tuple(writes),
-            views=tuple(self.found.views),
-            paths_read=(*self.found.paths, *paths_read),
+            views=tuple(self.analysis.views),
+            paths_read=(*self.analysis.paths, *paths_read),
             paths_written=tuple(paths_written),
             database_written=database_written,
             cascade=cascade,
-            temps=tuple(self.found.temps),
+            temps=tuple(self.analysis.temps),
             lists_temps=lists_temps,
             effect=effect,
             defined=found if defines else (),

@@ -17,7 +17,7 @@ TempObject = ViewText | tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Findings:
+class AnalysisContext:
     """Looks names up in one namespace and remembers them: the answer depends on these.
 
     `missing` are tables that the catalog still has to load.
