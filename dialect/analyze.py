@@ -244,7 +244,7 @@ class _Kept:
     length: int
 
 
-# Characters of text whose answers are kept.
+# Answers are cached for texts of so many characters in all.
 _KEPT_TEXT = 8_000_000
 _ANSWERS: LRUCache[_Key, _Kept] = LRUCache(_KEPT_TEXT, getsizeof=lambda kept: kept.length + 200)
 _LOCK = Lock()
@@ -278,7 +278,7 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
     except TooMuchWork:
         raise
     except Exception:
-        # A fault of ours in one statement must not end a session; the log has it.
+        # An internal error in one statement must not end a session. The log has it.
         logging.getLogger(__name__).exception("the analysis failed")
         return Unknown(FAILED, _may_write(tokens))
     finally:

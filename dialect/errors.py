@@ -4,7 +4,7 @@ from conf.errors import CausewayError
 
 
 class NotUnderstood(CausewayError):
-    """The statement's meaning is not certain; the text says what stopped the analysis."""
+    """The statement's meaning is not certain; the text names what stopped the analysis."""
 
     code = "CW401"
     sqlstate = "42000"
@@ -16,7 +16,7 @@ class NotUnderstood(CausewayError):
 
 
 class SparkRefuses(NotUnderstood):
-    """Spark certainly refuses the statement before it does anything, and says why itself."""
+    """Spark certainly refuses the statement before it runs anything. Its message has the reason."""
 
 
 class NamesTemporary(Exception):

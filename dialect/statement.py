@@ -77,10 +77,10 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A table written. `exists` is what the catalog said when the statement was analysed.
+    """A table written. `exists`: whether the catalog had it when the statement was analysed.
 
     `partitions` selects the existing partitions that may be touched; `named` are the static
-    partitions as written, whether they exist or not; `dynamic` says that others may appear.
+    partitions as written, whether they exist or not; with `dynamic` others may appear.
     """
 
     table: TableRef
@@ -211,13 +211,13 @@ class Known:
 
     `kind` is a word for messages and scorers (select, insert, ctas, ..). `views` are the views
     read through. `paths_read` and `paths_written` are file locations named in the statement.
-    `database_written` is a database created, altered or dropped; `cascade` says that it is
+    `database_written` is a database created, altered or dropped; `cascade`: it is
     dropped with all that is in it (`kind` drop), or that its tables get statistics (`kind`
     analyze). `temps` are the session's temporary objects that it uses;
-    `lists_temps` says that its rows may name any of them. `defined` is what the query of a view
+    `lists_temps`: its rows may name any of them. `defined` is what the query of a view
     that is made here reads: nothing now, all of it when the view is used. `functions` are the names
     of all that it, or a view that it opens, may call, in lower case; `code` is what it brings to
-    run. Of an EXPLAIN all of this is what the statement that it explains would do. `constant` says
+    run. Of an EXPLAIN all of this is what the statement that it explains would do. `constant`:
     that it selects values that are written in it, and nothing else: it ends at once.
     """
 

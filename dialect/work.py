@@ -1,9 +1,9 @@
 """How much work one analysis may be, counted in steps and not in seconds: the same on any machine.
 
 A step is some 5 to 20 us: an expression or a table that the parser tries to read, each time it
-tries; a node of a plan; a part of a condition. Whoever begins an analysis says how many it may take
-(`bounded`); beyond that it ends with TooMuchWork, wherever it is, in the parser's compiled code too
-(`dialect.parsing.language` counts there). So an analysis can be begun where others wait for it.
+tries; a node of a plan; a part of a condition. The caller bounds the steps
+(`bounded`). Beyond the bound the analysis ends with TooMuchWork wherever it is, also in the
+parser's compiled code (`dialect.parsing.language` counts there). So it may run in the event loop.
 """
 
 import threading

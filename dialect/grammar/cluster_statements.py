@@ -1,6 +1,6 @@
-"""The few statements that are Causeway's own, told from the first words before any parse.
+"""Causeway's own statements, recognised by their first words before any parse.
 
-DC-U1, DC-U2, DC-P1 and D8. Everything else passes through untouched.
+DC-U1, DC-U2, DC-P1 and D8. All other statements pass through unchanged.
 """
 
 import re

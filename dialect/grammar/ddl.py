@@ -1,4 +1,4 @@
-"""CREATE, DROP, ALTER, TRUNCATE, LOAD and their kin: what they write, and what they read."""
+"""CREATE, DROP, TRUNCATE, LOAD and other DDL: the tables that they write and read."""
 
 from collections.abc import Callable
 
@@ -155,7 +155,7 @@ def _table_clauses(cursor: TokenCursor) -> str | None:
     return location
 
 
-# What may stand before a list in brackets, whose first word may be `table`.
+# Words before a list in brackets of which the first word may be `table`.
 _BEFORE_LISTS = ("BY", "TBLPROPERTIES", "SERDEPROPERTIES", "ON")
 
 

@@ -99,7 +99,7 @@ def _add(context: StatementContext) -> Known:
 
 
 def delete_resource(context: StatementContext) -> Known:
-    """Hive's DELETE JAR and its kin: a change to the session that cannot be carried."""
+    """Hive's DELETE JAR, FILE and ARCHIVE: a change that cannot be repeated in another session."""
     raise NotUnderstood("DELETE of a resource")
 
 

@@ -113,7 +113,7 @@ class StatementContext:
         if not isinstance(found, tuple):
             return ()
         if not found:
-            raise NotUnderstood(f"an INSERT into {name}, whose files are not known")
+            raise NotUnderstood(f"an INSERT into {name}: its files are not known")
         return found
 
     def write(

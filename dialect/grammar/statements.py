@@ -1,4 +1,4 @@
-"""The kinds of statement, told by their first words."""
+"""The kinds of statement, chosen by the first words."""
 
 from collections.abc import Callable
 from itertools import pairwise

@@ -27,7 +27,7 @@ _TEXTS = (TokenType.STRING, TokenType.NUMBER)
 
 
 def offset(tokens: Sequence[Token]) -> str | None:
-    """The zone of the interval whose words follow INTERVAL, such as `+10:00`.
+    """The zone of an interval, such as `+10:00`. Its words are those after INTERVAL.
 
     None where Spark refuses it. Raises NotUnderstood where that is not certain.
     """
@@ -43,7 +43,7 @@ def offset(tokens: Sequence[Token]) -> str | None:
             return None  # a text behind the interval
         signed, unit, at = _quantity(tokens, at)
         if not re.fullmatch(r"[+-]?\d{1,18}", signed):
-            raise NotUnderstood("SET TIME ZONE by such an interval")
+            raise NotUnderstood("SET TIME ZONE by an interval that is no offset")
         longer = longer or (unit in _LONGER and int(signed) != 0)
         total += int(signed) * _MICROSECONDS.get(unit, 0)
     return None if longer else _zone(total)
@@ -55,14 +55,14 @@ def _quantity(tokens: Sequence[Token], at: int) -> tuple[str, str, int]:
     if minus or (at < len(tokens) and tokens[at].token_type == TokenType.PLUS):
         at += 1
     if at + 1 >= len(tokens) or tokens[at].token_type not in _TEXTS:
-        raise NotUnderstood("SET TIME ZONE by such an interval")
+        raise NotUnderstood("SET TIME ZONE by an interval that is no offset")
     value = tokens[at].text.strip(" ")
     if minus:
         turned = {"-": "", "+": "-"}.get(value[:1])
         value = f"-{value}" if turned is None else turned + value[1:]
     unit = tokens[at + 1].text.upper().removesuffix("S")
     if unit not in _MICROSECONDS and unit not in _LONGER:
-        raise NotUnderstood("SET TIME ZONE by such an interval")
+        raise NotUnderstood("SET TIME ZONE by an interval that is no offset")
     return value, unit, at + 2
 
 
@@ -71,7 +71,7 @@ def _of_range(signed: str, unit: str, rest: Sequence[Token]) -> str | None:
     pattern = _RANGES.get((unit, rest[0].text.upper())) if len(rest) == 1 else None
     found = pattern.fullmatch(signed.lstrip("+-")) if pattern and signed else None
     if found is None or signed[1:2] in ("+", "-"):
-        raise NotUnderstood("SET TIME ZONE by such an interval")
+        raise NotUnderstood("SET TIME ZONE by an interval that is no offset")
     hours, minutes, seconds = (int(part or 0) for part in found.groups())
     total = ((hours * 60 + minutes) * 60 + seconds) * _SECOND
     return _zone(-total if signed.startswith("-") else total)

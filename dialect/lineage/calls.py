@@ -115,7 +115,7 @@ def tuple_of(to: Translates, tree: exp.Expr) -> Term:
 
 
 def plain(name: str, *parts: str) -> Callable[[Translates, exp.Expr], Term]:
-    """A function whose arguments are these parts of the tree; without one it is ANYTHING."""
+    """A function of these parts of the tree; ANYTHING where one of them is missing."""
 
     def build(to: Translates, tree: exp.Expr) -> Term:
         return call(name, *(to.term(tree.args.get(part)) for part in parts))

@@ -1,9 +1,10 @@
 """The outline of a query: its tables, CTEs and sub-queries, with every expression left out.
 
-The parser does not know every expression that Spark knows. Where it fails, the outline still says
-which tables a query reads, because Spark's grammar names a table in few places: after FROM, JOIN
-and TABLE, and after a comma of FROM. To Spark nearly every keyword may be a name too: where a word
-could be either and a table depends on it, the query is refused, so that no table is overlooked.
+The parser does not know every expression that Spark knows. Where it fails, the outline still
+names the tables that a query reads, because Spark's grammar names a table in few places: after
+FROM, JOIN and TABLE, and after a comma of FROM. To Spark nearly every keyword may be a name too:
+where a word could be either and a table depends on it, the query is refused, so that no table is
+overlooked.
 The outline has no condition and no known column, so nothing is pruned by it.
 """
 
@@ -135,7 +136,7 @@ class _Reader:
         return found
 
     def _more_terms(self, found: exp.Select) -> None:
-        """Set operations with more terms, and ORDER BY and its kin between them."""
+        """Set operations with more terms, and clauses such as ORDER BY between them."""
         while not self._ends():
             if self._take_set_operation():
                 self._term(found)

@@ -25,7 +25,7 @@ class JoinKind(Enum):
 
 @dataclass(slots=True, eq=False)
 class Scan:
-    """One mention of a table. `info` is None when the catalog certainly has none such."""
+    """A table in a plan. `info` is None when the catalog certainly has no such table."""
 
     rid: int
     ref: TableRef

@@ -10,7 +10,7 @@ from dialect.pruning.prune import Pruner
 from dialect.pruning.terms import ANYTHING, Call, Column, Term, call, columns_of, replace_columns
 from dialect.statement import ALL, PartitionPredicate, Read
 
-# Among more mentions of tables than this, what one says of another takes too long to find.
+# With more scans than this inference takes too long.
 MAX_INFERRED = 64
 
 
@@ -49,7 +49,7 @@ def _predicate(scan: Scan, terms: Sequence[Term]) -> PartitionPredicate:
 
 
 def _of_keys(term: Term, rid: int, keys: Set[str]) -> Term:
-    """What a condition says of the keys alone, as far as Spark takes it apart: AND, OR and NOT.
+    """The part of a condition that concerns keys alone; as in Spark, only of AND, OR and NOT.
 
     In a CASE, say, that has other columns too there is more to know; Spark reads the partitions.
     """

@@ -80,7 +80,7 @@ class Resolver:
     # Columns of a relation
 
     def output(self, node: Node, name: str) -> Term | None:
-        """The term of a relation's column; None when it has none such, as far as is known."""
+        """The term of a relation's column; None when it has no such column or may have none."""
         key = (id(node), name)
         if key not in self._outputs:
             self._outputs[key] = None  # a cycle has no such column
@@ -273,7 +273,7 @@ def _is_pattern(tree: exp.Expr) -> bool:
 
 
 def _starred(star: exp.Expr, scope: Scope) -> list[Entry]:
-    """The relations whose columns a star stands for."""
+    """The relations that a star takes its columns from."""
     if isinstance(star, exp.Column) and star.table:
         return [each for each in scope.entries if each.alias == star.table.lower()]
     return scope.entries

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-COMPUTED = "identifier()"  # a function whose name an expression gives: any function
+COMPUTED = "identifier()"  # an expression gives the function's name: it may be any function
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 
 
@@ -42,7 +42,7 @@ def calls_of(tokens: Sequence[Token]) -> Calls:
 
 
 def _computed(tokens: Sequence[Token], end: int) -> str:
-    """The name that `IDENTIFIER(..)` gives, whose bracket closes at `end`; empty when the brackets
+    """The name that `IDENTIFIER(..)` gives. Its bracket closes at `end`. Empty when the brackets
     are anything else's."""
     depth = 0
     for at in range(end, -1, -1):

@@ -166,7 +166,7 @@ def _call(tokens: Sequence[Token], at: int) -> tuple[str, int]:
         more, at = _concatenation(tokens, at + 1)
         value += more
     if name != "concat" and not value.isascii():
-        raise NotUnderstood("IDENTIFIER with letters whose case is not certain")
+        raise NotUnderstood("IDENTIFIER with letters of uncertain case")
     changed = {"lower": value.lower(), "upper": value.upper()}.get(name, value)
     return changed, _closed(tokens, at)
 

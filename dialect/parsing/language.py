@@ -161,7 +161,7 @@ def _with_unknown_functions(tokens: list[Token]) -> list[Token] | None:
 
 
 def _is_named_query(tokens: list[Token], end: int) -> bool:
-    """`name (columns) AS (query)`, a CTE's head, whose columns end there."""
+    """`name (columns) AS (query)`, the head of a CTE: its columns end there."""
     following = [token.token_type for token in tokens[end + 1 : end + 3]]
     return following == [TokenType.ALIAS, TokenType.L_PAREN]
 

@@ -29,7 +29,7 @@ class Pruning(Enum):
     """How much a session lets its engine's optimizer do; partitions are left out no further."""
 
     INFERRED = "conditions are pushed down, and inferred over equal columns"
-    PUSHED = "conditions are pushed down, and of joins only what ON itself says is inferred"
+    PUSHED = "conditions are pushed down, and from joins only the conditions in ON are inferred"
     NONE = "every partition is read"
 
 

@@ -1,4 +1,4 @@
-"""Functions of known values whose result is the same in Hive and in Spark.
+"""Functions of known values that give the same result in Hive and in Spark.
 
 Each takes its arguments' values and gives a value or MAYBE; an exception means MAYBE.
 """

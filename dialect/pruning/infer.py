@@ -1,4 +1,4 @@
-"""Inference over equal columns: what a condition on one says about the other."""
+"""Inference over equal columns: a condition on one column holds for the other."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from dialect.work import spend
 
 
 def inferred(terms: Sequence[Term], rids: frozenset[int]) -> list[Term]:
-    """What conditions on other columns say about those of `rids` that equal them."""
+    """Conditions on columns of `rids`, inferred from conditions on columns that equal them."""
     equals = _equal_columns(terms)
     if not equals:
         return []

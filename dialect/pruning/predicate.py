@@ -276,7 +276,7 @@ def _texts(column: Term, members: Sequence[Term], key: str) -> frozenset[str] | 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The partitions whose keys have the values written: a static partition specification."""
+    """The partitions that a static specification names, `(ds = 'a', hr = 1)`."""
 
     spec: tuple[tuple[str, str], ...]
 

@@ -31,7 +31,7 @@ from dialect.pruning.terms import (
 from dialect.pruning.values import MAYBE, Guess
 from dialect.work import spend
 
-# More conditions than this on one node are not worth their price; the first ones are kept.
+# Of more conditions on one node only the first ones are kept: more cost time and prune little.
 MAX_CONDITIONS = 400
 
 
@@ -206,7 +206,7 @@ class Pruner:
         ]
 
     def _kind_under(self, join: Join, terms: Sequence[Term]) -> JoinKind:
-        """An outer join whose padded rows the conditions reject is a narrower one."""
+        """The join's kind: narrower where the conditions reject rows padded with NULL."""
         kind = join.kind
         if kind not in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL):
             return kind
@@ -273,7 +273,7 @@ class Pruner:
             return self.pulled(node.branches[0])
         if len(node.branches) > 64:
             return []
-        said = [
+        by_branch = [
             [
                 each
                 for each in self._on_outputs(node.rid, branch)
@@ -281,11 +281,12 @@ class Pruner:
             ]
             for branch in (node.branches[:1] if node.keeps_left_only else node.branches)
         ]
-        # As Spark: what every branch says, not that one of several holds.
-        return [term for term in said[0] if all(term in others for others in said[1:])]
+        # As Spark: the conditions that every branch has, and no disjunction of several.
+        first, *others = by_branch
+        return [term for term in first if all(term in each for each in others)]
 
     def _on_outputs(self, rid: int, branch: Node) -> list[Term]:
-        """A branch's conditions, said of the set operation's columns."""
+        """A branch's conditions, in the columns of the set operation."""
         names = self._resolver.columns(branch)
         if names is None:
             return []
@@ -294,15 +295,15 @@ class Pruner:
             term = self._resolver.output_at(branch, at)
             if isinstance(term, Column):
                 back.setdefault(term, Column(rid, str(at), term.type))
-        said = []
+        found = []
         for term in self.pulled(branch):
             own = list(columns_of(term))
             if own and all(column in back for column in own):
-                said.append(replace_columns(term, lambda column: back[column]))
-        return said
+                found.append(replace_columns(term, lambda column: back[column]))
+        return found
 
     def rids(self, node: Node) -> frozenset[int]:
-        """The mentions whose columns are those of the node's rows."""
+        """The ids of the scans that the columns of the node's rows come from."""
         key = id(node)
         if key not in self._rids:
             if isinstance(node, Scan | Leaf):
@@ -324,12 +325,12 @@ class Pruner:
 
 
 def _some(terms: Iterable[Term]) -> list[Term]:
-    """Without repetitions and what says nothing, and not more than is worth it."""
+    """The terms without repetitions and without ANYTHING, at most MAX_CONDITIONS."""
     return list(dict.fromkeys(term for term in terms if term != ANYTHING))[:MAX_CONDITIONS]
 
 
 def _touching(terms: Iterable[Term], rids: frozenset[int]) -> list[Term]:
-    """The conditions that say something about these columns, or are constant."""
+    """The conditions on columns of these scans, and the constant ones."""
     return [term for term in terms if not (own := rids_of(term)) or own & rids]
 
 
@@ -386,7 +387,7 @@ def _nth(projections: Sequence[exp.Expr], number: str) -> exp.Expr | None:
 
 
 def _rejects_nulls(terms: Iterable[Term], rids: frozenset[int]) -> bool:
-    """Whether no row whose columns of these mentions are all NULL satisfies the conditions."""
+    """Whether the conditions reject each row in which all columns of these scans are NULL."""
 
     def bind(column: Column) -> Guess:
         return None if column.rid in rids else MAYBE

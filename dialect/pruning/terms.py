@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 
-# Bigger terms are not worth their price: they become ANYTHING. So do deeper ones, which walks
+# Bigger terms become ANYTHING: they cost time and prune little. So do deeper ones, which walks
 # over terms could not follow.
 MAX_SIZE = 25_000
 MAX_DEPTH = 200

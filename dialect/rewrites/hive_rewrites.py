@@ -7,7 +7,7 @@
 - `MAP a USING ..` and `REDUCE a USING ..` become `SELECT TRANSFORM(a) USING ..`;
 - `a JOIN b` without a condition becomes a CROSS JOIN;
 - `_UTF-8 'x'` is `'x'`, `timestamplocaltz 'x'` a timestamp of the session's zone;
-- `CAST(x AS VARCHAR(3))` becomes NVARCHAR(3), whose length the parser does not forget, and
+- `CAST(x AS VARCHAR(3))` becomes NVARCHAR(3), since the parser drops the length of a VARCHAR, and
   `date_format` a function that it does not know, so that the format stays as it was written;
 - `USING 's' AS a, b` has brackets put around its columns, `TABLESAMPLE (1M)` is a percentage;
 - `UNIQUEJOIN PRESERVE t a (a.k), ..` becomes a FULL OUTER JOIN;
@@ -280,7 +280,7 @@ def _is_source(tokens: list[Token], at: int) -> bool:
 
 
 def _source_end(tokens: list[Token], at: int, end: int) -> int:
-    """Where the source of a table function ends: before PARTITION BY and its kin, or arguments."""
+    """Where the source of a table function ends: before PARTITION BY and the like, or arguments."""
     stops = (*_WINDOW, TokenType.PARTITION_BY, TokenType.ORDER_BY)
     looked_at(end - at)
     while at < end:

@@ -120,7 +120,7 @@ GROWING = {
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("title", GROWING)
-def test_conditions_that_grow_are_selected_by(title: str) -> None:
+def test_conditions_with_functions_select_partitions(title: str) -> None:
     answer = analyze(GROWING[title], Namespace("d"), TestCatalog())
     assert isinstance(answer, Known), answer
     assert answer.reads[0].partitions.select(PARTITIONS["d.p"]) is not None

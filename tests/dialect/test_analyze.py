@@ -1,7 +1,6 @@
-"""Golden cases, namespaces, caching, and what must never happen.
+"""Golden cases, namespaces, caching, and answers that must never be given.
 
-`make golden` writes the answers anew; the diff is the
-review.
+`make golden` rewrites the answers; review the diff.
 """
 
 import os
@@ -51,7 +50,7 @@ def test_golden_is_not_empty() -> None:
 
 
 @pytest.mark.skipif(os.environ.get("CAUSEWAY_GOLDEN") != "write", reason="rewrites the golden file")
-def test_rewrite() -> None:
+def test_write_the_golden_file() -> None:
     GOLDEN.write_text(
         "\n".join(
             f"-- {title}\n{sql}\n--> {written(analyze(sql, NAMESPACE, TestCatalog()))}\n"
@@ -79,7 +78,7 @@ class _Changing(TestCatalog):
         return self.tables.get(str(ref), TABLES.get(str(ref)))
 
 
-def test_a_kept_answer_is_not_used_when_a_table_has_changed() -> None:
+def test_a_cached_answer_is_dropped_when_a_table_changes() -> None:
     catalog = _Changing()
     sql = "INSERT INTO b SELECT * FROM a WHERE 'kept' = 'kept'"
     first = analyze(sql, NAMESPACE, catalog)
@@ -91,7 +90,7 @@ def test_a_kept_answer_is_not_used_when_a_table_has_changed() -> None:
     assert [write.exists for write in (*first.writes, *second.writes)] == [True, False]
 
 
-def test_a_kept_answer_is_not_used_when_the_session_has_such_a_view() -> None:
+def test_a_cached_answer_is_dropped_when_the_session_makes_a_view() -> None:
     sql = "SELECT * FROM a WHERE 'session' = 'session'"
     plain = analyze(sql, Namespace("d"), TestCatalog())
     shadowed = analyze(
@@ -117,7 +116,7 @@ def test_unknown_may_write_unless_no_word_can() -> None:
     assert writing.writing
 
 
-def test_a_fault_of_ours_is_unknown_and_logged(
+def test_an_internal_error_is_unknown_and_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(_context: object) -> Known:
@@ -137,9 +136,7 @@ def test_a_fault_of_ours_is_unknown_and_logged(
         ({"hive.optimize.ppd": "false"}, "reads d.p@*, d.q@*"),
     ],
 )
-def test_no_sharper_than_the_session_lets_its_engine_be(
-    settings: dict[str, str], left: str
-) -> None:
+def test_pruning_follows_the_sessions_settings(settings: dict[str, str], left: str) -> None:
     sql = "SELECT * FROM p JOIN q ON p.ds = q.ds WHERE q.ds = '2020-01-01'"
     answer = analyze(sql, Namespace("d", settings), TestCatalog())
     assert written(answer) == f"select; {left}"
@@ -147,12 +144,12 @@ def test_no_sharper_than_the_session_lets_its_engine_be(
 
 def test_explain_changes_nothing_in_the_session() -> None:
     made = analyze("CREATE TEMPORARY VIEW n AS SELECT 1", NAMESPACE, TestCatalog())
-    told = analyze("EXPLAIN CREATE TEMPORARY VIEW n AS SELECT 1", NAMESPACE, TestCatalog())
+    explained = analyze("EXPLAIN CREATE TEMPORARY VIEW n AS SELECT 1", NAMESPACE, TestCatalog())
     assert isinstance(made, Known)
-    assert isinstance(told, Known)
+    assert isinstance(explained, Known)
     assert made.changes is not None
-    assert told.changes is None
-    assert told.effect == made.effect
+    assert explained.changes is None
+    assert explained.effect == made.effect
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""Statements said in other words read the same: queries of the oracle, wrapped and rewritten.
+"""Queries of the oracle, wrapped and spelt otherwise, read the same tables.
 
-No answer is known here but this: what a query reads does not change with its spelling or with
-what is put around it.
+The expected answer is not known. It must not change with the spelling of a query or with the
+statement around it.
 """
 
 import random
@@ -89,7 +89,7 @@ def _tables(answer: Mapping[str, Any]) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_query_in_other_words_reads_the_same(seed: int) -> None:
+def test_a_query_with_other_spelling_reads_the_same(seed: int) -> None:
     chance = random.Random(seed)
     for sql, entries in chance.sample(_queries(), 30):
         plain = analyze(sql, entries)

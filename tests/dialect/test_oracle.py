@@ -1,4 +1,4 @@
-"""The oracle's targets: what Hive's own analyser says of thousands of statements."""
+"""The oracle's targets: the answers of Hive's own analyser for thousands of statements."""
 
 import gzip
 import json
@@ -20,31 +20,31 @@ def measured() -> Measured:
     return measure(folder())
 
 
-def test_the_data_set_is_all_there(measured: Measured) -> None:
+def test_the_oracle_scores_its_whole_data_set(measured: Measured) -> None:
     with gzip.open(folder() / "statements.jsonl.gz", "rt", encoding="utf-8") as lines:
         scored = sum(json.loads(line)["scored"] for line in lines)
     assert measured.everything["n"] == scored > 12_000
 
 
-def test_nothing_is_missed(measured: Measured) -> None:
+def test_no_table_or_partition_of_the_oracle_is_missed(measured: Measured) -> None:
     assert measured.everything["missed_input"] == 0
     assert measured.everything["missed_output"] == 0
     assert measured.everything["missed_partition"] == 0
 
 
-def test_little_is_declined(measured: Measured) -> None:
+def test_few_statements_of_the_oracle_are_unknown(measured: Measured) -> None:
     assert measured.queries["declined"] <= 0.003 * measured.queries["n"]
     assert measured.everything["declined"] <= 0.01 * measured.everything["n"]
 
 
-def test_answers_are_exact(measured: Measured) -> None:
+def test_tables_of_the_oracle_are_exact(measured: Measured) -> None:
     queries = measured.queries
     assert queries["inputs"] >= 0.997 * queries["n"]
     assert queries["outputs"] >= 0.997 * queries["n"]
     assert measured.everything["exact"] >= 0.98 * measured.everything["n"]
 
 
-def test_partitions_are_exact(measured: Measured) -> None:
+def test_partitions_of_the_oracle_are_exact(measured: Measured) -> None:
     found = measured.everything
     assert found["prunable"] > 500
     assert found["pruned"] >= 0.97 * found["prunable"]

@@ -14,13 +14,13 @@ def _written(sql: str, settings: dict[str, str]) -> str:
     return written(analyze(sql, Namespace("d", settings), TestCatalog()))
 
 
-def test_a_double_quoted_text_is_a_name_where_the_session_says_so() -> None:
+def test_double_quotes_make_a_name_where_the_settings_say_so() -> None:
     sql = 'SELECT "k" FROM "d"."p" WHERE "ds" = \'2020-01-01\''
     assert _written(sql, ANSI) == ONE_DAY
     assert _written('SELECT * FROM "a""b"', ANSI).startswith("select; reads d.a")
 
 
-def test_it_is_a_text_without_ansi() -> None:
+def test_double_quotes_make_a_string_without_ansi() -> None:
     sql = 'SELECT * FROM p WHERE ds = "2020-01-01"'
     assert _written(sql, ANSI_OFF) == ONE_DAY
     assert _written(sql, {}) == ONE_DAY
@@ -41,7 +41,7 @@ def test_a_pattern_of_columns_reads_the_same_tables_and_prunes_nothing() -> None
     assert _written(sql, PATTERNS) == "select; reads d.p@*"
 
 
-def test_no_condition_is_carried_over_a_pattern() -> None:
+def test_no_condition_goes_through_a_pattern_of_columns() -> None:
     """Made under the setting, `d.` is the column ds: it is not that of the outer table."""
     inner = "EXISTS (SELECT 1 FROM (SELECT `d.` FROM q) i WHERE ds = '2020-01-01')"
     answer = _written(f"SELECT * FROM p WHERE {inner}", {})

@@ -26,7 +26,7 @@ def test_the_worst_statements_take_work_in_proportion_to_their_length(sql: str) 
     assert taken <= MOST_A_CHARACTER * len(sql)
 
 
-def test_the_event_loop_gives_up_most_of_them_after_its_few_steps() -> None:
+def test_most_slow_statements_exceed_the_event_loops_steps() -> None:
     given_up = 0
     for sql in SLOW:
         try:
@@ -36,5 +36,5 @@ def test_the_event_loop_gives_up_most_of_them_after_its_few_steps() -> None:
     assert given_up > len(SLOW) // 2
 
 
-def test_and_elsewhere_each_has_an_answer() -> None:
+def test_each_slow_statement_has_an_answer_outside_the_event_loop() -> None:
     assert all(isinstance(analyze(sql, NAMESPACE, CATALOG), Known | Unknown) for sql in SLOW)

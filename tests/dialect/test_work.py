@@ -31,7 +31,7 @@ def steps(sql: str) -> int:
 
 
 @pytest.mark.parametrize("word", DOUBLING)
-def test_what_is_nested_takes_at_most_the_cube_of_its_depth(word: str) -> None:
+def test_work_grows_with_at_most_the_cube_of_the_nesting(word: str) -> None:
     few, many = steps(nested(word, 10)), steps(nested(word, 20))
     assert many <= 9 * few, (few, many)
 
@@ -57,7 +57,7 @@ def test_long_variables_are_work() -> None:
         attempt(sql, Namespace("d", variables), CATALOG, 500)
 
 
-def test_an_answer_is_remembered_while_it_holds() -> None:
+def test_an_answer_is_cached_while_its_tables_are_the_same() -> None:
     sql = "SELECT x FROM d.a WHERE x = 'remembered'"
     assert remembered(sql, NAMESPACE, CATALOG) is None
     answer = analyze(sql, NAMESPACE, CATALOG)

@@ -996,9 +996,9 @@ DROP FUNCTION IF EXISTS e.f
 SET hivevar:hivevar:x=1
 --> set; effect SetVariable(key='hivevar:hivevar:x', value='1')
 
--- insert into a temporary table whose files are not known
+-- insert into a temporary table of unknown files
 INSERT INTO tt SELECT * FROM a
---> unknown: an INSERT into tt, whose files are not known
+--> unknown: an INSERT into tt: its files are not known
 
 -- a database in backquotes
 USE DATABASE `E`

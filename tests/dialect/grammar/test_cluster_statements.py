@@ -48,15 +48,15 @@ THEIRS = [
 
 
 @pytest.mark.parametrize(("sql", "command"), OURS, ids=[sql for sql, _ in OURS])
-def test_a_command_of_ours(sql: str, command: object) -> None:
+def test_cluster_statements_are_parsed(sql: str, command: object) -> None:
     assert parse(sql, in_use=True) == command
 
 
 @pytest.mark.parametrize(("sql", "_command"), OURS, ids=[sql for sql, _ in OURS])
-def test_nothing_is_ours_without_clusters(sql: str, _command: object) -> None:
+def test_there_are_no_cluster_statements_without_clusters(sql: str, _command: object) -> None:
     assert parse(sql, in_use=False) is None
 
 
 @pytest.mark.parametrize("sql", THEIRS)
-def test_the_rest_is_the_engines(sql: str) -> None:
+def test_other_statements_are_no_cluster_statements(sql: str) -> None:
     assert parse(sql, in_use=True) is None

@@ -123,7 +123,7 @@ def test_a_verb_alone_is_an_answer() -> None:
         assert isinstance(answer, Known | Unknown), verb
 
 
-def test_a_query_class_that_is_no_query_of_ours_is_unknown() -> None:
+def test_statements_of_other_engines_are_unknown() -> None:
     for sql in ("SUMMARIZE a", "COPY INTO a FROM 'x'", "PRAGMA x", "KILL 1", "BEGIN", "FETCH a"):
         assert isinstance(analyze(sql, Namespace("d"), TestCatalog()), Unknown), sql
 

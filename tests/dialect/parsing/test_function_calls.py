@@ -60,19 +60,19 @@ def known(sql: str) -> Known:
         "EXPLAIN SELECT * FROM calls",
     ],
 )
-def test_a_function_is_found_wherever_it_is_called(sql: str) -> None:
+def test_functions_are_found_in_every_place(sql: str) -> None:
     assert "reflect" in known(sql).functions
 
 
-def test_a_view_of_the_session() -> None:
+def test_functions_of_a_temporary_view_are_found() -> None:
     assert "java_method" in known("SELECT * FROM mine").functions
 
 
-def test_a_name_that_is_not_called() -> None:
+def test_a_column_with_a_functions_name_is_no_call() -> None:
     assert "reflect" not in known("SELECT 'reflect(1)' AS reflect -- reflect(").functions
 
 
-def test_a_computed_name() -> None:
+def test_a_computed_function_name_may_be_any_function() -> None:
     assert "reflect" in calls_of(tokenize("SELECT IDENTIFIER('x.Reflect')('a')")).functions
     assert COMPUTED in calls_of(tokenize("SELECT IDENTIFIER('re' || 'flect')('a')")).functions
     assert COMPUTED not in calls_of(tokenize("SELECT (a), (b)(c)")).functions
@@ -94,5 +94,5 @@ def test_a_computed_name() -> None:
         ("DROP FUNCTION f", set()),
     ],
 )
-def test_code_that_a_statement_brings(sql: str, code: set[Code]) -> None:
+def test_scripts_and_jars_of_a_statement_are_found(sql: str, code: set[Code]) -> None:
     assert known(sql).code == code

@@ -28,7 +28,7 @@ from tests.dialect.catalogs import TestCatalog, written
         ("ſelect\u00a01", "ſelect \u00a0 1"),
     ],
 )
-def test_words(text: str, words: str) -> None:
+def test_lexer_splits_a_text_into_lexemes(text: str, words: str) -> None:
     found = [text[start:end] for _, start, end in lexemes(text)]
     assert " ".join(found) == words
 
@@ -42,7 +42,7 @@ def test_words(text: str, words: str) -> None:
         ("\\u0041\\U0001F600\\101\\uD83D\\uDE00", "A😀A😀"),
     ],
 )
-def test_escapes(text: str, value: str) -> None:
+def test_string_escapes_are_resolved(text: str, value: str) -> None:
     assert unescaped(text) == value
 
 
@@ -61,5 +61,5 @@ def test_escapes(text: str, value: str) -> None:
         ("SET x=/a/*", "set; effect SetVariable(key='x', value='/a/*')"),
     ],
 )
-def test_statements(text: str, answer: str) -> None:
+def test_comments_and_quotes_are_read_as_spark_reads_them(text: str, answer: str) -> None:
     assert written(analyze(text, Namespace("d"), TestCatalog())).startswith(answer)

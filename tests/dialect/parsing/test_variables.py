@@ -34,7 +34,7 @@ VARIABLES = {
         ("${" * 5000, "${" * 5000),  # at once: none is looked at to its end more than once
     ],
 )
-def test_put_in_place(text: str, result: str) -> None:
+def test_variables_are_substituted(text: str, result: str) -> None:
     assert substitute(text, VARIABLES) == result
 
 
@@ -56,7 +56,7 @@ def test_not_understood(text: str) -> None:
         substitute(text, VARIABLES)
 
 
-def test_a_variable_with_a_value_that_is_not_known_is_not_nothing() -> None:
+def test_a_variable_of_unknown_value_makes_the_statement_unknown() -> None:
     with pytest.raises(NotUnderstood):
         substitute("${nothing} ${c}", VARIABLES, {"c"})
 

@@ -29,7 +29,7 @@ def _kleene(name: str, left: bool | None, right: bool | None) -> bool | None:
 
 
 @pytest.mark.parametrize(("name", "left", "right"), list(product(("and", "or"), ATOMS, ATOMS)))
-def test_and_or(name: str, left: int, right: int) -> None:
+def test_and_or_follow_three_valued_logic(name: str, left: int, right: int) -> None:
     expected = _kleene(name, VALUES[left], VALUES[right])
     assert VALUES[_outcomes(call(name, ATOMS[left], ATOMS[right]))] is expected
 
@@ -67,5 +67,5 @@ def test_and_or(name: str, left: int, right: int) -> None:
         (call("case", Constant(None), Constant(True), Constant(False)), F),
     ],
 )
-def test_outcomes(term: Term, outcomes: int) -> None:
+def test_terms_have_these_outcomes(term: Term, outcomes: int) -> None:
     assert _outcomes(term) == outcomes

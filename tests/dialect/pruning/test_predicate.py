@@ -191,7 +191,7 @@ def test_a_million_partitions_are_decided_by_their_distinct_values(
         ("ds > 'a'", None),
     ],
 )
-def test_required_values(condition: str, values: set[str] | None) -> None:
+def test_conditions_require_values_of_a_text_key(condition: str, values: set[str] | None) -> None:
     answer = analyze(f"SELECT * FROM t WHERE {condition}", Namespace("d"), _Catalog())
     assert isinstance(answer, Known)
     required = answer.reads[0].partitions.required((PartitionKey("DS", "string"),))
@@ -209,7 +209,7 @@ def test_required_values(condition: str, values: set[str] | None) -> None:
         (AnyOf((Matching((("ds", "a"),)), Matching((("hr", "1"),)))), [None, None]),
     ],
 )
-def test_what_a_predicate_requires_of_each_key(
+def test_predicates_require_values_of_each_key(
     predicate: PartitionPredicate, texts: list[set[str] | None]
 ) -> None:
     keys = (PartitionKey("ds", "string"), PartitionKey("hr", "int"))

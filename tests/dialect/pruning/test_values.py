@@ -29,7 +29,7 @@ from dialect.pruning.values import DEFAULT_PARTITION, MAYBE, canonical, compare,
         (DEFAULT_PARTITION, "string", None),
     ],
 )
-def test_stored(text: str, kind: str, value: object) -> None:
+def test_partition_values_are_stored_as_their_type(text: str, kind: str, value: object) -> None:
     assert stored(text, kind) == value
 
 
@@ -56,7 +56,7 @@ def test_stored(text: str, kind: str, value: object) -> None:
         (date(2020, 1, 1), 1, MAYBE),
     ],
 )
-def test_compare(left: object, right: object, order: object) -> None:
+def test_values_are_compared(left: object, right: object, order: object) -> None:
     assert compare(left, right) == order  # type: ignore[arg-type]
 
 
@@ -73,7 +73,7 @@ def test_compare(left: object, right: object, order: object) -> None:
         ("2020-02-30", "date", MAYBE),
     ],
 )
-def test_convert(value: object, kind: str, result: object) -> None:
+def test_values_are_converted_to_a_type(value: object, kind: str, result: object) -> None:
     assert convert(value, kind) == result  # type: ignore[arg-type]
 
 
@@ -86,5 +86,5 @@ def test_convert(value: object, kind: str, result: object) -> None:
         ("03", "string", "03"),
     ],
 )
-def test_canonical(text: str, kind: str, kept: str) -> None:
+def test_partition_values_have_one_spelling(text: str, kind: str, kept: str) -> None:
     assert canonical(text, kind) == kept

@@ -41,7 +41,7 @@ def _standard(sql: str) -> str:
         ),
     ],
 )
-def test_forms(hive: str, form: str) -> None:
+def test_hive_constructs_become_forms_that_the_parser_knows(hive: str, form: str) -> None:
     assert _standard(hive) == form.replace("x.k", "x . k")
 
 
