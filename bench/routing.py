@@ -24,7 +24,7 @@ from bench.metastore import views
 from conf.names import TableRef
 from conf.settings.settings import Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology
-from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.protocol.types import NEWEST_PROTOCOL
 from proxy.session.session import SessionState
@@ -92,7 +92,7 @@ class _Routing:
 
     def __init__(self, settings: Settings) -> None:
         snapshot = Snapshot(ttl=600.0)
-        self._loader = Loader(settings, snapshot)
+        self._loader = SnapshotLoader(settings, snapshot)
         self._router = StatementRouter(settings, snapshot, self._loader)
         self._session = SessionState.opened("bench", NEWEST_PROTOCOL, {}, _TOPOLOGY)
 

@@ -12,7 +12,7 @@ from cli.target import add_target_arguments, load_settings
 from conf.settings.settings import Settings
 from dialect.grammar import cluster_statements
 from dialect.grammar.cluster_statements import ExplainCluster
-from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
 from proxy.statement.commands import use_cluster
@@ -70,7 +70,7 @@ async def _decide(settings: Settings, session: SessionState, sql: str) -> Report
     elif command is not None:
         return report(None, Answer("DC-U1", "the statement is Causeway's own"), {})
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
-    loader = Loader(settings, snapshot)
+    loader = SnapshotLoader(settings, snapshot)
     router = StatementRouter(settings, snapshot, loader)
     try:
         routed = await router.decide(sql, session)

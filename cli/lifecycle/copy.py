@@ -23,7 +23,7 @@ from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef
 from conf.settings.settings import Settings
 from metastore.client.notifying_client import notifying_client
-from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import DataObject, ObjectCatalog, TableState, spec_of
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.endpoints import read_endpoints
@@ -235,7 +235,7 @@ class _Command:
         clusters = self._clusters()
         left = [each for each in read_orphans(text) if each.cluster in clusters]
         before = time.time() - self.args.grace
-        topology, log = self.settings.topology, LeftoverLog(record)
+        topology, log = self.settings.topology, OrphanLog(record)
         return delete_orphans(self.files, self.objects, topology, left, log, before)
 
     def _clusters(self) -> list[ClusterName]:

@@ -33,7 +33,7 @@ from cli.lifecycle.lifecycle_options import (
 )
 from conf.names import ClusterName
 from conf.settings.load import load
-from metastore.client.notifying_client import Tell
+from metastore.client.notifying_client import Notify
 from metastore.client.view_sync import ViewSync
 from pipeline.copy.endpoints import read_endpoints
 from pipeline.copy.files import CopyOptions
@@ -118,8 +118,8 @@ def _serve(args: argparse.Namespace) -> int:
     stop = threading.Event()
     for each in _STOP:
         signal.signal(each, lambda *_: stop.set())
-    with _views(args) as tell:
-        actions = _actions(args, tell)
+    with _views(args) as notify:
+        actions = _actions(args, notify)
         service = SchedulerServer(open_store(args), actions, _clock(args), name, limits, _emit)
         try:
             if args.once:
@@ -148,7 +148,7 @@ def _clock(args: argparse.Namespace) -> Clock:
     return SetClock(args.at) if args.once else RunningClock(args.at)
 
 
-def _actions(args: argparse.Namespace, tell: Tell) -> ClusterActions:
+def _actions(args: argparse.Namespace, notify: Notify) -> ClusterActions:
     files = _Files(args)
     return ClusterActions(
         files=files,
@@ -156,7 +156,7 @@ def _actions(args: argparse.Namespace, tell: Tell) -> ClusterActions:
         programs=Programs(args.spark_submit, args.pig),
         effort=CopyOptions(checksum=args.checksum, bandwidth=args.bandwidth),
         default=ClusterName(args.default_cluster) if args.default_cluster else None,
-        tell=tell,
+        notify=notify,
     )
 
 

@@ -23,7 +23,7 @@ from conf.logs import configure_logs
 from conf.settings.load import load
 from conf.settings.settings import Settings
 from metastore.snapshot.change_follower import follow
-from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.limits import DEFAULT
 from proxy.operations.admin import Admin
@@ -87,7 +87,7 @@ async def _serve(
     """Serves until SIGINT, or until SIGTERM and the running statements have ended. A worker also
     ends with its supervisor, whose `requests` it answers."""
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
-    with closing(Loader(settings, snapshot)) as loader:
+    with closing(SnapshotLoader(settings, snapshot)) as loader:
         signals = _Signals(requests)
         limits = DEFAULT.of(settings.operating)
         signals.serving = asyncio.ensure_future(

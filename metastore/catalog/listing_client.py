@@ -31,7 +31,7 @@ class _Database:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-class Listing:
+class TableListing:
     """Belongs to the event loop in which it is created.
 
     Every answer is the state of the metastore at some time after the call; None: the state is not

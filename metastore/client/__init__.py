@@ -1,5 +1,5 @@
-"""Hive Metastore over thrift: bytes in, trees that lose nothing out.
+"""A Thrift client of the Hive Metastore that keeps every field.
 
-A `Struct` keeps every field that it was read with, known to us or not, so that an object which
-is read, changed and sent back is the same elsewhere. `nouns` names the few fields we use.
+A `Struct` keeps all fields that it was read with, also unknown ones, so that an object keeps them
+when it is read, changed and written back. `types` names the fields that Causeway uses.
 """

@@ -1,4 +1,4 @@
-"""Metastore clients for an event loop: blocking calls in a bounded number of threads."""
+"""Metastore clients for an event loop: blocking calls in a limited number of threads."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -15,51 +15,51 @@ T = TypeVar("T")
 
 WORKERS = 16
 QUEUE_LIMIT = 1000  # calls waiting for a thread
-IDLE = 60.0  # seconds in which a connection may wait for work, but for one
-REST = 0.5  # seconds in which nobody asks a metastore that has just not answered in time
+IDLE = 60.0  # seconds after which idle connections are closed, except one
+REST = 0.5  # seconds without calls after the metastore did not answer in time
 
 
 class ClientPool:
     """Runs functions of an HmsClient in threads; clients keep their connections for a while.
 
-    A hanging call holds one thread until its time is up. After a call that got no answer in
-    time, others are refused at once for a moment rather than hang one after another.
+    A hanging call holds one thread until its time-out. After a time-out, further calls are
+    refused at once for a moment, so that they do not hang one after the other.
     """
 
     def __init__(self, endpoints: Sequence[Endpoint], timeout: float) -> None:
         self._endpoints = tuple(endpoints)
         self._timeout = timeout
         self._threads = ThreadPoolExecutor(WORKERS, "metastore")
-        self._idle: list[tuple[float, HmsClient]] = []  # since when; the last is taken first
+        self._idle: list[tuple[float, HmsClient]] = []  # idle since; the last is used first
         self._sweeping: asyncio.TimerHandle | None = None
         self._busy: set[HmsClient] = set()
-        self._asked = 0
+        self._pending = 0
         self._down_until = 0.0
         self._closed = False
 
     def submit(self, work: Callable[[HmsClient], T]) -> "asyncio.Future[T]":
-        """Starts the work; the future is not tied to whoever awaits it.
+        """Starts the work; cancelling a caller does not cancel the future.
 
-        It fails with MetastoreDown when the queue is full or the metastore rests.
+        It fails with MetastoreDown if the queue is full or the metastore did not answer just now.
         """
         loop = asyncio.get_running_loop()
-        if self._closed or self._asked >= QUEUE_LIMIT or monotonic() < self._down_until:
+        if self._closed or self._pending >= QUEUE_LIMIT or monotonic() < self._down_until:
             refused: asyncio.Future[T] = loop.create_future()
-            why = "has just not answered" if self._asked < QUEUE_LIMIT else "has too many callers"
+            why = "has just not answered" if self._pending < QUEUE_LIMIT else "has too many callers"
             refused.set_exception(MetastoreDown(f"the metastore {why}"))
             refused.add_done_callback(_retrieve)
             return refused
-        self._asked += 1
+        self._pending += 1
         future = loop.run_in_executor(self._threads, self._run, work)
         future.add_done_callback(self._done)
         return future
 
     async def run(self, work: Callable[[HmsClient], T]) -> T:
-        """The work's result. It goes on when the caller is cancelled."""
+        """The work's result. The work continues if the caller is cancelled."""
         return await asyncio.shield(self.submit(work))
 
     def close(self) -> None:
-        """No more work; what runs fails soon, so that nothing outlives its process."""
+        """Refuses further work; running calls fail soon, so that the process can end."""
         self._closed = True
         if self._sweeping is not None:
             self._sweeping.cancel()
@@ -91,26 +91,26 @@ class ClientPool:
                 self._idle.append((monotonic(), client))
 
     def _done(self, future: "asyncio.Future[T]") -> None:
-        self._asked -= 1
+        self._pending -= 1
         _retrieve(future)
         self._sweep_later()
 
     def _sweep_later(self) -> None:
-        longest = self._idle[:1]  # a thread may take it meanwhile
+        longest = self._idle[:1]  # a thread may take it at any time
         if self._sweeping is None and longest and len(self._idle) > 1 and not self._closed:
             wait = max(0.0, longest[0][0] + IDLE - monotonic())
             self._sweeping = asyncio.get_running_loop().call_later(wait, self._sweep)
 
     def _sweep(self) -> None:
-        """Closes what a crowd has left: the metastore keeps a thread for each connection."""
+        """Closes idle connections, because the metastore has a thread for each."""
         self._sweeping = None
-        with suppress(IndexError):  # a thread may take them meanwhile
+        with suppress(IndexError):  # a thread may take them at any time
             while len(self._idle) > 1 and self._idle[0][0] <= monotonic() - IDLE:
                 self._idle.pop(0)[1].close()
         self._sweep_later()
 
 
 def _retrieve(future: "asyncio.Future[T]") -> None:
-    """Tells asyncio that somebody has seen the error, though all who waited may be gone."""
+    """Retrieves the error, so that asyncio does not log it if all callers are gone."""
     if not future.cancelled():
         future.exception()

@@ -1,4 +1,4 @@
-"""The calls that the client makes: what each may answer instead, and whether it only reads."""
+"""The calls of the client: their declared exceptions, and whether they only read."""
 
 from dataclasses import dataclass
 
@@ -50,7 +50,7 @@ CALLS = {
     "drop_partitions_req": _write(_NONE, _META),
     "get_current_notificationEventId": _read(),
     "get_next_notification": _read(),
-    # of our own views alone
+    # only in Causeway's views
     "causeway_changes": _read(),
     "causeway_touched": _read(),
     "causeway_settle": _read(),

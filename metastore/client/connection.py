@@ -1,7 +1,7 @@
-"""One connection to a metastore: sends a call, reads its reply as it arrives.
+"""A connection to a metastore: sends a call and decodes its reply while it arrives.
 
-Replies are unframed, so their end is known only by decoding. Lists are decoded element by
-element while the bytes arrive; what was decoded is dropped from the buffer.
+Replies are unframed, so only decoding finds their end. Lists are decoded element by element, and
+decoded bytes are removed from the buffer.
 """
 
 import select
@@ -24,7 +24,7 @@ Decoder = Callable[[bytes | bytearray, int], tuple[T, int]]
 
 CHUNK = 1 << 18
 LARGEST_VALUE = 1 << 28  # bytes of one list element or one struct
-UNKNOWN_METHOD = "UnknownMethod"  # the kind of refusal when the peer has no such call
+UNKNOWN_METHOD = "UnknownMethod"  # the kind of a refusal if the peer has no such call
 _UNKNOWN_METHOD = 1
 
 _KINDS: dict[str, type[MetastoreRefused]] = {
@@ -34,12 +34,12 @@ _KINDS: dict[str, type[MetastoreRefused]] = {
 
 
 def refusal(kind: str, message: str) -> MetastoreRefused:
-    """The error that stands for an exception that the metastore declared."""
+    """The error for an exception that the metastore declared."""
     return _KINDS.get(kind, MetastoreRefused)(message, kind)
 
 
 class Connection:
-    """A connected socket. Every wait ends at the call's deadline; not for use by two threads."""
+    """A connected socket for one thread. Every wait ends at the call's deadline."""
 
     def __init__(self, endpoint: Endpoint, timeout: float) -> None:
         """Connects within `timeout` seconds. Raises OSError."""
@@ -55,12 +55,12 @@ class Connection:
         self._socket.close()
 
     def abort(self) -> None:
-        """From another thread: whoever waits for a reply gets an error at once."""
+        """Called from another thread: a call that waits for its reply fails at once."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def idle(self) -> bool:
-        """Whether the peer has neither closed nor said anything unasked."""
+        """Whether the peer has neither closed the connection nor sent anything."""
         return not select.select([self._socket], [], [], 0)[0]
 
     def call(
@@ -71,7 +71,7 @@ class Connection:
         timeout: float,
         element: Decoder[Value] | None = None,
     ) -> Value:
-        """The reply's success value, None when it has none; `element` decodes a list's items.
+        """The reply's success value, or None; `element` decodes the items of a list.
 
         Raises MetastoreRefused for a declared exception, WireError, OSError (TimeoutError).
         """
@@ -101,7 +101,7 @@ class Connection:
             family = UNKNOWN_METHOD if code == _UNKNOWN_METHOD else "TApplicationException"
             raise MetastoreRefused(f"{method}: {problem.get(1, '')}", family)
         if kind != REPLY or name != method or sequence != self._sequence:
-            raise WireError(f"asked {method}#{self._sequence}, got {name}#{sequence}")
+            raise WireError(f"called {method}#{self._sequence}, got {name}#{sequence}")
         return self._result(method, exceptions, element)
 
     def _result(
@@ -150,12 +150,12 @@ class Connection:
                 self._fill()
 
     def _fill(self) -> None:
-        """Drop what was decoded, then take what has arrived, waiting for at least one byte."""
+        """Removes decoded bytes, then reads what has arrived; waits for at least one byte."""
         del self._data[: self._at]
         self._at = 0
         if len(self._data) > LARGEST_VALUE:
             raise WireError(f"a value of more than {LARGEST_VALUE} bytes")
-        wanted = max(CHUNK, len(self._data))  # growing, so that a large struct is retried seldom
+        wanted = max(CHUNK, len(self._data))  # growing, so that a large struct is decoded few times
         got = 0
         while got < wanted:
             left = self._deadline - monotonic()

@@ -1,17 +1,15 @@
-"""A synchronous metastore client with fail-over and bounded waits.
+"""A synchronous metastore client with fail-over and time-outs.
 
     with HmsClient(settings.metastores, settings.metastore_timeout) as client:
         table = client.get_table(TableRef("sales", "orders"))
         table.parameters = {**table.parameters, "note": "x"}
-        client.alter_table(table.ref, table)     # every field it had goes back as it was
+        client.alter_table(table.ref, table)     # all its fields are kept
 
-Not for use by two threads at once: give each its own. What is read carries every field that the
-metastore sent. Errors: MetastoreDown when no address answers in time, NoSuchObject,
-AlreadyExists and MetastoreRefused when it says no.
+A client is for one thread. Objects keep every field that the metastore sent. Errors: MetastoreDown
+if no address answers in time; NoSuchObject, AlreadyExists and MetastoreRefused if it refuses.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
 from types import TracebackType
@@ -22,7 +20,7 @@ from conf.topology import Endpoint
 from metastore.client.calls import CALLS
 from metastore.client.connection import UNKNOWN_METHOD, Connection, Decoder
 from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
-from metastore.client.types import Database, Event, Partition, Table, environment
+from metastore.client.types import Changes, Database, Event, Partition, Table, environment
 from metastore.errors import MetastoreDown, MetastoreRefused, WireError
 from thriftcodec.values import (
     BOOL,
@@ -40,28 +38,19 @@ from thriftcodec.values import (
 
 T = TypeVar("T")
 
-BATCH = 1000  # partitions a call
+BATCH = 1000  # partitions in a call
 TABLE_BATCH = 200
-NAMES_PATIENCE = 6  # times the timeout: the one call whose reply has no bound (a million names)
+NAMES_PATIENCE = 6  # times the timeout, for the one unbounded reply (a million names)
 CONNECT_TIMEOUT = 5.0
-# Without it the metastore lists the files of every altered object.
+# Otherwise the metastore lists the files of every altered object.
 NO_STATS = {"DO_NOT_UPDATE_STATS": "true"}
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """`tables` are `db.table`, or `db.*`; `everything` says that any may have changed."""
-
-    position: int
-    tables: tuple[str, ...]
-    everything: bool
-
-
 class HmsClient:
-    """Calls to the first of `endpoints` that answers; `timeout` is in seconds and bounds a call.
+    """Calls the first of `endpoints` that answers; `timeout` of a call is in seconds.
 
-    A call that only reads is tried on every address, each with its share of the time. One that
-    changes something is sent once: whether a lost one was carried out cannot be known.
+    A call that only reads is tried on every address, each with its share of the time. A call that
+    changes something is sent once, because a lost one may have been executed.
     """
 
     def __init__(
@@ -75,7 +64,7 @@ class HmsClient:
         self._first = 0
         self._connection: Connection | None = None
         self._aborted = False
-        self._newer = False  # Hive 4's; known when it lacks a call
+        self._newer = False  # whether it is Hive 4, which lacks a call
 
     def __enter__(self) -> Self:
         return self
@@ -95,7 +84,7 @@ class HmsClient:
             self._connection = None
 
     def abort(self) -> None:
-        """From another thread: the call under way fails soon, and so does every later one."""
+        """Called from another thread: the running call and all later ones fail."""
         self._aborted = True
         connection = self._connection
         if connection is not None:
@@ -107,7 +96,7 @@ class HmsClient:
         return list(self.call("get_all_databases", Struct()))
 
     def get_databases(self, pattern: str = "*") -> list[str]:
-        """Names in the order of the metastore's own database; `*` stands for anything."""
+        """Names in the order of the metastore's database; `*` matches anything."""
         return list(self.call("get_databases", Struct({1: (STRING, pattern)})))
 
     def get_database(self, name: str) -> Database:
@@ -134,7 +123,7 @@ class HmsClient:
         return Table(self._tables("get_table", _named(ref)))
 
     def get_tables(self, database: str, names: Iterable[str]) -> Iterator[Table]:
-        """Those of the tables that exist, fetched in batches."""
+        """The named tables that exist, in batches."""
         for batch in batches(names, TABLE_BATCH):
             arguments = Struct({1: (STRING, database), 2: (LIST, strings(batch))})
             for struct in self._tables("get_table_objects_by_name", arguments) or ():
@@ -142,11 +131,11 @@ class HmsClient:
 
     @property
     def newer(self) -> bool:
-        """Whether the metastore turned out to be Hive 4's: known once a table was asked for."""
+        """Whether the metastore is Hive 4; known after a table was read."""
         return self._newer
 
     def _tables(self, method: str, arguments: Struct) -> Value:
-        """A call that Hive 4's metastore only has in the form of one request (since 2.3)."""
+        """A call that Hive 4 only has in the form with one request (available since 2.3)."""
         if not self._newer:
             try:
                 return self.call(method, arguments)
@@ -177,16 +166,16 @@ class HmsClient:
     # partitions
 
     def get_partition_names(self, ref: TableRef) -> list[str]:
-        """Every partition's name, `k=v/k2=v2`: cheap, no objects are read."""
+        """The names of all partitions, `k=v/k2=v2`, without reading objects."""
         arguments = _named(ref)
         arguments.set(3, I16, -1)
         patience = self._timeout * NAMES_PATIENCE
         return list(self.call("get_partition_names", arguments, timeout=patience))
 
     def get_partition_names_ps(self, ref: TableRef, values: Sequence[str]) -> list[str]:
-        """Names of the partitions that begin with these values; an empty one stands for any.
+        """Names of the partitions that begin with these values; an empty text is any value.
 
-        The metastore makes a pattern of them: it may give others too.
+        The metastore takes the values as patterns, so the result may have other names.
         """
         arguments = _named(ref)
         arguments.set(3, LIST, strings(values))
@@ -199,7 +188,7 @@ class HmsClient:
         return Partition(self.call("get_partition_by_name", arguments))
 
     def get_partitions(self, ref: TableRef, names: Iterable[str]) -> Iterator[Partition]:
-        """Those of the named partitions that exist, fetched in batches, in any order."""
+        """The named partitions that exist, in batches and any order."""
         for batch in batches(names, BATCH):
             for struct in self.call("get_partitions_by_names", _names(ref, batch)):
                 yield Partition(struct)
@@ -216,7 +205,7 @@ class HmsClient:
         return [Partition(each) for each in self.call("get_partitions_by_filter", arguments)]
 
     def get_partition_facts(self, ref: TableRef, names: Iterable[str]) -> Iterator[PartitionFacts]:
-        """Like `get_partitions`, quick, with what routing needs and nothing else."""
+        """The facts for routing of the named partitions; faster than `get_partitions`."""
         decoder = PartitionDecoder()
         for batch in batches(names, BATCH):
             yield from self.call("get_partitions_by_names", _names(ref, batch), element=decoder)
@@ -224,7 +213,7 @@ class HmsClient:
     def add_partitions(
         self, ref: TableRef, partitions: Iterable[Partition], *, if_not_exists: bool = False
     ) -> None:
-        """Adds them in batches; each batch is added whole or not at all."""
+        """Adds partitions in batches; a batch is added completely or not at all."""
         for batch in batches(partitions, BATCH):
             request = _named(ref)
             request.set(3, LIST, Items(STRUCT, (each.struct for each in batch)))
@@ -249,12 +238,12 @@ class HmsClient:
     def drop_partitions(
         self, ref: TableRef, names: Iterable[str], *, delete_data: bool = False
     ) -> None:
-        """Drops those of the named partitions that exist, in batches, each whole or not at all."""
+        """Drops the named partitions that exist, in batches; a batch completely or not at all."""
         for batch in batches(names, BATCH):
             request = _named(ref)
             request.set(3, STRUCT, Struct({1: (LIST, strings(batch))}))
             request.set(4, BOOL, delete_data)
-            request.set(5, BOOL, True)  # no error for one that is gone
+            request.set(5, BOOL, True)  # no error for a missing one
             request.set(8, BOOL, False)
             self.call("drop_partitions_req", Struct({1: (STRUCT, request)}))
 
@@ -271,18 +260,18 @@ class HmsClient:
         return [Event(each) for each in reply.get(1) or ()]
 
     def changes(self, after: int, wait: float) -> Changes:
-        """What changed through a view since position `after`; waits up to that many seconds."""
+        """Changes through a view since position `after`; waits up to `wait` seconds for some."""
         arguments = Struct({1: (I64, after), 2: (I32, int(wait * 1000))})
         reply: Struct = self.call("causeway_changes", arguments, timeout=self._timeout + wait)
         return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
 
     def touched(self, after: int) -> Changes:
-        """What changed since position `after`, through a view or by those who settled; at once."""
+        """Changes since position `after` through a view, and those reported to it; at once."""
         reply: Struct = self.call("causeway_touched", Struct({1: (I64, after)}))
         return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
 
     def wait_for_pending(self, ref: TableRef) -> None:
-        """Waits until a view has ended the changes of the table that it had begun."""
+        """Reports a change of the table, and waits until the view's own pending ones have ended."""
         self.call("causeway_settle", _named(ref))
 
     # any call
@@ -295,9 +284,8 @@ class HmsClient:
         element: Decoder[Value] | None = None,
         timeout: float | None = None,
     ) -> Value:
-        """Makes a call that `metastore.client.calls` lists; `element` decodes list items.
-
-        Its reply's success value: a Struct, Items, a str, a number or None.
+        """Makes a call of `metastore.client.calls` and returns the reply's success value: a Struct,
+        Items, a str, a number or None. `element` decodes list items.
         """
         spec = CALLS[method]
         total = self._timeout if timeout is None else timeout
@@ -318,7 +306,7 @@ class HmsClient:
         raise MetastoreDown(f"{method}: {problem or 'no answer'}") from problem
 
     def _connected(self, deadline: float) -> Connection:
-        """The open connection if it still lives, else a new one to the first that accepts."""
+        """The open connection if it is usable, else a new one to the first address that accepts."""
         if self._connection is not None:
             if self._connection.idle():
                 return self._connection

@@ -1,8 +1,8 @@
-"""A client of the metastore itself whose changes the views hear of before the caller goes on.
+"""A client of the metastore itself that notifies the views of each change.
 
-`snapshot.writers = views` promises that nothing changes past the views. A command that writes to
-the metastore itself keeps the promise by settling there after each change: then whoever asks the
-views what changed is told, and no view is about to write back what it read before.
+`snapshot.writers = views` promises that the views know every change. A command that writes to the
+metastore itself keeps this promise: after each change it notifies the views and waits for their
+pending changes. Then the views report the change, and none writes back what it read before.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,21 +18,21 @@ from metastore.client.view_sync import ViewSync
 from thriftcodec.values import Struct, Value
 
 ALL = "*"
-EVERYTHING = TableRef(ALL, ALL)  # settled, it says that any table may have changed
-Tell = Callable[[TableRef], None]
+EVERYTHING = TableRef(ALL, ALL)  # a notification that any table may have changed
+Notify = Callable[[TableRef], None]
 
 
 class NotifyingClient(HmsClient):
-    """Any call may raise MetastoreDown after its change was made: a view could not be told.
+    """A call may raise MetastoreDown after its change was made, if a view could not be notified.
 
-    A view that does not run needs not be told: one that begins trusts nothing from before.
+    A view that does not run need not be notified: a new view has nothing in memory.
     """
 
     def __init__(
-        self, endpoints: Sequence[Endpoint], timeout: float, tell: Tell, user: str | None = None
+        self, endpoints: Sequence[Endpoint], timeout: float, notify: Notify, user: str | None = None
     ) -> None:
         super().__init__(endpoints, timeout, user)
-        self._tell = tell
+        self._notify = notify
 
     def call(
         self,
@@ -46,13 +46,13 @@ class NotifyingClient(HmsClient):
             return super().call(method, arguments, element=element, timeout=timeout)
         try:
             return super().call(method, arguments, element=element, timeout=timeout)
-        finally:  # a call that failed may have done its work, too
+        finally:  # a call that failed may have changed something
             for table in changed_by(method, arguments):
-                self._tell(table)
+                self._notify(table)
 
 
 def changed_by(method: str, arguments: Struct) -> tuple[TableRef, ...]:
-    """The tables that a call changes; a database stands for all that is in it."""
+    """The tables that a call changes; `db.*` for a change of a database."""
     if method in ("create_database", "alter_database", "drop_database"):
         first = arguments.get(1)
         name = first.get(1) if isinstance(first, Struct) else first
@@ -78,10 +78,10 @@ def _ref(database: object, table: object) -> TableRef:
 def notifying_client(
     settings: Settings, timeout: float | None = None, user: str | None = None
 ) -> Iterator[HmsClient]:
-    """A client of the settings' metastore that tells the settings' views."""
+    """A client of the metastore in the settings that notifies the views in the settings."""
     timeout = settings.metastore_timeout if timeout is None else timeout
     with (
-        ViewSync.of(settings) as tell,
-        NotifyingClient(settings.metastores, timeout, tell, user) as client,
+        ViewSync.of(settings) as notify,
+        NotifyingClient(settings.metastores, timeout, notify, user) as client,
     ):
         yield client

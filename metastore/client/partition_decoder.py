@@ -1,4 +1,4 @@
-"""Many partitions read quickly: only values, location and Causeway's parameters."""
+"""Decodes many partitions quickly: only values, location and `causeway.` parameters."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ _FIELD_HEADER = 3  # bytes; the first is the type
 
 @dataclass(frozen=True, slots=True)
 class PartitionFacts:
-    """What routing needs of one partition. `parameters` are the `causeway.` ones alone."""
+    """The facts of a partition for routing. `parameters` are only the `causeway.` ones."""
 
     values: tuple[str, ...]
     location: str
@@ -22,7 +22,7 @@ class PartitionFacts:
 
 @dataclass(slots=True)
 class PartitionDecoder:
-    """Decodes one Partition after another; call it as a `Decoder`."""
+    """Decodes one partition after another, as a `Decoder`."""
 
     _scanner: PartitionScanner = field(default_factory=PartitionScanner)
 
@@ -30,13 +30,13 @@ class PartitionDecoder:
         """The partition that begins at `at`, and its end. Raises Incomplete, MalformedMessage."""
         found = self._scanner.scan(data, at)
         for number in (_STORAGE, _PARAMETERS):
-            if number in found.fields:  # the scanner takes them out when they have their type
+            if number in found.fields:  # the scanner removes fields of the right type
                 raise MalformedMessage(f"field {number} of a partition has another type")
         values: tuple[str, ...] = ()
         if VALUES in found.fields:
             start, _ = found.fields[VALUES]
             if data[start - _FIELD_HEADER] != LIST:
-                raise MalformedMessage("the values of a partition are no list")
+                raise MalformedMessage("the values of a partition are not a list")
             values = tuple(string_list(data, start))
         location = text(data, found.location[0]) if found.location else ""
         return PartitionFacts(values, location, found.ours), found.end

@@ -1,9 +1,10 @@
 """The fields of the metastore's objects that Causeway reads or writes, by number.
 
-Each noun wraps a `Struct` in place: what it has no name for stays in the tree.
+Each class wraps a `Struct` in place, so fields without a name here stay in it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from conf.names import TableRef, partition_name
 from thriftcodec.values import BOOL, I32, LIST, MAP, STRING, STRUCT, Items, Pairs, Struct
@@ -13,8 +14,8 @@ from thriftcodec.values import strings as to_list
 Columns = Sequence[tuple[str, str]]  # (name, type) pairs
 
 
-class Noun:
-    """A named reading of a `Struct`; equal when the trees are."""
+class ThriftObject:
+    """A `Struct` with named fields; equal if the structs are."""
 
     __slots__ = ("struct",)
     PARAMETERS = 0
@@ -23,7 +24,11 @@ class Noun:
         self.struct = struct if struct is not None else Struct()
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, Noun) and self.struct == other.struct
+        return (
+            type(other) is type(self)
+            and isinstance(other, ThriftObject)
+            and self.struct == other.struct
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -46,8 +51,8 @@ class Noun:
         self.struct.set(field, STRING, value)
 
 
-class Storage(Noun):
-    """StorageDescriptor: where and how the data lies."""
+class Storage(ThriftObject):
+    """StorageDescriptor: location, format and columns of the data."""
 
     __slots__ = ()
     PARAMETERS = 10
@@ -78,13 +83,13 @@ class Storage(Noun):
 
     @property
     def serde(self) -> "Serde":
-        """The serde's own struct; made when there is none."""
+        """The serde's struct, created if it is missing."""
         if self.struct.get(7) is None:
             self.struct.set(7, STRUCT, Struct())
         return Serde(self.struct.get(7))
 
 
-class Serde(Noun):
+class Serde(ThriftObject):
     """SerDeInfo. Spark keeps a data source's location in its parameter `path`."""
 
     __slots__ = ()
@@ -95,15 +100,15 @@ class Serde(Noun):
         return self.text(2)
 
 
-class Stored(Noun):
-    """What tables and partitions share: a storage descriptor and an owner's parameters."""
+class Stored(ThriftObject):
+    """The common part of tables and partitions: a storage descriptor and parameters."""
 
     __slots__ = ()
     STORAGE = 0
 
     @property
     def storage(self) -> Storage:
-        """The storage descriptor itself; made when there is none."""
+        """The storage descriptor, created if it is missing."""
         if self.struct.get(self.STORAGE) is None:
             self.struct.set(self.STORAGE, STRUCT, Struct())
         return Storage(self.struct.get(self.STORAGE))
@@ -137,7 +142,7 @@ class Table(Stored):
         owner: str = "",
         storage: Struct | None = None,
     ) -> "Table":
-        """A new table; `storage` gives the formats, text by default."""
+        """A new table; `storage` has the formats, text by default."""
         table = cls()
         table.set_text(1, ref.name)
         table.set_text(2, ref.db)
@@ -170,7 +175,7 @@ class Table(Stored):
 
     @property
     def view_text(self) -> str:
-        """A view's query: the expanded text where there is one."""
+        """A view's query: the expanded text if there is one."""
         return self.text(11) or self.text(10)
 
 
@@ -183,7 +188,7 @@ class Partition(Stored):
     def make(
         cls, table: Table, values: Sequence[str], location: str, parameters: Mapping[str, str]
     ) -> "Partition":
-        """A new partition of `table`, stored as it is."""
+        """A new partition of `table` with the table's formats."""
         partition = cls()
         partition.struct.set(1, LIST, to_list(values))
         partition.set_text(2, table.ref.db)
@@ -198,12 +203,12 @@ class Partition(Stored):
         return tuple(self.struct.get(1) or ())
 
     def name(self, table: Table) -> str:
-        """`k=v/k2=v2`, by the keys of its table."""
+        """The partition's name, `k=v/k2=v2`, with the keys of its table."""
         keys = (key for key, _ in table.partition_keys)
         return partition_name(zip(keys, self.values, strict=True))
 
 
-class Database(Noun):
+class Database(ThriftObject):
     __slots__ = ()
     PARAMETERS = 4
 
@@ -230,7 +235,7 @@ class Database(Noun):
         self.set_text(3, value)
 
 
-class Event(Noun):
+class Event(ThriftObject):
     """One entry of the notification log."""
 
     __slots__ = ()
@@ -245,7 +250,7 @@ class Event(Noun):
 
     @property
     def table(self) -> TableRef | None:
-        """The table it is about; None when it is about a database or nothing named."""
+        """The table of the event; None for events of databases and others."""
         name = self.text(5)
         return TableRef(self.text(4).lower(), name.lower()) if name else None
 
@@ -285,3 +290,16 @@ def text_storage() -> Struct:
             10: (MAP, Pairs(STRING, STRING)),
         }
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The changes since a position; the next call gives the changes since `position`.
+
+    `tables` are `db.table`, or `db.*` for a whole database. `everything`: any table may have
+    changed, because the caller is new, too late, or has a position of another process.
+    """
+
+    position: int
+    tables: tuple[str, ...] = ()
+    everything: bool = False

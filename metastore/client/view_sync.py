@@ -1,8 +1,8 @@
-"""Waiting for what is under way through the views.
+"""Waits for changes that are pending in the views.
 
-A view reads an object's facts, then sends them back with a client's alter. Facts that somebody
-writes in between are lost. Whoever writes facts at the metastore itself waits afterwards until the
-views have ended what they had begun, and looks again: what begins later reads the new facts.
+A view reads an object's facts, and writes them back with a client's alter. Facts that another
+writer sets in between are lost. So a writer that does not use a view waits until the views have
+ended their pending changes, and then reads the facts again. Later changes use the new facts.
 """
 
 from collections import deque
@@ -17,9 +17,9 @@ from metastore.errors import MetastoreDown, MetastoreRefused
 
 
 class ViewSync:
-    """Callable by several threads. Raises MetastoreDown when a view does not answer in time.
+    """Callable by several threads. Raises MetastoreDown if a view does not answer in time.
 
-    A view that nobody runs, or one without this call, has nothing under way that is known of.
+    A view that does not run, or that does not have this call, has no pending changes.
     """
 
     def __init__(self, views: Iterable[Endpoint], timeout: float) -> None:
@@ -40,7 +40,7 @@ class ViewSync:
         self.close()
 
     def __call__(self, ref: TableRef) -> None:
-        """Returns when each change of the table that a view had begun is over."""
+        """Returns when all pending changes of the table in the views have ended."""
         for view, idle in self._idle.items():
             client = idle.pop() if idle else HmsClient((view,), self._timeout)
             self._busy.add(client)
@@ -54,7 +54,7 @@ class ViewSync:
                     idle.append(client)
 
     def close(self) -> None:
-        """Ends the connections; a call under way fails soon."""
+        """Closes the connections; running calls fail."""
         self._closed = True
         for client in tuple(self._busy):
             client.abort()

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from conf.names import TableRef
 from conf.settings.settings import Settings
 from metastore.client.async_client import ClientPool
-from metastore.client.metastore_client import Changes, HmsClient
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Changes
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.snapshot.snapshot import Snapshot
 

@@ -13,8 +13,8 @@ from conf.names import TableRef
 from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
 from metastore.client.async_client import ClientPool
-from metastore.client.metastore_client import Changes
 from metastore.client.notifying_client import EVERYTHING
+from metastore.client.types import Changes
 from metastore.errors import MetastoreDown, MetastoreRefused
 from metastore.snapshot.single_flight import SingleFlight
 

@@ -22,7 +22,7 @@ from conf.placement import OpenWrite, Placement
 from conf.settings.settings import Metadata, Settings
 from conf.tables import NotLoaded
 from metastore.catalog.describe import describe
-from metastore.catalog.listing_client import Listing
+from metastore.catalog.listing_client import TableListing
 from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import HmsClient
 from metastore.client.view_sync import ViewSync
@@ -45,7 +45,7 @@ _UNREACHABLE = OpenWrite("unreachable")
 Selectors = Mapping[TableRef, Sequence[Selector]]
 
 
-class Loader:
+class SnapshotLoader:
     """Belongs to the event loop in which it is created, as its snapshot does."""
 
     def __init__(self, settings: Settings, snapshot: Snapshot) -> None:
@@ -59,7 +59,7 @@ class Loader:
         self._databases: SingleFlight[str, bool] = SingleFlight(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
         remembered = settings.metadata is Metadata.MEMORY
-        self._listing = Listing(self._pool, self._tracker) if remembered else None
+        self._listing = TableListing(self._pool, self._tracker) if remembered else None
 
     def close(self) -> None:
         """Ends the threads when their calls end."""

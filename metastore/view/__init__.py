@@ -1,6 +1,6 @@
-"""One metastore as each cluster sees it: decisions about bytes, no I/O.
+"""One metastore as each cluster should see it.
 
-`methods` says of every call where names and objects are in it; `objects` finds them in the bytes;
-`locations` and `outbound` give each cluster its own; `admission` admits or refuses a mutating
-call, and says what to ask the metastore first. `view.server` does what they say.
+`methods` has the positions of names and objects in every call, and `metastore.client.object_spans`
+finds them in the bytes. `inbound` admits, changes or refuses a request, `outbound` puts the
+cluster's own locations into a reply. These are pure; `server` does the I/O.
 """

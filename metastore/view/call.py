@@ -1,4 +1,4 @@
-"""One request, and what can be read from it by its row of the methods table."""
+"""A request, and the names and objects that its row of the methods table finds in it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from metastore.client.object_spans import (
     text,
 )
 from metastore.view.errors import UnknownMethod
-from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, MethodSpec, Place, spec_of
+from metastore.view.methods import CLUSTER_FIELD, ON_CLUSTER, MethodSpec, ObjectPath, spec_of
 from thriftcodec.skip import read_message_header, skip_value
 from thriftcodec.values import BOOL, LIST, STRING, STRUCT, Struct
 from thriftcodec.writer import call_bytes
@@ -53,7 +53,7 @@ class Call:
         return self.spec.name if self.cluster is None else self.spec.name + ON_CLUSTER
 
     def named(self) -> list[tuple[str, str]]:
-        """(database, table) as the client wrote them, each once."""
+        """Distinct pairs of database and table, as the client wrote them."""
         pairs: list[tuple[str, str]] = []
         for database, table in zip(self.spec.databases, self.spec.tables, strict=True):
             pairs += zip(self.strings(database), self.strings(table), strict=False)
@@ -69,26 +69,26 @@ class Call:
     def is_true(self, path: Path) -> bool:
         return any(self.data[at] for at, kind in places(self.data, self.body, path) if kind == BOOL)
 
-    def sent(self, place: Place) -> Iterator[Found]:
-        """The objects of one place."""
+    def sent(self, place: ObjectPath) -> Iterator[Found]:
+        """The objects at a path."""
         for at, kind in places(self.data, self.body, place.path):
             if kind == STRUCT:
                 yield scan(self.data, at, place.shape)
 
     def field_text(self, found: Found, number: int) -> str:
-        """A string field of an object that was sent; empty when there is none."""
+        """A string field of an object; empty if it is missing."""
         span = found.fields.get(number)
         return text(self.data, span[0]) if span else ""
 
     def partition_values(self) -> list[list[str]]:
-        """The values of the partitions that are named by values."""
+        """The values of partitions that the call names by values."""
         if self.spec.values is None:
             return []
         found = places(self.data, self.body, self.spec.values)
         return [string_list(self.data, at) for at, kind in found if kind == LIST]
 
     def partition_names(self) -> list[str]:
-        """The names of the partitions that are named by name."""
+        """The names of partitions that the call names by name."""
         if self.spec.partition_name is None:
             return []
         found = places(self.data, self.body, self.spec.partition_name)
@@ -124,7 +124,7 @@ def _call_on_cluster(request: Request, spec: MethodSpec) -> Call:
 
 
 def ref_of(database: str, table: str) -> TableRef:
-    """The noun for names as a client writes them; Hive 3 puts `@catalog#` before a database."""
+    """The TableRef for names as a client writes them; Hive 3 puts `@catalog#` before a database."""
     if database.startswith("@"):
         database = database.partition("#")[2]
     return TableRef(database.strip().lower(), table.strip().lower())

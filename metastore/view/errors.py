@@ -1,48 +1,48 @@
-"""Why the view refuses a call. Codes CW35x."""
+"""Refusals of the metastore view. Codes CW35x."""
 
 from metastore.errors import MetastoreError
 
 
 class OutsidePrimary(MetastoreError):
-    """DC-M4: an object is changed only in its primary cluster."""
+    """A change of an object outside its primary cluster (DC-M4)."""
 
     code = "CW350"
     hint = "Use the metastore endpoint, or the session, of the primary cluster."
 
 
 class UnknownMethod(MetastoreError):
-    """A call that the table of methods lacks: what it would do is not known."""
+    """The view does not know the call, so it cannot tell what the call would change."""
 
     code = "CW351"
 
 
-class UnknownCluster(MetastoreError):
-    """A call names a cluster that hive.cluster.properties lacks (DC-U3)."""
+class NoSuchCluster(MetastoreError):
+    """A call names a cluster that hive.cluster.properties does not have (DC-U3)."""
 
     code = "CW352"
 
 
 class PlacementUnreadable(MetastoreError):
-    """An object's `causeway.` parameters cannot be read, so nobody may change it."""
+    """The `causeway.` parameters of an object cannot be read, so changes of it are refused."""
 
     code = "CW353"
     hint = "Repair it with `causeway table assign`."
 
 
 class FactsUnavailable(MetastoreError):
-    """The metastore did not say whose an object is, so the call is not passed on."""
+    """The object's primary could not be read from the metastore, so the call is refused."""
 
     code = "CW354"
 
 
 class PlacementChanged(MetastoreError):
-    """A client that names clusters itself sends back facts that are no longer true."""
+    """A client that names clusters sent facts that are out of date."""
 
     code = "CW355"
     hint = "Read the object again, then repeat the change."
 
 
-class TooLarge(MetastoreError):
-    """A message or value beyond the limits of docs/guide/metastore-view.md."""
+class MessageTooLarge(MetastoreError):
+    """A message or value above the limits of docs/guide/metastore-view.md."""
 
     code = "CW356"

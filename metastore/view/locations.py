@@ -1,4 +1,4 @@
-"""Where things are for each cluster: pure functions of paths and placements (D2, D10)."""
+"""Locations of objects for each cluster: pure functions of paths and placements (D2, D10)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ Placed = Callable[[Mapping[str, str], ClusterName], Placement]
 class ClusterView:
     """The metastore as `cluster` sees it.
 
-    `aware` says that the client names clusters itself and understands PrimaryCluster and
-    SecondaryClusters of StorageDescriptor (DC-S1).
+    `aware`: the client names clusters and understands PrimaryCluster and SecondaryClusters of
+    StorageDescriptor (DC-S1).
     """
 
     cluster: ClusterName
@@ -32,16 +32,16 @@ class ClusterView:
 
     @property
     def owner(self) -> ClusterName:
-        """The primary of objects that name none (DC-C1)."""
+        """The primary of objects without one (DC-C1)."""
         return self.topology.default or self.cluster
 
     def local_copy(
         self, parameters: Mapping[str, str], placed: Placed = read_placement
     ) -> str | None:
-        """The location of the cluster's own fresh copy; None means the object's own location.
+        """The location of the cluster's own fresh copy; None: use the object's own location.
 
-        Facts that cannot be read, and a copy that may be stale, give None: the primary always
-        has the data. `placed` reads the placement, given the parameters and the owner.
+        None also if the facts cannot be read or the copy may be stale, because the primary always
+        has the data. `placed` reads the placement from the parameters and the owner.
         """
         if COPY_PREFIX + self.cluster not in parameters:
             return None
@@ -55,7 +55,7 @@ class ClusterView:
         return copy.location
 
     def local_partition_copy(self, parameters: Mapping[str, str], table: Placement) -> str | None:
-        """The same of a partition, when no write of its table runs."""
+        """`local_copy` of a partition while no write of its table runs."""
         if parameters.get(PRIMARY, table.primary) == self.cluster:
             return None
         try:
@@ -65,27 +65,27 @@ class ClusterView:
         return None if copy is None else copy.location
 
     def warehouse_location(self, location: str) -> str:
-        """A database's location as the cluster's own: its file system and the same path."""
+        """A database's location in the cluster's file system, with the same path."""
         return moved(location, self.topology, self.cluster)
 
     def shared_location(self, location: str) -> str:
-        """A database's location as the metastore keeps it: the default cluster's."""
+        """A database's location in the default cluster's file system, as the metastore has it."""
         return moved(location, self.topology, self.owner)
 
     def foreign_cluster(self, location: str) -> ClusterName | None:
-        """Another cluster that the location belongs, or may belong, to; None if none."""
+        """Another cluster to which the location belongs or may belong, or None."""
         return foreign_cluster(location, self.topology.filesystems(), self.cluster)
 
     def is_foreign(self, location: str) -> bool:
-        """Whether it lies in a cluster where the metastore has no warehouse of its own."""
+        """Whether the location is in another cluster than the metastore's warehouse."""
         return self.shared_location(location) != location
 
 
 def moved(location: str, topology: Topology, target: ClusterName) -> str:
     """`location` with its cluster's file system replaced by the target's.
 
-    A location of no cluster (an object store that all share) stays, and so does one that may be
-    in the file systems of several or names another port; a bare path is put in the target's.
+    A location of no cluster (shared object store), of possibly several clusters, or with another
+    port stays. A path without a scheme goes to the target's file system.
     """
     if target not in topology:
         return location
@@ -105,14 +105,14 @@ def moved(location: str, topology: Topology, target: ClusterName) -> str:
 
 
 def _as_written(location: str, pattern: str) -> str:
-    """`file:///x` as `file:/x` where the pattern is so: both are common, and compared as text."""
+    """`file:///x` as `file:/x` if the pattern has that form, because clients compare texts."""
     scheme, _, rest = location.partition(":")
     plain = pattern.startswith(f"{scheme}:/") and not pattern.startswith(f"{scheme}://")
     return f"{scheme}:{rest[2:]}" if plain and rest.startswith("///") else location
 
 
 def _spelled(filesystem: str) -> str:
-    """A file system's URI with its two slashes."""
+    """A file system's URI with two slashes."""
     scheme, colon, rest = filesystem.partition(":")
     one = colon and rest.startswith("/") and not rest.startswith("//")
     return f"{scheme}://{rest}" if one else filesystem

@@ -1,12 +1,12 @@
-"""Every call of the metastore's service: what it does and where names and objects are in it.
+"""Every call of the metastore: its effect, and the positions of names and objects in it.
 
-A path says where something is, from the arguments or from the result: field ids with dots
-between them, `[]` for each element of a list. `0` is a result's success. A row is
+A path is a position in the arguments or the result: field ids separated by dots, `[]` for each
+element of a list. `0` is a result's success. A row is
 
     name | act | names | objects in | objects out | field of MetaException in the result
 
-with names as `t=DATABASE,TABLE`, and for partitions `v=` a list of values, `n=` a name. Calls
-without a row are refused by name; tests compare the rows with the service itself.
+where names are `t=DATABASE,TABLE`, and for partitions `v=` a list of values or `n=` a name. Calls
+without a row are refused by name; tests compare the rows with the service's IDL.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from metastore.client.object_spans import EACH, Path, Shape
 
 
 class Act(Enum):
-    """What a call does to objects that belong to clusters."""
+    """The effect of a call on objects that belong to clusters."""
 
     RELAY = "relay"  # reads, or changes nothing that belongs to a cluster
     CREATE_TABLE = "create"
@@ -32,12 +32,12 @@ class Act(Enum):
     ALTER_DATABASE = "alter_d"
     DROP_DATABASE = "drop_d"
     TOUCH = "touch"  # metadata beside the object: statistics, constraints, indexes
-    WRITTEN = "written"  # data was or will be written
+    WRITTEN = "written"  # data is written
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Objects of one shape at one path."""
+class ObjectPath:
+    """Objects of a shape at a path."""
 
     path: Path
     shape: Shape
@@ -45,7 +45,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class MethodSpec:
-    """One call. `databases`, `tables`: where their names are; the others are of partitions."""
+    """A call. `databases` and `tables` are paths of names; the other paths are of partitions."""
 
     name: str
     act: Act
@@ -53,8 +53,8 @@ class MethodSpec:
     tables: tuple[Path, ...] = ()
     values: Path | None = None
     partition_name: Path | None = None
-    inbound: tuple[Place, ...] = ()
-    outbound: Place | None = None
+    inbound: tuple[ObjectPath, ...] = ()
+    outbound: ObjectPath | None = None
     meta_exception: int | None = None
     since: str = ""  # the first version of Hive that has it; empty for 2.3 and before
     by_cluster: bool = False  # whether our IDL declares `<name>_on_cluster`
@@ -63,7 +63,7 @@ class MethodSpec:
 ON_CLUSTER = "_on_cluster"
 CLUSTER_FIELD = 100  # of the arguments of every `<call>_on_cluster`
 
-# fb303's: calls of the service as such, which act in no cluster.
+# Calls of fb303, which concern the service and no cluster.
 _SERVICE = """
 aliveSince getCounter getCounters getCpuProfile getName getOption getOptions getStatus
 getStatusDetails getVersion reinitialize setOption shutdown
@@ -239,6 +239,6 @@ def _read_row(line: str) -> MethodSpec:
     )
 
 
-def _places(text: str) -> tuple[Place, ...]:
+def _places(text: str) -> tuple[ObjectPath, ...]:
     pairs = (word.split(":") for word in text.split())
-    return tuple(Place(parse_path(path), Shape(shape)) for path, shape in pairs)
+    return tuple(ObjectPath(parse_path(path), Shape(shape)) for path, shape in pairs)

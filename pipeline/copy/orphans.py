@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from conf.names import ClusterName
 from conf.topology import Topology
 from metastore.view.locations import moved
-from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.files import FileListing, Files
 from pipeline.copy.path_usage import FolderPath, PathUsage
@@ -73,7 +73,7 @@ def delete_orphans(
     objects: ObjectCatalog,
     topology: Topology,
     orphans: Sequence[Orphan],
-    log: LeftoverLog,
+    log: OrphanLog,
     before: float,
 ) -> CleanupResult:
     """Deletes the unused ones among the directories left before the epoch second `before`.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from conf.names import ClusterName, TableRef, partition_name
 from metastore.client import types as metastore
 from metastore.client.metastore_client import HmsClient
-from metastore.client.notifying_client import EVERYTHING, Tell
+from metastore.client.notifying_client import EVERYTHING, Notify
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
 from pipeline.copy.copy_catalog import ObjectCatalog
@@ -58,8 +58,8 @@ _TURN_POLL = 2.0
 class ClusterActions:
     """`files` opens Spark's file systems, when they are first needed, `storage` reads Hudi's
     timelines by URI. `default` is hive.default.cluster.name of clusters that share a metastore.
-    `tell` returns when the views have heard that a table changed: whatever is changed here is told
-    before it is reported.
+    `notify` returns when the views have heard that a table changed: whatever is changed here is
+    told before it is reported.
     """
 
     files: Callable[[], Files]
@@ -68,7 +68,7 @@ class ClusterActions:
     limits: CopyLimits = field(default_factory=CopyLimits)
     default: ClusterName | None = None
     storage: Storages = field(default=lambda uri: LocalStorage())
-    tell: Tell = no_views
+    notify: Notify = no_views
     _turns: defaultdict[str, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
@@ -89,7 +89,7 @@ class ClusterActions:
         try:
             return run_process(_process_run(task), self.programs, lease)
         finally:
-            self.tell(EVERYTHING)
+            self.notify(EVERYTHING)
 
     def replicate(self, task: Task, lease: WorkLease) -> str:
         """One instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
@@ -155,7 +155,7 @@ class ClusterActions:
             return _told_commits(done, copy)
 
     def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[HmsClient]:
-        return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.tell)
+        return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.notify)
 
     def _objects(self, client: HmsClient, copy: "_Copy") -> ObjectCatalog:
         return ObjectCatalog(client, self.default or copy.source.name)

@@ -14,7 +14,7 @@ from conf.names import TableRef, parse_partition_name, partition_name
 from conf.placement import NEVER_WRITTEN, WRITE
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
-from metastore.client.notifying_client import NotifyingClient, Tell
+from metastore.client.notifying_client import Notify, NotifyingClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
@@ -41,10 +41,10 @@ MAX_FILES = 100_000
 
 @contextmanager
 def metastore(
-    cluster: Cluster, user: str, timeout: float = _TIMEOUT, tell: Tell = no_views
+    cluster: Cluster, user: str, timeout: float = _TIMEOUT, notify: Notify = no_views
 ) -> Iterator[HmsClient]:
-    """A client of the cluster's registry, asking as `user`; `tell` hears of what it changes."""
-    with NotifyingClient([registry_of(cluster)], timeout, tell, user) as client:
+    """A client of the cluster's registry, asking as `user`; `notify` hears of what it changes."""
+    with NotifyingClient([registry_of(cluster)], timeout, notify, user) as client:
         yield client
 
 

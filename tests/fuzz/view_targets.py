@@ -14,15 +14,14 @@ from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.settings.view_limits import ViewLimits
 from conf.topology import Cluster, Topology
-from metastore.client.types import Database, Partition, Table
+from metastore.client.types import Changes, Database, Partition, Table
 from metastore.view.call import Call
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, methods, spec_of
 from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
-from metastore.view.server.change_feed import News
-from metastore.view.server.client_connection import Session
-from metastore.view.server.client_limits import Place
-from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.server.client_connection import ViewSession
+from metastore.view.server.client_limits import ClientSlot
+from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.requests import Requests
 from metastore.view.server.shared import Shared
@@ -115,22 +114,22 @@ def _messages(pieces: Iterator[bytes]) -> list[bytes]:
 
 
 async def _serve(data: bytes) -> None:
-    shared = _Shared(LeftoverLog(None), TableCache(1.0 if data[:1] > b"\x7f" else 0.0, True))
+    shared = _Shared(OrphanLog(None), TableCache(1.0 if data[:1] > b"\x7f" else 0.0, True))
     shared.newer = False
     view = ClusterView(C1, _TOPOLOGY)
     reader = cast(asyncio.StreamReader, _Reader(data))
     writer = cast(asyncio.StreamWriter, _Writer())
     upstream = cast(Upstream, _Metastore())
-    place = Place("127.0.0.1", lambda: None)
+    place = ClientSlot("127.0.0.1", lambda: None)
     requests = Requests(reader, ViewLimits(), place, upstream)
-    await Session(view, shared, requests, writer, upstream).serve()
+    await ViewSession(view, shared, requests, writer, upstream).serve()
 
 
 class _Shared(Shared):
     """Waits for no news."""
 
-    async def news(self, since: int, wait: float) -> News:
-        return await super().news(since, 0.0)
+    async def changes_after(self, since: int, wait: float) -> Changes:
+        return await super().changes_after(since, 0.0)
 
 
 class _Reader:

@@ -33,7 +33,7 @@ from metastore.view.inbound.spark_writes import SparkWrite
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
 from metastore.view.server.direct_writes import DirectWriter
-from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.shared import Shared
 from router.decision import RunIn
@@ -108,7 +108,7 @@ class View:
     """The metastore view: the real code over the metastore in memory."""
 
     memory: Memory
-    shared: Shared = field(default_factory=lambda: Shared(LeftoverLog(None), TableCache(0, False)))
+    shared: Shared = field(default_factory=lambda: Shared(OrphanLog(None), TableCache(0, False)))
 
     def report(self, write: SparkWrite, cluster: ClusterName) -> None:
         """The guard's call."""

@@ -1,1 +1,1 @@
-"""A call on its way to the metastore: admitted, changed or refused."""
+"""Requests to the metastore: admitted, changed or refused."""

@@ -1,7 +1,7 @@
-"""Lets a mutating call pass, changed where cluster facts demand it, or refuses it (DC-M4).
+"""Admits a mutating call, changed as cluster facts require, or refuses it (DC-M4).
 
-`admit` is a generator: it yields questions to the metastore, is sent the replies, and returns
-what to send. It raises a MetastoreError for a call that must not reach the metastore.
+`admit` is a generator: it yields requests to the metastore, receives the replies, and returns the
+request to send. It raises a MetastoreError for a call that must not reach the metastore.
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -37,11 +37,11 @@ from metastore.view.inbound.lookups import (
     tables_now,
 )
 from metastore.view.inbound.ownership import (
-    Leftover,
-    left_by,
-    left_by_database,
-    left_by_drop,
+    Orphan,
     named_partitions,
+    orphans_of,
+    orphans_of_database,
+    orphans_of_drop,
     own_partitions,
     own_table,
     own_tables,
@@ -72,14 +72,14 @@ _PARTITION_VALUES = 1
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What to send, which tables it changes, and what it leaves behind at secondaries.
+    """The request to send, the tables that it changes, and the copies that it leaves behind.
 
-    `after` is to be asked when the call has succeeded. `table` is the one it is about.
+    `after` has to run when the call has succeeded. `table` is the table of the call.
     """
 
     request: bytes
     changed: tuple[TableRef, ...] = ()
-    leftovers: tuple[Leftover, ...] = ()
+    orphans: tuple[Orphan, ...] = ()
     after: After | None = None
     table: TableNow | None = None
 
@@ -88,7 +88,7 @@ Admission = Generator[bytes, bytes, Admitted]
 
 
 def admit(call: Call, context: Context) -> Admission:
-    """Decides on a call whose act is not RELAY."""
+    """Decides a call whose act is not RELAY."""
     return _ACTS[call.spec.act](call, context)
 
 
@@ -112,10 +112,12 @@ def _alter_table(call: Call, context: Context) -> Admission:
             facts = _after_alter(table, context)
         edits += with_facts(call.data, found, Shape.TABLE, facts)
         if not table.is_view:
-            refuse_elsewhere(call, found, context.view, *_places(table.location, table.placement))
+            refuse_elsewhere(
+                call, found, context.view, *_locations(table.location, table.placement)
+            )
             edits += locations_back(call.data, found, table.placement, table.location)
             if new != table.ref:
-                edits += _stays(found, table, context.view)
+                edits += _keep_folder(found, table, context.view)
     return _admitted(call, edits, changed, table=table)
 
 
@@ -123,8 +125,8 @@ def _drop_table(call: Call, context: Context) -> Admission:
     table = yield from own_table(call, context.view)
     if table is None:
         return _admitted(call, [])
-    left = yield from left_by_drop(table, call.named()[0][0], context.view)
-    return _admitted(call, [], leftovers=left)
+    left = yield from orphans_of_drop(table, call.named()[0][0], context.view)
+    return _admitted(call, [], orphans=left)
 
 
 def _add_partitions(call: Call, context: Context) -> Admission:
@@ -145,7 +147,7 @@ def _add_partitions(call: Call, context: Context) -> Admission:
 
 
 def _alter_partitions(call: Call, context: Context) -> Admission:
-    """Also rename_partition, whose old values stand beside the one new partition."""
+    """Also for rename_partition, which has the old values and the new partition."""
     table = yield from table_of_partitions(call, context.view)
     if table is None:
         return _admitted(call, [])
@@ -158,7 +160,7 @@ def _alter_partitions(call: Call, context: Context) -> Admission:
     by_name = {partition.name: partition for partition in now}
     for name, found in zip(names, sent, strict=True):
         one = by_name.get(name)
-        own = _places(one.location, one.placement) if one else ()
+        own = _locations(one.location, one.placement) if one else ()
         refuse_elsewhere(call, found, context.view, table.location, *own)
     claims = {
         name: claimed_facts(call.data, found, one.placement, one.found.ours, context)
@@ -191,9 +193,9 @@ def _drop_partitions(call: Call, context: Context) -> Admission:
     if names or not more:
         now = yield from own_partitions(table, database, names, context.view)
     now += more
-    left = [each for one in now for each in left_by(f"{table.ref}@{one.name}", one.placement)]
+    left = [each for one in now for each in orphans_of(f"{table.ref}@{one.name}", one.placement)]
     after = announced(table, database, context)
-    return _admitted(call, [], leftovers=left, after=after, table=table)
+    return _admitted(call, [], orphans=left, after=after, table=table)
 
 
 def _exchange(call: Call, context: Context) -> Admission:
@@ -256,17 +258,17 @@ def _put_database(call: Call, context: Context) -> Admission:
 
 def _drop_database(call: Call, context: Context) -> Admission:
     database = "".join(call.strings((1,)))
-    left: list[Leftover] = []
+    left: list[Orphan] = []
     location = yield from database_location(database)
     if call.is_true((3,)):
         for table in (yield from tables_now(context.view, database)):
             refuse_foreign_table(table, context.view)
-            left += yield from left_by_drop(table, database, context.view)
+            left += yield from orphans_of_drop(table, database, context.view)
     if location is not None and call.is_true((2,)):
         home = yield from database_location("default")
         refuse_database_folder(database, location, home or "", context.view)
     if location is not None:
-        left += left_by_database(database, location, context.view)
+        left += orphans_of_database(database, location, context.view)
     return _admitted(call, [], [ref_of(database, ALL_TABLES)], left)
 
 
@@ -291,17 +293,17 @@ def _admitted(
     call: Call,
     edits: list[Edit],
     changed: Iterable[TableRef] | None = None,
-    leftovers: Iterable[Leftover] = (),
+    orphans: Iterable[Orphan] = (),
     after: After | None = None,
     table: TableNow | None = None,
 ) -> Admitted:
     request = spliced(call.data, 0, len(call.data), edits) if edits else call.data
     tables = call.tables() if changed is None else tuple(dict.fromkeys(changed))
-    return Admitted(request, tables, tuple(leftovers), after, table)
+    return Admitted(request, tables, tuple(orphans), after, table)
 
 
 def _new_tables(call: Call, view: ClusterView) -> Asking[list[Edit]]:
-    """Each new table belongs to the view's cluster and lies in its warehouse."""
+    """Gives each new table the view's cluster as its primary, and a location in its warehouse."""
     edits: list[Edit] = []
     for found in (each for place in call.spec.inbound for each in call.sent(place)):
         if call.field_text(found, _TABLE_TYPE) == "VIRTUAL_VIEW":
@@ -331,8 +333,8 @@ def _new_location(call: Call, found: Found, view: ClusterView) -> Asking[str]:
 
 
 def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
-    """The facts of an altered table: of one that is copied as a whole the data may have changed
-    (D10)."""
+    """The facts of an altered table. If it is copied as a whole, its data may have changed, so it
+    gets a new write id (D10)."""
     facts = dict(table.found.ours)
     in_parts = table.keys and not (table.placement.uniform and table.placement.copies)
     if not (table.is_view or in_parts or table.placement.open):
@@ -341,8 +343,8 @@ def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
 
 
 def _gaining(call: Call, table: TableNow, claims: Mapping[str, dict[str, str] | None]) -> list[str]:
-    """The partitions that get facts of their own by this alter: those whose copies the client
-    states, and the new name of a renamed one that has such facts."""
+    """The partitions that get facts of their own by this alter: those with copies from the client,
+    and the new name of a renamed partition with such facts."""
     named = [name for name, facts in claims.items() if facts is not None]
     if call.spec.act is Act.RENAME_PARTITION and claims.keys() & (table.placement.exceptions or ()):
         sent = call.sent(call.spec.inbound[0])
@@ -359,8 +361,8 @@ def _partition_edits(
     return edits
 
 
-def _places(location: str, placement: Placement) -> tuple[str, ...]:
-    """Where an object is now: its own location, and its copies, which the view shows as such."""
+def _locations(location: str, placement: Placement) -> tuple[str, ...]:
+    """The present locations of an object: its own and those of its copies."""
     return (location, *(copy.location for copy in placement.copies))
 
 
@@ -369,11 +371,11 @@ def _values(call: Call, found: Found) -> list[str]:
     return string_list(call.data, span[0]) if span else []
 
 
-def _stays(found: Found, table: TableNow, view: ClusterView) -> list[Edit]:
-    """A renamed table whose folder the metastore will not move stays where it is.
+def _keep_folder(found: Found, table: TableNow, view: ClusterView) -> list[Edit]:
+    """Sets the serde's `path` of a renamed table to its folder, if the metastore will not move it.
 
-    It moves only what lies under its own, the default cluster's, warehouse; Spark has already
-    written the new folder's name into the serde's `path`.
+    The metastore moves only folders in its own warehouse, that of the default cluster; Spark has
+    already written the new folder's name into `path`.
     """
     if found.path is None or not view.is_foreign(table.location):
         return []

@@ -1,4 +1,4 @@
-"""What a client that names clusters says of an object that it alters (DC-P1, DC-S1)."""
+"""Facts that a client that names clusters sends with an alter (DC-P1, DC-S1)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,10 +17,10 @@ def claimed_facts(
     current: Mapping[str, str],
     context: Context,
 ) -> dict[str, str] | None:
-    """The facts with the copies that the client states; None when it states none.
+    """The facts with the client's copies; None if the client sent none.
 
-    A copy without a write id is taken to hold the present data. Raises PlacementChanged when the
-    client believes in another primary or write id than is true.
+    A copy without a write id counts as a copy of the present data. Raises PlacementChanged if the
+    client sent another primary or write id than the present one.
     """
     if not context.view.aware or found.descriptor is None:
         return None
@@ -33,13 +33,13 @@ def claimed_facts(
     if claims.primary not in (None, placement.primary):
         raise PlacementChanged(f"The primary cluster is {placement.primary}, not {claims.primary}.")
     if claims.write not in (None, placement.version):
-        raise PlacementChanged("It was written meanwhile.")
+        raise PlacementChanged("The object was written since it was read.")
     if claims.copies is None:
         return None
-    stated = placement
+    new = placement
     for copy in placement.copies:
-        stated = stated.without_copy(copy.cluster)
+        new = new.without_copy(copy.cluster)
     for copy in claims.copies:
-        stated = stated.with_copy(copy if copy.of else replace(copy, of=placement.version))
+        new = new.with_copy(copy if copy.of else replace(copy, of=placement.version))
     kept = {key: value for key, value in current.items() if not key.startswith(COPY_PREFIX)}
-    return {**kept, **write_placement(stated)}
+    return {**kept, **write_placement(new)}

@@ -1,9 +1,9 @@
-"""Which tables and partitions with copies own a folder at, under or above a path (D15).
+"""Finds tables and partitions with copies by a folder at, under or above a path (D15).
 
-Spark writes by path: into directories, through a second table on a table's folder, by streams. Such
-a write ends the copies of each object whose folder it touches. The index has the folders of objects
-that have copies, and of the copies themselves; these are few. An object whose folder is not in it
-has no copy that could become stale.
+Spark writes by path: to directories, through a second table on the same folder, by streams. Such a
+write ends the copies of each object whose folder it touches. The index has the folders of the few
+objects with copies, and of these copies. An object that is not in the index has no copy that could
+become stale.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,8 +29,8 @@ Parts = tuple[str, ...]
 class Folder:
     """A folder of a table, or of one of its partitions by name.
 
-    `cluster` has it: the primary of an object, or the holder of a copy where `is_copy`. It is None
-    for a table whose partitions with copies are too many to be named: any cluster may have them.
+    `cluster` is the primary of an object, or the cluster of a copy if `is_copy`. It is None for a
+    table with too many partitions with copies to name them: any cluster may have these.
     """
 
     table: TableRef
@@ -42,8 +42,8 @@ class Folder:
     def is_touched(self, path: str, writer: ClusterName) -> bool:
         """Whether a write of `path` in the cluster `writer` may change files in the folder.
 
-        The folder of an object that `writer` may write is compared by its path alone, since a file
-        system has many names. Any other is touched where both certainly may be in one.
+        The folder of an object that `writer` may write is compared only by its path, because a
+        file system has many names. Other folders are touched if both may be in one file system.
         """
         own = not self.is_copy and self.cluster in (None, writer)
         return any(
@@ -54,7 +54,7 @@ class Folder:
 
 
 class FolderIndex:
-    """Folders by table, found by path."""
+    """Folders by table and by path."""
 
     def __init__(self) -> None:
         self._of: dict[TableRef, tuple[Folder, ...]] = {}
@@ -65,7 +65,7 @@ class FolderIndex:
         return sum(map(len, self._of.values()))
 
     def put(self, table: TableRef, folders: Iterable[Folder]) -> None:
-        """The table's folders are these now."""
+        """Sets the folders of a table."""
         self.forget(table)
         known = tuple(folders)
         if known:
@@ -77,7 +77,7 @@ class FolderIndex:
                     self._below.setdefault(parts[:depth], set()).add(folder)
 
     def forget(self, table: TableRef) -> None:
-        """The table has no folders any more."""
+        """Removes the folders of a table."""
         for folder in self._of.pop(table, ()):
             for parts in _parts(folder):
                 _discard(self._at, parts, folder)
@@ -85,23 +85,23 @@ class FolderIndex:
                     _discard(self._below, parts[:depth], folder)
 
     def tables_of(self, database: str) -> list[TableRef]:
-        """The tables of a database that have folders here."""
+        """The tables of a database that have folders in the index."""
         return [table for table in self._of if table.db == database]
 
     def touched(self, path: str, writer: ClusterName) -> set[Folder]:
         """The folders that a write of `path` in the cluster `writer` may change."""
         near: set[Folder] = set()
-        for place in readings(path):
-            near |= self._below.get(place.parts, set())
-            for depth in range(len(place.parts) + 1):
-                near |= self._at.get(place.parts[:depth], set())
+        for location in readings(path):
+            near |= self._below.get(location.parts, set())
+            for depth in range(len(location.parts) + 1):
+                near |= self._at.get(location.parts[:depth], set())
         return {each for each in near if each.is_touched(path, writer)}
 
 
 def folders_of_tables(
     view: ClusterView, database: str, names: Iterable[str] | None = None
 ) -> Asking[dict[TableRef, list[Folder]]]:
-    """The folders of the database's tables, or of those of them that are named, which exist."""
+    """The folders of the database's tables (or of the named ones) that exist."""
     every = (yield from table_names(database)) if names is None else list(names)
     found = {}
     for table in (yield from readable_tables(view, database, every)):
@@ -116,7 +116,7 @@ def _folders(table: TableNow, database: str) -> Asking[list[Folder]]:
     if not table.keys or placed.uniform:
         return list(_of_object(table, None)) if placed.copies else []
     if placed.exceptions is None:
-        # Only a table whose partitions' facts changed can have partitions with copies.
+        # Only if facts of its partitions changed can partitions have copies.
         changed = placed.facts != NEVER_WRITTEN
         return [Folder(table.ref, None, table.location, None)] if changed else []
     partitions = yield from partitions_named(table, database, sorted(placed.exceptions))

@@ -1,7 +1,7 @@
-"""Refuses locations that an object may not get: folders of other clusters (DC-M4).
+"""Refuses locations in folders of other clusters (DC-M4).
 
-The metastore itself makes, moves and deletes the folders of tables and partitions, in every file
-system. So an object in another cluster's folder would have these files deleted as it is dropped.
+The metastore itself creates, moves and deletes the folders of tables and partitions, in every file
+system. Dropping an object with a folder in another cluster would delete that cluster's files.
 """
 
 from collections.abc import Iterator
@@ -12,15 +12,15 @@ from metastore.view.call import Call
 from metastore.view.errors import OutsidePrimary
 from metastore.view.locations import ClusterView
 
-# PartitionSpec: its root, and of partitions with one descriptor that and their relative paths.
+# PartitionSpec: its root, the shared descriptor's location, and the partitions' relative paths.
 _SPECS_ROOT: Path = (1, EACH, 3)
 _SPECS_SHARED: Path = (1, EACH, 4, 2, 2)
 _SPECS_RELATIVE: Path = (1, EACH, 4, 1, EACH, 4)
 
 
 def refuse_elsewhere(call: Call, found: Found, view: ClusterView, *present: str) -> None:
-    """Raises OutsidePrimary where an object that was sent has a location in another cluster's file
-    system, unless it is one of its `present` locations or lies below.
+    """Raises OutsidePrimary if an object in a request has a location in another cluster's file
+    system, unless the location is one of its `present` ones or below one.
     """
     for span in (found.location, found.path):
         if span is not None:
@@ -28,7 +28,7 @@ def refuse_elsewhere(call: Call, found: Found, view: ClusterView, *present: str)
 
 
 def refuse_location(location: str, view: ClusterView, *present: str) -> None:
-    """The same of one location. An empty one is the metastore's to choose."""
+    """`refuse_elsewhere` for a location. For an empty one the metastore chooses."""
     owner = view.foreign_cluster(location) if location else None
     if owner is None or any(_is_below(location, each) for each in present if each):
         return
@@ -39,11 +39,11 @@ def refuse_location(location: str, view: ClusterView, *present: str) -> None:
 
 
 def refuse_database_folder(database: str, location: str, home: str, view: ClusterView) -> None:
-    """Raises OutsidePrimary where a DROP DATABASE would delete a folder of another cluster.
+    """Raises OutsidePrimary if a DROP DATABASE would delete a folder of another cluster.
 
-    The metastore deletes the folder with all that is in it, in the default cluster. A folder with
-    the database's name in the warehouse, which is at `home`, is the database's alone; one that a
-    LOCATION chose may hold anything.
+    The metastore deletes the folder with everything in it. A folder with the database's name in
+    the warehouse at `home` contains only the database; a folder that was chosen with LOCATION may
+    contain anything.
     """
     if Location.of(location) != Location.of(f"{home}/{database.lower()}.db"):
         refuse_location(location, view)
@@ -56,7 +56,7 @@ def _is_below(location: str, folder: str) -> bool:
 
 
 def locations_of_specs(call: Call) -> Iterator[str]:
-    """Where the partitions of an add_partitions_pspec lie."""
+    """The locations of the partitions of an add_partitions_pspec."""
     if call.spec.name != "add_partitions_pspec":
         return
     roots = call.strings(_SPECS_ROOT) + call.strings(_SPECS_SHARED)

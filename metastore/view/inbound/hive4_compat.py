@@ -1,7 +1,7 @@
-"""Calls that Hive 4's metastore no longer has, as those that took their place.
+"""Replaces calls that Hive 4's metastore does not have any more.
 
-`get_table` and `get_table_objects_by_name` are asked by every older client and by the view itself.
-Since 2.3 each has a form that takes one request and gives one result; from 4.0 on it alone is left.
+Older clients and the view itself use `get_table` and `get_table_objects_by_name`. Since 2.3 each
+also has a form with one request and one result; from 4.0 on there is only this form.
 """
 
 from metastore.client.object_spans import places
@@ -19,20 +19,20 @@ NEWER = {
 
 
 def is_unknown(reply: bytes) -> bool:
-    """Whether the metastore answered that it has no such call."""
+    """Whether the metastore replied that it has no such call."""
     kind, _, _, at = read_message_header(reply)
     return kind == EXCEPTION and read_struct(reply, at)[0].get(2) == _UNKNOWN_METHOD
 
 
 def newer_call(request: bytes) -> bytes:
-    """The same question in the form of one request: both name a database, then tables."""
+    """The same call in the form with one request: both name a database, then tables."""
     _, name, sequence, at = read_message_header(request)
     arguments, _ = read_struct(request, at)
     return call_bytes(NEWER[name], sequence, Struct({1: (STRUCT, arguments)}))
 
 
 def older_reply(reply: bytes, name: str) -> bytes:
-    """The reply to a newer call as one to the call `name`; exceptions are declared alike."""
+    """The reply to the newer form as a reply to `name`; both declare the same exceptions."""
     reply = renamed(reply, name)
     kind, _, _, at = read_message_header(reply)
     if kind != REPLY:

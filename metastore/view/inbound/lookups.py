@@ -1,7 +1,7 @@
-"""What the view asks the metastore before it lets a call pass.
+"""Calls that the view makes to the metastore before it admits a client's call.
 
-Each question is a generator that yields request bytes and is sent the whole reply's bytes: it
-goes over the client's own connection, so it is asked with the client's rights.
+Each is a generator that yields the bytes of a request and receives the bytes of the whole reply.
+The server sends them over the client's own connection, so they have the client's permissions.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -33,7 +33,7 @@ from thriftcodec.writer import call_bytes
 T = TypeVar("T")
 Asking = Generator[bytes, bytes, T]
 
-BATCH = 500  # partitions or tables asked for at once
+BATCH = 500  # partitions or tables in one call
 _NO_LIMIT = -1
 _TABLE_KEYS, _TABLE_TYPE = 8, 12
 _PARTITION_VALUES = 1
@@ -41,7 +41,7 @@ _PARTITION_VALUES = 1
 
 @dataclass(frozen=True, slots=True)
 class TableNow:
-    """A table as the metastore has it at this moment. `data` holds it, at `found`."""
+    """A table as it is in the metastore now. `data` contains it, at `found`."""
 
     ref: TableRef
     placement: Placement
@@ -63,7 +63,7 @@ class TableNow:
 
 @dataclass(frozen=True, slots=True)
 class PartitionNow:
-    """A partition as the metastore has it at this moment."""
+    """A partition as it is in the metastore now."""
 
     name: str
     values: tuple[str, ...]
@@ -74,7 +74,7 @@ class PartitionNow:
 
 
 def table_now(view: ClusterView, database: str, name: str) -> Asking[TableNow | None]:
-    """The table, or None when there is none."""
+    """The table, or None if it does not exist."""
     reply = yield table_question(database, name)
     return table_in(view, database, reply)
 
@@ -97,14 +97,14 @@ def database_names() -> Asking[list[str]]:
 
 
 def table_names(database: str) -> Asking[list[str]]:
-    """The names of every table and view of a database; none where there is no such database."""
+    """The names of all tables and views of a database; none if it does not exist."""
     reply = yield _call("get_all_tables", database)
     at = _success(reply, "get_all_tables")
     return [] if at is None else string_list(reply, at)
 
 
 def tables_now(view: ClusterView, database: str) -> Asking[list[TableNow]]:
-    """Every table of a database. Raises PlacementUnreadable."""
+    """All tables of a database. Raises PlacementUnreadable."""
     tables = []
     for reply, start in (yield from _tables_named(database, (yield from table_names(database)))):
         tables.append(_table(view, database, reply, start))
@@ -114,7 +114,7 @@ def tables_now(view: ClusterView, database: str) -> Asking[list[TableNow]]:
 def readable_tables(
     view: ClusterView, database: str, names: Iterable[str]
 ) -> Asking[list[TableNow]]:
-    """Those of the named tables that exist and whose facts can be read."""
+    """The named tables that exist and have readable facts."""
     tables = []
     for reply, start in (yield from _tables_named(database, names)):
         with suppress(PlacementUnreadable):
@@ -123,7 +123,7 @@ def readable_tables(
 
 
 def database_location(database: str) -> Asking[str | None]:
-    """The location that the metastore keeps for a database."""
+    """The location of a database in the metastore, or None."""
     reply = yield _call("get_database", database)
     at = _success(reply, "get_database")
     if at is None:
@@ -135,7 +135,7 @@ def database_location(database: str) -> Asking[str | None]:
 def partitions_named(
     table: TableNow, database: str, names: Iterable[str]
 ) -> Asking[list[PartitionNow]]:
-    """Those of the named partitions that exist."""
+    """The named partitions that exist."""
     partitions: list[PartitionNow] = []
     for batch in _batches(list(names)):
         arguments = Struct(
@@ -154,7 +154,7 @@ def partitions_named(
 
 
 def partition_names(table: TableNow, database: str) -> Asking[list[str]]:
-    """The names of every partition."""
+    """The names of all partitions."""
     arguments = Struct({1: (STRING, database), 2: (STRING, table.ref.name), 3: (I16, _NO_LIMIT)})
     reply = yield call_bytes("get_partition_names", 0, arguments)
     at = _success(reply, "get_partition_names")
@@ -172,7 +172,7 @@ def partitions_found(table: TableNow, request: bytes, method: str) -> Asking[lis
 
 
 def changed(request: bytes) -> Asking[None]:
-    """Makes a change of the view's own. Raises FactsUnavailable."""
+    """Makes a call that changes something. Raises FactsUnavailable if it fails."""
     reply = yield request
     kind, method, _, at = read_message_header(reply)
     inner, _, value = read_field_header(reply, at)
@@ -214,7 +214,7 @@ def _partition(table: TableNow, reply: bytes, found: Found) -> PartitionNow:
 
 
 def _tables_named(database: str, names: Iterable[str]) -> Asking[list[tuple[bytes, int]]]:
-    """Where the named tables begin, each in the reply that has it."""
+    """The named tables that exist, as pairs of a reply and the position in it."""
     found = []
     for batch in _batches(list(names)):
         arguments = Struct({1: (STRING, database), 2: (LIST, strings(batch))})
@@ -229,7 +229,7 @@ def _call(method: str, *names: str) -> bytes:
 
 
 def _success(reply: bytes, method: str) -> int | None:
-    """Where the result's success is; None when the metastore says that there is no such object."""
+    """The position of the result's success; None if the object does not exist."""
     kind, _, _, at = read_message_header(reply)
     if kind != REPLY:
         raise FactsUnavailable(f"{method} failed in the metastore.")
@@ -244,7 +244,7 @@ def _success(reply: bytes, method: str) -> int | None:
     raise FactsUnavailable(f"{method} failed in the metastore: {message}.")
 
 
-# The field of the exception that says so in each result that the questions above read.
+# The field of NoSuchObjectException in each result.
 _NO_SUCH_OBJECT = {
     "get_table": 2,
     "get_all_databases": 0,

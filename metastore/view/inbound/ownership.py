@@ -1,4 +1,4 @@
-"""Whose an object is: looks it up, and refuses what its primary cluster alone may do (DC-M4)."""
+"""Reads the primary of objects and refuses changes in other clusters (DC-M4)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from metastore.view.locations import ClusterView, moved
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
-    """A folder that nothing names any more once the call has succeeded."""
+class Orphan:
+    """A folder that no object refers to after the call. `what` is the object that had it."""
 
     what: str
     cluster: ClusterName
@@ -29,7 +29,7 @@ class Leftover:
 
 
 def own_tables(call: Call, view: ClusterView) -> Asking[list[TableNow | None]]:
-    """The tables that the call names, None for one that is not there. Raises OutsidePrimary."""
+    """The tables that the call names, None for a missing one. Raises OutsidePrimary."""
     tables: list[TableNow | None] = []
     for database, name in call.named():
         table = yield from table_now(view, database, name)
@@ -46,9 +46,9 @@ def own_table(call: Call, view: ClusterView) -> Asking[TableNow | None]:
 
 
 def table_of_partitions(call: Call, view: ClusterView) -> Asking[TableNow | None]:
-    """The table of partitions that the call changes: they may have primaries of their own.
+    """The table of the partitions that the call changes.
 
-    Whoever asks has `own_partitions` say whose they are.
+    The partitions may have primaries of their own, which `own_partitions` checks.
     """
     for database, name in call.named()[:1]:
         return (yield from table_now(view, database, name))
@@ -58,9 +58,9 @@ def table_of_partitions(call: Call, view: ClusterView) -> Asking[TableNow | None
 def own_partitions(
     table: TableNow, database: str, names: Iterable[str], view: ClusterView
 ) -> Asking[list[PartitionNow]]:
-    """Those of the named partitions that exist. Raises OutsidePrimary.
+    """The named partitions that exist. Raises OutsidePrimary.
 
-    One that does not exist is its table's (DC-R10), and so is a call that names none.
+    The table's primary counts for missing partitions (DC-R10) and for a call that names none.
     """
     wanted = list(dict.fromkeys(names))
     partitions = yield from partitions_named(table, database, wanted)
@@ -72,7 +72,7 @@ def own_partitions(
 
 
 def named_partitions(call: Call, table: TableNow) -> list[str]:
-    """The names of the partitions that a call names in either way."""
+    """The names of the partitions that a call names, by values or by name."""
     by_values = [table.partitions.name(values) for values in call.partition_values() if values]
     return by_values + [name for name in call.partition_names() if name]
 
@@ -87,30 +87,30 @@ def refuse_foreign_partition(table: TableNow, partition: PartitionNow, view: Clu
     _refuse(what, partition.placement.primary, view)
 
 
-def left_by_drop(table: TableNow, database: str, view: ClusterView) -> Asking[list[Leftover]]:
-    """What dropping a table leaves at other clusters. Raises OutsidePrimary for a partition."""
+def orphans_of_drop(table: TableNow, database: str, view: ClusterView) -> Asking[list[Orphan]]:
+    """The copies that remain after a table was dropped. Raises OutsidePrimary for a partition."""
     if table.is_view:
         return []
-    left = left_by(str(table.ref), table.placement)
+    left = orphans_of(str(table.ref), table.placement)
     if table.keys and not table.placement.uniform:
         names = yield from partition_names(table, database)
         for start in range(0, len(names), BATCH):
             batch = names[start : start + BATCH]
             for partition in (yield from own_partitions(table, database, batch, view)):
-                left += left_by(f"{table.ref}@{partition.name}", partition.placement)
+                left += orphans_of(f"{table.ref}@{partition.name}", partition.placement)
     return left
 
 
-def left_by(what: str, placement: Placement) -> list[Leftover]:
-    return [Leftover(what, copy.cluster, copy.location) for copy in placement.copies]
+def orphans_of(what: str, placement: Placement) -> list[Orphan]:
+    return [Orphan(what, copy.cluster, copy.location) for copy in placement.copies]
 
 
-def left_by_database(database: str, location: str, view: ClusterView) -> list[Leftover]:
-    """The database's folders in clusters where the metastore does not delete it."""
-    places = {name: moved(location, view.topology, name) for name in view.topology.clusters}
+def orphans_of_database(database: str, location: str, view: ClusterView) -> list[Orphan]:
+    """The database's folders in clusters in which the metastore does not delete them."""
+    folders = {name: moved(location, view.topology, name) for name in view.topology.clusters}
     kept = moved(location, view.topology, view.owner)
     return [
-        Leftover(f"{database}.*", name, place) for name, place in places.items() if place != kept
+        Orphan(f"{database}.*", name, folder) for name, folder in folders.items() if folder != kept
     ]
 
 

@@ -1,4 +1,4 @@
-"""An object on its way to the metastore: edits that keep its cluster facts what they are (D12)."""
+"""Edits of an object in a request that keep its cluster facts (D12)."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ _SD_LOCATION = 2
 def with_facts(
     data: bytes | bytearray, found: Found, shape: Shape, ours: Mapping[str, str]
 ) -> list[Edit]:
-    """Replaces every `causeway.` parameter that the client sent by `ours`."""
+    """Replaces the `causeway.` parameters that the client sent by `ours`."""
     if found.parameters is None:
         if not ours:
             return []
@@ -28,7 +28,7 @@ def with_facts(
 
 
 def with_location(found: Found, location: str) -> list[Edit]:
-    """Sets sd.location, whether the client sent one or not."""
+    """Sets sd.location, also if the client sent none."""
     if found.location is not None:
         return [(*found.location, encoded(location))]
     if found.descriptor is None:
@@ -40,7 +40,7 @@ def with_location(found: Found, location: str) -> list[Edit]:
 def locations_back(
     data: bytes | bytearray, found: Found, placement: Placement, own: str
 ) -> list[Edit]:
-    """Undoes what the view did to an object's locations on the way out."""
+    """Replaces locations of copies, which the view has sent to the client, by the object's own."""
     copies = {copy.location for copy in placement.copies}
     spans = (span for span in (found.location, found.path) if span is not None)
     return [(*span, encoded(own)) for span in spans if text(data, span[0]) in copies]

@@ -1,14 +1,14 @@
-"""Copies end before Spark writes: decisions about `causeway_write` (D10, D15).
+"""Ends copies before Spark writes: decisions about `causeway_write` (D10, D15).
 
-The guard in a cluster's Spark makes the call before each write, and once more when the write has
-ended. It names the table, if there is one, with the static part of the partition specification, and
-all paths that the write may touch. `marks` are the ids of the running writes that the statement
-itself belongs to: the proxy put their marks before, and what they cover ends with them. Marks of
-others, or of dead proxies, change nothing.
+The guard in a cluster's Spark makes this call before each write and after its end. It names the
+table, if there is one, with the static values of the partition specification, and all paths that
+the write may touch. `marks` are the ids of the running writes to which the statement belongs: the
+proxy has set these marks, and they end with the proxy's write. Marks of other writes have no effect
+here.
 
-A write that has an id of its own gets a mark in each table that it may change and that no mark of
-the proxy's covers, from the first call to the second. A guard of an older version sends no id: then
-each of the two calls ends the copies that are there.
+A write with an id of its own gets a mark in each table that it may change and that no mark of the
+proxy covers, from the first call to the second. A guard of an older version sends no id: then each
+of the two calls ends the present copies.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -38,9 +38,9 @@ _DATABASE, _TABLE, _SPEC, _PATHS, _MARKS, _ID, _ENDED, _BY = range(1, 9)
 
 @dataclass(frozen=True, slots=True)
 class SparkWrite:
-    """A write of one command. `spec` has the keys with a static value; `table` is None where the
-    command writes paths alone. `id` is the write's own, empty from older guards; `ended` says that
-    the write is over; `by` names the process that writes.
+    """A write of a command. `spec` has the keys with static values; `table` is None if the command
+    writes only paths. `id` is the id of the write, empty from older guards; `ended` is true in the
+    second call; `by` names the writing process.
     """
 
     table: TableRef | None = None
@@ -53,11 +53,11 @@ class SparkWrite:
 
 
 class Marking(Enum):
-    """What became of a write's mark in a table."""
+    """The result of setting a write's mark in a table."""
 
     PUT = auto()
-    THERE = auto()  # it was there before
-    COVERED = auto()  # by a mark of the proxy's
+    THERE = auto()  # the table had it before
+    COVERED = auto()  # a mark of the proxy covers the write
     NO_TABLE = auto()
 
 
@@ -87,7 +87,7 @@ def check_folders(write: SparkWrite, index: FolderIndex, view: ClusterView) -> N
 def touched_tables(
     write: SparkWrite, index: FolderIndex, view: ClusterView
 ) -> dict[TableRef, list[Folder]]:
-    """The tables that the write may change, each with those of its folders that its paths touch."""
+    """The tables that the write may change, each with its folders that the paths touch."""
     tables: dict[TableRef, list[Folder]] = {}
     for folder in {each for path in write.paths for each in index.touched(path, view.cluster)}:
         tables.setdefault(folder.table, []).append(folder)
@@ -101,18 +101,18 @@ def _refuse_foreign(folder: Folder, view: ClusterView) -> None:
         what = f"table {folder.table}"
         if folder.partition is not None:
             what = f"partition {folder.partition} of {what}"
-        holds = f"the copy of {what}" if folder.is_copy else what
+        content = f"the copy of {what}" if folder.is_copy else what
         raise OutsidePrimary(
-            f"Folder {folder.location} holds {holds}: cluster {view.cluster} may not write it."
+            f"Folder {folder.location} holds {content}: cluster {view.cluster} may not write it."
         )
 
 
 def end_copies(
     write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context
 ) -> Asking[bool]:
-    """Makes stale the copies of what the write may change in the table. Whether any was there.
+    """Makes the copies stale that the write may change; returns whether there were any.
 
-    `folders` are those of the table that its paths touch.
+    `folders` are the table's folders that the paths touch.
     """
     table = yield from table_now(context.view, ref.db, ref.name)
     if table is None or table.is_view:
@@ -128,7 +128,7 @@ def end_copies(
 def open_mark(
     write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context, since: int
 ) -> Asking[Marking]:
-    """Puts the write's own mark into the table, or extends it. `since` is in epoch seconds."""
+    """Sets or extends the write's own mark in the table. `since` is in epoch seconds."""
     table = yield from table_now(context.view, ref.db, ref.name)
     if table is None or table.is_view:
         return Marking.NO_TABLE
@@ -150,9 +150,10 @@ def open_mark(
 def close_mark(
     write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context
 ) -> Asking[bool]:
-    """Takes the write's own mark away: what it covered has new ids. Whether the table changed.
+    """Removes the write's own mark and gives what it covered new ids; returns whether the table
+    changed.
 
-    Where the mark has gone meanwhile, the copies that are there end.
+    If the mark is missing, the present copies end.
     """
     table = yield from table_now(context.view, ref.db, ref.name)
     if table is None or table.is_view:
@@ -176,7 +177,7 @@ def close_mark(
 
 
 def has_mark(write: SparkWrite, ref: TableRef, context: Context) -> Asking[bool]:
-    """Whether the table carries the write's own mark."""
+    """Whether the table has the write's own mark."""
     table = yield from table_now(context.view, ref.db, ref.name)
     return table is not None and _own_mark(table, write) is not None
 
@@ -193,7 +194,7 @@ def _without_mark(table: TableNow, write: SparkWrite) -> dict[str, str]:
 def _touched_partitions(
     table: TableNow, write: SparkWrite, folders: Collection[Folder]
 ) -> list[str] | None:
-    """The partitions that the write may change, as far as they have facts; None for any."""
+    """The partitions with facts of their own that the write may change; None: any."""
     if not table.keys or table.placement.uniform:
         return None
     if table.ref == write.table:
@@ -203,12 +204,12 @@ def _touched_partitions(
 
 
 def _is_covered(table: TableNow, write: SparkWrite, names: Collection[str] | None) -> bool:
-    """Whether a mark of the statement's own, which the proxy put, covers all that is written."""
+    """Whether a mark that the proxy set for the statement covers everything written."""
     marks = [mark for mark in table.placement.open if mark.id in write.marks]
     if any(mark.partitions is None or not table.keys for mark in marks):
         return True
     if table.ref == write.table and set(table.keys) <= write.spec.keys():
-        return bool(marks)  # one partition, which the proxy named with its key's type in mind
+        return bool(marks)  # one partition, which the proxy has named by the types of its keys
     return bool(names) and all(any(mark.covers(each) for mark in marks) for each in names or ())
 
 
@@ -242,9 +243,10 @@ def _end_some(
 
 
 def _chosen(table: TableNow, spec: Mapping[str, str]) -> list[str] | None:
-    """The partitions that a write with these static values may change; None for any.
+    """The partitions that a write with these static values may change; None: any.
 
-    Only keys of type string are compared as text: `01` may be the number 1, and no text is a NULL.
+    Only keys of type string are compared as text: `01` may be the number 1, and an empty text may
+    be NULL.
     """
     plain = {
         key: spec[key]

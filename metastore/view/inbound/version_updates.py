@@ -1,7 +1,7 @@
-"""Changes of facts that the view makes itself, beside the call that it lets pass (D10).
+"""Changes of facts that the view makes itself, in addition to the client's call (D10).
 
-A change of data ends every copy of what it may touch: the object's write id changes before the
-call goes on. Where a write is marked as open its owner does so when it ends.
+A change of data ends every copy of what it may touch: the object's write id changes before the call
+is sent on. While a running write is marked, the writer does so when it ends.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,22 +26,22 @@ from thriftcodec.writer import call_bytes
 
 NewId = Callable[[], str]
 After = Callable[[], Asking[None]]
-"""What has to be asked once a call has succeeded."""
+"""The calls to make after the client's call has succeeded."""
 
-# The change is of facts alone: the metastore shall not look at the files for it.
+# Only facts change, so the metastore need not list the files.
 _NO_STATISTICS = Struct({1: (MAP, string_map({"DO_NOT_UPDATE_STATS": "true"}))})
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an admission may use: the view, and a source of ids that never come twice."""
+    """The inputs of an admission: the view, and a source of unique ids."""
 
     view: ClusterView
     new_id: NewId
 
 
 def table_rewritten(table: TableNow, database: str, new_id: NewId) -> Asking[None]:
-    """The table's data is about to change, of any partition: its copies are stale."""
+    """Makes the copies of a table stale, because any of its data may change."""
     if not table.placement.open:
         yield from set_table(table, database, {**table.found.ours, WRITE: new_id()})
 
@@ -49,9 +49,9 @@ def table_rewritten(table: TableNow, database: str, new_id: NewId) -> Asking[Non
 def partitions_rewritten(
     table: TableNow, database: str, partitions: list[PartitionNow], new_id: NewId
 ) -> Asking[dict[str, dict[str, str]]]:
-    """These partitions are about to change: the facts that each must have then, by name.
+    """The facts, by name, that make the copies of these partitions stale.
 
-    In a table whose partitions have no copies its own id changes instead, which ends the copies
+    If no partition of the table has copies, the table's own id changes instead, which ends copies
     that have begun.
     """
     facts = {one.name: dict(one.found.ours) for one in partitions}
@@ -70,7 +70,7 @@ def write_partitions(
     partitions: list[PartitionNow],
     facts: Mapping[str, Mapping[str, str]],
 ) -> Asking[None]:
-    """Writes those facts, for calls that do not carry the partitions themselves."""
+    """Writes the facts of partitions, for calls that do not contain the partitions."""
     bodies = []
     for one in partitions:
         if facts[one.name] != one.found.ours:
@@ -85,9 +85,9 @@ def write_partitions(
 def with_exceptions(
     table: TableNow, database: str, names: Iterable[str], context: Context
 ) -> Asking[TableNow]:
-    """Before these partitions get facts of their own in a table that names all that have any.
+    """Adds the partitions to the table's list of exceptions, before they get facts of their own.
 
-    Returns the table as it is then: its copies as a whole have ended if it was uniform.
+    Returns the changed table. If it was uniform, the copies of the whole table have ended.
     """
     placed = table.placement.with_partition_facts(context.new_id(), names)
     if placed.exceptions == table.placement.exceptions:
@@ -97,9 +97,9 @@ def with_exceptions(
 
 
 def announced(table: TableNow, database: str, context: Context) -> After | None:
-    """After partitions came, went or changed: whoever remembers them looks at the table.
+    """Renews the table's `facts` id after partitions changed, so that caches read them again.
 
-    Not where a write of all is open: its end tells them.
+    None while a write of the whole table runs, because its end renews the id.
     """
     if any(mark.partitions is None for mark in table.placement.open):
         return None
@@ -113,7 +113,7 @@ def announced(table: TableNow, database: str, context: Context) -> After | None:
 
 
 def by_expression(call: Call, table: TableNow, database: str) -> Asking[list[PartitionNow]]:
-    """The partitions that drop_partitions_req chooses by Hive's own expressions."""
+    """The partitions that a drop_partitions_req selects by Hive's expressions."""
     partitions: list[PartitionNow] = []
     for at, _ in places(call.data, call.body, (1, 3, 2, EACH, 1)):
         expression, _ = read_value(call.data, at, STRING)
@@ -126,7 +126,7 @@ def by_expression(call: Call, table: TableNow, database: str) -> Asking[list[Par
 
 
 def set_table(table: TableNow, database: str, facts: Mapping[str, str]) -> Asking[None]:
-    """Gives the table these facts."""
+    """Writes the facts of a table."""
     edits = with_facts(table.data, table.found, Shape.TABLE, facts)
     body = spliced(table.data, table.found.start, table.found.end, edits)
     head = _head("alter_table_with_environment_context", database, table.ref.name)

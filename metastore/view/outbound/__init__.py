@@ -1,1 +1,1 @@
-"""A reply on its way to the client: each object with the cluster's own location."""
+"""Replies to clients: each object gets the cluster's own location."""

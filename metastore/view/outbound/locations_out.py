@@ -1,7 +1,7 @@
-"""A reply on its way to the client: each object gets the cluster's own location.
+"""Rewrites a reply: each object gets the cluster's own location.
 
-`ReplyStream` takes bytes as they come and gives back what may be sent on, so that a reply with a
-hundred thousand partitions is never held as a whole.
+`ReplyStream` takes bytes as they arrive and returns bytes to send on, so that a reply with a
+hundred thousand partitions is never in memory as a whole.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,22 +33,22 @@ from metastore.client.object_spans import (
     text,
 )
 from metastore.client.partition_scanner import PartitionScanner
-from metastore.view.errors import TooLarge
+from metastore.view.errors import MessageTooLarge
 from metastore.view.locations import ClusterView, Placed
-from metastore.view.methods import Place
+from metastore.view.methods import ObjectPath
 from metastore.view.outbound.structures import cluster_fields
 from thriftcodec.errors import Incomplete
 from thriftcodec.skip import read_field_header, read_list_header, read_message_header, skip_value
 from thriftcodec.values import LIST, REPLY, SET, STOP, STRUCT
 
-PLACEHOLDER = "-__PLACEHOLDER__"  # Spark's sd.location when the serde's `path` is the real one
+PLACEHOLDER = "-__PLACEHOLDER__"  # Spark's sd.location if the serde's `path` is the location
 _VALUES = 1  # of a Partition
-MAX_VALUE = 256 * 1024 * 1024  # bytes of one value that has to be seen as a whole
+MAX_VALUE = 256 * 1024 * 1024  # bytes of a value that has to be complete in memory
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionsOf:
-    """What a table says of its partitions."""
+    """The facts of a table that its partitions need."""
 
     placement: Placement
     keys: tuple[str, ...]
@@ -60,7 +60,7 @@ class PartitionsOf:
 
 @dataclass(slots=True)
 class _Level:
-    """A container that the stream is inside of: a struct, or a list with elements left."""
+    """A container around the stream's position: a struct, or a list with `left` elements."""
 
     path: Path | None
     element: int = STRUCT
@@ -68,10 +68,10 @@ class _Level:
 
 
 class ReplyStream:
-    """One reply. `feed` it bytes; `done` says that it ended, `failed` that it is an exception."""
+    """A reply. Call `feed` with bytes; `done`: the reply is complete; `failed`: an exception."""
 
     def __init__(
-        self, outbound: Place | None, view: ClusterView, table: PartitionsOf | None = None
+        self, outbound: ObjectPath | None, view: ClusterView, table: PartitionsOf | None = None
     ) -> None:
         self.done = False
         self.failed = False
@@ -89,7 +89,7 @@ class ReplyStream:
         self._safe = 0
 
     def feed(self, chunk: bytes) -> bytes:
-        """What may be sent on. Bytes after the reply's end are an error of the server's."""
+        """Bytes to send on. Bytes after the reply's end are an error (`surplus`)."""
         self._buffer += chunk
         at = 0
         try:
@@ -104,7 +104,7 @@ class ReplyStream:
                 at = self._step(at)
         except Incomplete:
             if len(self._buffer) - at > MAX_VALUE:
-                raise TooLarge("a reply has a value beyond the limit") from None
+                raise MessageTooLarge("a reply has a value above the limit") from None
             at = self._safe
         else:
             self.done = True
@@ -120,7 +120,7 @@ class ReplyStream:
         return self.done and bool(self._buffer)
 
     def _step(self, at: int) -> int:
-        """Goes over one field or list; `_safe` is how far everything is settled."""
+        """Reads one field or list; everything before `_safe` can be sent."""
         level = self._levels[-1]
         at = self._field(level, at) if level.left is None else self._elements(level, at)
         self._safe = at
@@ -179,7 +179,7 @@ def outbound_edits(
     view: ClusterView,
     table: PartitionsOf | None,
 ) -> list[Edit]:
-    """What has to change in one object so that `view.cluster` reads its own data."""
+    """The edits of an object that make `view.cluster` read its own data."""
     if shape is Shape.DATABASE:
         if found.location is None:
             return []
@@ -206,8 +206,8 @@ def outbound_edits(
 
 
 def _in_parts(data: bytes | bytearray, found: Found, shape: Shape) -> bool:
-    """Whether it is a table whose partitions have copies of their own, not the table as a whole:
-    its own write id does not tell of every write then."""
+    """Whether it is a table whose partitions may have copies of their own. Then the table's own
+    write id does not change with every write."""
     if shape is not Shape.TABLE or found.ours.get(PARTITIONS) == UNIFORM:
         return False
     return is_partitioned(data, found)
@@ -216,12 +216,12 @@ def _in_parts(data: bytes | bytearray, found: Found, shape: Shape) -> bool:
 def _placed(
     data: bytes | bytearray, found: Found, shape: Shape, table: PartitionsOf | None
 ) -> Placed:
-    """How this object's parameters are read; a partition's need its table's (D10)."""
+    """The function that reads an object's placement; a partition needs its table's (D10)."""
     if shape is Shape.TABLE:
         return read_placement
     if table is None or _VALUES not in found.fields:
         return _unreadable
-    # Without a running write it does not matter which partition it is.
+    # Without a running write the partition's name is not needed.
     values = string_list(data, found.fields[_VALUES][0]) if table.placement.open else ()
     name = table.name(values)
     return lambda parameters, _: read_partition_placement(parameters, table.placement, name)
@@ -232,7 +232,7 @@ def _unreadable(parameters: Mapping[str, str], owner: ClusterName) -> Placement:
 
 
 def real_location(data: bytes | bytearray, found: Found) -> str:
-    """Where the object's own data is, whichever of the two fields says it."""
+    """The location of the object's data, from sd.location or the serde's `path`."""
     location = text(data, found.location[0]) if found.location else ""
     if found.path and (not location or location.endswith(PLACEHOLDER)):
         return text(data, found.path[0])

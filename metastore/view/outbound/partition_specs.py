@@ -1,9 +1,9 @@
 """Partition specs as lists of partitions (get_partitions_pspec, get_part_specs_by_filter).
 
-The metastore gives partitions under one folder in a form that has one storage descriptor for all:
-it cannot say where each cluster has its own. The other form that the IDL allows is a list of whole
-partitions, so where partitions may have copies the view asks the call that gives those, and puts
-its reply, piece by piece as it comes, into one spec.
+The metastore returns partitions under one folder in a form with one storage descriptor for all,
+which cannot express a cluster's own locations. The IDL also allows a list of complete partitions.
+So if partitions may have copies, the view makes the call that returns such a list, and puts its
+reply, piece by piece, into one spec.
 """
 
 from metastore.view.call import Call
@@ -20,7 +20,7 @@ _LISTS = {
     "get_partitions_pspec": "get_partitions",
     "get_part_specs_by_filter": "get_partitions_by_filter",
 }
-_MOST = (1 << 15) - 1  # what the other calls can be limited to; beyond, they give all
+_MOST = (1 << 15) - 1  # the largest limit of the other calls; above it they return all
 
 
 def is_spec_call(call: Call) -> bool:
@@ -28,7 +28,7 @@ def is_spec_call(call: Call) -> bool:
 
 
 def plain_call(call: Call) -> bytes:
-    """The request for the same partitions as a list; its arguments differ in the limit's type."""
+    """The request for the same partitions as a list; only the type of the limit differs."""
     arguments, _ = read_struct(call.data, call.body)
     for number, (kind, limit) in list(arguments.fields.items()):
         if kind == I32:
@@ -47,7 +47,7 @@ class SpecStream(ReplyStream):
             {1: (STRING, database), 2: (STRING, name), 3: (STRING, table.location)}
         )
         self._head = bytearray()
-        self._begun_list: bool | None = None  # None: not known yet whether there is one
+        self._begun_list: bool | None = None  # None: not known yet
 
     def feed(self, chunk: bytes) -> bytes:
         ready = super().feed(chunk)
@@ -59,11 +59,11 @@ class SpecStream(ReplyStream):
         return ready + b"\0\0" if self.done and self._begun_list else ready
 
     def _has_field(self) -> bool:
-        """Whether more than the message's header is there; both come whole or not at all."""
+        """Whether a field follows the message's header; both arrive complete."""
         return len(self._head) > read_message_header(self._head)[3]
 
     def _within_spec(self) -> bytes:
-        """What has come, with a list of one spec begun around the list of partitions."""
+        """The bytes so far, with the beginning of a spec before the list of partitions."""
         kind, _, value = read_field_header(self._head, read_message_header(self._head)[3])
         self._begun_list = kind == LIST and not self.failed
         if not self._begun_list:

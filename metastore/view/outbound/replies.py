@@ -1,7 +1,7 @@
 """Replies that the view makes itself."""
 
+from metastore.client.types import Changes
 from metastore.view.methods import MethodSpec
-from metastore.view.server.change_feed import News
 from thriftcodec.skip import read_message_header
 from thriftcodec.values import (
     EXCEPTION,
@@ -21,7 +21,7 @@ _UNKNOWN_METHOD, _INTERNAL_ERROR = 1, 6
 
 
 def refusal(spec: MethodSpec, name: str, sequence: int, message: str) -> bytes:
-    """The message as a MetaException, or as the protocol's own error where none is declared."""
+    """The message as a MetaException, or as the protocol's error if the call declares none."""
     if spec.meta_exception is None:
         return _protocol_error(name, sequence, message, _INTERNAL_ERROR)
     exception = Struct({1: (STRING, message)})
@@ -33,22 +33,22 @@ def unknown_method(name: str, sequence: int, message: str) -> bytes:
 
 
 def nothing(name: str, sequence: int) -> bytes:
-    """The result of a call that gives nothing back."""
+    """The result of a call without a result value."""
     return _message(REPLY, name, sequence, Struct())
 
 
-def changes(name: str, sequence: int, news: News) -> bytes:
+def changes(name: str, sequence: int, changes: Changes) -> bytes:
     """The result of causeway_changes."""
     fields = {
-        1: (I64, news.next),
-        2: (LIST, strings(news.tables)),
-        3: (2, int(news.all)),
+        1: (I64, changes.position),
+        2: (LIST, strings(changes.tables)),
+        3: (2, int(changes.everything)),
     }
     return _message(REPLY, name, sequence, Struct({0: (STRUCT, Struct(fields))}))
 
 
 def renamed(message: bytes, name: str, sequence: int | None = None) -> bytes:
-    """The same message under another method's name, and as the reply to another call."""
+    """The message with another method's name, and optionally another sequence number."""
     kind, _, own, body = read_message_header(message)
     return _message(kind, name, own if sequence is None else sequence, None) + message[body:]
 

@@ -1,29 +1,16 @@
-"""What changed through the view, in order: how caches elsewhere learn of it at once."""
+"""The changes through the view, in order, from which caches elsewhere learn of them."""
 
 import time
 from collections import deque
-from dataclasses import dataclass
 
 from conf.names import TableRef
+from metastore.client.types import Changes
 
-KEPT = 10_000  # changes; who falls further behind is told that everything may have changed
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """The answer to `causeway_changes(since)`: ask again with `next`.
-
-    `tables` are `db.table`, or `db.*` for a whole database; `all` says that anything may have
-    changed: the asker is new, too late, or knew another process.
-    """
-
-    next: int
-    tables: tuple[str, ...] = ()
-    all: bool = False
+KEPT = 10_000  # changes; a reader that is further behind gets `everything`
 
 
 class ChangeFeed:
-    """The last `KEPT` changes. Positions begin at the start's microsecond: they never repeat."""
+    """The last `KEPT` changes. Positions begin at the time in microseconds, so none repeats."""
 
     def __init__(self, first: int | None = None) -> None:
         self._first = time.time_ns() // 1000 if first is None else first
@@ -34,9 +21,9 @@ class ChangeFeed:
         self._tables.extend(str(table) for table in tables)
         self._next += len(tables)
 
-    def since(self, position: int) -> News:
+    def since(self, position: int) -> Changes:
         oldest = self._next - len(self._tables)
         if not oldest <= position <= self._next:
-            return News(self._next, all=True)
+            return Changes(self._next, everything=True)
         recent = list(self._tables)[position - oldest :]
-        return News(self._next, tuple(dict.fromkeys(recent)))
+        return Changes(self._next, tuple(dict.fromkeys(recent)))

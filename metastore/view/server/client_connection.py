@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from conf.errors import CausewayError
 from metastore.errors import MetastoreDown, WireError
 from metastore.view.call import Request, read_call, read_request
-from metastore.view.errors import TooLarge
+from metastore.view.errors import MessageTooLarge
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, spec_of
 from metastore.view.outbound import replies
@@ -23,7 +23,7 @@ from metastore.view.server.requests import Requests
 from metastore.view.server.shared import Shared
 from metastore.view.server.upstream_connection import Upstream
 
-GOODBYE = "shutdown"  # fb303's, one way: a client says it before it closes, and nobody replies
+GOODBYE = "shutdown"  # of fb303, one way: clients send it before they close the connection
 
 
 class ClientConnection:
@@ -47,7 +47,7 @@ class ClientConnection:
         self._own_methods = OwnMethods(self._view, questions, shared)
 
     async def serve(self) -> None:
-        """Returns when the client has gone. Raises MetastoreDown, WireError, TooLarge."""
+        """Returns when the client has gone. Raises MetastoreDown, WireError, MessageTooLarge."""
         try:
             while (data := await self._requests.next()) is not None:
                 request = read_request(data)
@@ -61,8 +61,8 @@ class ClientConnection:
         try:
             async for piece in self._reply(request):
                 await self._send(piece)
-        except (MetastoreDown, WireError, TooLarge):
-            raise  # nothing sensible can follow on this connection: the client opens another
+        except (MetastoreDown, WireError, MessageTooLarge):
+            raise  # this connection cannot be used any more: the client opens another one
         except CausewayError as error:
             await self._send(_refusal(request, error))
 

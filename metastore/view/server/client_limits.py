@@ -1,8 +1,8 @@
-"""Which clients of the view stay: in all, and of one address.
+"""Limits of the view's clients, in all and by address.
 
-Who connects and says nothing costs little, yet has a place. So a newcomer takes the place of the
-client of the same address (or of all, where they are too many in all) that has been silent for
-longest; only when all of them have made a call is the newcomer turned away.
+At a limit, a new client replaces the client of the same address (or of any address, at the limit of
+all) that has been silent for longest, that is, has never made a call. If there is none, the new
+client is refused.
 """
 
 from collections import Counter
@@ -13,49 +13,49 @@ from conf.settings.view_limits import ViewLimits
 
 
 @dataclass(slots=True, eq=False)
-class Place:
-    """A client's place; `silent` until its first call. `let_go` ends it."""
+class ClientSlot:
+    """The slot of a client; `silent` until its first call. `close` ends the connection."""
 
     address: str
-    let_go: Callable[[], object]
+    close: Callable[[], object]
     silent: bool = True
 
 
 class ClientLimits:
-    """The clients of one process, in the order in which they came."""
+    """The clients of a process, in the order of their connections."""
 
     def __init__(self, limits: ViewLimits) -> None:
         self._limits = limits
-        self._places: dict[Place, None] = {}
+        self._slots: dict[ClientSlot, None] = {}
         self._of_address: Counter[str] = Counter()
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._slots)
 
-    def admit(self, address: str, let_go: Callable[[], object]) -> Place | None:
-        """A place for a newcomer; None when there is none."""
+    def admit(self, address: str, close: Callable[[], object]) -> ClientSlot | None:
+        """A slot for a new client, or None."""
         if self._of_address[address] >= self._limits.clients_per_address:
-            if not self._make_room(lambda place: place.address == address):
+            if not self._make_room(lambda slot: slot.address == address):
                 return None
-        elif len(self._places) >= self._limits.clients and not self._make_room(lambda _: True):
+        elif len(self._slots) >= self._limits.clients and not self._make_room(lambda _: True):
             return None
-        place = Place(address, let_go)
-        self._places[place] = None
+        slot = ClientSlot(address, close)
+        self._slots[slot] = None
         self._of_address[address] += 1
-        return place
+        return slot
 
-    def leave(self, place: Place) -> None:
-        """The client is gone. May be said again."""
-        if place not in self._places:
+    def leave(self, slot: ClientSlot) -> None:
+        """Frees the slot. May be called again."""
+        if slot not in self._slots:
             return
-        del self._places[place]
-        self._of_address[place.address] -= 1
-        if not self._of_address[place.address]:
-            del self._of_address[place.address]
+        del self._slots[slot]
+        self._of_address[slot.address] -= 1
+        if not self._of_address[slot.address]:
+            del self._of_address[slot.address]
 
-    def _make_room(self, wanted: Callable[[Place], bool]) -> bool:
-        oldest = next((each for each in self._places if each.silent and wanted(each)), None)
+    def _make_room(self, wanted: Callable[[ClientSlot], bool]) -> bool:
+        oldest = next((each for each in self._slots if each.silent and wanted(each)), None)
         if oldest is not None:
             self.leave(oldest)
-            oldest.let_go()
+            oldest.close()
         return oldest is not None

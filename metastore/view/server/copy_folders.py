@@ -1,7 +1,7 @@
-"""The folders of all objects with copies, kept up to date for `causeway_write`.
+"""The present folders of all objects with copies, for `causeway_write`.
 
-They are read once, at the first write after the view began, and then as far as the feed of changes
-names tables: whoever changes facts through a view of this process or settles there is in it.
+They are read once, at the first write after the view's start. Then only tables in the feed of
+changes are read again: it has all changes through the views of this process and reported ones.
 """
 
 import asyncio
@@ -10,36 +10,36 @@ from typing import Protocol
 
 from conf.names import TableRef
 from metastore.client.notifying_client import EVERYTHING
+from metastore.client.types import Changes
 from metastore.view.inbound.copy_folders import FolderIndex, folders_of_tables
 from metastore.view.inbound.lookups import Asking, T, database_names
 from metastore.view.locations import ClusterView
-from metastore.view.server.change_feed import News
 
 
 class Ask(Protocol):
-    """Puts questions to the metastore, one after the other."""
+    """Sends questions to the metastore, one after the other."""
 
     def __call__(self, questions: Asking[T]) -> Awaitable[T]: ...
 
 
 class CopyFolders:
-    """One a process. `touched` gives the changes since a position of the feed."""
+    """One for each process. `touched` returns the changes since a position of the feed."""
 
-    def __init__(self, touched: Callable[[int], News]) -> None:
+    def __init__(self, touched: Callable[[int], Changes]) -> None:
         self._touched = touched
         self._index = FolderIndex()
         self._position = 0
         self._lock = asyncio.Lock()
 
     async def current(self, ask: Ask, view: ClusterView) -> FolderIndex:
-        """The index with all changes up to now. Raises FactsUnavailable, MetastoreDown."""
+        """The index with all changes until now. Raises FactsUnavailable, MetastoreDown."""
         async with self._lock:
-            news = self._touched(self._position)
-            if news.all or str(EVERYTHING) in news.tables:
+            changes = self._touched(self._position)
+            if changes.everything or str(EVERYTHING) in changes.tables:
                 self._index = await self._read_all(ask, view)
             else:
-                await self._read(self._index, map(TableRef.parse, news.tables), ask, view)
-            self._position = news.next
+                await self._read(self._index, map(TableRef.parse, changes.tables), ask, view)
+            self._position = changes.position
             return self._index
 
     async def _read_all(self, ask: Ask, view: ClusterView) -> FolderIndex:
@@ -52,7 +52,7 @@ class CopyFolders:
     async def _read(
         index: FolderIndex, changed: Iterable[TableRef], ask: Ask, view: ClusterView
     ) -> None:
-        """Reads these tables again; `db.*` stands for all of a database."""
+        """Reads these tables again; `db.*` are all tables of a database."""
         by_database: dict[str, set[str]] = {}
         for table in changed:
             by_database.setdefault(table.db, set()).add(table.name)

@@ -37,7 +37,7 @@ class Mutation:
             for lock in self._shared.locks(call.tables()):
                 await stack.enter_async_context(lock)
             admitted = await self._admitted(call, context)
-            ticket = self._shared.leftovers.intend(admitted.leftovers)
+            entry = self._shared.orphans.begin(admitted.orphans)
             partitions = None if admitted.table is None else admitted.table.partitions
             stream = ReplyStream(call.spec.outbound, view, partitions)
             try:
@@ -47,7 +47,7 @@ class Mutation:
                     await self._afterwards(admitted.after(), view)
             finally:
                 self._shared.changed(admitted.changed)
-            self._shared.leftovers.settle(ticket, dropped=not stream.failed)
+            self._shared.orphans.end(entry, dropped=not stream.failed)
         reply = b"".join(pieces)
         return reply if call.cluster is None else replies.renamed(reply, call.reply_name)
 

@@ -1,8 +1,8 @@
-"""The record of folders that no object names any more (docs/guide/metastore-view.md).
+"""The record of orphans: folders that no object refers to (docs/guide/metastore-view.md).
 
-JSON, one a line. `{"id", "at", "left": [{"what", "cluster", "location"}]}` is written before the
-call goes to the metastore, `{"id", "dropped": bool}` after its reply. An id without the second
-line was cut short: look whether the object is still there. A cleaning adds `{"id", "deleted":
+JSON lines. `{"id", "at", "left": [{"what", "cluster", "location"}]}` is written before a call goes
+to the metastore, `{"id", "dropped": bool}` after its reply. If the second line is missing, the call
+was interrupted: check whether the object still exists. A sweep adds `{"id", "deleted":
 [location]}`.
 """
 
@@ -13,35 +13,35 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from metastore.view.inbound.ownership import Leftover
+from metastore.view.inbound.ownership import Orphan
 
 
-class LeftoverLog:
-    """Appends to one file; None keeps no record."""
+class OrphanLog:
+    """Appends to a file; None: no record."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
 
-    def intend(self, leftovers: tuple[Leftover, ...]) -> str | None:
-        """Before the call: what it will leave. The ticket is for `settle`."""
-        if not leftovers or self._path is None:
+    def begin(self, orphans: tuple[Orphan, ...]) -> str | None:
+        """Records before a call what it will leave behind. Returns the entry's id, for `end`."""
+        if not orphans or self._path is None:
             return None
-        ticket = uuid.uuid4().hex
+        entry = uuid.uuid4().hex
         left = [
             {"what": each.what, "cluster": each.cluster, "location": each.location}
-            for each in leftovers
+            for each in orphans
         ]
-        self._append({"id": ticket, "at": int(time.time()), "left": left})
-        return ticket
+        self._append({"id": entry, "at": int(time.time()), "left": left})
+        return entry
 
-    def settle(self, ticket: str | None, dropped: bool) -> None:
-        """After the reply: whether the objects are gone."""
-        if ticket is not None:
-            self._append({"id": ticket, "dropped": dropped})
+    def end(self, entry: str | None, dropped: bool) -> None:
+        """Records after the reply whether the objects were dropped."""
+        if entry is not None:
+            self._append({"id": entry, "dropped": dropped})
 
-    def deleted(self, ticket: str, locations: Sequence[str]) -> None:
-        """By a cleaning: these are gone now."""
-        self._append({"id": ticket, "deleted": list(locations)})
+    def deleted(self, entry: str, locations: Sequence[str]) -> None:
+        """Records that a sweep deleted these locations."""
+        self._append({"id": entry, "deleted": list(locations)})
 
     def _append(self, line: dict[str, object]) -> None:
         assert self._path is not None

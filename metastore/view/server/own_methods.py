@@ -46,7 +46,7 @@ class OwnMethods:
                 changes = self._shared.touched(since)
             else:
                 wait = min(max(_number(arguments, 2) / 1000, 0.0), LONGEST_WAIT)
-                changes = await self._shared.news(since, wait)
+                changes = await self._shared.changes_after(since, wait)
             return replies.changes(request.name, request.sequence, changes)
         if request.name == USE_CLUSTER:
             self._view.use(str(arguments.get(1) or ""))

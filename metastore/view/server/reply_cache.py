@@ -1,9 +1,9 @@
-"""Replies to get_table, kept for a few seconds (off unless asked for).
+"""A cache of replies to get_table for a few seconds (off by default).
 
-Every change through a view of this process forgets the table at once, and so does whoever settles.
-Where others may write to the metastore past the views, only tables without copies and without a
-running write are kept: whatever the cache says of those, the location that it gives is the
-primary's. Where all writers use the views (`snapshot.writers`) any table is kept.
+Each change through a view of this process, and each reported change, removes the table. If other
+writers may change the metastore directly, only tables without copies and running writes are kept:
+an outdated reply then still has the primary's location. If all writers use the views
+(`snapshot.writers`), any table is kept.
 """
 
 from time import monotonic
@@ -22,7 +22,7 @@ LIMIT = 10_000  # tables
 
 
 class TableCache:
-    """Whole replies by table. `seconds` of 0 keeps nothing; `trusting`: all writers are known."""
+    """Replies by table. `seconds` of 0: no cache; `trusting`: all writers use the views."""
 
     def __init__(self, seconds: float, trusting: bool = False) -> None:
         self._replies: TTLCache[TableRef, bytes] = TTLCache(LIMIT, seconds, monotonic)
@@ -34,12 +34,12 @@ class TableCache:
         return self._replies.get(table)
 
     def put(self, table: TableRef, reply: bytes, changes: int) -> None:
-        """Keeps it, unless something changed since the question was asked."""
+        """Keeps the reply, unless something changed since its request."""
         if changes == self.changes and _may_be_kept(reply, self.trusting):
             self._replies[table] = reply
 
     def forget(self, tables: tuple[TableRef, ...]) -> None:
-        """`db.*` stands for all tables of a database, `*.*` for all there are."""
+        """Removes the tables; `db.*` are all tables of a database, `*.*` all tables."""
         self.changes += 1
         for table in tables:
             if table == EVERYTHING:

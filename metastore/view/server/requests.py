@@ -1,10 +1,10 @@
-"""A client's requests, one after the other, within bounds of size and time."""
+"""A client's requests, one after the other, with limits of size and time."""
 
 import asyncio
 
 from conf.settings.view_limits import ViewLimits
-from metastore.view.errors import TooLarge
-from metastore.view.server.client_limits import Place
+from metastore.view.errors import MessageTooLarge
+from metastore.view.server.client_limits import ClientSlot
 from metastore.view.server.upstream_connection import CHUNK, Upstream
 from thriftcodec.message_end import MessageEnd
 
@@ -12,26 +12,26 @@ MAX_REQUEST = 128 * 1024 * 1024  # bytes
 
 
 class Requests:
-    """Reads one client's requests. The connection to the metastore rests while none comes."""
+    """Reads a client's requests. While none comes, the connection to the metastore is closed."""
 
     def __init__(
         self,
         reader: asyncio.StreamReader,
         limits: ViewLimits,
-        place: Place,
+        slot: ClientSlot,
         upstream: Upstream,
     ) -> None:
         self._reader = reader
         self._limits = limits
-        self._place = place
+        self._slot = slot
         self._upstream = upstream
         self._buffer = bytearray()
 
     async def next(self) -> bytes | None:
-        """The next whole request; None once the client is gone.
+        """The next request; None when the client has closed the connection.
 
-        Raises TooLarge, and TimeoutError when it takes too long to come once it has begun, or the
-        client has never made one.
+        Raises MessageTooLarge; TimeoutError if a request takes too long to arrive, or the client
+        has never sent one.
         """
         if not self._buffer and not await self._begun():
             return None
@@ -40,18 +40,18 @@ class Requests:
             while (more := end.feed(self._buffer[seen:])) is None:
                 seen = len(self._buffer)
                 if seen > MAX_REQUEST:
-                    raise TooLarge("a request is beyond the limit")
+                    raise MessageTooLarge("a request is above the limit")
                 if not await self._read():
                     return None
         length = seen + more
         message = bytes(memoryview(self._buffer)[:length])
         del self._buffer[:length]
-        self._place.silent = False
+        self._slot.silent = False
         return message
 
     async def _begun(self) -> bool:
-        """Whether a request has begun; False once the client is gone."""
-        if self._place.silent:
+        """Whether a request has begun; False: the client has closed the connection."""
+        if self._slot.silent:
             async with asyncio.timeout(self._limits.first_call):
                 return await self._read()
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""What all endpoints of one process share: locks, cache, feed of changes, record of leftovers."""
+"""The shared state of all endpoints of a process: locks, cache, changes, record of orphans."""
 
 import asyncio
 from collections.abc import Iterable
@@ -6,60 +6,62 @@ from contextlib import suppress
 from weakref import WeakValueDictionary
 
 from conf.names import TableRef
-from metastore.view.server.change_feed import ChangeFeed, News
+from metastore.client.types import Changes
+from metastore.view.server.change_feed import ChangeFeed
 from metastore.view.server.copy_folders import CopyFolders
-from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.running_writes import RunningWrites
 
 
 class Shared:
-    """One a process."""
+    """One for each process."""
 
-    def __init__(self, leftovers: LeftoverLog, cache: TableCache) -> None:
-        self.leftovers = leftovers
+    def __init__(self, orphans: OrphanLog, cache: TableCache) -> None:
+        self.orphans = orphans
         self.cache = cache
-        self.newer: bool | None = None  # whether the metastore is Hive 4's; None: nobody asked
+        self.newer: bool | None = None  # whether the metastore is Hive 4; None: not known yet
         self._feed = ChangeFeed()
-        self._touched = ChangeFeed()  # that, and the tables whose facts others have written
+        self._touched = ChangeFeed()  # the same, and tables whose facts other writers changed
         self.folders = CopyFolders(self._touched.since)
         self.writes = RunningWrites()
         self._more = asyncio.Event()
         self._locks: WeakValueDictionary[TableRef, asyncio.Lock] = WeakValueDictionary()
 
     def locks(self, tables: Iterable[TableRef]) -> list[asyncio.Lock]:
-        """One a table, in an order that cannot deadlock: facts are read, then written back."""
+        """A lock for each table, held from reading facts to writing them back; in a fixed order, so
+        that there is no deadlock."""
         return [self._lock(table) for table in sorted(set(tables))]
 
     async def settled(self, table: TableRef) -> None:
-        """Returns when the changes of the table that have begun here are over.
+        """Returns when the pending changes of the table have ended.
 
-        Whoever asks has written facts of it to the metastore himself.
+        The caller has written facts of the table to the metastore itself.
         """
         async with self._lock(table):
             self.cache.forget((table,))
             self._touched.add((table,))
 
-    def touched(self, since: int) -> News:
-        """What changed since then, here or by those who settled."""
+    def touched(self, since: int) -> Changes:
+        """The changes since a position, through this process or reported to it."""
         return self._touched.since(since)
 
     def changed(self, tables: tuple[TableRef, ...]) -> None:
-        """Forgets them, and tells whoever follows the feed."""
+        """Removes the tables from the cache and adds them to the feeds."""
         self.cache.forget(tables)
         self._feed.add(tables)
         self._touched.add(tables)
         self._more.set()
         self._more = asyncio.Event()
 
-    async def news(self, since: int, wait: float) -> News:
-        """What changed since then; waits up to `wait` seconds for something."""
-        news = self._feed.since(since)
-        if not news.tables and not news.all and wait:
+    async def changes_after(self, since: int, wait: float) -> Changes:
+        """The changes since a position; waits up to `wait` seconds for some."""
+        changes = self._feed.since(since)
+        if not changes.tables and not changes.everything and wait:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._more.wait(), wait)
-            news = self._feed.since(since)
-        return news
+            changes = self._feed.since(since)
+        return changes
 
     def _lock(self, table: TableRef) -> asyncio.Lock:
         lock = self._locks.get(table)

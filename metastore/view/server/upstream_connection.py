@@ -1,7 +1,7 @@
-"""One client's connection to the real metastore, which gives each connection a thread of its own.
+"""A client's connection to the real metastore, which has a thread for each connection.
 
-It is opened at the first call, and given up while the client asks nothing for long. What a
-connection keeps for its client (`set_ugi`) is said again on the next one.
+It is opened at the first call, and closed while the client is idle for long. The state that a
+connection keeps for its client (`set_ugi`) is set again on the next one.
 """
 
 import asyncio
@@ -15,20 +15,20 @@ from metastore.view.outbound.locations_out import ReplyStream
 from thriftcodec.message_end import MessageEnd
 
 CHUNK = 256 * 1024
-SILENCE = 3600.0  # seconds; adding partitions to a slow database takes long, but not for ever
+SILENCE = 3600.0  # seconds; adding many partitions to a slow database takes long
 _CONNECT = 10.0
 
 
 class UpstreamSlots:
-    """How many connections to the metastore there may be in this process."""
+    """The free connections to the metastore of this process."""
 
     def __init__(self, most: int) -> None:
         self._free = most
 
     def take(self) -> None:
-        """Raises MetastoreDown when all are taken."""
+        """Takes a connection. Raises MetastoreDown if none is free."""
         if not self._free:
-            raise MetastoreDown("All connections to the metastore are taken.")
+            raise MetastoreDown("All connections to the metastore are in use.")
         self._free -= 1
 
     def give_back(self) -> None:
@@ -36,7 +36,7 @@ class UpstreamSlots:
 
 
 class Upstream:
-    """Requests go out whole; replies come in chunks. `close` it in the end."""
+    """Sends whole requests and reads replies in chunks. Call `close` at the end."""
 
     def __init__(self, metastores: tuple[Endpoint, ...], slots: UpstreamSlots) -> None:
         self._metastores = metastores
@@ -50,7 +50,7 @@ class Upstream:
         return self._connection is not None
 
     async def connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Opens it when there is none. Raises MetastoreDown."""
+        """The open connection, or a new one. Raises MetastoreDown."""
         if self._connection is None:
             self._slots.take()
             try:
@@ -68,19 +68,19 @@ class Upstream:
         await writer.drain()
 
     def note(self, method: str, request: bytes) -> None:
-        """A client's own call that was made: it may leave something with the connection."""
+        """Records a client's call if it changes the state of the connection."""
         if method == "set_ugi":
             self._introduction = request
         elif method == "setMetaConf":
             self._may_rest = False
 
     def rest(self) -> None:
-        """The client asks nothing: the metastore gets its thread back, if nothing is lost by it."""
+        """Closes the connection of an idle client, unless its state would be lost."""
         if self._may_rest:
             self.close()
 
     def close(self) -> None:
-        """Ends the connection, if there is one."""
+        """Closes the connection, if there is one."""
         if self._connection is not None:
             self._connection[1].close()
             self._connection = None
@@ -98,7 +98,7 @@ class Upstream:
                 raise MetastoreDown("The metastore closed the connection at once.")
 
     async def replies(self, stream: ReplyStream) -> AsyncIterator[bytes]:
-        """What `stream` makes of one reply, piece by piece. Raises MetastoreDown."""
+        """The reply as rewritten by `stream`, in pieces. Raises MetastoreDown."""
         reader, _ = await self.connection()
         while not stream.done:
             async with asyncio.timeout(SILENCE):
@@ -112,13 +112,13 @@ class Upstream:
             raise WireError("The metastore sent more than one reply.")
 
     async def ask(self, question: bytes, view: ClusterView) -> bytes:
-        """One question of the view's own, and the whole reply."""
+        """The whole reply to a request of the view itself."""
         await self.send(question)
         return b"".join([piece async for piece in self.replies(ReplyStream(None, view))])
 
 
 async def check_answers(metastores: tuple[Endpoint, ...]) -> None:
-    """Returns when one of the metastores takes a connection. Raises MetastoreDown."""
+    """Returns if one of the metastores accepts a connection. Raises MetastoreDown."""
     _, writer = await _first(metastores)
     writer.close()
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The metastore's endpoints, one a cluster, in front of one unmodified Hive Metastore."""
+"""An endpoint for each cluster in front of one unmodified Hive Metastore."""
 
 import asyncio
 import logging
@@ -14,8 +14,8 @@ from conf.topology import Endpoint
 from metastore.errors import MetastoreDown
 from metastore.view.locations import ClusterView
 from metastore.view.server.client_connection import ClientConnection
-from metastore.view.server.client_limits import ClientLimits, Place
-from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.server.client_limits import ClientLimits, ClientSlot
+from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.requests import Requests
 from metastore.view.server.shared import Shared
@@ -30,26 +30,24 @@ Announce = Callable[[str, Endpoint], None]
 
 
 class ViewServer:
-    """All endpoints of one process."""
+    """All endpoints of a process."""
 
-    def __init__(
-        self, settings: Settings, leftovers: Path | None = None, cache: float = 0.0
-    ) -> None:
+    def __init__(self, settings: Settings, orphans: Path | None = None, cache: float = 0.0) -> None:
         self._settings = settings
         self._shared = Shared(
-            LeftoverLog(leftovers), TableCache(cache, settings.writers is Writers.VIEWS)
+            OrphanLog(orphans), TableCache(cache, settings.writers is Writers.VIEWS)
         )
         limits = settings.view_limits
         self._clients: set[asyncio.Task[None]] = set()
-        self._places = ClientLimits(limits)
+        self._client_limits = ClientLimits(limits)
         self._slots = UpstreamSlots(limits.upstream)
 
     async def run(
         self, listen: Mapping[str, Endpoint], announce: Announce, stop: asyncio.Event
     ) -> None:
-        """Listens until `stop`; `announce` is told each endpoint's name and address.
+        """Listens until `stop`; calls `announce` with each endpoint's name and address.
 
-        Begins when the metastore answers: clients try again to connect, but not to call.
+        Listens only when the metastore answers, because clients repeat connecting but not calls.
         """
         if not await self._metastore_answers(stop):
             return
@@ -68,15 +66,15 @@ class ViewServer:
         await asyncio.gather(*self._clients, return_exceptions=True)
 
     async def _metastore_answers(self, stop: asyncio.Event) -> bool:
-        told = False
+        logged = False
         while not stop.is_set():
             try:
                 await check_answers(self._settings.metastores)
                 return True
             except MetastoreDown as error:
-                if not told:
+                if not logged:
                     log.warning("waiting: %s", error)
-                told = True
+                logged = True
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), _RETRY)
         return False
@@ -97,19 +95,19 @@ class ViewServer:
             task = asyncio.current_task()
             assert task is not None
             address = str(writer.get_extra_info("peername", ("",))[0])
-            place = self._places.admit(address, task.cancel)
-            if place is None:
-                log.warning("too many clients of %s, or in all: one turned away", address)
+            slot = self._client_limits.admit(address, task.cancel)
+            if slot is None:
+                log.warning("too many clients: one of %s refused", address)
                 writer.close()
                 return
             _keep_alive(writer)
             self._clients.add(task)
             try:
-                await self._client(view, reader, writer, place)
+                await self._client(view, reader, writer, slot)
             except asyncio.CancelledError:
-                pass  # the server ends, and this task with it; or the place is another client's
+                pass  # the server ends, and this task with it; or the slot is another client's
             finally:
-                self._places.leave(place)
+                self._client_limits.leave(slot)
                 self._clients.discard(task)
                 writer.close()
 
@@ -120,36 +118,38 @@ class ViewServer:
         view: ClusterView | None,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        place: Place,
+        slot: ClientSlot,
     ) -> None:
         upstream = Upstream(self._settings.metastores, self._slots)
         limits = self._settings.view_limits
         try:
             if view is None:
-                await _carry(reader, writer, upstream, limits.first_call, place)
+                await _relay(reader, writer, upstream, limits.first_call, slot)
             else:
-                requests = Requests(reader, limits, place, upstream)
+                requests = Requests(reader, limits, slot, upstream)
                 client = ClientConnection(view, self._shared, requests, writer, upstream)
                 await client.serve()
         except (OSError, TimeoutError, CausewayError, MalformedMessage) as error:
-            log.warning("client %s dropped: %s", writer.get_extra_info("peername"), error)
+            log.warning(
+                "connection of client %s closed: %s", writer.get_extra_info("peername"), error
+            )
         finally:
             upstream.close()
 
 
-async def _carry(
+async def _relay(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     upstream: Upstream,
     patience: float,
-    place: Place,
+    slot: ClientSlot,
 ) -> None:
-    """Bytes both ways, untouched: no cluster is configured (DC-N1)."""
+    """Relays bytes unchanged in both directions: no cluster is configured (DC-N1)."""
     async with asyncio.timeout(patience):
         first = await reader.read(CHUNK)
     if not first:
         return
-    place.silent = False
+    slot.silent = False
     await upstream.send(first)
     theirs, ours = await upstream.connection()
     async with asyncio.TaskGroup() as group:
@@ -158,7 +158,7 @@ async def _carry(
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
-    """A client whose machine is gone is noticed after some minutes."""
+    """Enables keep-alive, so that the loss of a client's machine is noticed after some minutes."""
     connection = writer.get_extra_info("socket")
     if connection is not None and connection.family != socket.AF_UNIX:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

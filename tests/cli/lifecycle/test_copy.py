@@ -9,8 +9,8 @@ import pytest
 from cli.lifecycle import copy
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Topology
-from metastore.view.inbound.ownership import Leftover
-from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.inbound.ownership import Orphan
+from metastore.view.server.orphans_store import OrphanLog
 from tests.pipeline.copy.world import C1, C2, World
 
 
@@ -22,9 +22,9 @@ def test_a_sweep_tells_what_it_kept_of_what_drops_left(
     world.add("1", a="rows")
     world.copy()
     used, record = world.fresh()["ds=1"], tmp_path / "leftovers.jsonl"
-    log = LeftoverLog(record)
+    log = OrphanLog(record)
     for what, location in (("db.old", used), ("db.gone", "hdfs://c2/gone")):
-        log.settle(log.intend((Leftover(what, C2, location),)), dropped=True)
+        log.end(log.begin((Orphan(what, C2, location),)), dropped=True)
     world.files.write("hdfs://c2/gone/file", b"rows")
     topology = Topology({n: Cluster(n, f"hdfs://{n}", ()) for n in (C1, C2)}, default=C1)
     parser = argparse.ArgumentParser()

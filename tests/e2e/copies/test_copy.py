@@ -23,8 +23,8 @@ from conf.names import TableRef
 from conf.placement import read_partition_placement, read_placement
 from metastore.client.types import Database, Partition, Table
 from metastore.errors import AlreadyExists
-from metastore.view.inbound.ownership import Leftover
-from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.inbound.ownership import Orphan
+from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.copy_catalog import ObjectCatalog
 from pipeline.copy.copy_job import CopyLimits, JobContext
 from pipeline.copy.files import CopyOptions
@@ -181,10 +181,10 @@ def test_a_sweep_deletes_what_drops_left(
     used, gone = fresh(west, ref)["ds=1"], west.layout.warehouse(C2) / "elsewhere" / "gone"
     gone.mkdir(parents=True)
     (gone / "file").write_text("rows")
-    log = LeftoverLog(tmp_path / "leftovers.jsonl")
+    log = OrphanLog(tmp_path / "leftovers.jsonl")
     for what, place in (("left.old", used), ("left.gone", gone)):
-        ticket = log.intend((Leftover(what, C2, f"file://{place}"),))
-        log.settle(ticket, dropped=True)
+        entry = log.begin((Orphan(what, C2, f"file://{place}"),))
+        log.end(entry, dropped=True)
     capsys.readouterr()
     sweep = ["copy", "sweep", "--grace", "0", "--leftovers", str(tmp_path / "leftovers.jsonl")]
     assert main([*sweep, *conf]) == 0

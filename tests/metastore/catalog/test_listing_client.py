@@ -9,21 +9,21 @@ import pytest
 from conf.names import TableRef
 from conf.settings.settings import Metadata, Settings
 from metastore.catalog import listing_client
-from metastore.catalog.listing_client import Listing
+from metastore.catalog.listing_client import TableListing
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Table
-from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from tests.metastore.snapshot.test_change_tracker import settings_of
 from tests.metastore.writable import C1, TOPOLOGY, WritableMetastore, views
 
-Scenario = Callable[[Listing], Awaitable[None]]
+Scenario = Callable[[TableListing], Awaitable[None]]
 Found = dict[str, dict[str, int]]
 
 
 def run(settings: Settings, scenario: Scenario) -> None:
     async def main() -> None:
-        loader = Loader(settings, Snapshot())
+        loader = SnapshotLoader(settings, Snapshot())
         try:
             assert loader._listing is not None
             await scenario(loader._listing)
@@ -33,7 +33,7 @@ def run(settings: Settings, scenario: Scenario) -> None:
     asyncio.run(main())
 
 
-async def found(listed: Listing, database: str = "") -> Found | None:
+async def found(listed: TableListing, database: str = "") -> Found | None:
     """Numbers of columns by table by database; of all databases without a name."""
     answer = await listed.tables_of(lambda name: database in ("", name))
     if answer is None:
@@ -55,7 +55,7 @@ def reads(hms: WritableMetastore) -> int:
 def test_what_did_not_change_costs_the_metastore_nothing(hms, view) -> None:
     hms.add(a_table("t"))
 
-    async def scenario(listed: Listing) -> None:
+    async def scenario(listed: TableListing) -> None:
         assert await found(listed) == {"default": {"t": 1}}
         before = sum(hms.calls.values())
         for _ in range(3):
@@ -98,7 +98,7 @@ def _drop_database(client: HmsClient) -> None:
 def test_the_next_question_sees_a_change(hms, view, change, after: Found) -> None:
     hms.add(a_table("t"))
 
-    async def scenario(listed: Listing) -> None:
+    async def scenario(listed: TableListing) -> None:
         for _ in range(2):
             assert await found(listed) == {"default": {"t": 1}}
         with HmsClient((view[C1],), 5.0) as client:
@@ -115,7 +115,7 @@ def test_the_next_question_sees_a_change(hms, view, change, after: Found) -> Non
 def test_names_of_databases_need_no_tables(hms, view) -> None:
     hms.add(a_table("t"))
 
-    async def scenario(listed: Listing) -> None:
+    async def scenario(listed: TableListing) -> None:
         assert await listed.databases_of(lambda name: True) == ["default"]
         assert await listed.databases_of(lambda name: name == "x") == []
         with HmsClient((view[C1],), 5.0) as client:
@@ -130,7 +130,7 @@ def test_only_the_changed_table_is_read_again(hms, view) -> None:
     for number in range(5):
         hms.add(a_table(f"t{number}"))
 
-    async def scenario(listed: Listing) -> None:
+    async def scenario(listed: TableListing) -> None:
         await found(listed)
         asked: list[str] = []
         answer = hms._get_table_objects_by_name
@@ -149,7 +149,7 @@ def test_a_change_while_tables_are_read_is_read_again(hms, view) -> None:
     """It is done, and heard of, between the metastore's answer and our keeping of it."""
     hms.add(a_table("t"))
 
-    async def scenario(listed: Listing) -> None:
+    async def scenario(listed: TableListing) -> None:
         await found(listed)
         with HmsClient((view[C1],), 5.0) as client:
             client.alter_table(TableRef("default", "t"), a_table("t", 2))
@@ -175,7 +175,7 @@ def test_a_change_while_tables_are_read_is_read_again(hms, view) -> None:
 def test_a_failed_reading_is_done_again(hms, view) -> None:
     hms.add(a_table("t"))
 
-    async def scenario(listed: Listing) -> None:
+    async def scenario(listed: TableListing) -> None:
         answer = hms._get_table_objects_by_name
         hms._get_table_objects_by_name = None
         assert await found(listed) is None
@@ -191,7 +191,7 @@ def test_nothing_is_certain_without_the_views(hms: WritableMetastore) -> None:
     with views(hms) as view:
         settings = settings_of(hms, view)
 
-    async def scenario(listed: Listing) -> None:
+    async def scenario(listed: TableListing) -> None:
         assert await found(listed) is None
 
     run(settings, scenario)
@@ -200,7 +200,7 @@ def test_nothing_is_certain_without_the_views(hms: WritableMetastore) -> None:
 def test_nor_where_others_may_write_past_them(hms, view) -> None:
     hms.add(a_table("t"))
 
-    async def scenario(listed: Listing) -> None:
+    async def scenario(listed: TableListing) -> None:
         assert await found(listed) is None
         assert reads(hms) == 0
 
@@ -210,7 +210,7 @@ def test_nor_where_others_may_write_past_them(hms, view) -> None:
 def test_what_is_too_much_is_not_kept(hms, view, monkeypatch) -> None:
     hms.add(a_table("t", 20))
 
-    async def scenario(listed: Listing) -> None:
+    async def scenario(listed: TableListing) -> None:
         listed._limit = 20
         assert await found(listed) is None
         assert listed._known == {}
@@ -229,7 +229,7 @@ def test_nor_is_anything_kept_where_the_cluster_is_to_answer(hms, view) -> None:
     settings = replace(settings_of(hms, view), metadata=Metadata.CLUSTER)
 
     async def main() -> None:
-        loader = Loader(settings, Snapshot())
+        loader = SnapshotLoader(settings, Snapshot())
         assert await loader.listed(lambda name: True) is None
         assert await loader.schemas(lambda name: True) is None
         loader.close()

@@ -14,13 +14,13 @@ from metastore.client.notifying_client import EVERYTHING
 from metastore.client.types import Partition
 from metastore.client.view_sync import ViewSync
 from metastore.placement.placement_store import PlacementStore
-from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore, views
 from thriftcodec.values import STRING, STRUCT, Struct
 
-Scenario = Callable[[Loader, Snapshot], Awaitable[None]]
+Scenario = Callable[[SnapshotLoader, Snapshot], Awaitable[None]]
 
 
 def settings_of(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> Settings:
@@ -31,7 +31,7 @@ def settings_of(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> Setting
 def run(settings: Settings, scenario: Scenario) -> None:
     async def main() -> None:
         snapshot = Snapshot()
-        loader = Loader(settings, snapshot)
+        loader = SnapshotLoader(settings, snapshot)
         try:
             await scenario(loader, snapshot)
         finally:
@@ -40,7 +40,7 @@ def run(settings: Settings, scenario: Scenario) -> None:
     asyncio.run(main())
 
 
-async def asked(hms: WritableMetastore, loader: Loader) -> int:
+async def asked(hms: WritableMetastore, loader: SnapshotLoader) -> int:
     """How often the metastore is asked for the table by one statement."""
     before = hms.calls["get_table"]
     await loader.load_facts([REF])
@@ -50,7 +50,7 @@ async def asked(hms: WritableMetastore, loader: Loader) -> int:
 def test_an_unchanged_table_costs_the_metastore_nothing(hms, view) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         assert await asked(hms, loader) == 1
         assert await asked(hms, loader) == 1  # the first look says that anything may have changed
         for _ in range(3):
@@ -91,7 +91,7 @@ def _anything(hms: WritableMetastore, view: Mapping[str, Endpoint]) -> None:
 def test_the_next_statement_sees_a_change(hms, view, change: Callable[..., None]) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for _ in range(3):
             await loader.load_facts([REF])
         assert snapshot.facts(REF).replicas.fresh == {C2}
@@ -106,7 +106,7 @@ def test_the_next_statement_sees_a_change(hms, view, change: Callable[..., None]
 def test_so_it_does_a_partition_that_came(hms, view) -> None:
     hms.add(table(placed(), KEYS), ("ds=1", {}))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for _ in range(3):
             await loader.load_facts([REF])
         new = Partition.make(table({}, KEYS), ["2"], HOME + "/ds=2", {})
@@ -123,7 +123,7 @@ def test_a_change_while_the_table_is_read_is_not_missed(hms, view) -> None:
     """It is done between the metastore's answer and our keeping of it."""
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for _ in range(2):
             await loader.load_facts([REF])
         snapshot.invalidate([REF])
@@ -141,7 +141,7 @@ def test_without_a_view_the_metastore_is_asked(hms: WritableMetastore) -> None:
     with views(hms) as view:
         settings = settings_of(hms, view)
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for _ in range(4):
             assert await asked(hms, loader) == 1
 
@@ -153,7 +153,7 @@ def test_a_view_that_began_anew_may_have_missed_anything(hms: WritableMetastore)
     with views(hms) as one, views(hms) as other:
         settings = settings_of(hms, one)
 
-        async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+        async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
             for _ in range(3):
                 await loader.load_facts([REF])
             pools = loader._tracker._pools
@@ -171,7 +171,7 @@ def test_by_default_nobody_is_trusted(hms, view) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
     settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1]})
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for _ in range(4):
             assert await asked(hms, loader) == 1
 

@@ -18,7 +18,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown, UnreadableFacts
 from metastore.placement.placement_store import PlacementStore
-from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from tests.metastore.fake import FakeMetastore
 
@@ -26,7 +26,7 @@ C1, C2 = ClusterName("C1"), ClusterName("C2")
 REF = TableRef("default", "t")
 PARTED = TableRef("default", "p")
 
-Scenario = Callable[[Loader, Snapshot], Awaitable[None]]
+Scenario = Callable[[SnapshotLoader, Snapshot], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _run(metastore: FakeMetastore | Endpoint, scenario: Scenario, timeout: float
 
     async def run() -> None:
         snapshot = Snapshot()
-        loader = Loader(settings, snapshot)
+        loader = SnapshotLoader(settings, snapshot)
         try:
             await scenario(loader, snapshot)
         finally:
@@ -86,7 +86,7 @@ def _stored_partition(metastore: FakeMetastore, name: str) -> Placement:
 def test_a_change_made_elsewhere_is_seen_by_the_next_statement(metastore: FakeMetastore) -> None:
     metastore.add(_table(_copied()))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await loader.load_facts([REF])
         assert snapshot.facts(REF).replicas.fresh == {C2}
         metastore.add(_table(_copied().rewritten("w1")))
@@ -99,7 +99,7 @@ def test_a_change_made_elsewhere_is_seen_by_the_next_statement(metastore: FakeMe
 def test_a_change_of_shape_is_told(metastore: FakeMetastore) -> None:
     metastore.add(_table())
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await loader.load([REF])
         assert await loader.load_facts([REF]) == frozenset()
         metastore.add(Table.make(REF, [("id", "bigint")]))
@@ -114,7 +114,7 @@ def test_a_change_of_shape_is_told(metastore: FakeMetastore) -> None:
 def test_a_stampede_asks_once(metastore: FakeMetastore) -> None:
     metastore.add(_table(ref=PARTED), *((f"ds={number}", {}) for number in range(10)))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await asyncio.gather(*(loader.load_facts([PARTED]) for _ in range(100)))
         # Those who came while the first was on its way share a second one.
         assert metastore.calls["get_table"] <= 2
@@ -135,7 +135,7 @@ def test_only_selected_partitions_are_fetched(metastore: FakeMetastore) -> None:
 
     metastore._get_partitions_by_names = counted  # type: ignore[method-assign]
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for _ in range(3):
             await loader.load_facts([PARTED], {PARTED: [Day("7"), Day("8")]})
         assert asked == [2]
@@ -149,7 +149,7 @@ def test_only_selected_partitions_are_fetched(metastore: FakeMetastore) -> None:
 def test_other_days_names_are_not_even_read(metastore: FakeMetastore) -> None:
     metastore.add(_table(ref=PARTED), *((f"ds={number}", {}) for number in range(2500)))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for days in (["7", "8"], ["8"], ["8", "9"], ["7", "9"]):
             await loader.load_facts([PARTED], {PARTED: [Day(day) for day in days]})
             placed = snapshot.facts(PARTED, [Day(day) for day in days])
@@ -174,7 +174,7 @@ def test_what_slices_brought_together_is_bounded(
     monkeypatch.setattr("metastore.snapshot.partitions_client.MERGED", 3)
     metastore.add(_table(ref=PARTED), *((f"ds={number}", {}) for number in range(100)))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for number in range(20):
             await loader.load_facts([PARTED], {PARTED: [Day(str(number))]})
             facts = snapshot.facts(PARTED, [Day(str(number))])
@@ -189,7 +189,7 @@ def test_slices_are_read_anew_when_the_table_changed(metastore: FakeMetastore) -
     metastore.add(_table(ref=PARTED), ("ds=1", {}))
     day = {PARTED: [Day("1"), Day("2")]}
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await loader.load_facts([PARTED], day)
         changed = _table(Placement(C1, facts="another"), PARTED)
         metastore.add(changed, ("ds=1", write_placement(_copied())), ("ds=2", {}))
@@ -205,7 +205,7 @@ def test_slices_are_read_anew_when_the_table_changed(metastore: FakeMetastore) -
 def test_a_uniform_table_needs_names_alone(metastore: FakeMetastore) -> None:
     metastore.add(_table(Placement(C1, exceptions=frozenset()), PARTED), ("ds=1", {}))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await loader.load_facts([PARTED])
         assert metastore.calls["get_partitions_by_names"] == 0
         assert snapshot.facts(PARTED).partitions.replicas[0].primary == C1
@@ -225,7 +225,7 @@ def test_only_the_partitions_that_a_table_names_as_exceptions_are_read(
             Copy(C2, "file:/c9", old.version)
         ))  # fmt: skip
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         metastore.before = lambda method: asked.append(method == "get_partitions_by_names")
         await loader.load_facts([PARTED])
         placed = snapshot.facts(PARTED).partitions
@@ -240,7 +240,7 @@ def test_only_the_partitions_that_a_table_names_as_exceptions_are_read(
 def test_a_write_is_marked_before_and_ended_after(metastore: FakeMetastore) -> None:
     metastore.add(_table(_copied()))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await loader.load_facts([REF])
         token = await loader.open_write([REF])
         assert _stored(metastore).writing
@@ -259,7 +259,7 @@ def test_a_write_waits_for_what_the_views_have_begun(metastore: FakeMetastore) -
     settings = Settings(Topology({}, C1), (metastore.endpoint,), views=view)
 
     async def run() -> None:
-        loader = Loader(settings, Snapshot())
+        loader = SnapshotLoader(settings, Snapshot())
         token = await loader.open_write([REF])
         assert metastore.calls["causeway_settle"] == 1  # one address
         await loader.close_write(token)
@@ -274,7 +274,7 @@ def test_a_write_of_one_partition_leaves_other_copies_fresh(metastore: FakeMetas
     own = write_placement(Placement(C1).with_copy(Copy(C2, "file:/c2", "0/0")))
     metastore.add(_table(ref=PARTED), ("ds=1", own), ("ds=2", own))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         async def fresh(day: str) -> bool:
             await loader.load_facts([PARTED], {PARTED: [Day(day)]})
             placed = snapshot.facts(PARTED, [Day(day)]).partitions
@@ -297,7 +297,7 @@ def test_a_write_of_one_partition_leaves_other_copies_fresh(metastore: FakeMetas
 def test_a_write_of_a_uniform_table_changes_no_partition(metastore: FakeMetastore) -> None:
     metastore.add(_table(Placement(C1, exceptions=frozenset()), PARTED), ("ds=1", {}))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         token = await loader.open_write([PartitionRef(PARTED, (("ds", "1"),))])
         await loader.close_write(token)
         assert metastore.calls["alter_partitions_with_environment_context"] == 0
@@ -311,7 +311,7 @@ def test_a_renamed_table_loses_its_mark_under_its_new_name(metastore: FakeMetast
     metastore.add(_table(_copied()))
     new = TableRef("default", "t2")
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         token = await loader.open_write([REF, new])
         renamed = Table(metastore.tables.pop(REF))
         renamed.set_text(1, "t2")
@@ -325,7 +325,7 @@ def test_a_renamed_table_loses_its_mark_under_its_new_name(metastore: FakeMetast
 def test_a_new_table_is_claimed_once(metastore: FakeMetastore) -> None:
     metastore.add(_table())
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await loader.claim(REF, C2)
         await loader.claim(REF, C1)
         assert _stored(metastore).primary == C2
@@ -340,7 +340,7 @@ def test_one_hanging_call_blocks_nobody_else(metastore: FakeMetastore) -> None:
     hanging = threading.Event()
     metastore.before = lambda method: method != "get_partition_names" or hanging.wait(10) or None
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         slow = asyncio.ensure_future(loader.load_facts([PARTED]))
         await loader.load([PARTED])
         for _ in range(20):
@@ -362,7 +362,7 @@ def test_a_cancelled_reader_disturbs_nobody(metastore: FakeMetastore) -> None:
 
     metastore.before = before
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         first = asyncio.ensure_future(loader.load_facts([REF]))
         await asyncio.to_thread(asked.wait)
         second = asyncio.ensure_future(loader.load_facts([REF]))
@@ -378,7 +378,7 @@ def test_a_cancelled_reader_disturbs_nobody(metastore: FakeMetastore) -> None:
 def test_when_the_metastore_is_down_copies_do_not_count(metastore: FakeMetastore) -> None:
     metastore.add(_table(_copied()))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await loader.load_facts([REF])
         metastore.stop()
         await loader.load_facts([REF])
@@ -396,7 +396,7 @@ def test_when_the_metastore_is_down_copies_do_not_count(metastore: FakeMetastore
 
 def test_a_silent_metastore_is_given_up_in_time() -> None:
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         with pytest.raises(MetastoreDown):
             await loader.load([REF])
 
@@ -415,7 +415,7 @@ def test_closing_ends_a_call_that_hangs() -> None:
             while connection.recv(1 << 16):
                 pass
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         hanging = asyncio.ensure_future(loader.load([REF]))
         await asyncio.to_thread(accepted.wait, 10)
         loader.close()
@@ -436,7 +436,7 @@ def test_unreadable_facts_are_an_error(metastore: FakeMetastore) -> None:
     metastore.add(broken)
     metastore.add(_table(ref=PARTED), ("ds=1", {"causeway.copy.C2": "?"}))
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         for ref in (REF, PARTED):
             with pytest.raises(UnreadableFacts):
                 await loader.load_facts([ref])
@@ -445,7 +445,7 @@ def test_unreadable_facts_are_an_error(metastore: FakeMetastore) -> None:
 
 
 def test_databases(metastore: FakeMetastore) -> None:
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         await loader.load_database("default")
         assert snapshot.database_exists("default")
         await loader.load_database("nowhere")
@@ -468,7 +468,7 @@ def test_many_partitions_are_chosen_outside_the_event_loop(
             first.append(threading.current_thread() is threading.main_thread())
             return super().select(partitions)
 
-    async def scenario(loader: Loader, snapshot: Snapshot) -> None:
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
         noting = Noting("3")
         for _ in range(2):
             await loader.load_facts([PARTED], {PARTED: [noting]})

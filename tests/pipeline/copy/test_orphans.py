@@ -9,8 +9,8 @@ from conf.names import ClusterName, TableRef
 from conf.topology import Cluster, Topology
 from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
-from metastore.view.inbound.ownership import Leftover
-from metastore.view.server.orphans_store import LeftoverLog
+from metastore.view.inbound.ownership import Orphan
+from metastore.view.server.orphans_store import OrphanLog
 from pipeline.copy.orphans import CleanupResult, delete_orphans, read_orphans
 from tests.pipeline.copy.world import C1, C2, T, World
 
@@ -32,23 +32,23 @@ class Cleaning:
             self.world.add(day, a=f"a{day}")
         self.world.copy()
         self.path = folder / "leftovers.jsonl"
-        self.log = LeftoverLog(self.path)
+        self.log = OrphanLog(self.path)
         self.before = 2e9
 
     def drop(self, name: str) -> str:
         """As a client does through the view; where its copy was."""
         location = self.world.fresh()[name]
-        ticket = self.record(f"{T}@{name}", location, settle=False)
+        entry = self.record(f"{T}@{name}", location, settle=False)
         self.world.metastore.drop_partition(T, name)
-        self.log.settle(ticket, dropped=True)
+        self.log.end(entry, dropped=True)
         return location
 
     def record(self, what: str, location: str, *, settle: bool = True) -> str:
-        ticket = self.log.intend((Leftover(what, C2, location),))
-        assert ticket is not None
+        entry = self.log.begin((Orphan(what, C2, location),))
+        assert entry is not None
         if settle:
-            self.log.settle(ticket, dropped=True)
-        return ticket
+            self.log.end(entry, dropped=True)
+        return entry
 
     def put(self, location: str, modified: int = 0) -> None:
         self.world.files.write(f"{location}/f", b"data")
@@ -152,8 +152,8 @@ def test_roots_and_detours_stay(cleaning: Cleaning, left: str) -> None:
 
 def test_a_drop_that_failed_leaves_nothing(cleaning: Cleaning) -> None:
     """Without a good end of the record the object itself is asked for."""
-    ticket = cleaning.record(f"{T}@ds=1", "hdfs://c2/copies/1", settle=False)
-    cleaning.log.settle(ticket, dropped=False)
+    entry = cleaning.record(f"{T}@ds=1", "hdfs://c2/copies/1", settle=False)
+    cleaning.log.end(entry, dropped=False)
     cleaning.record(str(T), "hdfs://c2/copies/2", settle=False)
     cleaning.record("db.gone", "hdfs://c2/copies/3", settle=False)
     for number in (1, 2, 3):
@@ -198,8 +198,8 @@ def test_nothing_goes_while_an_objects_facts_cannot_be_read(cleaning: Cleaning) 
 
 
 def test_a_cluster_that_is_gone_keeps_its_bare_paths(cleaning: Cleaning) -> None:
-    ticket = cleaning.log.intend((Leftover("db.gone", ClusterName("c9"), "/w/t"),))
-    cleaning.log.settle(ticket, dropped=True)
+    entry = cleaning.log.begin((Orphan("db.gone", ClusterName("c9"), "/w/t"),))
+    cleaning.log.end(entry, dropped=True)
     assert cleaning.clean() == CleanupResult()
     assert len(read_orphans(cleaning.path.read_text())) == 1
 

@@ -10,7 +10,7 @@ import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.placement import read_partition_placement, read_placement
-from metastore.client.notifying_client import EVERYTHING, Tell
+from metastore.client.notifying_client import EVERYTHING, Notify
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
 from pipeline.copy.copy_job import CopyLimits
@@ -71,10 +71,10 @@ class Site:
 
     @contextmanager
     def metastore(
-        self, cluster: Cluster, user: str, timeout: float = 1, tell: Tell | None = None
+        self, cluster: Cluster, user: str, timeout: float = 1, notify: Notify | None = None
     ) -> Iterator[FakeMetastore]:
         assert user == self.owner
-        assert tell in (None, self.actions.tell)  # none where nothing is changed
+        assert notify in (None, self.actions.notify)  # none where nothing is changed
         yield self.by_registry[cluster.endpoint("registry") or ""]
 
     def add(self, hours: int, region: str = "us", **content: str) -> None:
@@ -115,7 +115,7 @@ def test_after_a_program_the_views_hear_that_anything_may_have_changed(
 
     monkeypatch.setattr(cluster_actions, "_process_run", lambda task: task)
     monkeypatch.setattr(cluster_actions, "run_process", run)
-    actions = ClusterActions(lambda: FakeFiles(Effects()), Programs(""), tell=heard.append)
+    actions = ClusterActions(lambda: FakeFiles(Effects()), Programs(""), notify=heard.append)
     with suppress(ActionFailed):
         actions.process(cast(Any, None), cast(Any, None))
     assert heard == [EVERYTHING]

@@ -1,28 +1,29 @@
 from conf.names import TableRef
-from metastore.view.server.change_feed import KEPT, ChangeFeed, News
+from metastore.client.types import Changes
+from metastore.view.server.change_feed import KEPT, ChangeFeed
 
 A, B = TableRef("d", "a"), TableRef("d", "b")
 
 
 def test_a_new_follower_is_told_that_anything_may_have_changed() -> None:
     feed = ChangeFeed(first=100)
-    assert feed.since(0) == News(100, all=True)
-    assert feed.since(100) == News(100)
+    assert feed.since(0) == Changes(100, everything=True)
+    assert feed.since(100) == Changes(100)
 
 
 def test_what_came_since_each_once() -> None:
     feed = ChangeFeed(first=100)
     feed.add((A,))
     feed.add((B, A))
-    assert feed.since(100) == News(103, ("d.a", "d.b"))
-    assert feed.since(101) == News(103, ("d.b", "d.a"))
-    assert feed.since(103) == News(103)
+    assert feed.since(100) == Changes(103, ("d.a", "d.b"))
+    assert feed.since(101) == Changes(103, ("d.b", "d.a"))
+    assert feed.since(103) == Changes(103)
 
 
 def test_who_falls_behind_or_knew_another_process_begins_anew() -> None:
     feed = ChangeFeed(first=100)
     feed.add((A,) * (KEPT + 1))
-    assert feed.since(100).all
-    assert not feed.since(101).all
-    assert feed.since(100 + KEPT + 2).all
-    assert ChangeFeed().since(feed.since(0).next).all
+    assert feed.since(100).everything
+    assert not feed.since(101).everything
+    assert feed.since(100 + KEPT + 2).everything
+    assert ChangeFeed().since(feed.since(0).position).everything

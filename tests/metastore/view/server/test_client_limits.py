@@ -23,42 +23,42 @@ FEW = ViewLimits(clients=4, clients_per_address=3)
 
 class TestPlaces:
     def test_a_newcomer_takes_the_place_of_the_silent_client_that_came_first(self) -> None:
-        places, gone = ClientLimits(FEW), []
-        first = places.admit("a", lambda: gone.append("first"))
+        limits, gone = ClientLimits(FEW), []
+        first = limits.admit("a", lambda: gone.append("first"))
         assert first is not None
         first.silent = False
-        assert places.admit("a", lambda: gone.append("second"))
-        assert places.admit("a", lambda: gone.append("third"))
-        assert places.admit("a", lambda: gone.append("fourth"))
+        assert limits.admit("a", lambda: gone.append("second"))
+        assert limits.admit("a", lambda: gone.append("third"))
+        assert limits.admit("a", lambda: gone.append("fourth"))
         assert gone == ["second"]
-        assert len(places) == 3
+        assert len(limits) == 3
 
     def test_those_that_have_made_a_call_stay(self) -> None:
-        places = ClientLimits(FEW)
+        limits = ClientLimits(FEW)
         for _ in range(3):
-            place = places.admit("a", _never)
-            assert place is not None
-            place.silent = False
-        assert places.admit("a", _never) is None
-        assert places.admit("b", _never)
+            slot = limits.admit("a", _never)
+            assert slot is not None
+            slot.silent = False
+        assert limits.admit("a", _never) is None
+        assert limits.admit("b", _never)
 
     def test_an_address_at_its_limit_takes_no_place_of_another_one(self) -> None:
-        places, gone = ClientLimits(FEW), []
-        assert places.admit("b", lambda: gone.append("b"))
+        limits, gone = ClientLimits(FEW), []
+        assert limits.admit("b", lambda: gone.append("b"))
         for _ in range(20):
-            assert places.admit("a", lambda: gone.append("a"))
+            assert limits.admit("a", lambda: gone.append("a"))
         assert set(gone) == {"a"}
-        assert places.admit("c", _never)  # in place of the first, since all places are taken
+        assert limits.admit("c", _never)  # replaces the first, because all slots are taken
         assert gone[-1] == "b"
 
     def test_a_place_is_given_back_once(self) -> None:
-        places = ClientLimits(FEW)
-        place = places.admit("a", _never)
-        assert place is not None
-        places.leave(place)
-        places.leave(place)
-        assert len(places) == 0
-        assert all(places.admit("a", _never) for _ in range(3))
+        limits = ClientLimits(FEW)
+        slot = limits.admit("a", _never)
+        assert slot is not None
+        limits.leave(slot)
+        limits.leave(slot)
+        assert len(limits) == 0
+        assert all(limits.admit("a", _never) for _ in range(3))
 
 
 def _never() -> None:
@@ -68,7 +68,7 @@ def _never() -> None:
 def test_connections_to_the_metastore_are_counted() -> None:
     slots = UpstreamSlots(1)
     slots.take()
-    with pytest.raises(MetastoreDown, match="taken"):
+    with pytest.raises(MetastoreDown, match="in use"):
         slots.take()
     slots.give_back()
     slots.take()

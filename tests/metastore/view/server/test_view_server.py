@@ -497,8 +497,8 @@ class TestFeed:
             assert start.everything
             assert follower.changes(start.position, 0).tables == ()
             writer.alter_table(REF, table({}))
-            news = follower.changes(start.position, 5.0)
-            assert (news.tables, news.everything) == (("default.t",), False)
+            changes = follower.changes(start.position, 5.0)
+            assert (changes.tables, changes.everything) == (("default.t",), False)
 
     def test_what_others_changed_can_be_told(self, view) -> None:
         with client(view[C2]) as follower:
