@@ -19,7 +19,7 @@ from metastore.view.call import Call
 from metastore.view.locations import ClusterView
 from metastore.view.methods import Act, methods, spec_of
 from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
-from metastore.view.server.client_connection import ViewSession
+from metastore.view.server.client_connection import ClientConnection
 from metastore.view.server.client_limits import ClientSlot
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
@@ -120,13 +120,13 @@ async def _serve(data: bytes) -> None:
     reader = cast(asyncio.StreamReader, _Reader(data))
     writer = cast(asyncio.StreamWriter, _Writer())
     upstream = cast(Upstream, _Metastore())
-    place = ClientSlot("127.0.0.1", lambda: None)
-    requests = Requests(reader, ViewLimits(), place, upstream)
-    await ViewSession(view, shared, requests, writer, upstream).serve()
+    slot = ClientSlot("127.0.0.1", lambda: None)
+    requests = Requests(reader, ViewLimits(), slot, upstream)
+    await ClientConnection(view, shared, requests, writer, upstream).serve()
 
 
 class _Shared(Shared):
-    """Waits for no news."""
+    """Never waits for changes."""
 
     async def changes_after(self, since: int, wait: float) -> Changes:
         return await super().changes_after(since, 0.0)

@@ -1,4 +1,4 @@
-"""One client of one endpoint: its requests in, their replies out, one after the other.
+"""A client of an endpoint: its requests are answered one after the other.
 
 Requests -> read_call -> Relay | Mutation | OwnMethods -> Questions, Upstream -> metastore
 """
@@ -85,7 +85,7 @@ class ClientConnection:
 
 
 def _refusal(request: Request, error: CausewayError) -> bytes:
-    """The reply to a request that is not carried out."""
+    """The reply to a refused request."""
     spec = spec_of(request.name) or own_methods.REFUSABLE.get(request.name)
     if spec is None:
         return replies.unknown_method(request.name, request.sequence, str(error))

@@ -1,4 +1,4 @@
-"""The cluster whose view a client has."""
+"""The cluster that a client sees the metastore as."""
 
 from dataclasses import replace
 

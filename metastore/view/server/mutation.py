@@ -1,4 +1,4 @@
-"""Calls that change what belongs to a cluster: admitted or refused, sent, then made known."""
+"""Calls that change objects of a cluster: admitted or refused, sent, then added to the feeds."""
 
 import logging
 import uuid
@@ -55,14 +55,14 @@ class Mutation:
         try:
             return await self._questions.answer(admit(call, context), context.view)
         except BaseException:
-            self._shared.changed(call.tables())  # some of what it asked for may be done
+            self._shared.changed(call.tables())  # a part of it may be done
             raise
 
     async def _afterwards(self, questions: Asking[None], view: ClusterView) -> None:
         try:
             await self._questions.answer(questions, view)
         except FactsUnavailable as error:
-            # The call itself is done. Caches of the table learn of it by the feed of changes.
+            # The call itself succeeded. Caches learn of the change by the feed.
             log.warning("after a change: %s", error)
 
 

@@ -24,7 +24,7 @@ NAMES = frozenset((USE_CLUSTER, CHANGES, TOUCHED, FORGET, SETTLE, SPARK_WRITES))
 REFUSABLE = {
     name: MethodSpec(name, Act.RELAY, meta_exception=1) for name in (USE_CLUSTER, SPARK_WRITES)
 }
-"""Those that declare a MetaException. The others fail by the protocol's own error."""
+"""The methods that declare a MetaException. Others fail with the protocol's error."""
 
 
 class OwnMethods:
@@ -36,7 +36,7 @@ class OwnMethods:
         self._shared = shared
 
     async def reply(self, request: Request) -> bytes:
-        """The whole reply. Raises UnknownCluster, OutsidePrimary, FactsUnavailable,
+        """The whole reply. Raises NoSuchCluster, OutsidePrimary, FactsUnavailable,
         MalformedMessage, MetastoreDown.
         """
         arguments, _ = read_struct(request.data, request.body)

@@ -1,4 +1,4 @@
-"""The view's own questions to the metastore, asked over the connection of one client.
+"""The view's own calls to the metastore, over the connection of a client.
 
 The client's rights hold for them, since `set_ugi` was called on that connection.
 """
@@ -14,7 +14,7 @@ from thriftcodec.skip import read_message_header
 
 
 class Questions:
-    """Asks a metastore of any version: what Hive 4 has dropped goes out in its newer form."""
+    """Calls a metastore of any version; calls that Hive 4 dropped get their newer form."""
 
     def __init__(self, upstream: Upstream, shared: Shared) -> None:
         self._upstream = upstream
@@ -52,7 +52,7 @@ class Questions:
         return bool(self._shared.newer)
 
     async def table(self, database: str, name: str, view: ClusterView) -> TableNow | None:
-        """The table as it is now; None where there is none."""
+        """The table as it is now, or None if it does not exist."""
         question = table_question(database, name)
         if self._shared.cache.trusting:
             reply = await self.table_reply(ref_of(database, name), question, view)
@@ -61,7 +61,7 @@ class Questions:
         return table_in(view, database, reply)
 
     async def table_reply(self, table: TableRef, question: bytes, view: ClusterView) -> bytes:
-        """The reply to `get_table`, from the cache where it has one."""
+        """The reply to `get_table`, from the cache if it has one."""
         cache = self._shared.cache
         reply = cache.get(table)
         if reply is None:

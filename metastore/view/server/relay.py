@@ -1,4 +1,4 @@
-"""Calls that change nothing of a cluster: their replies pass, with the cluster's locations."""
+"""Calls that change no object of a cluster: their replies get the cluster's locations."""
 
 from collections.abc import AsyncIterator
 
@@ -24,7 +24,7 @@ class Relay:
         self._shared = shared
 
     async def reply(self, call: Call, view: ClusterView) -> AsyncIterator[bytes]:
-        """The pieces of the reply, as they come. Raises MetastoreDown, WireError, TooLarge."""
+        """The reply in pieces. Raises MetastoreDown, WireError, MessageTooLarge."""
         if call.spec.name == "get_table" and self._shared.cache.on and len(call.tables()) == 1:
             yield await self._cached_table(call, view)
             return
@@ -60,7 +60,7 @@ class Relay:
 def _translation(
     call: Call, table: TableNow | None, view: ClusterView
 ) -> tuple[bytes, ReplyStream]:
-    """What to send to the metastore, and what makes the client's reply of the metastore's."""
+    """The request to the metastore, and the stream that turns its reply into the client's."""
     if is_spec_call(call) and table is not None and (view.aware or not table.placement.uniform):
         return plain_call(call), SpecStream(call, view, table)
     partitions = None if table is None else table.partitions
