@@ -24,7 +24,7 @@ from typing import Self
 
 from bench.embedded import EAST, embedded
 from conf.topology import Endpoint
-from proxy.protocol.framing import client_negotiation, server_word
+from proxy.protocol.framing import client_negotiation, read_sasl_reply
 from proxy.protocol.replies import (
     opened_session,
     read_operation_status,
@@ -76,7 +76,9 @@ class RawClient:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = bytearray(64 << 10)
         self._socket.sendall(client_negotiation(user, password))
-        word = server_word(bytes(head := self._read(5)) + bytes(int.from_bytes(head[1:], "big")))
+        word = read_sasl_reply(
+            bytes(head := self._read(5)) + bytes(int.from_bytes(head[1:], "big"))
+        )
         assert word is not None
         self._read(word.used - 5)
         if not word.ok:

@@ -33,7 +33,7 @@ from cli.stack.plan import VIEW, StackSpec
 from cli.stack.stack import Stack, free_ports
 from conf.settings.load import load
 from conf.settings.operating import Operating
-from proxy.auth.password_file import made
+from proxy.auth.passwords.password_file import password_line
 
 _GROWTH = 0.05  # of the memory, by the line through its last two thirds
 _SETTLING = 90.0  # seconds in which sessions that nobody closed have to be gone
@@ -152,7 +152,7 @@ def serving(stack: Stack) -> Iterator[Server]:
     folder, (binary, web, admin) = stack.layout.root, free_ports(3)
     passwords, settings, errors = (folder / f"soak.{kind}" for kind in ("users", "toml", "log"))
     passwords.touch(mode=0o600)
-    passwords.write_text("".join(made(user, PASSWORD) + "\n" for user in USERS))
+    passwords.write_text("".join(password_line(user, PASSWORD) + "\n" for user in USERS))
     theirs = stack.layout.settings.read_text().splitlines()
     ours = (
         f"hive.server2.thrift.port = {binary.port}\n"

@@ -5,7 +5,7 @@ import getpass
 import sys
 
 from cli.errors import NoPassword
-from proxy.auth.password_file import made
+from proxy.auth.passwords.password_file import password_line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def run(args: argparse.Namespace) -> int:
     """Reads the password twice from a terminal, or from the first line of standard input."""
     password = _prompt() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     try:
-        print(made(args.name, password))
+        print(password_line(args.name, password))
     except ValueError as error:
         raise NoPassword(f"no entry can be made: {error}.") from None
     return 0

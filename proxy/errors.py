@@ -164,7 +164,7 @@ class BadCertificate(CausewayError):
     hint = "Put the certificate, its chain and its key into one PEM or PKCS12 file."
 
 
-class Denied(CausewayError):
+class AuthRejected(CausewayError):
     """The client was not let in. It is told nothing of why, and the log has it."""
 
     code = "CW213"

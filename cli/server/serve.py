@@ -29,7 +29,7 @@ from proxy.limits import DEFAULT
 from proxy.operations.admin import Admin
 from proxy.operations.peers import ALONE
 from proxy.operations.worker_group import WorkerConfig, answer_supervisor
-from proxy.server.listeners import Listening
+from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve
 
 SWITCH = 0.001  # seconds that a thread may keep the interpreter from the event loop
@@ -80,7 +80,7 @@ async def _work(settings: Settings, path: Path) -> None:
 async def _serve(
     settings: Settings,
     path: Path,
-    announce: Callable[[Listening], None],
+    announce: Callable[[ListenAddresses], None],
     worker: WorkerConfig | None = None,
     requests: asyncio.StreamReader | None = None,
 ) -> None:
@@ -149,7 +149,7 @@ class _Signals:
             asyncio.get_running_loop().add_signal_handler(number, lambda: self.serving.cancel())
 
 
-def _announce(listening: Listening) -> None:
+def _announce(listening: ListenAddresses) -> None:
     for endpoint in (listening.binary, listening.http):
         if endpoint is not None:
             print(f"listening {endpoint}", flush=True)

@@ -23,7 +23,7 @@ from proxy.operations.administration import RELOAD
 from proxy.operations.audit_store import Audit
 from proxy.operations.observer import administration
 from proxy.operations.worker_group import Supervisor, WorkerConfig, send_to_supervisor
-from proxy.server.listeners import Listening
+from proxy.server.listeners import ListenAddresses
 
 _log = logging.getLogger(__name__)
 WORKER = "--worker"  # the option that makes `causeway serve` a worker
@@ -34,7 +34,9 @@ def size(settings: Settings) -> int:
     return settings.operating.workers or len(os.sched_getaffinity(0))
 
 
-async def supervise(settings: Settings, path: Path, announce: Callable[[Listening], None]) -> None:
+async def supervise(
+    settings: Settings, path: Path, announce: Callable[[ListenAddresses], None]
+) -> None:
     """Runs the workers until SIGINT, or until SIGTERM and their statements have ended.
 
     Raises OSError, WorkerFailed, UnreadableSettings, BadSetting.
@@ -83,8 +85,8 @@ async def _serve(
     supervisor: Supervisor,
     admin: AdminServer,
     settings: Settings,
-    announce: Callable[[Listening], None],
-    listening: Listening,
+    announce: Callable[[ListenAddresses], None],
+    listening: ListenAddresses,
 ) -> None:
     await admin.listen(settings.operating)
     await supervisor.start()
@@ -115,12 +117,12 @@ def _install_handlers(
     install_sighup_handler(reload)
 
 
-def _reserved(settings: Settings, exits: ExitStack) -> Listening:
+def _reserved(settings: Settings, exits: ExitStack) -> ListenAddresses:
     """The addresses of the listeners, reserved until the end. Raises OSError if one is taken."""
     host, by = settings.listen.host, settings.transports
     binary = exits.enter_context(_reserve(settings.listen)) if by.binary else None
     http = exits.enter_context(_reserve(Endpoint(host, by.http_port))) if by.http else None
-    return Listening(_at(host, binary), _at(host, http))
+    return ListenAddresses(_at(host, binary), _at(host, http))
 
 
 def _reserve(endpoint: Endpoint) -> socket.socket:
@@ -170,6 +172,6 @@ async def connect_supervisor() -> tuple[asyncio.StreamReader, WorkerConfig]:
     return reader, WorkerConfig.read(await reader.readline())
 
 
-def announce(_: Listening) -> None:
+def announce(_: ListenAddresses) -> None:
     """Tells the supervisor that this worker serves."""
     send_to_supervisor({"ready": True})

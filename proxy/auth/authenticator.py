@@ -1,36 +1,39 @@
-"""Who is asking: the seam between what a client says of itself and what is believed."""
+"""The interface of authentication, and the log-in of one connection."""
 
 import asyncio
 from typing import Protocol
 
-from proxy.errors import Denied, TooMany, WireError
-from proxy.protocol.framing import PLAIN, Credentials, Question, SaslInbound
+from proxy.errors import AuthRejected, TooMany, WireError
+from proxy.protocol.framing import PLAIN, Credentials, LoginStep, SaslInbound
 from proxy.server.client_connection import ClientConnection
-from proxy.server.sasl_transport import Layer
+from proxy.server.sasl_transport import SecurityLayer
 
 
 class Acceptor(Protocol):
-    """One client's negotiation with tickets, GSSAPI in SASL or SPNEGO over HTTP."""
+    """The server's side of one GSSAPI negotiation: in SASL, or SPNEGO over HTTP."""
 
     @property
-    def layer(self) -> Layer | None:
-        """What protects all that comes after the name is certain; None: nothing."""
+    def layer(self) -> SecurityLayer | None:
+        """Protects all messages after the negotiation; None: they are sent as they are."""
         ...
 
     async def step(self, token: bytes) -> tuple[bytes, str | None]:
-        """Our next token, and the user's name once that is certain. Raises Denied."""
+        """The next token for the client, and the user's name once it is proved.
+
+        Raises AuthRejected.
+        """
         ...
 
 
 class Authenticator(Protocol):
-    """Names whoever proves to be somebody; the name is what sessions belong to.
+    """Checks credentials and returns the user's name, to which sessions belong.
 
-    `peer` is the client's address. Every method raises Denied, which says nothing of why, and may
-    take as long as the server takes that knows: it blocks nobody, and is cancelled when the
-    client goes.
+    `peer` is the client's address. Every method raises AuthRejected, which does not contain the
+    reason. The methods may wait for a directory, do not block the event loop, and are cancelled
+    when the client disconnects.
     """
 
-    mechanisms: frozenset[str]  # of SASL; empty: there is none (NOSASL)
+    mechanisms: frozenset[str]  # of SASL; empty: none (NOSASL)
 
     async def password(self, user: str, password: str, peer: str) -> str: ...
 
@@ -41,89 +44,92 @@ class Authenticator(Protocol):
     def spnego(self, peer: str) -> Acceptor: ...
 
 
-class Anyone:
-    """NONE and NOSASL: everybody is who they say. As the Thrift Server, it wants some password."""
+class NoAuthentication:
+    """Authentication NONE and NOSASL: any client can claim any user name.
+
+    A password must be there, as in the Thrift Server; it may be any text.
+    """
 
     def __init__(self, mechanisms: frozenset[str] = frozenset((PLAIN,))) -> None:
         self.mechanisms = mechanisms
 
     async def password(self, user: str, password: str, peer: str) -> str:
         if not user or not password:
-            raise Denied
+            raise AuthRejected
         return user
 
     async def bearer(self, token: str, peer: str) -> str:
-        raise Denied
+        raise AuthRejected
 
     def gssapi(self, peer: str) -> Acceptor:
-        raise Denied
+        raise AuthRejected
 
     def spnego(self, peer: str) -> Acceptor:
-        raise Denied
+        raise AuthRejected
 
 
-async def identified(client: ClientConnection, authenticator: Authenticator) -> bool:
-    """Whether the client was let in: `client.user` is its name then.
+async def authenticate(client: ClientConnection, authenticator: Authenticator) -> bool:
+    """Whether the client logged in; then `client.user` is its name.
 
-    A client of a protocol without names (NOSASL) is, and stays nobody.
+    A client of a protocol without user names (NOSASL) is accepted and has no name.
     """
     inbound = client.inbound
     if not isinstance(inbound, SaslInbound):
         return True
-    client.served_by = asyncio.current_task()
+    client.task = asyncio.current_task()
     try:
-        return await _negotiated(client, inbound, authenticator)
+        return await _negotiate(client, inbound, authenticator)
     except WireError:
-        return False  # of what it said early: nobody can tell what it meant
+        return False  # the client sent malformed bytes before the log-in ended
     except asyncio.CancelledError:
         if not client.lost:
             raise
         return False
     finally:
-        client.served_by = None
+        client.task = None
 
 
-async def _negotiated(
+async def _negotiate(
     client: ClientConnection, inbound: SaslInbound, authenticator: Authenticator
 ) -> bool:
     acceptor: Acceptor | None = None
-    while (question := await client.next_question()) is not None:
-        client.proving = True
+    while (step := await client.next_login_step()) is not None:
+        client.authenticating = True
         try:
-            if not isinstance(question, Credentials):
+            if not isinstance(step, Credentials):
                 acceptor = acceptor or authenticator.gssapi(client.peer)
-            token, user = await _answer(question, authenticator, acceptor, client.peer)
+            token, user = await _check(step, authenticator, acceptor, client.peer)
             if user is not None:
-                client.entered()
-        except Denied:
+                client.logged_in()
+        except AuthRejected:
             client.take(inbound.refuse())
             return False
         except TooMany as error:
-            client.take(inbound.turn_away(str(error)))
+            client.take(inbound.reject(str(error)))
             return False
         finally:
-            client.proving = False
+            client.authenticating = False
         if user is not None:
             client.user = user
-            _let_in(client, inbound, token, acceptor.layer if acceptor is not None else None)
+            _accept(client, inbound, token, acceptor.layer if acceptor is not None else None)
             return True
         client.take(inbound.challenge(token))
     return False
 
 
-def _let_in(
-    client: ClientConnection, inbound: SaslInbound, token: bytes, layer: Layer | None
+def _accept(
+    client: ClientConnection, inbound: SaslInbound, token: bytes, layer: SecurityLayer | None
 ) -> None:
     early = inbound.early() if layer is not None else b""
     client.take(inbound.accept(token))
     if layer is not None:
-        client.shield(layer, early)
+        client.protect(layer, early)
 
 
-async def _answer(
-    question: Question, authenticator: Authenticator, acceptor: Acceptor | None, peer: str
+async def _check(
+    step: LoginStep, authenticator: Authenticator, acceptor: Acceptor | None, peer: str
 ) -> tuple[bytes, str | None]:
-    if isinstance(question, Credentials):
-        return b"", await authenticator.password(question.user, question.password, peer)
+    if isinstance(step, Credentials):
+        return b"", await authenticator.password(step.user, step.password, peer)
     assert acceptor is not None
-    return await acceptor.step(question.data)
+    return await acceptor.step(step.data)

@@ -1,7 +1,7 @@
-"""The cookie that spares a client its credentials for a while, as HiveServer2's does.
+"""The cookie that replaces credentials for some time, as in HiveServer2.
 
-It names what the client said (`ann@corp`), the user that this made it (`ann`) and when it ends,
-and is signed: whoever holds the key can make and read it, every worker of a server alike.
+It contains the name that the client sent (`ann@corp`), the user that the name stands for (`ann`)
+and its end, and is signed. All workers of a server have the same key.
 """
 
 import hmac
@@ -16,31 +16,31 @@ MAX_COOKIE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """Who a client proved to be (`user`), by saying what (`said`)."""
+class CookieIdentity:
+    """The name that a client sent, and the user that it logged in as."""
 
-    said: str
+    login_name: str
     user: str
 
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """Makes and reads cookies. `age` is in seconds; `now` everywhere in seconds since 1970."""
+    """Makes and reads cookies. `age` is in seconds; `now` is always in seconds since 1970."""
 
     key: bytes = field(repr=False)
     age: float
     secure: bool
 
-    def made_for(self, identity: Identity, now: float) -> str:
-        """The value of Set-Cookie. Secure only where the way is: hive-jdbc returns a secure
-        cookie over TLS alone."""
-        told = json.dumps([identity.said, identity.user, int(now + self.age)]).encode()
-        value = f"{_text(told)}.{_text(self._signature(told))}"
-        guarded = "; Secure" if self.secure else ""
-        return f"{NAME}={value}; Max-Age={int(self.age)}{guarded}; HttpOnly; SameSite=Strict"
+    def header(self, identity: CookieIdentity, now: float) -> str:
+        """The value of Set-Cookie. Secure only with TLS: hive-jdbc sends a secure cookie back over
+        TLS alone."""
+        content = json.dumps([identity.login_name, identity.user, int(now + self.age)]).encode()
+        value = f"{_text(content)}.{_text(self._signature(content))}"
+        secure = "; Secure" if self.secure else ""
+        return f"{NAME}={value}; Max-Age={int(self.age)}{secure}; HttpOnly; SameSite=Strict"
 
-    def read(self, header: str | None, now: float) -> Identity | None:
-        """Whom the Cookie header names, when it is ours, whole and not too old."""
+    def read(self, header: str | None, now: float) -> CookieIdentity | None:
+        """The identity in the Cookie header if its cookie is ours, intact and not expired."""
         for pair in (header or "").split(";"):
             name, _, value = pair.strip().partition("=")
             if name == NAME and len(value) <= MAX_COOKIE:
@@ -49,16 +49,16 @@ class Cookies:
                     return identity
         return None
 
-    def _verified(self, value: str, now: float) -> Identity | None:
-        told, _, signature = value.partition(".")
+    def _verified(self, value: str, now: float) -> CookieIdentity | None:
+        content, _, signature = value.partition(".")
         try:
-            data, signed = urlsafe_b64decode(told), urlsafe_b64decode(signature)
+            data, signed = urlsafe_b64decode(content), urlsafe_b64decode(signature)
         except (NotBase64, ValueError):
             return None
         if not hmac.compare_digest(signed, self._signature(data)):
             return None
-        said, user, until = json.loads(data)
-        return Identity(said, user) if now < until else None
+        login_name, user, end = json.loads(data)
+        return CookieIdentity(login_name, user) if now < end else None
 
     def _signature(self, data: bytes) -> bytes:
         return hmac.digest(self.key, data, "sha256")

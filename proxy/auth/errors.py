@@ -1,14 +1,14 @@
-"""Why somebody is not let in: for the log alone, a client hears nothing of it."""
+"""Why a log-in is rejected: for the log only. The client receives no reason."""
 
 from conf.errors import Blame
 
 
-class Wrong(Exception):
-    """What the client said is not so: it counts as a failure of that user and address."""
+class BadCredentials(Exception):
+    """The credentials are wrong. Counts as a failure of the user and the address."""
 
 
-class Unsure(Exception):
-    """It could not be found out, which is nobody's failure."""
+class AuthBackendUnavailable(Exception):
+    """The credentials could not be checked. Does not count as a failure."""
 
     def __init__(self, reason: str, blame: Blame = Blame.DIRECTORY) -> None:
         super().__init__(reason)

@@ -1,17 +1,17 @@
-"""Counts log-ins that fail and writes all of them to the audit log, whatever the method."""
+"""Counts log-ins and writes them to the audit log, for every method of authentication."""
 
 from collections.abc import Awaitable
 
 from proxy.auth.authenticator import Acceptor, Authenticator
-from proxy.errors import Denied
+from proxy.errors import AuthRejected
 from proxy.operations.observer import Observer
-from proxy.server.sasl_transport import Layer
+from proxy.server.sasl_transport import SecurityLayer
 
 PASSWORD, TOKEN, TICKET = "password", "token", "ticket"
 
 
-class Counted:
-    """An authenticator whose log-ins are observed."""
+class MeteredAuthenticator:
+    """An authenticator that reports each log-in of `inner` to the observer."""
 
     def __init__(self, inner: Authenticator, observer: Observer) -> None:
         self.mechanisms = inner.mechanisms
@@ -27,35 +27,35 @@ class Counted:
         return await self._observed(self._inner.bearer(token, peer), TOKEN, "", peer)
 
     def gssapi(self, peer: str) -> Acceptor:
-        return _CountedAcceptor(self._inner.gssapi(peer), self._observer, peer)
+        return _MeteredAcceptor(self._inner.gssapi(peer), self._observer, peer)
 
     def spnego(self, peer: str) -> Acceptor:
-        return _CountedAcceptor(self._inner.spnego(peer), self._observer, peer)
+        return _MeteredAcceptor(self._inner.spnego(peer), self._observer, peer)
 
-    async def _observed(self, answer: Awaitable[str], method: str, user: str, peer: str) -> str:
+    async def _observed(self, login: Awaitable[str], method: str, user: str, peer: str) -> str:
         try:
-            name = await answer
-        except Denied:
+            name = await login
+        except AuthRejected:
             self._observer.login(user, peer, method, accepted=False)
             raise
         self._observer.login(name, peer, method, accepted=True)
         return name
 
 
-class _CountedAcceptor:
+class _MeteredAcceptor:
     def __init__(self, inner: Acceptor, observer: Observer, peer: str) -> None:
         self._inner = inner
         self._observer = observer
         self._peer = peer
 
     @property
-    def layer(self) -> Layer | None:
+    def layer(self) -> SecurityLayer | None:
         return self._inner.layer
 
     async def step(self, token: bytes) -> tuple[bytes, str | None]:
         try:
             reply, user = await self._inner.step(token)
-        except Denied:
+        except AuthRejected:
             self._observer.login("", self._peer, TICKET, accepted=False)
             raise
         if user is not None:

@@ -1,4 +1,4 @@
-"""A few threads for what may block, and may hang: nobody waits for them when the process ends."""
+"""A few daemon threads for calls that may block. The process does not wait for them at its end."""
 
 import asyncio
 import queue
@@ -8,23 +8,26 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-_Work = tuple[Future[Any], Callable[[], Any]]
+_Call = tuple[Future[Any], Callable[[], Any]]
 
 
-class Threads:
-    """Started when they are first needed. Work waits for its turn, and is left out when who asked
-    for it is gone by then."""
+class DaemonThreads:
+    """At most `most` threads, each started when it is first needed."""
 
     def __init__(self, most: int, name: str) -> None:
         self._most = most
         self._name = name
         self._started = 0
-        self._work: queue.SimpleQueue[_Work] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Call] = queue.SimpleQueue()
 
-    async def run(self, work: Callable[[], _T]) -> _T:
-        """What it gives or raises. Cancelled once it has begun, it goes on for nobody."""
+    async def run(self, call: Callable[[], _T]) -> _T:
+        """The result or exception of `call`, which runs in a thread.
+
+        A call that is cancelled while it waits does not run. Cancelled later, it runs to its end
+        and its result is dropped.
+        """
         future: Future[_T] = Future()
-        self._work.put((future, work))
+        self._queue.put((future, call))
         if self._started < self._most:
             self._started += 1
             threading.Thread(target=self._serve, name=self._name, daemon=True).start()
@@ -32,13 +35,13 @@ class Threads:
 
     def _serve(self) -> None:
         while True:
-            _do(*self._work.get())  # and forget it, with all that it holds, before the next
+            _run(*self._queue.get())  # no local variable keeps the call alive while this waits
 
 
-def _do(future: Future[Any], work: Callable[[], Any]) -> None:
+def _run(future: Future[Any], call: Callable[[], Any]) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:
-        future.set_result(work())
+        future.set_result(call())
     except BaseException as error:
         future.set_exception(error)

@@ -1,7 +1,7 @@
-"""The authenticator of everything but NONE: asks those who know, counts failures, keeps secrets.
+"""The authenticator of all methods but NONE: asks the back ends and counts failures.
 
-Those who know may block: they are asked in a few threads, and who waits for one is forgotten when
-its client goes. Why somebody is not let in is in our log, and nowhere else.
+Authentication back ends may block, so they run in a small thread pool. A cancelled log-in leaves
+its thread running. The reason of a rejection is in the log only.
 """
 
 import logging
@@ -13,168 +13,183 @@ from typing import NoReturn, Protocol, TypeVar
 from conf.errors import Blame
 from conf.log_fields import extra
 from proxy.auth.authenticator import Acceptor
-from proxy.auth.errors import Unsure, Wrong
+from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.login_throttle import LoginThrottle
-from proxy.auth.thread_pool import Threads
-from proxy.auth.user_names import person
-from proxy.errors import Denied
-from proxy.server.sasl_transport import Layer
+from proxy.auth.thread_pool import DaemonThreads
+from proxy.auth.user_names import throttle_key
+from proxy.errors import AuthRejected
+from proxy.server.sasl_transport import SecurityLayer
 
 _THREADS = 16
 _STEPS = 8  # tokens of one negotiation
-_LONGEST_TOKEN = 64 << 10
-_ENTRY = "\0entry "  # before a directory's own name, which is no name that anybody types
+_MAX_TOKEN = 64 << 10  # bytes or characters
+_ENTRY = "\0entry "  # prefix of a directory entry's name in the throttle; no typed name has it
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
-Found = Callable[[str], None]
+OnEntry = Callable[[str], None]
 
 
-class Passwords(Protocol):
-    def check(self, user: str, password: str, found: Found) -> str:
-        """The user's name, as it is known from here on. May block. Raises Wrong, Unsure.
+class PasswordBackend(Protocol):
+    def check(self, user: str, password: str, on_entry: OnEntry) -> str:
+        """The name of the user with this password. May block.
 
-        Where the user has an entry that other names find as well, `found` is told its name before
-        the password is tried; it raises Unsure after too many failures.
+        Where other names lead to the same directory entry, `on_entry` is called with the entry's
+        name before the password is tried; it raises AuthBackendUnavailable after too many failures.
+        Raises BadCredentials, AuthBackendUnavailable.
         """
         ...
 
 
-class Tokens(Protocol):
+class TokenBackend(Protocol):
     def check(self, token: str) -> str:
-        """The name that a bearer's token proves. May block. Raises Wrong, Unsure."""
+        """The user's name in a bearer token. May block.
+
+        Raises BadCredentials, AuthBackendUnavailable.
+        """
         ...
 
 
-class Context(Protocol):
+class GssapiContext(Protocol):
     @property
-    def layer(self) -> Layer | None:
-        """What protects all that comes after the name is proved; None: nothing."""
+    def layer(self) -> SecurityLayer | None:
+        """Protects all messages after the negotiation; None: they are sent as they are."""
         ...
 
     def step(self, token: bytes) -> tuple[bytes, str | None]:
-        """Our next token, and the name once it is proved. May block. Raises Wrong, Unsure."""
+        """The next token for the client, and the user's name once it is proved. May block.
+
+        Raises BadCredentials, AuthBackendUnavailable.
+        """
         ...
 
 
-class Tickets(Protocol):
-    def sasl(self) -> Context: ...
+class GssapiBackend(Protocol):
+    def sasl(self) -> GssapiContext: ...
 
-    def spnego(self) -> Context: ...
+    def spnego(self) -> GssapiContext: ...
 
 
-class Gate:
-    """An Authenticator. What is None is not offered."""
+class ThrottledAuthenticator:
+    """An Authenticator. A back end that is None is not offered."""
 
     def __init__(
         self,
         mechanisms: frozenset[str],
-        passwords: Passwords | None = None,
-        tickets: Tickets | None = None,
-        tokens: Tokens | None = None,
+        passwords: PasswordBackend | None = None,
+        gssapi: GssapiBackend | None = None,
+        tokens: TokenBackend | None = None,
         throttle: LoginThrottle | None = None,
     ) -> None:
         self.mechanisms = mechanisms
         self._passwords = passwords
-        self._tickets = tickets
+        self._gssapi = gssapi
         self._tokens = tokens
         self._throttle = LoginThrottle() if throttle is None else throttle
-        self._counting = threading.Lock()
-        self._threads = Threads(_THREADS, "identity")
+        self._throttle_lock = threading.Lock()
+        self._threads = DaemonThreads(_THREADS, "identity")
 
     async def password(self, user: str, password: str, peer: str) -> str:
-        knows = self._passwords
-        if knows is None or not user or not password:
-            raise Denied
-        return await self.ask(
-            lambda found: knows.check(user, password, found), user, peer, lambda name: name
+        backend = self._passwords
+        if backend is None or not user or not password:
+            raise AuthRejected
+        return await self.check(
+            lambda on_entry: backend.check(user, password, on_entry),
+            user,
+            peer,
+            lambda name: name,
         )
 
     async def bearer(self, token: str, peer: str) -> str:
-        knows = self._tokens
-        if knows is None or not token or len(token) > _LONGEST_TOKEN:
-            raise Denied
-        return await self.ask(lambda _: knows.check(token), "", peer, lambda name: name)
+        backend = self._tokens
+        if backend is None or not token or len(token) > _MAX_TOKEN:
+            raise AuthRejected
+        return await self.check(lambda _: backend.check(token), "", peer, lambda name: name)
 
     def gssapi(self, peer: str) -> Acceptor:
-        return self._acceptor(self._tickets.sasl if self._tickets is not None else None, peer)
+        return self._acceptor(self._gssapi.sasl if self._gssapi is not None else None, peer)
 
     def spnego(self, peer: str) -> Acceptor:
-        return self._acceptor(self._tickets.spnego if self._tickets is not None else None, peer)
+        return self._acceptor(self._gssapi.spnego if self._gssapi is not None else None, peer)
 
-    def _acceptor(self, make: Callable[[], Context] | None, peer: str) -> Acceptor:
-        if make is None:
-            raise Denied
-        return _Negotiation(self, make(), peer)
+    def _acceptor(self, make_context: Callable[[], GssapiContext] | None, peer: str) -> Acceptor:
+        if make_context is None:
+            raise AuthRejected
+        return _ThrottledAcceptor(self, make_context(), peer)
 
-    async def ask(
-        self, check: Callable[[Found], _T], user: str, peer: str, named: Callable[[_T], str | None]
+    async def check(
+        self,
+        attempt: Callable[[OnEntry], _T],
+        user: str,
+        peer: str,
+        user_in: Callable[[_T], str | None],
     ) -> _T:
-        """What `check` says, in a thread; `named` says whom that lets in. Raises Denied.
+        """The result of `attempt`, which runs in a thread. Raises AuthRejected.
 
-        Attempts are counted by person: all names that may mean the same one, and the directory's
-        own name of it.
+        `user_in` returns the user that a result logs in, or None. Failures are counted by all names
+        that may mean the same user, and by the directory entry's name.
         """
-        typed = person(user)
-        if self._too_many(typed, peer):
-            raise Denied
+        typed = throttle_key(user)
+        if self._is_throttled(typed, peer):
+            raise AuthRejected
         names = [typed]
 
-        def found(entry: str) -> None:
+        def on_entry(entry: str) -> None:
             names.append(f"{_ENTRY}{entry}")
-            if self._too_many(names[-1], peer):
-                raise Unsure("too many failures", Blame.CLIENT)
+            if self._is_throttled(names[-1], peer):
+                raise AuthBackendUnavailable("too many failures", Blame.CLIENT)
 
-        def counted() -> _T:
-            """Others may have failed while this one waited for its thread."""
-            if self._too_many(typed, peer):
-                raise Unsure("too many failures", Blame.CLIENT)
+        def counted_attempt() -> _T:
+            # Other attempts may have failed while this one waited for its thread.
+            if self._is_throttled(typed, peer):
+                raise AuthBackendUnavailable("too many failures", Blame.CLIENT)
             try:
-                answer = check(found)
-            except Wrong:
-                with self._counting:
+                result = attempt(on_entry)
+            except BadCredentials:
+                with self._throttle_lock:
                     self._throttle.failed(names[0], peer, time.monotonic(), *names[1:])
                 raise
-            if user and named(answer) is not None:
-                with self._counting:
+            if user and user_in(result) is not None:
+                with self._throttle_lock:
                     for each in names:
                         self._throttle.succeeded(each, peer)
-            return answer
+            return result
 
         try:
-            return await self._threads.run(counted)
-        except Wrong as error:
-            later = "; no more is heard for now" if self._too_many(typed, peer) else ""
-            self._refuse(user, peer, f"{error}{later}")
-        except Unsure as error:
-            self._refuse(user, peer, f"it cannot be checked: {error}", error.blame)
+            return await self._threads.run(counted_attempt)
+        except BadCredentials as error:
+            throttled = self._is_throttled(typed, peer)
+            later = "; further attempts are rejected for now" if throttled else ""
+            self._reject(user, peer, f"{error}{later}")
+        except AuthBackendUnavailable as error:
+            self._reject(user, peer, f"it cannot be checked: {error}", error.blame)
 
-    def _too_many(self, user: str, peer: str) -> bool:
-        with self._counting:
+    def _is_throttled(self, user: str, peer: str) -> bool:
+        with self._throttle_lock:
             return self._throttle.too_many(user, peer, time.monotonic())
 
-    def _refuse(self, user: str, peer: str, reason: str, blame: Blame = Blame.CLIENT) -> NoReturn:
+    def _reject(self, user: str, peer: str, reason: str, blame: Blame = Blame.CLIENT) -> NoReturn:
         fields = extra(user=user[:80], address=peer, blame=blame.value)
         _log.warning("login of %r refused: %s", user[:80], reason, extra=fields)
-        raise Denied from None
+        raise AuthRejected from None
 
 
-class _Negotiation:
-    """An Acceptor."""
-
-    def __init__(self, gate: Gate, context: Context, peer: str) -> None:
-        self._gate = gate
+class _ThrottledAcceptor:
+    def __init__(
+        self, authenticator: ThrottledAuthenticator, context: GssapiContext, peer: str
+    ) -> None:
+        self._authenticator = authenticator
         self._context = context
         self._peer = peer
         self._steps = 0
 
     @property
-    def layer(self) -> Layer | None:
+    def layer(self) -> SecurityLayer | None:
         return self._context.layer
 
     async def step(self, token: bytes) -> tuple[bytes, str | None]:
         self._steps += 1
-        if self._steps > _STEPS or len(token) > _LONGEST_TOKEN:
-            raise Denied
-        return await self._gate.ask(
-            lambda _: self._context.step(token), "", self._peer, lambda answer: answer[1]
+        if self._steps > _STEPS or len(token) > _MAX_TOKEN:
+            raise AuthRejected
+        return await self._authenticator.check(
+            lambda _: self._context.step(token), "", self._peer, lambda result: result[1]
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from conf.errors import CausewayError
-from proxy.catalog.metadata import SCHEMAS, Question, Row, question, usual
+from proxy.catalog.metadata import SCHEMAS, LoginStep, Row, question, usual
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.errors import Rejected, WireError
 from proxy.protocol import replies, results
@@ -80,7 +80,7 @@ class Metadata:
         return None if table is None else Local(table, schema=schema)
 
     async def _schemas(
-        self, asked: Question, session: Session, upstream: UpstreamSession
+        self, asked: LoginStep, session: Session, upstream: UpstreamSession
     ) -> Local | None:
         databases = await self._loader.schemas(asked.databases)
         told = None if databases is None else await self._told(asked, session, upstream)
@@ -89,7 +89,7 @@ class Metadata:
         return Local(asked.schemas(databases), schema=told[0])
 
     async def _told(
-        self, asked: Question, session: Session, upstream: UpstreamSession
+        self, asked: LoginStep, session: Session, upstream: UpstreamSession
     ) -> tuple[bytes, Sequence[Row]] | None:
         """What describes the answer, and those of its rows that the cluster alone knows; None when
         it is to say all of it in its own words."""
@@ -117,7 +117,7 @@ class Metadata:
 
 
 def _may_have_views(
-    asked: Question, session: Session, upstream: UpstreamSession, server: _Server
+    asked: LoginStep, session: Session, upstream: UpstreamSession, server: _Server
 ) -> bool:
     """Whether temporary views may be among the rows: anybody may have made global ones."""
     if asked.name == SCHEMAS:
@@ -146,7 +146,7 @@ async def _settings(upstream: UpstreamSession, protocol: int) -> Mapping[str, st
 
 
 async def _temporary(
-    upstream: UpstreamSession, asked: Question, protocol: int
+    upstream: UpstreamSession, asked: LoginStep, protocol: int
 ) -> tuple[bytes, Sequence[Row]]:
     """The reply to GetResultSetMetadata, and what the cluster alone knows of."""
     request = metadata_call(asked.name, upstream.session, asked.temporary)

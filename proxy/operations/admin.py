@@ -18,8 +18,8 @@ from proxy.limits import DEFAULT
 from proxy.operations import administration as actions
 from proxy.operations.metrics import Sample
 from proxy.protocol.types import OperationState
-from proxy.server.connection_limiter import Turnstile
-from proxy.server.listeners import Doors
+from proxy.server.connection_limiter import ConnectionLimiter
+from proxy.server.listeners import Listeners
 from proxy.server.server_state import ServerState
 from proxy.session.open_session import Session, end
 from proxy.upstream.endpoint_health import Place
@@ -37,14 +37,14 @@ class Admin:
     def __init__(
         self,
         server: ServerState,
-        turnstile: Turnstile,
-        doors: Doors,
+        limiter: ConnectionLimiter,
+        listeners: Listeners,
         read: Callable[[], Settings] | None = None,
         leave: Callable[[], None] | None = None,
     ) -> None:
         self._server = server
-        self._turnstile = turnstile
-        self._doors = doors
+        self._limiter = limiter
+        self._listeners = listeners
         self._read = read
         self._leave = leave
 
@@ -132,7 +132,7 @@ class Admin:
         """The metrics, with gauges that are read at this moment."""
         server, observer = self._server, self._server.observer
         gauges: list[Sample] = [
-            ("causeway_connections", (), len(self._turnstile)),
+            ("causeway_connections", (), len(self._limiter)),
             ("causeway_sessions", (), len(server.sessions)),
             ("causeway_statements_running", (), server.running),
             ("causeway_operations", (), len(server.operations)),
@@ -214,7 +214,7 @@ class Admin:
         result = reloaded(self._server.router.settings, self._read())
         limits = DEFAULT.of(result.settings.operating)
         self._server.reconfigure(result.settings, limits)
-        self._turnstile.bound(limits)
+        self._limiter.bound(limits)
         set_log_level(result.settings.operating.log_level)
         _log.info("settings reloaded: %s", ", ".join(result.changed) or "nothing changed")
         if result.restart:
@@ -237,8 +237,8 @@ class Admin:
         server.stopping = True
         if self._leave is not None:
             await asyncio.to_thread(self._leave)
-        self._turnstile.closed = "Causeway is about to end."
-        self._doors.close()
+        self._limiter.closed = "Causeway is about to end."
+        self._listeners.close()
         while loop.time() < deadline and not self._is_idle(loop.time()):  # noqa: ASYNC110
             await asyncio.sleep(_STEP)
 

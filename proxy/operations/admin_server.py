@@ -30,7 +30,7 @@ from proxy.operations import administration as actions
 from proxy.operations import metrics
 from proxy.operations.incidents import internal_error
 from proxy.protocol.framing import Frame
-from proxy.protocol.http import Head, HttpReader, scheme_of
+from proxy.protocol.http import Head, HttpReader, authorization_of
 from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
 
 _log = logging.getLogger(__name__)
@@ -219,7 +219,7 @@ def _is_allowed(head: Head, token: SecretFile | None) -> bool:
     except (OSError, UnicodeDecodeError) as error:
         _log.error("requests are refused because the token cannot be read: %s", error)
         return False
-    scheme, sent = scheme_of(head) or ("", "")
+    scheme, sent = authorization_of(head) or ("", "")
     return bool(secret) and scheme == "bearer" and compare_digest(sent.encode(), secret.encode())
 
 

@@ -16,7 +16,7 @@ from conf.names import ClusterName
 from proxy.auth.login_throttle import LoginThrottle
 from proxy.errors import ClusterLost, WorkerLost
 from proxy.operations.counters import Counters
-from proxy.protocol.forwarding import PeerInbound, introduced
+from proxy.protocol.forwarding import PeerInbound, forwarded_call
 from proxy.protocol.requests import Handle
 from proxy.server.client_connection import ClientConnection
 from proxy.session.function_changes import FunctionChanges
@@ -85,7 +85,7 @@ class Peers:
             return client.wrap(length) + data
 
         try:
-            call = introduced(client.owner, client.peer, message)
+            call = forwarded_call(client.owner, client.peer, message)
             await connection.relay(call, first, client)
         except ClusterLost as error:
             if reply_begun:

@@ -4,13 +4,13 @@
 """
 
 from proxy.errors import WireError
-from proxy.protocol.framing import MAX_FRAME, Frame, FramingEvent, Introduced
+from proxy.protocol.framing import MAX_FRAME, ForwardedIdentity, Frame, FramingEvent
 
 _LENGTH = 4
 _NAMES = 64 << 10
 
 
-def introduced(user: str, address: str, message: bytes | bytearray) -> bytes:
+def forwarded_call(user: str, address: str, message: bytes | bytearray) -> bytes:
     """What goes, framed, to the other worker."""
     return b"".join((*_named(user), *_named(address), message))
 
@@ -39,7 +39,7 @@ class PeerInbound:
             del self._buffer[: _LENGTH + length]
             user, at = _name(frame, 0)
             address, at = _name(frame, at)
-            events += (Introduced(user, address), Frame(frame[at:]))
+            events += (ForwardedIdentity(user, address), Frame(frame[at:]))
         return events
 
     def wrap(self, length: int) -> bytes:

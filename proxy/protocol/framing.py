@@ -60,18 +60,18 @@ class Oversized:
     length: int
 
 
-Question = Credentials | Token
+LoginStep = Credentials | Token
 
 
 @dataclass(frozen=True, slots=True)
-class Introduced:
+class ForwardedIdentity:
     """Whose the messages are from here on, and from which address, by another worker's word."""
 
     user: str
     address: str
 
 
-FramingEvent = Send | Question | Frame | Oversized | Introduced
+FramingEvent = Send | LoginStep | Frame | Oversized | ForwardedIdentity
 
 
 class Inbound(Protocol):
@@ -142,7 +142,7 @@ class SaslInbound:
         """The client is not let in, and not told why."""
         return self._fail(BAD, REFUSED)
 
-    def turn_away(self, reason: str) -> list[FramingEvent]:
+    def reject(self, reason: str) -> list[FramingEvent]:
         """The client is not served at all, whoever it is."""
         return self._fail(ERROR, reason)
 
@@ -293,21 +293,21 @@ class BareInbound:
 def client_negotiation(user: str, password: str) -> bytes:
     """What a client of a Thrift Server says at first, in one go: the server reads it in turn."""
     credentials = b"\0".join((b"", user.encode(), password.encode()))
-    return client_start(PLAIN) + client_word(credentials, last=True)
+    return sasl_start(PLAIN) + sasl_response(credentials, last=True)
 
 
-def client_start(mechanism: str) -> bytes:
+def sasl_start(mechanism: str) -> bytes:
     """How a client begins."""
     return _negotiation(START, mechanism.encode())
 
 
-def client_word(token: bytes, last: bool) -> bytes:
+def sasl_response(token: bytes, last: bool) -> bytes:
     """What it says next; `last`: it needs no more than a yes."""
     return _negotiation(COMPLETE if last else OK, token)
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class SaslReply:
     """A server's next word: the end of the negotiation when `last`; a reason unless `ok`."""
 
     ok: bool
@@ -316,7 +316,7 @@ class Word:
     used: int
 
 
-def server_word(data: bytes) -> Word | None:
+def read_sasl_reply(data: bytes) -> SaslReply | None:
     """A server's answer, `used` bytes long; None when it is not all here. Raises WireError."""
     if len(data) < 5:
         return None
@@ -326,7 +326,7 @@ def server_word(data: bytes) -> Word | None:
     if len(data) < 5 + length:
         return None
     ok, last = data[0] in (OK, COMPLETE), data[0] == COMPLETE
-    return Word(ok, last, bytes(data[5 : 5 + length]), 5 + length)
+    return SaslReply(ok, last, bytes(data[5 : 5 + length]), 5 + length)
 
 
 def _negotiation(status: int, payload: bytes) -> bytes:

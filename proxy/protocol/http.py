@@ -185,7 +185,7 @@ def refusal(head: Head, path: str) -> HTTPStatus | None:
     return None
 
 
-def acting_as(head: Head) -> str | None:
+def do_as(head: Head) -> str | None:
     """`?doAs=`: the user whom the caller wants to be. Names of parameters are as in Hadoop, in
     any case; where it is said twice the first counts, as it does there."""
     for name, value in parse_qsl(head.target.partition("?")[2]):
@@ -194,7 +194,7 @@ def acting_as(head: Head) -> str | None:
     return None
 
 
-def scheme_of(head: Head) -> tuple[str, str] | None:
+def authorization_of(head: Head) -> tuple[str, str] | None:
     """The scheme in lower case and what follows it in Authorization."""
     told = head.headers.get("authorization")
     if not told:

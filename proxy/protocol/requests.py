@@ -179,7 +179,7 @@ class LastCall:
             self._before, self._after = bytes(data[:at]), bytes(data[at + 4 :])
             self._read = call, request
 
-    def again(self, data: bytes | bytearray) -> tuple[Message, Request] | None:
+    def matching(self, data: bytes | bytearray) -> tuple[Message, Request] | None:
         """What `data` says when that is the same, else None."""
         if self._read is None or len(data) != self._length:
             return None

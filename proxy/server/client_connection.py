@@ -1,4 +1,4 @@
-"""One client's connection: bytes in, whole messages out; replies in, bytes out."""
+"""One client's connection: turns bytes into messages, and sends replies."""
 
 import asyncio
 from collections import deque
@@ -10,79 +10,79 @@ from proxy.limits import DEFAULT
 from proxy.protocol.framing import (
     MAX_FRAME,
     Credentials,
+    ForwardedIdentity,
     Frame,
     FramingEvent,
     Inbound,
-    Introduced,
+    LoginStep,
     Oversized,
-    Question,
     SaslInbound,
     Send,
     Token,
 )
-from proxy.server.receive_budget import Buffers
-from proxy.server.sasl_transport import Layer, Shield
+from proxy.server.receive_budget import ReceiveBudget
+from proxy.server.sasl_transport import SaslTransport, SecurityLayer
 from proxy.server.sockets import HIGH_WATER
 from proxy.upstream.upstream_connection import UpstreamConnection
 
-MAX_WAITING = 4
+MAX_WAITING = 4  # messages; then the connection is not read
 
 
 class ClientConnection(asyncio.Protocol):
-    """Made by the server for each connection; `started` is told when it is there.
+    """The protocol of one connection; `connected` is called when the connection is there.
 
-    `served_by` works on an answer, and is cancelled when nobody waits for it any more, unless
-    what the client began outlives its connection (`outlived`). `acting_as` is whom the client
-    wants to be for a session that it opens, beside what it says in the session's configuration.
+    `task` handles the client's log-in or call. It is cancelled when the client disconnects, unless
+    the client's sessions outlive its connection (`sessions_outlive`). `do_as` is the user that the
+    client wants to act as, from outside the session's configuration.
     """
 
-    outlived = False
+    sessions_outlive = False
 
     def __init__(
         self,
         inbound: Inbound,
-        started: Callable[["ClientConnection"], None],
-        buffers: Buffers | None = None,
+        connected: Callable[["ClientConnection"], None],
+        receive_budget: ReceiveBudget | None = None,
         frame_time: float = DEFAULT.request,
     ) -> None:
-        """`frame_time` is how many seconds a frame may take to come."""
+        """`frame_time` is the time in seconds within which a frame has to arrive."""
         self.inbound = inbound
-        self.enter: Callable[[], None] | None = None  # told once that it is let in; may raise
-        self.proving = False  # somebody finds out who it is
-        self.handshake: asyncio.Task[None] | None = None  # until it has a transport
-        self._buffers = Buffers() if buffers is None else buffers
+        self.on_login: Callable[[], None] | None = None  # called once; may raise TooMany
+        self.authenticating = False  # a log-in step is being checked
+        self.handshake: asyncio.Task[None] | None = None  # TLS, until there is a transport
+        self._receive_budget = ReceiveBudget() if receive_budget is None else receive_budget
         self._frame_time = frame_time
         self._frame_timer: asyncio.TimerHandle | None = None
         self._waiting_bytes = 0
-        self._shield: Shield | None = None
+        self._sasl_transport: SaslTransport | None = None
         self.user: str | None = None
-        self.acting_as: str | None = None
-        self.peer = ""  # its address, without the port
+        self.do_as: str | None = None
+        self.peer = ""  # the client's address without the port
         self.lost = False
-        self.served_by: asyncio.Task[None] | None = None
-        self._turned_away = ""
-        self._started = started
+        self.task: asyncio.Task[None] | None = None
+        self._rejection = ""
+        self._connected = connected
         self._transport: asyncio.Transport | None = None
         self._messages: deque[Frame | Oversized] = deque()
-        self._question: Question | None = None
+        self._login_step: LoginStep | None = None
         self._arrived = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
         self._source: UpstreamConnection | None = None
 
-    # asyncio's side
+    # Called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's are of no such class
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's classes do not derive
         self._transport.set_write_buffer_limits(high=HIGH_WATER)
         peer = self._transport.get_extra_info("peername")
         self.peer = str(peer[0]) if isinstance(peer, tuple) else ""
-        self._started(self)
+        self._connected(self)
 
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None
-        if self._turned_away:
-            self._say_goodbye(self._turned_away)
+        if self._rejection:
+            self._send_rejection(self._rejection)
             return
         try:
             events = self.inbound.feed(data)
@@ -93,7 +93,7 @@ class ClientConnection(asyncio.Protocol):
         self._account(bool(events))
 
     def take(self, events: Iterable[FramingEvent]) -> None:
-        """What came of the client's bytes."""
+        """Queues messages and log-in steps, and sends replies of the negotiation."""
         assert self._transport is not None
         for event in events:
             match event:
@@ -106,9 +106,9 @@ class ClientConnection(asyncio.Protocol):
                     if last:
                         self._transport.close()
                 case Credentials() | Token():
-                    self._question = event
+                    self._login_step = event
                     self._arrived.set()
-                case Introduced(user, address):
+                case ForwardedIdentity(user, address):
                     self.user, self.peer = user or None, address
         if len(self._messages) >= MAX_WAITING:
             self._transport.pause_reading()
@@ -116,10 +116,10 @@ class ClientConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost = True
         self._watch_frame(False)
-        self._buffers.hold(self, 0)
+        self._receive_budget.hold(self, 0)
         self._arrived.set()
-        if self.served_by is not None and not self.outlived:
-            self.served_by.cancel()
+        if self.task is not None and not self.sessions_outlive:
+            self.task.cancel()
         self.resume_writing()
 
     def pause_writing(self) -> None:
@@ -131,27 +131,31 @@ class ClientConnection(asyncio.Protocol):
             self._source.resume()
             self._source = None
 
-    # our side
+    # Called by the server
 
-    def shield(self, layer: Layer, early: bytes) -> None:
-        """What is said from now on is wrapped, both ways; `early` is what of it is here."""
+    def protect(self, layer: SecurityLayer, early: bytes) -> None:
+        """Wraps all further messages in both directions; `early` has wrapped bytes that arrived
+        already."""
         assert self._transport is not None
-        self._transport = self._shield = shield = Shield(
+        self._transport = self._sasl_transport = transport = SaslTransport(
             self._transport, self, self.data_received, layer, MAX_FRAME
         )
-        shield.data_received(early)
+        transport.data_received(early)
 
     @property
     def owner(self) -> str:
-        """Whose handles it finds. Without SASL a connection is nobody's: the handle's secret alone
-        tells who may. Of one client that acts for many, each has its own."""
-        user, acting_as = self.user or "", self.acting_as
-        return user if acting_as in (None, user) else f"{user}\0{acting_as}"
+        """The owner of the handles that this client may use.
+
+        Without SASL the owner is empty: the secret in the handle is the only check. A client that
+        acts for several users has an owner for each of them.
+        """
+        user, do_as = self.user or "", self.do_as
+        return user if do_as in (None, user) else f"{user}\0{do_as}"
 
     async def next_message(self) -> Frame | Oversized | None:
-        """The next whole message; None once the client is gone."""
+        """The next whole message; None once the client disconnected."""
         if self._messages:
-            await asyncio.sleep(0)  # who asks without waiting takes turns with the others
+            await asyncio.sleep(0)  # lets other clients run before the next queued message
         while not self._messages:
             if self.lost:
                 return None
@@ -162,7 +166,7 @@ class ClientConnection(asyncio.Protocol):
         self._account(True)
         transport = self._transport
         try:
-            self.entered()
+            self.logged_in()
         except TooMany:
             self.abort()
             return None
@@ -172,32 +176,33 @@ class ClientConnection(asyncio.Protocol):
             transport.resume_reading()
         return message
 
-    def entered(self) -> None:
-        """It is let in: its place is no longer that of one who may be. Raises TooMany."""
-        if self.enter is not None:
-            enter, self.enter = self.enter, None
-            enter()
+    def logged_in(self) -> None:
+        """Counts the client among those that are logged in, once. Raises TooMany."""
+        if self.on_login is not None:
+            on_login, self.on_login = self.on_login, None
+            on_login()
 
     @property
     def held(self) -> int:
         """Bytes of an unfinished frame."""
-        return self.inbound.held + (self._shield.held if self._shield is not None else 0)
+        transport = self._sasl_transport
+        return self.inbound.held + (transport.held if transport is not None else 0)
 
     @property
     def is_unfinished(self) -> bool:
         return self.held > 0
 
     def _account(self, progress: bool) -> None:
-        """Counts what it holds; `progress`: a frame came to its end, or was taken."""
+        """Counts the held bytes; `progress`: a frame ended, or was taken out of the queue."""
         held = self.held
-        self._buffers.hold(self, held + self._waiting_bytes)
+        self._receive_budget.hold(self, held + self._waiting_bytes)
         if progress or not held:
             self._watch_frame(False)
         if held and not self._messages:
             self._watch_frame(True)
 
     def _watch_frame(self, unfinished: bool) -> None:
-        """Ends the connection when a frame that began does not end."""
+        """Aborts the connection when an unfinished frame takes too long."""
         if unfinished and self._frame_timer is None:
             loop = asyncio.get_running_loop()
             self._frame_timer = loop.call_later(self._frame_time, self.abort)
@@ -205,27 +210,27 @@ class ClientConnection(asyncio.Protocol):
             self._frame_timer.cancel()
             self._frame_timer = None
 
-    async def next_question(self) -> Question | None:
-        """What the client wants to be believed; None once it is gone, or was sent away."""
-        while self._question is None:
+    async def next_login_step(self) -> LoginStep | None:
+        """The client's next credentials or token; None once the connection is closed."""
+        while self._login_step is None:
             if self.lost or self._transport is None or self._transport.is_closing():
                 return None
             self._arrived.clear()
             await self._arrived.wait()
-        question, self._question = self._question, None
-        return question
+        step, self._login_step = self._login_step, None
+        return step
 
     async def send(self, message: bytes) -> None:
-        """Sends a whole message; waits while the client is slow."""
+        """Sends a whole message; waits while the send buffer is full."""
         self.write(self.wrap(len(message)) + message)
         await self.drain()
 
     def wrap(self, length: int) -> bytes:
-        """What goes before a message of that length on its way to the client."""
+        """The bytes before a message of this length."""
         return self.inbound.wrap(length)
 
-    async def misunderstood(self) -> None:
-        """Nobody can tell what the client meant: it is let go."""
+    async def on_protocol_error(self) -> None:
+        """Called before a connection with malformed messages is closed."""
 
     def write(self, data: bytes) -> None:
         if self._transport is not None and not self.lost:
@@ -242,24 +247,26 @@ class ClientConnection(asyncio.Protocol):
         self._source = source
 
     def close(self) -> None:
-        """Closes once what was written is sent."""
+        """Closes the connection once the written bytes are sent."""
         if self._transport is not None:
             self._transport.close()
 
-    def turn_away(self, reason: str) -> None:
-        """Serves this client in no way but to say why, when it has begun to speak: what is said
-        before may get lost with the connection."""
-        self._turned_away = reason
+    def reject(self, reason: str) -> None:
+        """Answers the client's first bytes with `reason`, and nothing else.
 
-    def _say_goodbye(self, reason: str) -> None:
+        A reply before the client has sent anything may be lost when the connection is closed.
+        """
+        self._rejection = reason
+
+    def _send_rejection(self, reason: str) -> None:
         if isinstance(self.inbound, SaslInbound):
-            self.take(self.inbound.turn_away(reason))
+            self.take(self.inbound.reject(reason))
         else:
             self.abort()
 
-    def let_go_if_nobody(self) -> None:
-        """Ends a connection that has not even said whose it is, or without names, nothing."""
-        if self.enter is not None:
+    def abort_unless_logged_in(self) -> None:
+        """Aborts a connection without log-in, or without any message in protocols without names."""
+        if self.on_login is not None:
             self.abort()
 
     def abort(self) -> None:

@@ -1,9 +1,8 @@
-"""How many clients may be connected, in all and from one address; the others are told so.
+"""Limits the number of connections, in all and from one address. Rejected clients get the reason.
 
-There are two budgets: of those that are let in, and of those that have not said who they are. In
-the second one a newcomer takes the place of the client of the same address (or of all, when they
-are too many in all) that came first and says nothing: whoever connects and is silent keeps nobody
-out.
+There are two budgets: connections that are logged in, and new ones that are not. In the budget of
+new connections a newcomer replaces the oldest connection of the same address that waits silently
+(or of any address if there are too many in all), so that silent clients keep nobody out.
 """
 
 import asyncio
@@ -14,36 +13,36 @@ from proxy.limits import Limits
 from proxy.operations.counters import Counters
 from proxy.operations.metrics import Metrics
 from proxy.server.client_connection import ClientConnection
-from proxy.server.receive_budget import Buffers
+from proxy.server.receive_budget import ReceiveBudget
 from proxy.session.quota import Bounds, Quota
 
-_PATIENCE = 2.0  # seconds for a client that is turned away to hear why
-_HEARD_OUT = 200  # of them at once; in a flood the others are cut off
+_REJECTION_TIME = 2.0  # seconds for a rejected client to receive the reason
+_MAX_REJECTIONS = 200  # at once; more are aborted without a reason
 
 
-class Turnstile:
-    """The clients that are connected: `clients` once they have a connection, and those whose
-    handshake goes on. All count, in one of the budgets."""
+class ConnectionLimiter:
+    """`clients` are the connections without those whose TLS handshake is not over. All of them
+    count, each in one of the budgets."""
 
     def __init__(self, limits: Limits, metrics: Metrics, counters: Counters | None = None) -> None:
         self.clients: set[ClientConnection] = set()
-        self.closed = ""  # why nobody is let in any more
+        self.closed = ""  # the reason why no connection is accepted any more
         self._metrics = metrics
         self._quota = Quota("connections", Bounds(), counters)
         self._new_quota = Quota("connections that log in", Bounds(), counters)
-        self._new: dict[ClientConnection, None] = {}  # not let in yet, in the order of arrival
-        self._coming: set[ClientConnection] = set()
-        self._leaving: set[ClientConnection] = set()
-        self.buffers = Buffers(limits.buffered)
+        self._new: dict[ClientConnection, None] = {}  # not logged in, in the order of arrival
+        self._in_handshake: set[ClientConnection] = set()
+        self._rejected: set[ClientConnection] = set()
+        self.receive_budget = ReceiveBudget(limits.buffered)
         self.bound(limits)
 
     def __len__(self) -> int:
         return len(self._quota) + len(self._new_quota)
 
     def bound(self, limits: Limits) -> None:
-        """Those who are in stay."""
+        """Applies these limits. Connections that are there stay."""
         self._handshake = limits.handshake
-        self.buffers.most = limits.buffered
+        self.receive_budget.most = limits.buffered
         self._quota.bounds = Bounds(
             address=limits.connections_per_address, all=limits.client_connections
         )
@@ -51,52 +50,54 @@ class Turnstile:
             address=limits.new_connections_per_address, all=limits.new_connections
         )
 
-    def expect(self, client: ClientConnection, peer: str) -> bool:
-        """A client from that address is about to begin its handshake, and has a place from now on.
-        Whether it may; then `admit` is said of it, or `give_up` when it comes to nothing.
+    def begin_handshake(self, client: ClientConnection, peer: str) -> bool:
+        """Reserves a place for a client that begins its TLS handshake.
+
+        Returns whether the handshake may begin. Afterwards `admit` is called, or
+        `handshake_failed`. A rejected client may begin too, to receive the reason.
         """
         client.peer = peer
-        if self._take(client, self._handshake + _PATIENCE):
-            self._coming.add(client)
+        if self._reserve(client, self._handshake + _REJECTION_TIME):
+            self._in_handshake.add(client)
             return True
-        return client in self._leaving
+        return client in self._rejected
 
     def admit(self, client: ClientConnection) -> bool:
-        """Whether the client may stay; it says goodbye with `leave` then."""
-        if client in self._leaving:
+        """Whether the client is accepted; then `leave` is called at its end."""
+        if client in self._rejected:
             return False
-        if client in self._coming:
-            self._coming.remove(client)
-            if client not in self._new:  # its place was given to another one
+        if client in self._in_handshake:
+            self._in_handshake.remove(client)
+            if client not in self._new:  # a newcomer took its place
                 client.abort()
                 return False
-        elif not self._take(client, _PATIENCE):
+        elif not self._reserve(client, _REJECTION_TIME):
             return False
-        client.enter = lambda: self._enter(client)
+        client.on_login = lambda: self._logged_in(client)
         self.clients.add(client)
         return True
 
-    def give_up(self, client: ClientConnection) -> None:
-        """Nobody waits for its handshake any more."""
-        self._leaving.discard(client)
-        self._coming.discard(client)
+    def handshake_failed(self, client: ClientConnection) -> None:
+        """Frees the place of a client whose handshake failed."""
+        self._rejected.discard(client)
+        self._in_handshake.discard(client)
         self._give_back_new(client)
 
     def leave(self, client: ClientConnection) -> None:
-        """The client is gone."""
+        """Frees the place of a client that disconnected."""
         if client in self.clients:
             self.clients.remove(client)
-            if client.enter is None:
+            if client.on_login is None:
                 self._quota.give_back("", client.peer)
         self._give_back_new(client)
 
-    def _enter(self, client: ClientConnection) -> None:
-        """It has said who it is. Raises TooMany, with nothing taken."""
+    def _logged_in(self, client: ClientConnection) -> None:
+        """Moves the client to the other budget. Raises TooMany, with no place taken."""
         try:
             self._quota.take("", client.peer)
         except TooMany:
             self._metrics.count("causeway_refused_total", "connection")
-            client.enter = _nothing  # it goes, with nothing to give back
+            client.on_login = _nothing  # so that `leave` gives no place back
             raise
         self._give_back_new(client)
 
@@ -105,19 +106,19 @@ class Turnstile:
             del self._new[client]
             self._new_quota.give_back("", client.peer)
 
-    def _take(self, client: ClientConnection, patience: float) -> bool:
+    def _reserve(self, client: ClientConnection, rejection_time: float) -> bool:
         try:
             if self.closed:
                 raise TooMany(self.closed)
             self._quota.check("", client.peer)
             self._take_new(client)
         except TooMany as error:
-            self._turn_away(client, str(error), patience)
+            self._reject(client, str(error), rejection_time)
             return False
         return True
 
     def _take_new(self, client: ClientConnection) -> None:
-        """A place among the new, somebody else's if need be. Raises TooMany."""
+        """Takes a place among the new connections, another one's if necessary. Raises TooMany."""
         quota = self._new_quota
         if quota.is_full("", client.peer, address_alone=True):
             self._make_room(lambda each: each.peer == client.peer)
@@ -126,24 +127,25 @@ class Turnstile:
         quota.take("", client.peer)
         self._new[client] = None
 
-    def _make_room(self, wanted: Callable[[ClientConnection], bool]) -> None:
-        oldest = next((each for each in self._new if not each.proving and wanted(each)), None)
+    def _make_room(self, accepts: Callable[[ClientConnection], bool]) -> None:
+        silent = (each for each in self._new if not each.authenticating and accepts(each))
+        oldest = next(silent, None)
         if oldest is not None:
             self._metrics.count("causeway_refused_total", "silent connection")
             self._give_back_new(oldest)
             oldest.abort()
 
-    def _turn_away(self, client: ClientConnection, reason: str, patience: float) -> None:
+    def _reject(self, client: ClientConnection, reason: str, rejection_time: float) -> None:
         self._metrics.count("causeway_refused_total", "connection")
-        if len(self._leaving) >= _HEARD_OUT:
+        if len(self._rejected) >= _MAX_REJECTIONS:
             client.abort()
             return
-        self._leaving.add(client)
-        client.turn_away(reason)
-        asyncio.get_running_loop().call_later(patience, self._cut_off, client)
+        self._rejected.add(client)
+        client.reject(reason)
+        asyncio.get_running_loop().call_later(rejection_time, self._abort_rejected, client)
 
-    def _cut_off(self, client: ClientConnection) -> None:
-        self._leaving.discard(client)
+    def _abort_rejected(self, client: ClientConnection) -> None:
+        self._rejected.discard(client)
         client.abort()
 
 

@@ -1,7 +1,7 @@
-"""One call of one client: the request is read, answered or carried to a cluster.
+"""Handles the calls of one client: decodes a request, and answers it or sends it to a cluster.
 
-Answers are small and made here; results go from the cluster's connection to the client's
-without being looked at.
+Replies are small and encoded here, but the rows of results are relayed from the cluster's
+connection to the client's without being decoded.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
-from proxy.auth.impersonation_client import acted_as
+from proxy.auth.impersonation.impersonation_client import impersonated_user
 from proxy.catalog import server_info
 from proxy.catalog.metadata import METADATA_KINDS
 from proxy.errors import Failure, Rejected, SessionGone, TooLarge, WireError
@@ -67,8 +67,8 @@ from thriftcodec.values import Message, Struct
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
-_LARGE = 16 << 10  # bytes of a message; a larger one is read, and its text hashed, in a thread
-_ANSWERED_HERE = (OpenSession, GetInfo, ExecuteStatement, MetadataCall)
+_LARGE = 16 << 10  # bytes of a message; larger ones are decoded and hashed in a thread
+_ANSWERED_WHOLE = (OpenSession, GetInfo, ExecuteStatement, MetadataCall)
 
 
 class HiveServer2Handler:
@@ -79,27 +79,27 @@ class HiveServer2Handler:
         self._client = client
         self._opened: dict[bytes, Session] = {}
         self._last_call = LastCall()
-        self._last_statement = LastCall()  # pools say the same again, with other calls in between
+        self._last_statement = LastCall()  # pools repeat a statement, with other calls in between
 
     @property
     def _user(self) -> str:
-        """Whose handles are found."""
+        """The owner of the handles that this client may use."""
         return self._client.owner
 
     async def serve(self) -> None:
-        """Answers until the client goes; then closes what it opened."""
+        """Answers calls until the client disconnects; then closes its sessions."""
         try:
             while (message := await self._client.next_message()) is not None:
-                self._client.served_by = asyncio.current_task()
+                self._client.task = asyncio.current_task()
                 await self._answer(message)
-                self._client.served_by = None
+                self._client.task = None
         except WireError:
-            await self._client.misunderstood()
+            await self._client.on_protocol_error()
         except asyncio.CancelledError:
             if not self._client.lost:
                 raise
         finally:
-            self._client.served_by = None
+            self._client.task = None
             self._client.abort()
             await self._close_all()
 
@@ -112,8 +112,9 @@ class HiveServer2Handler:
         if isinstance(message, Oversized):
             await self._too_large(message)
             return
-        again = self._last_call.again(message.data) or self._last_statement.again(message.data)
-        if again is None:
+        known = self._last_call.matching(message.data)
+        known = known or self._last_statement.matching(message.data)
+        if known is None:
             call = await _of_size(len(message.data), decode_message, message.data, MAX_VALUES)
             try:
                 request = await _of_size(len(message.data), read_request, call)
@@ -124,7 +125,7 @@ class HiveServer2Handler:
             last = self._last_statement if is_statement else self._last_call
             last.keep(message.data, call, request)
         else:
-            call, request = again
+            call, request = known
         try:
             handle = handle_of(request)
             if handle and await self._server.peers.forward(handle, message.data, self._client):
@@ -147,7 +148,7 @@ class HiveServer2Handler:
         except (CausewayError, Rejected):
             raise
         except Exception:
-            if not isinstance(request, _ANSWERED_HERE):
+            if not isinstance(request, _ANSWERED_WHOLE):
                 raise
             raise internal_error(_log, f"answering {call.name}") from None
 
@@ -163,7 +164,7 @@ class HiveServer2Handler:
         await self._client.send(replies.application_exception(name, seqid, text, kind))
 
     async def _result(self, call: Message, request: object) -> Struct | bytes | None:
-        """A result to be sent under the call's name, a whole message, or None: already sent."""
+        """The call's result; or a whole message (bytes); or None: the reply is sent already."""
         match request:
             case (
                 FetchResults()
@@ -218,11 +219,11 @@ class HiveServer2Handler:
         client, configuration = self._client, request.configuration
         user = client.user or request.username or "anonymous"
         try:
-            acting = await acted_as(
-                self._server.identity, user, configuration, client.acting_as, client.peer
+            session_user = await impersonated_user(
+                self._server.identity, user, configuration, client.do_as, client.peer
             )
             state = SessionState.opened(
-                acting,
+                session_user,
                 protocol,
                 configuration,
                 self._server.topology,
@@ -247,14 +248,14 @@ class HiveServer2Handler:
             self._server.observer.refused(user, client.peer, failure)
             return replies.session_refused(protocol, failure)
         self._server.observer.opened(session)
-        if not self._client.outlived:
+        if not self._client.sessions_outlive:
             self._opened[session.handle.guid] = session
         return replies.session_opened(protocol, session.handle)
 
     async def _check_opening(self, session: Session) -> None:
-        """Raises Rejected when the session cannot begin as its client wants it."""
+        """Raises Rejected when the session's database does not exist."""
         if session.through is not None:
-            await session.upstream(session.through.name)  # its server has the word
+            await session.upstream(session.through.name)  # that server checks the database
             return
         database = session.state.configuration.get(USE_DATABASE)
         if database and not await self._server.router.database_exists(database.lower()):
@@ -283,7 +284,7 @@ class HiveServer2Handler:
         if request.overlay:
             request = replace(request, overlay=session.state.overlay(request.overlay))
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
-        _note(operation.record, session, operation, text)
+        _fill_record(operation.record, session, operation, text)
         server = self._server
         statement = Statement(
             session, operation, request, server.router, server.copier, server.limits.linger
@@ -296,22 +297,22 @@ class HiveServer2Handler:
             await server.close_operation(OwnedOperation(session, operation))
             raise
         started = replies.operation_started(operation.handle, operation.kind, True)
-        answer = replies.reply(call.name, call.seqid, started)
+        reply = replies.reply(call.name, call.seqid, started)
         if request.run_async:
-            return answer
-        return await self._when_ended(answer, OwnedOperation(session, operation))
+            return reply
+        return await self._when_ended(reply, OwnedOperation(session, operation))
 
-    async def _when_ended(self, answer: bytes, owned: OwnedOperation) -> bytes:
-        """The answer, once the statement ended. Raises Rejected when it failed."""
+    async def _when_ended(self, reply: bytes, owned: OwnedOperation) -> bytes:
+        """The reply, once the statement ended. Raises Rejected when the statement failed."""
         operation = owned.operation
         await operation.until_ended()
         if self._client.lost:
-            await self._server.close_operation(owned)  # nobody has its handle
+            await self._server.close_operation(owned)  # the client never received the handle
         if operation.state is OperationState.ERROR:
             failure = operation.status.failure or Failure("")
             await self._server.close_operation(owned)
             raise Rejected(as_synchronous(failure))
-        return answer
+        return reply
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session, began = self._session(request), time.perf_counter()
@@ -353,7 +354,7 @@ class HiveServer2Handler:
             case FetchResults():
                 return await self._fetch(call, request, owned)
             case GetOperationStatus():
-                await self._wait_a_little(operation)
+                await self._delay_poll(operation)
                 return replies.operation_status(operation.status, True)
             case CancelOperation():
                 await end(operation)
@@ -364,15 +365,16 @@ class HiveServer2Handler:
             case GetResultSetMetadata():
                 return await self._result_metadata(call, operation)
 
-    async def _wait_a_little(self, operation: Operation) -> None:
-        """Most clients do not pause between polls: so we do, a little longer each second."""
+    async def _delay_poll(self, operation: Operation) -> None:
+        """Waits before a status is answered, since most clients poll without a pause. The delay
+        grows with the operation's age, and ends when the operation ends."""
         limits = self._server.limits
         if operation.ended:
             return
         elapsed = asyncio.get_running_loop().time() - operation.began
-        pause = min(limits.last_poll, max(limits.first_poll, elapsed / 20))
+        delay = min(limits.last_poll, max(limits.first_poll, elapsed / 20))
         with suppress(TimeoutError):
-            async with asyncio.timeout(pause):
+            async with asyncio.timeout(delay):
                 await operation.until_ended()
 
     async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
@@ -420,14 +422,18 @@ class HiveServer2Handler:
 async def _of_size(
     size: int, work: Callable[..., _Result], *args: bytes | bytearray | str | Message | int
 ) -> _Result:
-    """The result of work on so many bytes or characters. Work on many is done in a thread: a text
-    of 60 MB takes a tenth of a second for each time that it is decoded, searched or hashed."""
+    """The result of `work` on `size` bytes or characters, computed in a thread if there are many.
+
+    A text of 60 MB takes a tenth of a second for each time that it is decoded, searched or hashed.
+    """
     if size <= _LARGE:
         return work(*args)
     return await asyncio.to_thread(work, *args)
 
 
-def _note(record: Record, session: Session, operation: Operation, text: StatementText) -> None:
+def _fill_record(
+    record: Record, session: Session, operation: Operation, text: StatementText
+) -> None:
     record.user, record.by = session.state.user, session.by
     record.address = session.address
     record.session, record.statement = session.handle.guid.hex(), operation.handle.guid.hex()
@@ -435,12 +441,12 @@ def _note(record: Record, session: Session, operation: Operation, text: Statemen
 
 
 def _metadata_cluster(session: Session) -> ClusterName:
-    """DC-A1: metadata is the pinned cluster's, else the default cluster's; that of another one
-    where it alone has temporary objects of the session, which are listed too."""
+    """The cluster of a metadata call (DC-A1): the pinned one; otherwise the only one that has
+    temporary objects of the session, which are listed too; otherwise the default cluster."""
     if session.through is not None:
         return session.through.name
     homes = set(session.state.objects.homes().values())
     only = homes.pop() if len(homes) == 1 else None
     cluster = session.state.pinned or only or session.state.topology.default
-    assert cluster is not None, "settings are validated: with clusters there is a default one"
+    assert cluster is not None, "validated settings with clusters have a default cluster"
     return cluster

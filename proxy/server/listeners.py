@@ -1,4 +1,4 @@
-"""The doors: what listens, for which transport, under which certificate."""
+"""The listeners of both transports, binary and HTTP, with or without TLS."""
 
 import asyncio
 import socket
@@ -14,29 +14,30 @@ from proxy.limits import Limits
 from proxy.protocol.framing import BareInbound, SaslInbound
 from proxy.protocol.request_guard import guard_of
 from proxy.server.client_connection import ClientConnection
-from proxy.server.connection_limiter import Turnstile
-from proxy.server.http_connection import HttpConnection, HttpDoor
+from proxy.server.connection_limiter import ConnectionLimiter
+from proxy.server.http_connection import HttpConnection, HttpListener
 from proxy.server.sockets import tune
 from proxy.server.tls import Certificate
-from proxy.server.tls_listener import TlsDoor
+from proxy.server.tls_listener import TlsListener
 
 Connected = Callable[[ClientConnection], None]
+MakeConnection = Callable[[], ClientConnection]
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
-    """Where clients are taken; None: that transport is not served."""
+class ListenAddresses:
+    """The addresses in use; None: that transport is not served."""
 
     binary: Endpoint | None
     http: Endpoint | None
 
 
 @dataclass(frozen=True, slots=True)
-class Porter:
-    """Makes the connection of each client that comes in, and tells `connected`; who comes over TLS
-    passes the `turnstile` before.
+class ConnectionFactory:
+    """Makes the connections of both transports; each calls `connected` when it is there.
 
-    `cookie_key` is the same for all workers of a server, so that each takes the others' cookies.
+    TLS connections are counted by the `limiter` before their handshake. `cookie_key` is the same in
+    all workers of a server, so that each accepts the others' cookies.
     """
 
     settings: Settings
@@ -44,86 +45,93 @@ class Porter:
     authenticator: Authenticator
     cookie_key: bytes
     connected: Connected
-    turnstile: Turnstile
+    limiter: ConnectionLimiter
 
-    def binary(self) -> ClientConnection:
+    def binary(self) -> MakeConnection:
         bare = Auth.NOSASL in self.settings.identity.methods
-        inbound = BareInbound() if bare else SaslInbound(self.authenticator.mechanisms)
-        buffers = self.turnstile.buffers
-        return ClientConnection(inbound, self.connected, buffers, self.limits.request)
+        budget, frame_time = self.limiter.receive_budget, self.limits.request
 
-    def http(self) -> Callable[[], ClientConnection]:
+        def make_connection() -> ClientConnection:
+            inbound = BareInbound() if bare else SaslInbound(self.authenticator.mechanisms)
+            return ClientConnection(inbound, self.connected, budget, frame_time)
+
+        return make_connection
+
+    def http(self) -> MakeConnection:
         transports = self.settings.transports
         secure = transports.tls is not None
         cookies = None
         if transports.cookies:
             cookies = Cookies(self.cookie_key, transports.cookie_age, secure)
-        host, own = self.settings.listen.host, socket.gethostname()
-        guard = guard_of(transports.allowed_hosts, transports.xsrf, host, own)
-        door = HttpDoor(
+        host, own_name = self.settings.listen.host, socket.gethostname()
+        guard = guard_of(transports.allowed_hosts, transports.xsrf, host, own_name)
+        listener = HttpListener(
             transports.path, transports.http_idle, self.authenticator, cookies, self.limits, guard
         )
-        return lambda: HttpConnection(door, self.connected, self.turnstile.buffers)
+        return lambda: HttpConnection(listener, self.connected, self.limiter.receive_budget)
 
 
-class Doors:
-    """Use `opened`."""
+class Listeners:
+    """All listeners of one process. Make it with `open`."""
 
     def __init__(self, certificate: Certificate | None, shared: bool) -> None:
         self._shared = shared
-        self.listening = Listening(None, None)
+        self.addresses = ListenAddresses(None, None)
         self._certificate = certificate
-        self._servers: list[asyncio.Server | TlsDoor] = []
+        self._servers: list[asyncio.Server | TlsListener] = []
 
     @classmethod
-    async def opened(cls, porter: Porter, shared: bool = False) -> "Doors":
-        """`shared`: other processes of ours listen at the same addresses.
+    async def open(cls, connections: ConnectionFactory, shared: bool = False) -> "Listeners":
+        """Listens as the settings say; `shared`: other processes listen at the same addresses.
 
-        Raises OSError when an address cannot be had, and BadCertificate.
+        Raises OSError when an address is in use, and BadCertificate.
         """
-        settings = porter.settings
+        settings = connections.settings
         tls = settings.transports.tls
-        doors = cls(Certificate(tls) if tls is not None else None, shared)
+        listeners = cls(Certificate(tls) if tls is not None else None, shared)
         host, binary, http = settings.listen.host, None, None
         try:
             if settings.transports.binary:
-                binary = await doors._listen(porter, porter.binary, settings.listen)
+                make_connection = connections.binary()
+                binary = await listeners._listen(connections, make_connection, settings.listen)
             if settings.transports.http:
                 endpoint = Endpoint(host, settings.transports.http_port)
-                http = await doors._listen(porter, porter.http(), endpoint)
+                http = await listeners._listen(connections, connections.http(), endpoint)
         except BaseException:
-            doors.close()
+            listeners.close()
             raise
-        doors.listening = Listening(binary, http)
-        return doors
+        listeners.addresses = ListenAddresses(binary, http)
+        return listeners
 
     async def _listen(
-        self, porter: Porter, factory: Callable[[], ClientConnection], endpoint: Endpoint
+        self, connections: ConnectionFactory, make_connection: MakeConnection, endpoint: Endpoint
     ) -> Endpoint:
         if self._certificate is not None:
-            door = TlsDoor(factory, self._certificate, porter.limits, porter.turnstile)
-            where = door.open(endpoint, self._shared)
-            self._servers.append(door)
-            return where
+            listener = TlsListener(
+                make_connection, self._certificate, connections.limits, connections.limiter
+            )
+            address = listener.open(endpoint, self._shared)
+            self._servers.append(listener)
+            return address
         server = await asyncio.get_running_loop().create_server(
-            factory, endpoint.host, endpoint.port, reuse_port=self._shared or None
+            make_connection, endpoint.host, endpoint.port, reuse_port=self._shared or None
         )
         self._servers.append(server)
         tune(server.sockets)
         return Endpoint(endpoint.host, server.sockets[0].getsockname()[1])
 
     def refresh(self) -> None:
-        """Looks whether there is a new certificate."""
+        """Loads the certificate again if its file changed."""
         if self._certificate is not None:
             self._certificate.refresh()
 
     def close(self) -> None:
-        """Takes no more connections."""
+        """Accepts no more connections."""
         for server in self._servers:
             server.close()
 
     async def wait_closed(self) -> None:
-        """Until nobody is at a door any more; those who are in stay."""
+        """Waits until no TLS handshake goes on; accepted connections stay."""
         for server in self._servers:
-            if isinstance(server, TlsDoor):
+            if isinstance(server, TlsListener):
                 await server.wait_closed()

@@ -1,9 +1,9 @@
-"""One budget for what clients have sent and nobody has read: half a frame, a message that waits.
+"""One budget for bytes that clients sent and the server has not processed yet.
 
-Without it twenty clients that send half of a large frame each hold more than a gigabyte. When it is
-used up, the connection goes whose unfinished frame began first: a client that sends what it has
-begun is done in seconds. Where no frame is unfinished it is the one that came last. Small amounts
-do not count, so nobody with small requests is concerned.
+Without it, twenty clients that each send half of a large frame use more than a gigabyte. When the
+budget is exceeded, the connection whose unfinished frame began first is closed: an honest client
+sends the rest of a frame within seconds. If no frame is unfinished, the connection that came last
+is closed. Small amounts do not count, so that clients with small requests are not affected.
 """
 
 import sys
@@ -13,31 +13,31 @@ SMALL = 64 << 10  # bytes of one connection
 
 
 class Holder(Protocol):
-    """A connection that holds bytes."""
+    """A connection that holds unprocessed bytes."""
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether more of a frame is to come."""
+        """Whether the end of a frame has not arrived."""
         ...
 
     def abort(self) -> None: ...
 
 
-class Buffers:
-    """The bytes that connections hold, at most `most` in all."""
+class ReceiveBudget:
+    """Counts the bytes that connections hold: at most `most` bytes in all."""
 
     def __init__(self, most: int = sys.maxsize) -> None:
         self.most = most
-        self.dropped = 0  # connections that had to go
-        self._held: dict[Holder, int] = {}  # in the order in which they began to hold much
+        self.dropped = 0  # connections that were closed
+        self._held: dict[Holder, int] = {}  # in the order in which they exceeded SMALL
         self._total = 0
 
     def __len__(self) -> int:
-        """Bytes, small amounts left out."""
+        """Bytes, without small amounts."""
         return self._total
 
     def hold(self, holder: Holder, size: int) -> None:
-        """The connection holds so many bytes now. It, or another one, may have to go."""
+        """Sets the number of bytes that a connection holds. May close it, or others."""
         self._count(holder, size if size > SMALL else 0)
         while self._total > self.most:
             unfinished = (each for each in self._held if each.is_unfinished)

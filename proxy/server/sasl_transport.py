@@ -1,7 +1,7 @@
-"""Between a socket and a connection whose SASL negotiation chose to protect what comes after it.
+"""A transport that wraps and unwraps messages as the SASL negotiation chose (integrity, privacy).
 
-Each frame's content is wrapped then, to be unwrapped as a whole; within, there are messages with
-their lengths before them, as without protection. A message may be in several frames.
+The content of each frame is wrapped and unwrapped as a whole. It contains messages with their
+lengths before them, as without protection; a message may span several frames.
 """
 
 import asyncio
@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 from proxy.errors import WireError
 
-_LENGTH = 4  # bytes that say how long a message or a frame is
-_PIECE = 128 << 10  # of what is passed on at once
+_LENGTH = 4  # bytes of the length before a message or a frame
+_PIECE = 128 << 10  # bytes passed on at once
 _log = logging.getLogger(__name__)
 
 
-class Layer(Protocol):
-    """What wraps and unwraps; both raise WireError. `room` is how much goes into one wrapping."""
+class SecurityLayer(Protocol):
+    """Wraps and unwraps; both raise WireError. `room` is the number of bytes for one `wrap`."""
 
     @property
     def room(self) -> int: ...
@@ -27,12 +27,11 @@ class Layer(Protocol):
     def unwrap(self, token: bytes) -> bytes: ...
 
 
-class Shield(asyncio.Transport, asyncio.Protocol):
-    """The transport of the connection `above`, and the protocol of the one `below`.
+class SaslTransport(asyncio.Transport, asyncio.Protocol):
+    """The transport of the protocol `above`, and the protocol of the transport `below`.
 
-    `received` is given what was unwrapped, and nothing when a part of a frame has come: whoever
-    waits for the rest is not to think that the other side is silent. A frame above `limit` bytes
-    ends the connection.
+    `received` is called with unwrapped bytes, and with no bytes when part of a frame arrived, so
+    that a timer for silent peers can be reset. A frame above `limit` bytes aborts the connection.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class Shield(asyncio.Transport, asyncio.Protocol):
         below: asyncio.Transport,
         above: asyncio.BaseProtocol,
         received: Callable[[bytes], None],
-        layer: Layer,
+        layer: SecurityLayer,
         limit: int,
     ) -> None:
         super().__init__()
@@ -51,20 +50,20 @@ class Shield(asyncio.Transport, asyncio.Protocol):
         self._limit = limit
         self._paused = False
         self._buffer = bytearray()  # wrapped
-        self._plain = memoryview(b"")  # unwrapped, not yet passed on
-        self._head = bytearray()  # of the message that is being written
-        self._left = 0  # bytes of it that are still to come
+        self._plain = memoryview(b"")  # unwrapped, not passed on yet
+        self._head = bytearray()  # the length of the message that is being written
+        self._left = 0  # bytes of that message which are not written yet
         if not below.is_closing():
-            below.pause_reading()  # else uvloop goes on in the way of the protocol that was
+            below.pause_reading()  # otherwise uvloop goes on with the former protocol
             below.set_protocol(self)
             below.resume_reading()
 
     @property
     def held(self) -> int:
-        """Bytes that came and were not passed on."""
+        """Bytes that arrived and were not passed on."""
         return len(self._buffer) + len(self._plain)
 
-    # from below
+    # Called by the transport below
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -89,7 +88,7 @@ class Shield(asyncio.Transport, asyncio.Protocol):
             self._give_up(error)
 
     def _has_more(self) -> bool:
-        """Whether something can be passed on, after looking into the next frame if need be."""
+        """Whether there are unwrapped bytes; unwraps the next frame if necessary."""
         if not self._plain and (token := self._next_frame()) is not None:
             message = self._layer.unwrap(token)
             self._plain = memoryview(len(message).to_bytes(_LENGTH, "big") + message)
@@ -107,10 +106,10 @@ class Shield(asyncio.Transport, asyncio.Protocol):
         del self._buffer[: _LENGTH + length]
         return token
 
-    # from above
+    # Called by the protocol above
 
     def write(self, data: Any) -> None:
-        """Messages with their lengths before them, in pieces of any size."""
+        """Takes messages with their lengths before them, in pieces of any size."""
         view = memoryview(data)
         frames: list[bytes] = []
         try:
@@ -122,7 +121,7 @@ class Shield(asyncio.Transport, asyncio.Protocol):
             self._below.write(b"".join(frames))
 
     def _begin(self, view: memoryview) -> memoryview:
-        """Reads how long the next message is; gives what comes after that."""
+        """Reads the length of the next message; returns the bytes after it."""
         missing = _LENGTH - len(self._head)
         self._head += view[:missing]
         if len(self._head) == _LENGTH:

@@ -1,4 +1,4 @@
-"""The listening server."""
+"""Runs the server of one process: listeners, clients' connections, administration, sweeping."""
 
 import asyncio
 import logging
@@ -6,16 +6,17 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
 from conf.log_fields import add_log_fields
 from conf.settings.operating import Operating
 from conf.settings.settings import Settings
-from proxy.auth.authenticator import Authenticator, identified
-from proxy.auth.authenticators import made
+from proxy.auth.authenticator import Authenticator, authenticate
+from proxy.auth.build_authenticator import build_authenticator
 from proxy.auth.cookies import KEY_BYTES
-from proxy.auth.metered_authenticator import Counted
+from proxy.auth.metered_authenticator import MeteredAuthenticator
 from proxy.limits import DEFAULT, Limits
 from proxy.operations.admin import Admin
 from proxy.operations.admin_server import AdminServer
@@ -26,9 +27,9 @@ from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
 from proxy.operations.peers import ALONE, WorkerGroup
 from proxy.server.client_connection import ClientConnection
-from proxy.server.connection_limiter import Turnstile
+from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.handler import HiveServer2Handler
-from proxy.server.listeners import Doors, Listening, Porter
+from proxy.server.listeners import ConnectionFactory, ListenAddresses, Listeners
 from proxy.server.server_state import ServerState
 from proxy.statement.statement_router import Loader, Snapshot, StatementRouter
 from proxy.statement.statement_runner import Copier
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _connections = count(1)
-_SWEEP_EVERY = 10.0
+_SWEEP_INTERVAL = 10.0  # seconds
 
 
 async def serve(
     settings: Settings,
     snapshot: Snapshot,
     loader: Loader,
-    ready: Callable[[Listening], None] | None = None,
+    ready: Callable[[ListenAddresses], None] | None = None,
     limits: Limits = DEFAULT,
     copier: Copier | None = None,
     authenticator: Authenticator | None = None,
@@ -55,87 +56,140 @@ async def serve(
     read: Callable[[], Settings] | None = None,
     workers: WorkerGroup = ALONE,
 ) -> None:
-    """Serves until cancelled. `ready` gets the addresses once connections are accepted; before
-    that `managed` gets what operators may do. `cookie_key` is shared by servers that clients see
-    as one. `read` reads the settings for a reload. A member of `workers` shares its addresses with
-    the others, and its supervisor answers operators.
+    """Serves until it is cancelled.
 
-    Raises OSError when an address cannot be had, BadCertificate, and BadSetting.
+    `managed` is called with the operators' commands, then `ready` with the addresses, once
+    connections are accepted. `cookie_key` is shared by the servers that clients see as one. `read`
+    reads the settings for a reload. A member of `workers` shares its addresses with the others, and
+    its supervisor answers the operators.
+
+    Raises OSError when an address is in use, BadCertificate, and BadSetting.
     """
-    known = authenticator or made(settings.identity, workers.throttle)
-    async with _audited(settings.operating) as audit, asyncio.TaskGroup() as group:
+    checked = authenticator or build_authenticator(settings.identity, workers.throttle)
+    async with _audit_log(settings.operating) as audit, asyncio.TaskGroup() as group:
         router = StatementRouter(settings, snapshot, loader)
-        server = ServerState(router, limits, group, copier, Observer(Metrics(), audit), workers)
-        turnstile = Turnstile(limits, server.observer.metrics, workers.counters)
-        who = Counted(known, server.observer)
-
-        def connected(client: ClientConnection) -> None:
-            if turnstile.admit(client):
-                group.create_task(_serve_client(server, client, turnstile, who))
-
-        def called(peer: ClientConnection) -> None:
-            group.create_task(_serve_peer(server, peer))
-
+        state = ServerState(router, limits, group, copier, Observer(Metrics(), audit), workers)
+        limiter = ConnectionLimiter(limits, state.observer.metrics, workers.counters)
+        clients = _Clients(state, limiter, MeteredAuthenticator(checked, state.observer))
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
-        doors = await Doors.opened(
-            Porter(settings, limits, who, key, connected, turnstile),
+        listeners = await Listeners.open(
+            ConnectionFactory(
+                settings, limits, clients.authenticator, key, clients.connected, limiter
+            ),
             shared=bool(workers.sockets),
         )
-        _look_after(server, group)
-        registration = _registration(settings, doors.listening, workers)
-        leave = registration.stop if registration is not None else None
-        admin = Admin(server, turnstile, doors, read, leave)
-        desk = AdminServer(admin.ask, server.observer.administered, settings.transports)
+        _start_periodic_tasks(state)
+        registration = _registration(settings, listeners.addresses, workers)
+        deregister = registration.stop if registration is not None else None
+        admin = Admin(state, limiter, listeners, read, deregister)
+        admin_server = AdminServer(admin.ask, state.observer.administered, settings.transports)
         try:
             if workers.sockets:
-                await server.peers.listen(called)
+                await state.peers.listen(clients.peer_connected)
             else:
-                await desk.listen(settings.operating)
+                await admin_server.listen(settings.operating)
             if registration is not None:
                 registration.start()
             if managed is not None:
                 managed(admin)
             if ready is not None:
-                ready(doors.listening)
-            while True:
-                await asyncio.sleep(_SWEEP_EVERY)
-                server.pool.sweep()
-                doors.refresh()
+                ready(listeners.addresses)
+            await _sweep(state, listeners)
         finally:
-            desk.close()
-            server.peers.close()
-            doors.close()
-            await doors.wait_closed()
-            if registration is not None:
-                await asyncio.to_thread(registration.stop)
-            server.pool.close()
-            await router.close()
+            admin_server.close()
+            await _shut_down(state, listeners, registration)
 
 
-def _look_after(server: ServerState, group: asyncio.TaskGroup) -> None:
-    """What is idle is closed, and the clusters are asked how they are, now and then."""
-    group.create_task(_now_and_then(server.close_idle, lambda: server.limits.check_interval))
-    if server.limits.health_interval:
-        interval = lambda: server.limits.health_interval  # noqa: E731
-        group.create_task(watch(server.pool, server.clusters, interval))
+@dataclass(frozen=True, slots=True)
+class _Clients:
+    """Serves each connection in a task of its own."""
+
+    state: ServerState
+    limiter: ConnectionLimiter
+    authenticator: Authenticator
+
+    def connected(self, client: ClientConnection) -> None:
+        if self.limiter.admit(client):
+            self.state.group.create_task(self._serve(client))
+
+    def peer_connected(self, peer: ClientConnection) -> None:
+        self.state.group.create_task(self._serve_peer(peer))
+
+    async def _serve(self, client: ClientConnection) -> None:
+        """Serves one client until it disconnects. Its errors concern no other client."""
+        add_log_fields(connection=str(next(_connections)), address=client.peer)
+        loop = asyncio.get_running_loop()
+        login_timer = loop.call_later(self.state.limits.negotiation, client.abort_unless_logged_in)
+        try:
+            if await authenticate(client, self.authenticator):
+                await HiveServer2Handler(self.state, client).serve()
+        except Exception:
+            internal_error(_log, "serving a connection")
+        finally:
+            login_timer.cancel()
+            client.close()  # not `abort`: the negotiation's last reply may not be sent yet
+            self.limiter.leave(client)
+
+    async def _serve_peer(self, peer: ClientConnection) -> None:
+        """Serves the calls that another worker forwards. Each of them names its user."""
+        add_log_fields(connection=f"peer-{next(_connections)}")
+        try:
+            await HiveServer2Handler(self.state, peer).serve()
+        except Exception:
+            internal_error(_log, "answering another worker")
+            peer.abort()
+
+
+async def _sweep(state: ServerState, listeners: Listeners) -> None:
+    """Closes idle connections to clusters and looks for a new certificate, until cancelled."""
+    while True:
+        await asyncio.sleep(_SWEEP_INTERVAL)
+        state.pool.sweep()
+        listeners.refresh()
+
+
+async def _shut_down(
+    state: ServerState, listeners: Listeners, registration: "Registration | None"
+) -> None:
+    state.peers.close()
+    listeners.close()
+    await listeners.wait_closed()
+    if registration is not None:
+        await asyncio.to_thread(registration.stop)
+    state.pool.close()
+    await state.router.close()
+
+
+def _start_periodic_tasks(state: ServerState) -> None:
+    """Closes idle sessions and operations, and checks the clusters' health."""
+    state.group.create_task(_repeat(state.close_idle, lambda: state.limits.check_interval))
+    if state.limits.health_interval:
+        interval = lambda: state.limits.health_interval  # noqa: E731
+        state.group.create_task(watch(state.pool, state.clusters, interval))
+
+
+async def _repeat(act: Callable[[], None], interval: Callable[[], float]) -> None:
+    while True:
+        await asyncio.sleep(interval())
+        act()
 
 
 def _registration(
-    settings: Settings, listening: Listening, workers: WorkerGroup
+    settings: Settings, addresses: ListenAddresses, workers: WorkerGroup
 ) -> "Registration | None":
-    """One for all of a server's processes, where it is to be found by ZooKeeper."""
+    """The registration in ZooKeeper, which one of the server's processes has for all of them."""
     zookeeper = settings.operating.zookeeper
     if zookeeper is None or workers.number != 0:
         return None
     from proxy.operations.zookeeper_client import Registration  # its library is a large one
 
-    told = nodes(settings, listening.binary, listening.http, socket.getfqdn())
-    return Registration(zookeeper, told)
+    entries = nodes(settings, addresses.binary, addresses.http, socket.getfqdn())
+    return Registration(zookeeper, entries)
 
 
 @asynccontextmanager
-async def _audited(operating: Operating) -> AsyncIterator[Audit | None]:
-    """The audit log, which has all that was before when this ends."""
+async def _audit_log(operating: Operating) -> AsyncIterator[Audit | None]:
+    """The audit log; all its entries are written when this ends."""
     if operating.audit_file is None:
         yield None
         return
@@ -144,37 +198,3 @@ async def _audited(operating: Operating) -> AsyncIterator[Audit | None]:
         yield audit
     finally:
         await asyncio.to_thread(audit.close)
-
-
-async def _now_and_then(act: Callable[[], None], interval: Callable[[], float]) -> None:
-    while True:
-        await asyncio.sleep(interval())
-        act()
-
-
-async def _serve_peer(server: ServerState, peer: ClientConnection) -> None:
-    """Another worker's connection to its end; it says of each call whose it is."""
-    add_log_fields(connection=f"peer-{next(_connections)}")
-    try:
-        await HiveServer2Handler(server, peer).serve()
-    except Exception:
-        internal_error(_log, "answering another worker")
-        peer.abort()
-
-
-async def _serve_client(
-    server: ServerState, client: ClientConnection, turnstile: Turnstile, who: Authenticator
-) -> None:
-    """One client to its end; whatever happens to it happens to nobody else."""
-    add_log_fields(connection=str(next(_connections)), address=client.peer)
-    loop = asyncio.get_running_loop()
-    patience = loop.call_later(server.limits.negotiation, client.let_go_if_nobody)
-    try:
-        if await identified(client, who):
-            await HiveServer2Handler(server, client).serve()
-    except Exception:
-        internal_error(_log, "serving a connection")
-    finally:
-        patience.cancel()
-        client.close()  # the last word of a negotiation may still be on its way
-        turnstile.leave(client)

@@ -1,4 +1,4 @@
-"""What all connections of the server share."""
+"""The state that all connections of the server share: sessions, operations, quotas, the pool."""
 
 import asyncio
 from contextlib import suppress
@@ -40,9 +40,9 @@ class OwnedOperation:
 
 
 class ServerState:
-    """The sessions and operations of all clients, the connections to all clusters.
+    """The sessions and operations of all clients, and the connections to all clusters.
 
-    `through` is where everything goes while no cluster is configured (DC-N1).
+    `through` is the server to which every statement goes while no cluster is configured (DC-N1).
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ServerState:
         self.bound(limits)
 
     def bound(self, limits: Limits) -> None:
-        """From now on these hold; what is there stays."""
+        """Applies these limits. Sessions and statements that are there stay."""
         self.limits = self.pool.limits = limits
         self._session_quota.bounds = Bounds(
             limits.sessions_per_user,
@@ -92,7 +92,7 @@ class ServerState:
         )
 
     def reconfigure(self, settings: Settings, limits: Limits) -> None:
-        """Other settings hold from now on, for the sessions that are there too."""
+        """Applies these settings, also to the sessions that are there."""
         self.router.settings = settings
         self.topology = settings.topology
         self.bound(limits)
@@ -102,18 +102,18 @@ class ServerState:
 
     @property
     def running(self) -> int:
-        """Statements that have not ended everywhere."""
+        """The number of statements that run, or still run in their clusters."""
         return len(self._statement_quota)
 
     def admit(self, session: Session, owner: str) -> None:
-        """A new session; `owner` may use its handle. Raises TooMany, Stopping."""
+        """Adds a session, whose handle `owner` may use. Raises TooMany, Stopping."""
         if self.stopping:
             raise Stopping("Causeway is about to end.")
         self._take(self._session_quota, session, "session")
         self.sessions.add(session.handle, owner, session)
 
     def begin(self, session: Session, statement: Statement, operation: Operation) -> None:
-        """Runs the statement. Raises TooMany, Stopping."""
+        """Starts a task that runs the statement. Raises TooMany, Stopping."""
         if self.stopping:
             raise Stopping("Causeway is about to end.")
         self._take(self._statement_quota, session, "statement")
@@ -128,7 +128,7 @@ class ServerState:
             raise
 
     async def _run(self, session: Session, statement: Statement, operation: Operation) -> None:
-        """Its client is answered first, and then what came of it is written down."""
+        """Runs the statement; metrics and the audit log are updated after the client's reply."""
         record = operation.record
         add_log_fields(session=record.session, statement=record.statement, user=record.user)
         try:
@@ -137,11 +137,11 @@ class ServerState:
             self._statement_quota.give_back(session.state.user, session.address)
 
     def clusters(self) -> list[Cluster]:
-        """All that statements may be sent to."""
+        """The clusters that statements may be sent to."""
         return [self.through] if self.through else list(self.topology.clusters.values())
 
     async def learn_info(self, kind: int, user: str) -> Struct | None:
-        """What the default cluster says of itself, asked once; None while it does not answer."""
+        """The default cluster's reply to GetInfo, remembered; None while it does not answer."""
         default = self.topology.default or ClusterName("")
         cluster = self.through or self.topology.clusters.get(default)
         if kind not in self._info and cluster is not None:
@@ -164,13 +164,13 @@ class ServerState:
             self.observer.closed(operation)
 
     async def close(self, session: Session) -> None:
-        """Ends the session everywhere."""
+        """Closes the session, here and in its clusters."""
         with with_log_fields(session=session.handle.guid.hex(), user=session.state.user):
             self.forget(session)
             await session.close(self.limits)
 
     async def close_operation(self, owned: OwnedOperation) -> None:
-        """Ends the operation, and lets go of its result."""
+        """Ends the operation, and closes its result in the cluster."""
         operation = owned.operation
         self.operations.remove(operation.handle)
         owned.session.operations.pop(operation.handle.guid, None)
@@ -181,7 +181,7 @@ class ServerState:
             close_remote(operation)
 
     def close_idle(self) -> None:
-        """Closes the sessions and operations that nobody asked anything of for long, and ends
+        """Closes sessions and operations without recent calls, and results that are not read; ends
         statements that run for too long."""
         limits, now = self.limits, asyncio.get_running_loop().time()
         count = self.observer.metrics.count

@@ -1,10 +1,10 @@
-"""What all our TCP connections have in common, to clients and to clusters."""
+"""Options of all TCP connections, to clients and to clusters."""
 
 import socket
 from collections.abc import Iterable
 
-# Bytes that wait to be sent before a connection is full. uvloop sends what is more than that at
-# once, and less only at the end of the loop's turn: nothing is to wait for that.
+# Bytes in the send buffer from which on a connection counts as full. uvloop sends at once what
+# exceeds this, and the rest only at the end of the loop's turn; data should not wait for that.
 HIGH_WATER = 1
 
 _OPTIONS = (
@@ -17,8 +17,9 @@ _OPTIONS = (
 
 
 def tune(sockets: Iterable[socket.socket]) -> None:
-    """No delay for small frames; a dead peer is noticed within a minute. A connection has these of
-    the socket that listened for it: so nothing has to be set when it comes.
+    """Sends small frames without delay, and detects a dead peer within a minute.
+
+    Accepted connections inherit these options from the listening socket.
     """
     for each in sockets:
         if each.family not in (socket.AF_INET, socket.AF_INET6):

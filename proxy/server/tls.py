@@ -1,4 +1,4 @@
-"""The certificate that clients see: from PEM or PKCS12, and again when its file changes."""
+"""The server's certificate, loaded from PEM or PKCS12, and again when its file changes."""
 
 import logging
 import secrets
@@ -19,11 +19,11 @@ from proxy.errors import BadCertificate
 
 _log = logging.getLogger(__name__)
 _OLDEST = {TlsVersion.V1_2: ssl.TLSVersion.TLSv1_2, TlsVersion.V1_3: ssl.TLSVersion.TLSv1_3}
-_JAVAS_OWN = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
+_JAVA_KEYSTORES = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
 
 
 class Certificate:
-    """`context` serves new connections with what the file held last; old ones go on."""
+    """`context` has the certificate for new connections; existing connections keep theirs."""
 
     def __init__(self, tls: Tls) -> None:
         """Raises BadCertificate."""
@@ -31,17 +31,17 @@ class Certificate:
         self.context.minimum_version = _OLDEST[tls.oldest]
         self.context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
         self._tls = tls
-        self._seen = _stamp(tls.keystore)
+        self._version = _file_version(tls.keystore)
         _load(self.context, tls)
 
     def refresh(self) -> None:
-        """Reads the file again when it changed; one that cannot be used changes nothing."""
+        """Loads the file again if it changed. If that fails, the former certificate stays."""
         try:
-            stamp = _stamp(self._tls.keystore)
-            if stamp == self._seen:
+            version = _file_version(self._tls.keystore)
+            if version == self._version:
                 return
-            self._seen = stamp
-            # Tried apart first: a context that took half of it would serve nobody.
+            self._version = version
+            # A context of its own comes first: a context that is half loaded would be unusable.
             _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self._tls)
             _load(self.context, self._tls)
         except BadCertificate as error:
@@ -50,26 +50,26 @@ class Certificate:
             _log.warning("%s: a new certificate is served", self._tls.keystore)
 
 
-def _stamp(file: SecretFile) -> tuple[int, int]:
+def _file_version(file: SecretFile) -> tuple[int, int]:
     try:
-        found = file.check()
+        status = file.check()
     except OSError as error:
         raise BadCertificate(f"{file}: {error.strerror}.") from error
-    return found.st_mtime_ns, found.st_ino
+    return status.st_mtime_ns, status.st_ino
 
 
 def _load(context: ssl.SSLContext, tls: Tls) -> None:
     path = tls.keystore.path
     try:
         data, password = tls.keystore.read_bytes(), _password(tls)
-        if data[:4] in _JAVAS_OWN:
+        if data[:4] in _JAVA_KEYSTORES:
             raise BadCertificate(
-                f"{path}: a {_JAVAS_OWN[data[:4]]} keystore. `keytool -importkeystore -srckeystore"
-                f" {path} -destkeystore {path.with_suffix('.p12')} -deststoretype PKCS12` makes one"
-                " of it that can be read."
+                f"{path}: a {_JAVA_KEYSTORES[data[:4]]} keystore. `keytool -importkeystore"
+                f" -srckeystore {path} -destkeystore {path.with_suffix('.p12')} -deststoretype"
+                " PKCS12` makes one of it that can be read."
             )
         if b"-----BEGIN" in data:
-            # A callable, as OpenSSL would ask the terminal for a password that is not there.
+            # A callable, because OpenSSL asks the terminal for a missing password.
             context.load_cert_chain(path, password=lambda: password)
         else:
             _load_pkcs12(context, data, path, password)
@@ -91,7 +91,7 @@ def _password(tls: Tls) -> str:
 
 
 def _load_pkcs12(context: ssl.SSLContext, data: bytes, path: Path, secret: str) -> None:
-    """Through a file of its own that is gone at once, its key encrypted: `ssl` reads only files."""
+    """Loads it by a temporary PEM file with an encrypted key, because `ssl` reads only files."""
     key, certificate, chain = load_key_and_certificates(data, secret.encode())
     if key is None or certificate is None:
         raise BadCertificate(f"{path}: without a certificate and its key.")

@@ -1,7 +1,7 @@
-"""Where clients come in over TLS: each is counted before its handshake begins.
+"""Accepts TLS connections, and counts each of them before its handshake begins.
 
-A server of asyncio's tells of a connection only when the handshake is over. Whoever began it and
-said no more would be in nobody's count, with a socket and some memory of ours.
+An asyncio server reports a connection only when its handshake is over. A client that began a
+handshake and then sent nothing would be counted nowhere, but use a socket and memory.
 """
 
 import asyncio
@@ -13,90 +13,92 @@ from typing import Any
 from conf.topology import Endpoint
 from proxy.limits import Limits
 from proxy.server.client_connection import ClientConnection
-from proxy.server.connection_limiter import Turnstile
+from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.sockets import tune
 from proxy.server.tls import Certificate
 
 _BACKLOG = 100
-_REST = 1.0  # seconds after a connection could not be taken: no descriptors are left, mostly
+_RETRY = 1.0  # seconds after a failed accept; mostly there are no file descriptors left
 _log = logging.getLogger(__name__)
 
 
-class TlsDoor:
-    """`open` it once. A handshake takes `Limits.handshake` at most."""
+class TlsListener:
+    """Call `open` once. A handshake takes `Limits.handshake` seconds at most."""
 
     def __init__(
         self,
-        factory: Callable[[], ClientConnection],
+        make_connection: Callable[[], ClientConnection],
         certificate: Certificate,
         limits: Limits,
-        turnstile: Turnstile,
+        limiter: ConnectionLimiter,
     ) -> None:
-        self._factory = factory
+        self._make_connection = make_connection
         self._certificate = certificate
         self._limits = limits
-        self._turnstile = turnstile
-        self._listening: list[socket.socket] = []
+        self._limiter = limiter
+        self._sockets: list[socket.socket] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     def open(self, endpoint: Endpoint, shared: bool) -> Endpoint:
-        """Takes connections at all that the host's name stands for; the address in use. Raises
-        OSError, and then nobody listens."""
-        found = socket.getaddrinfo(
+        """Listens at all addresses of the endpoint's host; returns the endpoint with its port.
+
+        Raises OSError, and then listens nowhere.
+        """
+        addresses = socket.getaddrinfo(
             endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         try:
-            for family, *_, address in found:
+            for family, *_, address in addresses:
                 listening = socket.create_server(
                     address[:2], family=family, backlog=_BACKLOG, reuse_port=shared
                 )
                 listening.setblocking(False)
                 tune((listening,))
-                self._listening.append(listening)
+                self._sockets.append(listening)
         except OSError:
             self.close()
             raise
-        for listening in self._listening:
-            self._begin(self._take(listening))
-        return Endpoint(endpoint.host, self._listening[0].getsockname()[1])
+        for listening in self._sockets:
+            self._start(self._accept(listening))
+        return Endpoint(endpoint.host, self._sockets[0].getsockname()[1])
 
     def close(self) -> None:
-        """Takes no more connections, and lets go of those whose handshake is not over."""
+        """Accepts no more connections, and ends unfinished handshakes."""
         for task in self._tasks:
             task.cancel()
-        for listening in self._listening:
+        for listening in self._sockets:
             listening.close()
 
     async def wait_closed(self) -> None:
-        """Until nothing of it is left."""
+        """Waits until all tasks have ended."""
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def _take(self, listening: socket.socket) -> None:
+    async def _accept(self, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         while True:
             try:
                 connection, address = await loop.sock_accept(listening)
             except ConnectionError:
-                continue  # it went before it was taken
+                continue  # the client disconnected before it was accepted
             except OSError as error:
-                _log.error("no connection can be taken: %s", error)
-                await asyncio.sleep(_REST)
+                _log.error("no connection can be accepted: %s", error)
+                await asyncio.sleep(_RETRY)
                 continue
-            client = self._factory()
-            if self._turnstile.expect(client, str(address[0])):
-                client.handshake = self._begin(self._shake_hands(client, connection))
+            client = self._make_connection()
+            if self._limiter.begin_handshake(client, str(address[0])):
+                client.handshake = self._start(self._shake_hands(client, connection))
             else:
                 connection.close()
 
-    def _begin(self, what: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(what)
+    def _start(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     async def _shake_hands(self, client: ClientConnection, connection: socket.socket) -> None:
-        """Once it is done the client is told of the connection, and tells its server."""
+        """After the handshake asyncio calls the client's `connection_made`."""
         done = False
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
@@ -108,7 +110,7 @@ class TlsDoor:
             )
             done = True
         except OSError:
-            pass  # not TLS, not ours, too late, or gone
+            pass  # no TLS, no common version, time-out, or disconnected
         finally:
             if not done:
-                self._turnstile.give_up(client)
+                self._limiter.handshake_failed(client)

@@ -7,8 +7,8 @@ of it: they are told whom we found.
 from collections.abc import Mapping
 
 from conf.settings.names import canonical_name
-from proxy.auth.errors import Wrong
-from proxy.auth.user_names import said_name, short_name
+from proxy.auth.errors import BadCredentials
+from proxy.auth.user_names import login_name, short_name
 from proxy.errors import NotYourself
 
 PROXY_USER = "hive.server2.proxy.user"
@@ -28,8 +28,8 @@ def wanted(user: str, configuration: Mapping[str, str], do_as: str | None) -> st
     if not asked:
         return user
     try:
-        names = {short_name(said_name(each)) for each in asked}
-    except Wrong as error:
+        names = {short_name(login_name(each)) for each in asked}
+    except BadCredentials as error:
         raise NotYourself(f"{user} may not act as that: {error}.") from None
     if len(names) > 1:
         raise NotYourself(f"{user} may not act as several at once.")

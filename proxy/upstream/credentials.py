@@ -18,10 +18,10 @@ from conf.names import ClusterName
 from conf.settings.authentication import Qop
 from conf.settings.upstream_auth import Login, Proof
 from conf.topology import Endpoint
-from proxy.auth.kerberos import LARGEST, Sealed, library, own_name
+from proxy.auth.kerberos.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
 from proxy.errors import WireError
 from proxy.protocol.framing import GSSAPI, PLAIN
-from proxy.server.sasl_transport import Layer
+from proxy.server.sasl_transport import SecurityLayer
 
 _ANY_PASSWORD = "causeway"  # will do where authentication is NONE; see docs/internals/proxy.md
 _OURS = "GSSAPI of Causeway"  # pure-sasl's own needs another package, and the process's keytab
@@ -39,7 +39,7 @@ class Conversation:
         return bool(self._client.complete)
 
     @property
-    def layer(self) -> Layer | None:
+    def layer(self) -> SecurityLayer | None:
         """What protects all that is said once it is complete; None: nothing."""
         return None if self._client.qop == QOP.AUTH else _Layer(self._client)
 
@@ -143,7 +143,7 @@ class _Tickets(Mechanism):  # type: ignore[misc]
         super().__init__(sasl, **props)
         self._login = login
         self._context: Any = None
-        self._sealed: Sealed | None = None
+        self._sealed: GssSecurityLayer | None = None
 
     def process(self, challenge: bytes | None = None) -> bytes:
         """Raises SASLError."""
@@ -191,9 +191,9 @@ class _Tickets(Mechanism):  # type: ignore[misc]
             raise SASLError("not an offer of protection layers")
         ours = 0
         if least is not Qop.AUTH:
-            theirs, ours = int.from_bytes(offer[1:], "big"), LARGEST
+            theirs, ours = int.from_bytes(offer[1:], "big"), MAX_WRAPPED
             try:
-                self._sealed = Sealed(self._context, least is Qop.AUTH_CONF, theirs)
+                self._sealed = GssSecurityLayer(self._context, least is Qop.AUTH_CONF, theirs)
             except ValueError as error:
                 raise SASLError(str(error)) from None
             self.sasl.max_buffer = self._sealed.room

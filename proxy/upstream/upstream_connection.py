@@ -16,8 +16,8 @@ from typing import Protocol, TypeVar, cast
 from conf.names import ClusterName
 from conf.topology import Endpoint
 from proxy.errors import ClusterLost, WireError
-from proxy.protocol.framing import Word, client_start, client_word, server_word
-from proxy.server.sasl_transport import Shield
+from proxy.protocol.framing import SaslReply, read_sasl_reply, sasl_response, sasl_start
+from proxy.server.sasl_transport import SaslTransport
 from proxy.server.sockets import HIGH_WATER, tune
 from proxy.upstream.credentials import Conversation, UpstreamCredentials
 
@@ -157,12 +157,12 @@ class UpstreamConnection(asyncio.BufferedProtocol):
     async def _negotiate(self, conversation: Conversation) -> None:
         """Proves who we are, and has the server prove it where the mechanism does."""
         assert self._transport is not None
-        begin, challenge = client_start(conversation.mechanism), None
+        begin, challenge = sasl_start(conversation.mechanism), None
         while True:
             said = await conversation.answer(challenge)
             if self.broken:
                 raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
-            self._transport.write(begin + client_word(said, conversation.complete))
+            self._transport.write(begin + sasl_response(said, conversation.complete))
             begin = b""
             word = await self._word()
             if not word.ok:
@@ -182,11 +182,11 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         if (layer := conversation.layer) is not None:
             assert self._transport is not None
             take = lambda data: self._receive(memoryview(data))  # noqa: E731
-            self._transport = Shield(self._transport, self, take, layer, MAX_WHOLE)
+            self._transport = SaslTransport(self._transport, self, take, layer, MAX_WHOLE)
 
-    async def _word(self) -> Word:
+    async def _word(self) -> SaslReply:
         """The server's next one."""
-        while (word := server_word(bytes(self._buffer))) is None:
+        while (word := read_sasl_reply(bytes(self._buffer))) is None:
             self._needed = len(self._buffer) + 1
             await self._more()
         del self._buffer[: word.used]

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from cli.main import main
-from proxy.auth.password_file import read
+from proxy.auth.passwords.password_file import read_passwords
 
 
 def test_the_line_accepts_the_password(
@@ -15,7 +15,7 @@ def test_the_line_accepts_the_password(
     assert main(["password", "ann"]) == 0
     result = capsys.readouterr()
     assert "s3cret" not in result.out + result.err
-    assert read(result.out)["ann"].matches("s3cret")
+    assert read_passwords(result.out)["ann"].matches("s3cret")
 
 
 def test_an_empty_name_or_password_is_refused(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from metastore.client.types import Database, Partition, Table
 from proxy.errors import Failure
 from proxy.protocol import replies, results
-from proxy.protocol.forwarding import PeerInbound, introduced
+from proxy.protocol.forwarding import PeerInbound, forwarded_call
 from proxy.protocol.framing import client_negotiation
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import (
@@ -138,7 +138,7 @@ def seeds() -> Iterator[tuple[str, bytes]]:
         yield "unframed", b"\x07" + call + call
         framed = len(call).to_bytes(4, "big") + call
         yield "sasl", b"\x1f" + client_negotiation("ann", "pw") + framed
-        inner = introduced("ann", "10.0.0.1", call)
+        inner = forwarded_call("ann", "10.0.0.1", call)
         yield "peer", b"\x03" + PeerInbound().wrap(len(inner)) + inner
         head = (
             f"POST /cliservice HTTP/1.1\r\nAuthorization: Basic YTpi\r\nContent-Length: {len(call)}"
@@ -158,7 +158,7 @@ def seeds() -> Iterator[tuple[str, bytes]]:
         yield "asked", b"\x05" + message
     for which, message in enumerate(REPLIES.values()):
         yield "told", bytes((which * 8 + which % 8,)) + message
-    yield "cookie", COOKIES.made_for(ANN, NOW).encode()
+    yield "cookie", COOKIES.header(ANN, NOW).encode()
     yield "patterns", b"sales%|_\\_x\n%a.*\nc_%\nsales"
     for sql in _STATEMENTS:
         yield "statement", sql.encode()

@@ -15,9 +15,9 @@ from conf.settings.authentication import Jwt
 from dialect.analyze import FAILED, analyze
 from dialect.grammar.cluster_statements import parse
 from dialect.statement import Namespace, Unknown
-from proxy.auth.bearer_tokens import read_keys, user_of
-from proxy.auth.cookies import KEY_BYTES, Cookies, Identity
-from proxy.auth.errors import Wrong
+from proxy.auth.cookies import KEY_BYTES, CookieIdentity, Cookies
+from proxy.auth.errors import BadCredentials
+from proxy.auth.tokens.bearer_tokens import read_keys, user_of
 from proxy.catalog.metadata import question
 from proxy.errors import WireError
 from proxy.protocol import replies, results
@@ -31,13 +31,13 @@ from proxy.protocol.framing import (
     SaslInbound,
     Send,
     Token,
-    server_word,
+    read_sasl_reply,
 )
-from proxy.protocol.http import Head, HttpReader, acting_as, basic, negotiate, refusal, scheme_of
+from proxy.protocol.http import Head, HttpReader, authorization_of, basic, do_as, negotiate, refusal
 from proxy.protocol.messages import MessageEnd, decode_head, decode_message
 from proxy.protocol.requests import Handle, handle_of, operation_type, read_request
 from proxy.protocol.row_count import rows_in
-from proxy.server.sasl_transport import Shield
+from proxy.server.sasl_transport import SaslTransport
 from proxy.statement.statement_text import StatementText
 from tests.dialect.catalogs import TestCatalog
 from tests.fuzz.view_targets import asked, told
@@ -63,7 +63,7 @@ _JWKS = json.dumps(
 _KEYS = read_keys(_JWKS)
 _JWT = Jwt("unused")
 COOKIES = Cookies(bytes(KEY_BYTES), 60.0, True)
-ANN, NOW = Identity("ann@corp", "ann"), 1_700_000_000.0
+ANN, NOW = CookieIdentity("ann@corp", "ann"), 1_700_000_000.0
 
 
 def thrift(data: bytes) -> None:
@@ -163,7 +163,7 @@ def shielded(data: bytes) -> None:
     cut, whole = _unwrapped(_pieces(data)), _unwrapped(iter((data[1:],)))
     assert cut == whole
     below = _Below()
-    sent = Shield(below, asyncio.Protocol(), below.write, _Layer(), _LIMIT)
+    sent = SaslTransport(below, asyncio.Protocol(), below.write, _Layer(), _LIMIT)
     for piece in _pieces(b"\2" + b"".join((len(each).to_bytes(4, "big") + each) for each in whole)):
         sent.write(piece)
     told = _unwrapped(iter((b"".join(below.written),)))
@@ -174,7 +174,7 @@ def _unwrapped(pieces: Iterator[bytes]) -> list[bytes]:
     """Whole messages."""
     told: list[bytes] = []
     below = _Below()
-    shield = Shield(below, asyncio.Protocol(), told.append, _Layer(), _LIMIT)
+    shield = SaslTransport(below, asyncio.Protocol(), told.append, _Layer(), _LIMIT)
     for piece in pieces:
         if not below.is_closing():
             shield.data_received(piece)
@@ -249,8 +249,8 @@ def http(data: bytes) -> None:
 
 def _ask_head(head: Head) -> None:
     refusal(head, "cliservice")
-    acting_as(head)
-    scheme = scheme_of(head)
+    do_as(head)
+    scheme = authorization_of(head)
     if scheme is not None:
         basic(scheme[1])
         negotiate(scheme[1])
@@ -260,7 +260,7 @@ def reply(data: bytes) -> None:
     """What a cluster says is read or refused, whatever it is."""
     rows_in(data[:512])
     with suppress(WireError):
-        server_word(data)
+        read_sasl_reply(data)
     with suppress(WireError):
         replies.read_started(data)
     try:
@@ -292,7 +292,7 @@ def token(data: bytes) -> None:
     """No token lets anybody in whose key nobody has; none fails in a way of its own."""
     try:
         user = user_of(_JWT, data.decode("latin-1"), _KEYS)
-    except Wrong:
+    except BadCredentials:
         return
     raise AssertionError(f"{user} came in")
 

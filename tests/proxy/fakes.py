@@ -47,7 +47,7 @@ from proxy.protocol.requests import (
     read_request,
 )
 from proxy.protocol.types import OperationState, Orientation
-from proxy.server.listeners import Listening
+from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve
 from router.claim import KEY, PROBE
 from thriftcodec.values import (
@@ -522,7 +522,7 @@ async def world(
         logins={EAST: login, WEST: login} if login else {},
     )
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST, "sales.w": WEST})
-    ready: asyncio.Future[Listening] = asyncio.get_running_loop().create_future()
+    ready: asyncio.Future[ListenAddresses] = asyncio.get_running_loop().create_future()
     serving = asyncio.ensure_future(
         serve(
             settings,

@@ -15,7 +15,7 @@ from conf.topology import Cluster, Endpoint, Topology
 from proxy.limits import Limits
 from proxy.operations.admin import Admin
 from proxy.protocol.framing import client_negotiation
-from proxy.server.listeners import Listening
+from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve
 from tests.proxy.fakes import EAST, WEST, Client, FakeCluster, FakeMetastore, error_of
 
@@ -72,7 +72,7 @@ async def site(
         topology(*fakes), (), listen, operating=operating, identity=identity or Identity()
     )
     there = Site(*fakes, metastore, settings)
-    ready: asyncio.Future[Listening] = asyncio.get_running_loop().create_future()
+    ready: asyncio.Future[ListenAddresses] = asyncio.get_running_loop().create_future()
     there.serving = asyncio.ensure_future(
         serve(
             there.settings,

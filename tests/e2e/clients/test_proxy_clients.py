@@ -31,7 +31,7 @@ from proxy.protocol.requests import (
     operation_call,
 )
 from proxy.protocol.types import Orientation
-from proxy.server.listeners import Listening
+from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve
 from tests.e2e.conftest import C1, C2, Connect, Sql, rows, server
 from thriftcodec.values import LIST, STRING, Items, Struct
@@ -275,7 +275,7 @@ def plain(stack: Stack) -> Iterator[Endpoint]:
     loop = uvloop.new_event_loop()
 
     async def main() -> None:
-        def announce(listening: Listening) -> None:
+        def announce(listening: ListenAddresses) -> None:
             assert listening.binary is not None
             ready.append(listening.binary)
             there.set()

@@ -26,11 +26,11 @@ from thrift.transport.THttpClient import THttpClient
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.topology import Endpoint
-from proxy.auth.password_file import made
+from proxy.auth.passwords.password_file import password_line
 from tests.e2e.conftest import C1, commands
 from tests.e2e.support import secured
 from tests.proxy import kdc as kdcs
-from tests.proxy.auth.test_token_keys_client import jwks
+from tests.proxy.auth.tokens.test_token_keys_client import jwks
 from tests.proxy.kdc import REALM, SERVICE, WEB, Kdc
 from tests.secret_files import private
 
@@ -80,7 +80,7 @@ def _settings(
     ports: tuple[int, int],
     metastore: Endpoint,
 ) -> str:
-    private(folder / "passwords", "\n".join(made(user, ANN) for user in ("ann", "hue")))
+    private(folder / "passwords", "\n".join(password_line(user, ANN) for user in ("ann", "hue")))
     (folder / "keys").write_text(jwks(k=KEY))
     how = "hive.server2.authentication"
     told = {
@@ -229,6 +229,6 @@ def test_nobody_comes_in_without_proof_and_no_secret_shows(door: Door) -> None:
         listed = commands()
     assert any("causeway.toml" in each for each in listed)
     seen = "\n".join([*listed, door.log.read_text()])
-    assert "wrong password, or nobody of that name" in seen
+    assert "wrong password or unknown user" in seen
     for secret in (ANN, secured.PASSWORD, bearer, bearer.rpartition(".")[2]):
         assert secret not in seen

@@ -3,18 +3,18 @@
 import asyncio
 from contextlib import suppress
 
-from proxy.auth.authenticator import Anyone
-from proxy.errors import Denied
+from proxy.auth.authenticator import NoAuthentication
+from proxy.errors import AuthRejected
 from proxy.limits import Limits
 from proxy.protocol.framing import GSSAPI, MAX_EARLY, client_negotiation
-from proxy.server.sasl_transport import Layer
+from proxy.server.sasl_transport import SecurityLayer
 from tests.proxy.fakes import World, play, until
 from thriftcodec.values import I32, Struct
 
 NO = b"Error validating the login"
 
 
-class Doorman(Anyone):
+class Doorman(NoAuthentication):
     """Knows ann; of slow he thinks until he is told to stop, and of anybody else little."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Doorman(Anyone):
                 raise
             return user
         if user != "ann":
-            raise Denied
+            raise AuthRejected
         return "anna"
 
 
@@ -127,17 +127,17 @@ def test_calls_sent_before_the_answer_are_answered_after_it() -> None:
     play(scenario, authenticator=doorman)
 
 
-class Tickets(Anyone):
+class GssapiServer(NoAuthentication):
     """Two tokens, then a name; `bad` is nobody's."""
 
-    layer: Layer | None = None
+    layer: SecurityLayer | None = None
 
     async def step(self, token: bytes) -> tuple[bytes, str | None]:
         if token == b"bad":
-            raise Denied
+            raise AuthRejected
         return token.upper(), "ann" if token == b"two" else None
 
-    def gssapi(self, peer: str) -> "Tickets":
+    def gssapi(self, peer: str) -> "GssapiServer":
         return self
 
 
@@ -155,4 +155,4 @@ def test_tokens_go_back_and_forth() -> None:
             assert await reader.readexactly(len(reply)) == reply
             writer.close()
 
-    play(scenario, authenticator=Tickets(frozenset((GSSAPI,))))
+    play(scenario, authenticator=GssapiServer(frozenset((GSSAPI,))))

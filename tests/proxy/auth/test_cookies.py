@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.auth.cookies import MAX_COOKIE, NAME, Cookies, Identity
+from proxy.auth.cookies import MAX_COOKIE, NAME, CookieIdentity, Cookies
 
 COOKIES = Cookies(b"k" * 32, 100.0, False)
-ANN = Identity("ann@corp", "ann")
+ANN = CookieIdentity("ann@corp", "ann")
 
 
 def sent_back(told: str) -> str:
@@ -18,18 +18,18 @@ def sent_back(told: str) -> str:
 
 @given(st.text(max_size=50), st.text(max_size=50))
 def test_whom_a_cookie_was_made_for_is_read_from_it(said: str, user: str) -> None:
-    identity = Identity(said, user)
-    assert COOKIES.read(sent_back(COOKIES.made_for(identity, 1000)), 1099) == identity
+    identity = CookieIdentity(said, user)
+    assert COOKIES.read(sent_back(COOKIES.header(identity, 1000)), 1099) == identity
 
 
 def test_it_ends() -> None:
-    cookie = sent_back(COOKIES.made_for(ANN, 1000))
+    cookie = sent_back(COOKIES.header(ANN, 1000))
     assert COOKIES.read(cookie, 1099.9) == ANN
     assert COOKIES.read(cookie, 1100) is None
 
 
 def test_of_several_the_good_one_counts() -> None:
-    cookie = sent_back(COOKIES.made_for(ANN, 0))
+    cookie = sent_back(COOKIES.header(ANN, 0))
     assert COOKIES.read(f"a=b; {NAME}=bad.bad; {cookie}", 1) == ANN
     name, _, value = cookie.partition("=")
     assert COOKIES.read(f'{name}="{value}"', 1) == ANN
@@ -41,7 +41,7 @@ def test_none(header: str | None) -> None:
 
 
 def test_another_key_and_any_change_are_refused() -> None:
-    cookie = sent_back(COOKIES.made_for(ANN, 0))
+    cookie = sent_back(COOKIES.header(ANN, 0))
     assert replace(COOKIES, key=b"K" * 32).read(cookie, 0) is None
     told, _, signature = cookie.partition(".")
     for at in range(len(NAME) + 1, len(told)):
@@ -51,9 +51,9 @@ def test_another_key_and_any_change_are_refused() -> None:
 
 
 def test_secure_is_said_over_tls_alone() -> None:
-    assert "; HttpOnly" in COOKIES.made_for(ANN, 0)
-    assert "Secure" not in COOKIES.made_for(ANN, 0)
-    assert "; Secure" in replace(COOKIES, secure=True).made_for(ANN, 0)
+    assert "; HttpOnly" in COOKIES.header(ANN, 0)
+    assert "Secure" not in COOKIES.header(ANN, 0)
+    assert "; Secure" in replace(COOKIES, secure=True).header(ANN, 0)
 
 
 def test_the_key_is_in_no_text() -> None:

@@ -5,17 +5,17 @@ import asyncio
 import pytest
 
 from proxy.auth.authenticator import Acceptor
-from proxy.auth.metered_authenticator import Counted
-from proxy.errors import Denied
+from proxy.auth.metered_authenticator import MeteredAuthenticator
+from proxy.errors import AuthRejected
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
-from proxy.server.sasl_transport import Layer
+from proxy.server.sasl_transport import SecurityLayer
 
 
 class Knows:
     """One password, one token, one ticket: all are `yes`."""
 
-    layer: Layer | None = None
+    layer: SecurityLayer | None = None
     mechanisms = frozenset(("PLAIN",))
 
     async def password(self, user: str, password: str, peer: str) -> str:
@@ -23,7 +23,7 @@ class Knows:
 
     async def bearer(self, token: str, peer: str) -> str:
         if token != "yes":
-            raise Denied
+            raise AuthRejected
         return "ann"
 
     def gssapi(self, peer: str) -> Acceptor:
@@ -39,7 +39,7 @@ class Knows:
 @pytest.mark.parametrize("way", ["password", "bearer", "gssapi", "spnego"])
 def test_each_way_in(way: str) -> None:
     metrics = Metrics()
-    counted = Counted(Knows(), Observer(metrics))
+    counted = MeteredAuthenticator(Knows(), Observer(metrics))
 
     async def come(word: str) -> str | None:
         if way == "password":
@@ -51,7 +51,7 @@ def test_each_way_in(way: str) -> None:
 
     assert asyncio.run(come("yes")) == "ann"
     assert metrics.samples() == []
-    with pytest.raises(Denied):
+    with pytest.raises(AuthRejected):
         asyncio.run(come("no"))
     assert metrics.samples() == [("causeway_authentication_failures_total", (), 1)]
     assert counted.mechanisms == {"PLAIN"}

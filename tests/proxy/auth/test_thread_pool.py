@@ -1,4 +1,4 @@
-"""Threads that may hang: their work has turns, and the end of a process waits for none."""
+"""DaemonThreads that may hang: their work has turns, and the end of a process waits for none."""
 
 import asyncio
 import subprocess
@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
-from proxy.auth.thread_pool import Threads
+from proxy.auth.thread_pool import DaemonThreads
 
 
 def test_answers_and_errors_come_back() -> None:
     async def scenario() -> None:
-        threads = Threads(2, "test")
+        threads = DaemonThreads(2, "test")
         assert await asyncio.gather(*(threads.run(lambda n=n: n * n) for n in range(9))) == [
             n * n for n in range(9)
         ]
@@ -24,7 +24,7 @@ def test_answers_and_errors_come_back() -> None:
 
 def test_who_is_gone_before_the_turn_costs_nothing() -> None:
     async def scenario() -> None:
-        threads, go_on, done = Threads(1, "test"), threading.Event(), []
+        threads, go_on, done = DaemonThreads(1, "test"), threading.Event(), []
         first = asyncio.ensure_future(threads.run(go_on.wait))
         second = asyncio.ensure_future(threads.run(lambda: done.append("second")))
         await asyncio.sleep(0)
@@ -42,10 +42,10 @@ def test_who_is_gone_before_the_turn_costs_nothing() -> None:
 def test_a_process_ends_whatever_hangs() -> None:
     program = """
 import asyncio, threading
-from proxy.auth.thread_pool import Threads
+from proxy.auth.thread_pool import DaemonThreads
 
 async def main():
-    task = asyncio.ensure_future(Threads(1, "test").run(threading.Event().wait))
+    task = asyncio.ensure_future(DaemonThreads(1, "test").run(threading.Event().wait))
     await asyncio.sleep(0.1)
     task.cancel()
 

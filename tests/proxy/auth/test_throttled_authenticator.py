@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from proxy.auth.errors import Unsure, Wrong
+from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.login_throttle import Bounds, LoginThrottle
-from proxy.auth.throttled_authenticator import Gate
-from proxy.errors import Denied
-from proxy.server.sasl_transport import Layer
+from proxy.auth.throttled_authenticator import ThrottledAuthenticator
+from proxy.errors import AuthRejected
+from proxy.server.sasl_transport import SecurityLayer
 from tests.proxy.fakes import until
 
 SECRET = "hunter2-secret"
@@ -28,16 +28,16 @@ class Known:
         if user == "slow":
             self.go_on.wait(10)
         if user == "unsure":
-            raise Unsure("it does not answer")
+            raise AuthBackendUnavailable("it does not answer")
         if password != SECRET:
-            raise Wrong("wrong")
+            raise BadCredentials("wrong")
         return user
 
 
 class Steps:
-    """Tickets that never come to an end."""
+    """GssapiServer that never come to an end."""
 
-    layer: Layer | None = None
+    layer: SecurityLayer | None = None
 
     def step(self, token: bytes) -> tuple[bytes, str | None]:
         return token, None
@@ -49,15 +49,17 @@ class Steps:
         return self
 
 
-def gate(known: Known, burst: int = 3) -> Gate:
+def gate(known: Known, burst: int = 3) -> ThrottledAuthenticator:
     bounds = Bounds(burst, 1000.0)
-    return Gate(
+    return ThrottledAuthenticator(
         frozenset(("PLAIN",)), known, Steps(), None, LoginThrottle(bounds, Bounds(100, 1000.0))
     )
 
 
-async def refused(asking: Gate, user: str, password: str = "no", peer: str = "p") -> None:
-    with pytest.raises(Denied) as error:
+async def refused(
+    asking: ThrottledAuthenticator, user: str, password: str = "no", peer: str = "p"
+) -> None:
+    with pytest.raises(AuthRejected) as error:
         await asking.password(user, password, peer)
     assert str(error.value) == "[CW213] Not let in."
     assert error.value.__cause__ is None
@@ -119,12 +121,12 @@ def test_who_waits_for_a_thread_and_goes_is_forgotten() -> None:
 def test_what_is_not_offered() -> None:
     async def scenario() -> None:
         asking = gate(Known())
-        with pytest.raises(Denied):
+        with pytest.raises(AuthRejected):
             await asking.bearer("x", "p")
-        nothing = Gate(frozenset())
-        with pytest.raises(Denied):
+        nothing = ThrottledAuthenticator(frozenset())
+        with pytest.raises(AuthRejected):
             await nothing.password("ann", SECRET, "p")
-        with pytest.raises(Denied):
+        with pytest.raises(AuthRejected):
             nothing.gssapi("p")
 
     asyncio.run(scenario())
@@ -135,9 +137,9 @@ def test_a_negotiation_has_an_end() -> None:
         acceptor = gate(Known()).gssapi("p")
         for _ in range(8):
             assert await acceptor.step(b"x") == (b"x", None)
-        with pytest.raises(Denied):
+        with pytest.raises(AuthRejected):
             await acceptor.step(b"x")
-        with pytest.raises(Denied):
+        with pytest.raises(AuthRejected):
             await gate(Known()).gssapi("p").step(bytes(1 << 20))
 
     asyncio.run(scenario())

@@ -2,8 +2,8 @@
 
 import pytest
 
-from proxy.auth.errors import Wrong
-from proxy.auth.user_names import name_of_principal, person, said_name, short_name
+from proxy.auth.errors import BadCredentials
+from proxy.auth.user_names import login_name, name_of_principal, short_name, throttle_key
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_what_hiveserver2_calls_a_user(proved: str, short: str) -> None:
     ],
 )
 def test_names_that_nobody_has(user: str) -> None:
-    with pytest.raises(Wrong):
-        said_name(user)
+    with pytest.raises(BadCredentials):
+        login_name(user)
 
 
 def test_principals_of_our_realm_have_short_names() -> None:
@@ -53,7 +53,7 @@ def test_principals_of_our_realm_have_short_names() -> None:
     "principal", ["ann", "ann@S", "ann@r", "@R", "/h@R", "ann@S@R", "ann\\@S@R", "ann@R@S", " @R"]
 )
 def test_nobody_else_has_one(principal: str) -> None:
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         name_of_principal(principal, "R")
 
 
@@ -70,7 +70,7 @@ def test_nobody_else_has_one(principal: str) -> None:
     ],
 )
 def test_a_name_has_one_form(typed: str, name: str) -> None:
-    assert said_name(typed) == name
+    assert login_name(typed) == name
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_a_name_has_one_form(typed: str, name: str) -> None:
     ],
 )
 def test_one_person_whatever_is_typed(typed: str) -> None:
-    assert person(typed) == person("ann")
+    assert throttle_key(typed) == throttle_key("ann")
 
 
 def test_other_people() -> None:
-    assert len({person(each) for each in ("ann", "anne", "bob", "an", "\u0430nn", "")}) == 6
-    assert person("\u0131n") == person("in")
-    assert person("\u200b")  # a key of its own, not that of a name which is not known yet
+    assert len({throttle_key(each) for each in ("ann", "anne", "bob", "an", "\u0430nn", "")}) == 6
+    assert throttle_key("\u0131n") == throttle_key("in")
+    assert throttle_key("\u200b")  # a key of its own, not that of a name which is not known yet

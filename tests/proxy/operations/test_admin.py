@@ -306,7 +306,7 @@ def test_finish_waits_at_most_for_the_drain_timeout() -> None:
 def test_a_client_that_connects_during_finish_is_refused() -> None:
     async def scenario(site: Site) -> None:
         client = await site.client(opened=False)
-        site.admin._turnstile.closed = "Causeway is about to end."
+        site.admin._limiter.closed = "Causeway is about to end."
         reader, writer = await asyncio.open_connection("127.0.0.1", site.endpoint.port)
         writer.write(client_negotiation("ann", "pw"))
         result = await reader.read()

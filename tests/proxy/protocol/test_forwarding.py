@@ -3,8 +3,8 @@
 import pytest
 
 from proxy.errors import WireError
-from proxy.protocol.forwarding import PeerInbound, introduced
-from proxy.protocol.framing import Frame, Introduced
+from proxy.protocol.forwarding import PeerInbound, forwarded_call
+from proxy.protocol.framing import ForwardedIdentity, Frame
 
 CALLS = (("ann", "10.0.0.1", b"first"), ("", "", b""), ("zoë", "::1", b"\0" * 1000))
 
@@ -13,11 +13,13 @@ CALLS = (("ann", "10.0.0.1", b"first"), ("", "", b""), ("zoë", "::1", b"\0" * 1
 def test_calls_come_whole_in_any_pieces(size: int) -> None:
     inbound = PeerInbound()
     data = b"".join(
-        inbound.wrap(len(call)) + call for call in (introduced(*each) for each in CALLS)
+        inbound.wrap(len(call)) + call for call in (forwarded_call(*each) for each in CALLS)
     )
     events = [e for at in range(0, len(data), size) for e in inbound.feed(data[at : at + size])]
     assert events == [
-        event for user, at, message in CALLS for event in (Introduced(user, at), Frame(message))
+        event
+        for user, at, message in CALLS
+        for event in (ForwardedIdentity(user, at), Frame(message))
     ]
 
 

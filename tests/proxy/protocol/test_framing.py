@@ -19,11 +19,11 @@ from proxy.protocol.framing import (
     Inbound,
     Oversized,
     SaslInbound,
+    SaslReply,
     Send,
     Token,
-    Word,
     client_negotiation,
-    server_word,
+    read_sasl_reply,
 )
 from thriftcodec.values import CALL, STRING, Message, Struct
 from thriftcodec.writer import encode_message
@@ -93,7 +93,7 @@ def test_who_is_turned_away_is_not_heard_again() -> None:
     inbound = SaslInbound()
     inbound.feed(PYTHON)
     inbound.accept()
-    inbound.turn_away("full")
+    inbound.reject("full")
     assert inbound.feed(frame(MESSAGE)) == []
 
 
@@ -182,10 +182,10 @@ def test_our_own_hello_is_understood() -> None:
 
 
 def test_the_servers_answer() -> None:
-    assert server_word(step(COMPLETE, b"")) == Word(True, True, b"", 5)
-    assert server_word(step(OK, b"x") + b"more") == Word(True, False, b"x", 6)
-    assert server_word(step(4, b"no")) == Word(False, False, b"no", 7)
+    assert read_sasl_reply(step(COMPLETE, b"")) == SaslReply(True, True, b"", 5)
+    assert read_sasl_reply(step(OK, b"x") + b"more") == SaslReply(True, False, b"x", 6)
+    assert read_sasl_reply(step(4, b"no")) == SaslReply(False, False, b"no", 7)
     for end in range(7):
-        assert server_word(step(4, b"no")[:end]) is None
+        assert read_sasl_reply(step(4, b"no")[:end]) is None
     with pytest.raises(WireError):
-        server_word(b"\5\xff\xff\xff\xff")
+        read_sasl_reply(b"\5\xff\xff\xff\xff")

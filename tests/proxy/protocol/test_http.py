@@ -142,12 +142,15 @@ def test_where_calls_are_taken(target: str, method: str, status: HTTPStatus | No
     ],
 )
 def test_whom_the_address_wants_to_be(target: str, user: str | None) -> None:
-    assert http.acting_as(Head("POST", target, {})) == user
+    assert http.do_as(Head("POST", target, {})) == user
 
 
 def test_credentials() -> None:
-    assert http.scheme_of(Head("POST", "/", {"authorization": "BASIC  abc "})) == ("basic", "abc")
-    assert http.scheme_of(Head("POST", "/", {})) is None
+    assert http.authorization_of(Head("POST", "/", {"authorization": "BASIC  abc "})) == (
+        "basic",
+        "abc",
+    )
+    assert http.authorization_of(Head("POST", "/", {})) is None
     assert http.basic(basic("ann", "p:w").split()[1]) == ("ann", "p:w")
     assert http.basic(basic("ännä", "пароль").split()[1]) == ("ännä", "пароль")
     for text in ("", "!", "YW5u", "OnB3", "/////w=="):  # nothing, no base64, no colon, no name

@@ -213,22 +213,22 @@ def test_secrets_are_not_shown() -> None:
 def test_a_call_said_again_is_read_once() -> None:
     last = LastCall()
     first = call_of("FetchResults", 7)
-    assert last.again(first) is None
-    assert last.again(b"") is None
+    assert last.matching(first) is None
+    assert last.matching(b"") is None
     message = decode_message(first)
     last.keep(first, message, read_request(message))
-    again = last.again(call_of("FetchResults", -8))
-    assert again is not None
-    assert again[0].seqid == -8
-    assert (again[0].name, again[0].body) == (message.name, message.body)
-    assert again[1] == read_request(message)
+    matching = last.matching(call_of("FetchResults", -8))
+    assert matching is not None
+    assert matching[0].seqid == -8
+    assert (matching[0].name, matching[0].body) == (message.name, message.body)
+    assert matching[1] == read_request(message)
     others = [call_of("FetchResults", 7)[:-1], call_of("CloseOperation", 7), first + b"\0"]
     changed = [
         first[:at] + bytes((first[at] ^ 1,)) + first[at + 1 :]
         for at in range(len(first))
         if not 20 <= at < 24
     ]
-    assert [last.again(data) for data in others + changed] == [None] * len(others + changed)
+    assert [last.matching(data) for data in others + changed] == [None] * len(others + changed)
 
 
 def test_a_long_call_is_not_kept() -> None:
@@ -237,7 +237,7 @@ def test_a_long_call_is_not_kept() -> None:
         "GetInfo", CALL, 1, Struct({1: (STRUCT, Struct({9: (STRING, bytes(MAX_KEPT))}))})
     )
     last.keep(encode_message(message), message, UnknownCall())
-    assert last.again(encode_message(message)) is None
+    assert last.matching(encode_message(message)) is None
 
 
 def call_of(name: str, seqid: int) -> bytes:

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from proxy.auth.authenticator import Anyone
+from proxy.auth.authenticator import NoAuthentication
 from proxy.limits import Limits
 from proxy.protocol.framing import client_negotiation
 from proxy.server.receive_budget import SMALL
@@ -77,7 +77,7 @@ def test_places_are_given_back_by_those_that_never_logged_in() -> None:
 
 
 def test_one_who_is_being_authenticated_does_not_go_for_a_silent_newcomer() -> None:
-    class Slow(Anyone):
+    class Slow(NoAuthentication):
         async def password(self, user: str, password: str, peer: str) -> str:
             await asyncio.sleep(0.3)
             return user

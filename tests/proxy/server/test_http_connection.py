@@ -6,8 +6,8 @@ import contextlib
 import pytest
 
 from conf.settings.transports import Transport, Transports
-from proxy.auth.authenticator import Anyone
-from proxy.errors import Denied
+from proxy.auth.authenticator import NoAuthentication
+from proxy.errors import AuthRejected
 from proxy.limits import Limits
 from tests.proxy.fakes import World, column_length, error_of, play, until
 from tests.proxy.web import PATH, basic, post, read_reply, web
@@ -229,7 +229,7 @@ def test_a_client_that_wants_the_connection_closed_gets_its_reply_first() -> Non
 # Cookies
 
 
-class Counting(Anyone):
+class Counting(NoAuthentication):
     """Lets in whoever says the password, in its short name, and counts."""
 
     def __init__(self) -> None:
@@ -239,13 +239,13 @@ class Counting(Anyone):
     async def password(self, user: str, password: str, peer: str) -> str:
         self.asked.append(user)
         if password != "pw":
-            raise Denied
+            raise AuthRejected
         return user.partition("@")[0]
 
     async def bearer(self, token: str, peer: str) -> str:
         self.asked.append(token)
         if token != "good":
-            raise Denied
+            raise AuthRejected
         return "ann"
 
 

@@ -1,6 +1,6 @@
 """The bytes of requests that come in have one budget."""
 
-from proxy.server.receive_budget import SMALL, Buffers
+from proxy.server.receive_budget import SMALL, ReceiveBudget
 
 
 class Connection:
@@ -13,40 +13,40 @@ class Connection:
 
 
 def test_the_frame_that_began_first_goes_when_the_budget_is_used_up() -> None:
-    buffers = Buffers(10 * SMALL)
+    receive_budget = ReceiveBudget(10 * SMALL)
     first, second, third = Connection(), Connection(), Connection()
-    buffers.hold(first, 4 * SMALL)
-    buffers.hold(second, 4 * SMALL)
-    buffers.hold(first, 5 * SMALL)
-    assert len(buffers) == 9 * SMALL
-    buffers.hold(third, 4 * SMALL)
+    receive_budget.hold(first, 4 * SMALL)
+    receive_budget.hold(second, 4 * SMALL)
+    receive_budget.hold(first, 5 * SMALL)
+    assert len(receive_budget) == 9 * SMALL
+    receive_budget.hold(third, 4 * SMALL)
     assert (first.aborted, second.aborted, third.aborted) == (True, False, False)
-    assert len(buffers) == 8 * SMALL
-    assert buffers.dropped == 1
+    assert len(receive_budget) == 8 * SMALL
+    assert receive_budget.dropped == 1
 
 
 def test_what_waits_to_be_served_is_not_given_up_for_a_newcomer() -> None:
-    buffers = Buffers(10 * SMALL)
+    receive_budget = ReceiveBudget(10 * SMALL)
     whole, other = Connection(unfinished=False), Connection(unfinished=False)
-    buffers.hold(whole, 8 * SMALL)
-    buffers.hold(other, 8 * SMALL)
+    receive_budget.hold(whole, 8 * SMALL)
+    receive_budget.hold(other, 8 * SMALL)
     assert (whole.aborted, other.aborted) == (False, True)
 
 
 def test_small_amounts_are_not_counted() -> None:
-    buffers = Buffers(SMALL)
+    receive_budget = ReceiveBudget(SMALL)
     connections = [Connection() for _ in range(10)]
     for each in connections:
-        buffers.hold(each, SMALL)
-    assert len(buffers) == 0
+        receive_budget.hold(each, SMALL)
+    assert len(receive_budget) == 0
     assert not any(each.aborted for each in connections)
 
 
 def test_what_was_read_is_given_back() -> None:
-    buffers = Buffers(10 * SMALL)
+    receive_budget = ReceiveBudget(10 * SMALL)
     connection = Connection()
     for _ in range(100):
-        buffers.hold(connection, 9 * SMALL)
-        buffers.hold(connection, 0)
-    assert len(buffers) == 0
+        receive_budget.hold(connection, 9 * SMALL)
+        receive_budget.hold(connection, 0)
+    assert len(receive_budget) == 0
     assert not connection.aborted

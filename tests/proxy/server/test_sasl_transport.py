@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.errors import WireError
-from proxy.server.sasl_transport import Shield
+from proxy.server.sasl_transport import SaslTransport
 
 
 class Below(asyncio.Transport):
@@ -65,7 +65,7 @@ class End:
 
     def __init__(self, limit: int = 1000) -> None:
         self.below, self.heard, self.words = Below(), b"", 0
-        self.shield = Shield(self.below, asyncio.Protocol(), self._hear, Turned(), limit)
+        self.shield = SaslTransport(self.below, asyncio.Protocol(), self._hear, Turned(), limit)
         self.patience = 1_000_000  # pieces until it wants no more for now
 
     def _hear(self, data: bytes) -> None:
@@ -183,7 +183,7 @@ def test_a_connection_is_taken_over_between_two_words(run: Callable[[Any], None]
             transport, slab = await loop.create_connection(Slab, *address)
             assert await slab.there == b"hello"
             slab.there = loop.create_future()
-            shield = Shield(transport, slab, slab.hear, Turned(), 1000)
+            shield = SaslTransport(transport, slab, slab.hear, Turned(), 1000)
             shield.write(framed(b"hello"))
             await slab.there
             assert slab.heard == framed(b"hello")

@@ -14,7 +14,7 @@ from conf.secrets import SecretFile
 from conf.settings.authentication import KerberosService, Qop
 from conf.settings.upstream_auth import Login, Proof
 from conf.topology import Endpoint
-from proxy.auth.gssapi_server import Tickets
+from proxy.auth.kerberos.gssapi_server import GssapiServer
 from proxy.errors import WireError
 from proxy.protocol.framing import BAD, COMPLETE, OK
 from proxy.upstream.credentials import CredentialsByCluster, UpstreamCredentials
@@ -126,7 +126,7 @@ def test_both_sides_prove_themselves_by_tickets(realm: Kdc, qop: Qop) -> None:
 
     async def scenario() -> str | None:
         conversation = UpstreamCredentials(login(realm)).conversation(HERE, "ann")
-        server = Tickets(
+        server = GssapiServer(
             KerberosService(SERVERS, SecretFile(realm.keytab(SERVERS))), None, qop
         ).sasl()
         challenge: bytes | None = None

@@ -1,4 +1,4 @@
-"""Whom a client may act as, where that depends on groups and addresses that have to be asked."""
+"""Checks impersonation against the host's name services: addresses of hosts, groups of users."""
 
 import asyncio
 import grp
@@ -11,27 +11,30 @@ from collections.abc import Mapping, Set
 from conf.errors import Blame
 from conf.log_fields import extra
 from conf.settings.authentication import Identity
-from proxy.auth.impersonation import may_act
+from proxy.auth.impersonation.rules import may_impersonate
 from proxy.errors import NotYourself
 from proxy.session.impersonation import wanted
 
-_WAIT = 10.0  # seconds for name services
+_TIMEOUT = 10.0  # seconds for the name services
 _log = logging.getLogger(__name__)
 
 
-async def acted_as(
+async def impersonated_user(
     identity: Identity, user: str, configuration: Mapping[str, str], do_as: str | None, peer: str
 ) -> str:
-    """The user that a session of `user`'s is for. Raises NotYourself."""
+    """The user of the session that `user` opens: itself, or one that it may impersonate.
+
+    Raises NotYourself.
+    """
     other = wanted(user, configuration, do_as)
     if other == user:
         return user
     allowed = False
     if user in identity.rules:
         try:
-            async with asyncio.timeout(_WAIT):
+            async with asyncio.timeout(_TIMEOUT):
                 allowed = await asyncio.to_thread(
-                    may_act, identity, user, other, peer, _addresses, _groups
+                    may_impersonate, identity, user, other, peer, _addresses, _groups
                 )
         except TimeoutError:
             fields = extra(user=user, blame=Blame.DIRECTORY.value)
@@ -47,16 +50,16 @@ async def acted_as(
 
 def _addresses(host: str) -> Set[str]:
     try:
-        return {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
+        return {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
     except (OSError, UnicodeError):
         return frozenset()
 
 
 def _groups(user: str) -> Set[str]:
-    """As this host knows them, which is what Hadoop asks by default."""
+    """The user's groups on this host, which Hadoop uses by default."""
     try:
-        found = pwd.getpwnam(user)
-        numbers = os.getgrouplist(user, found.pw_gid)
+        entry = pwd.getpwnam(user)
+        numbers = os.getgrouplist(user, entry.pw_gid)
     except (KeyError, OSError, ValueError):
         return frozenset()
     names = set()

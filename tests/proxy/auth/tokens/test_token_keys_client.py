@@ -15,9 +15,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from conf.settings.authentication import Jwt
-from proxy.auth import token_keys_client
-from proxy.auth.errors import Unsure, Wrong
-from proxy.auth.token_keys_client import Tokens
+from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
+from proxy.auth.tokens import token_keys_client
+from proxy.auth.tokens.token_keys_client import JwtVerifier
 from tests.proxy import slapd
 
 OLD, NEW = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
@@ -46,32 +46,32 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_new_key_is_found_and_an_old_one_forgotten(tmp_path: Path, clock: list[float]) -> None:
     path = tmp_path / "keys"
     path.write_text(jwks(old=OLD))
-    known = Tokens(Jwt(path.as_uri()))
+    known = JwtVerifier(Jwt(path.as_uri()))
     assert known.check(token(OLD, "old")) == "ann"
     path.write_text(jwks(new=NEW))
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         known.check(token(NEW, "new"))  # asked for just now
     clock[0] += 11
     assert known.check(token(NEW, "new")) == "ann"
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         known.check(token(OLD, "old"))
 
 
 def test_keys_that_cannot_be_read_are_kept_for_a_while(tmp_path: Path, clock: list[float]) -> None:
     path = tmp_path / "keys"
     path.write_text(jwks(old=OLD))
-    known = Tokens(Jwt(str(path)))
+    known = JwtVerifier(Jwt(str(path)))
     assert known.check(token(OLD, "old")) == "ann"
     path.unlink()
     clock[0] += 299
     assert known.check(token(OLD, "old")) == "ann"
     clock[0] += 10
-    with pytest.raises(Unsure):
+    with pytest.raises(AuthBackendUnavailable):
         known.check(token(OLD, "old"))
     clock[0] += 1
     assert known.check(token(OLD, "old")) == "ann"  # just tried; they are not that old yet
     clock[0] += 300
-    with pytest.raises(Unsure):
+    with pytest.raises(AuthBackendUnavailable):
         known.check(token(OLD, "old"))
 
 
@@ -115,11 +115,11 @@ def test_an_https_url_is_verified_and_asked_no_more_than_needed(
 ) -> None:
     monkeypatch.setenv("no_proxy", "localhost")
     with issuer(tmp_path) as url:
-        known = Tokens(Jwt(f"{url}/keys", ca=tmp_path / "cert.pem"))
+        known = JwtVerifier(Jwt(f"{url}/keys", ca=tmp_path / "cert.pem"))
         assert known.check(token(OLD, "old")) == "ann"
         asked = _Issuer.asked
         for _ in range(20):
-            with pytest.raises(Wrong):
+            with pytest.raises(BadCredentials):
                 known.check(token(NEW, "new"))
         assert _Issuer.asked == asked
         for settings in (
@@ -128,5 +128,5 @@ def test_an_https_url_is_verified_and_asked_no_more_than_needed(
             Jwt(f"{url}/large", ca=tmp_path / "cert.pem"),
             Jwt(f"{url.replace('localhost', '127.0.0.1')}/keys", ca=tmp_path / "cert.pem"),
         ):
-            with pytest.raises(Unsure):
-                Tokens(settings).check(token(OLD, "old"))
+            with pytest.raises(AuthBackendUnavailable):
+                JwtVerifier(settings).check(token(OLD, "old"))

@@ -1,4 +1,4 @@
-"""Tickets of a real KDC: SASL GSSAPI and SPNEGO, and what is not let in."""
+"""GssapiServer of a real KDC: SASL GSSAPI and SPNEGO, and what is not let in."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +9,8 @@ import pytest
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
 from conf.settings.authentication import KerberosService, Qop
-from proxy.auth.errors import Wrong
-from proxy.auth.gssapi_server import Tickets
+from proxy.auth.errors import BadCredentials
+from proxy.auth.kerberos.gssapi_server import GssapiServer
 from proxy.errors import WireError
 from tests.proxy import kdc
 from tests.proxy.kdc import REALM, SERVERS, SERVICE, WEB, Kdc
@@ -28,8 +28,8 @@ def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
 
 
 @pytest.fixture
-def tickets(realm: Kdc) -> Tickets:
-    return Tickets(
+def tickets(realm: Kdc) -> GssapiServer:
+    return GssapiServer(
         KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))),
         KerberosService(WEB, SecretFile(realm.keytab(WEB))),
     )
@@ -60,7 +60,7 @@ def sasl(
 
 @pytest.mark.parametrize(("user", "name"), [("ann", "ann"), ("admin/ops", "admin")])
 @pytest.mark.parametrize("mutual", [True, False])
-def test_sasl(realm: Kdc, tickets: Tickets, user: str, name: str, mutual: bool) -> None:
+def test_sasl(realm: Kdc, tickets: GssapiServer, user: str, name: str, mutual: bool) -> None:
     flags = gssapi.RequirementFlag.integrity
     flags |= gssapi.RequirementFlag.mutual_authentication if mutual else 0
     assert sasl(initiator(realm, user, flags=flags), tickets.sasl()) == name
@@ -82,15 +82,15 @@ def test_sasl(realm: Kdc, tickets: Tickets, user: str, name: str, mutual: bool) 
     ],
 )
 def test_nobody_chooses_another_name_or_a_layer(
-    realm: Kdc, tickets: Tickets, answer: bytes
+    realm: Kdc, tickets: GssapiServer, answer: bytes
 ) -> None:
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         sasl(initiator(realm, "ann"), tickets.sasl(), answer)
 
 
 @pytest.mark.parametrize("qop", [Qop.AUTH_INT, Qop.AUTH_CONF])
 def test_what_the_layer_wrapped_nobody_changes_repeats_or_reads(realm: Kdc, qop: Qop) -> None:
-    tickets = Tickets(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, qop)
+    tickets = GssapiServer(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, qop)
     context, acceptor = initiator(realm, "ann"), tickets.sasl()
     assert acceptor.layer is None
     answer, offer = bytes((qop.bit, 1, 0, 0)), bytes((qop.bit, 255, 255, 255))
@@ -109,12 +109,12 @@ def test_what_the_layer_wrapped_nobody_changes_repeats_or_reads(realm: Kdc, qop:
 
 
 def test_a_layer_is_not_to_be_talked_down(realm: Kdc) -> None:
-    tickets = Tickets(
+    tickets = GssapiServer(
         KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, Qop.AUTH_CONF
     )
     offer = b"\4\xff\xff\xff"
     for answer in (b"\1\0\0\0", b"\2\0\xff\xff", b"\4\0\0\0", b"\4\0\0\1"):
-        with pytest.raises(Wrong):
+        with pytest.raises(BadCredentials):
             sasl(initiator(realm, "ann"), tickets.sasl(), answer, offer)
     context, acceptor = initiator(realm, "ann"), tickets.sasl()
     assert sasl(context, acceptor, b"\4\0\xff\xff", offer) == "ann"
@@ -123,45 +123,47 @@ def test_a_layer_is_not_to_be_talked_down(realm: Kdc) -> None:
         acceptor.layer.unwrap(context.wrap(b"open", False).message)
 
 
-def test_a_ticket_of_another_service_is_not_taken(realm: Kdc, tickets: Tickets) -> None:
+def test_a_ticket_of_another_service_is_not_taken(realm: Kdc, tickets: GssapiServer) -> None:
     for service in (SERVERS, WEB):
-        with pytest.raises(Wrong):
+        with pytest.raises(BadCredentials):
             tickets.sasl().step(initiator(realm, "ann", service).step())
 
 
 @pytest.mark.parametrize("token", [b"x", b"\x60\x82", bytes(1000)])
-def test_what_is_no_ticket(tickets: Tickets, token: bytes) -> None:
+def test_what_is_no_ticket(tickets: GssapiServer, token: bytes) -> None:
     for context in (tickets.sasl(), tickets.spnego()):
-        with pytest.raises(Wrong):
+        with pytest.raises(BadCredentials):
             context.step(token)
 
 
-def test_an_empty_token_lets_nobody_in(tickets: Tickets) -> None:
+def test_an_empty_token_lets_nobody_in(tickets: GssapiServer) -> None:
     assert tickets.spnego().step(b"")[1] is None  # it asks for a server's hint
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         tickets.sasl().step(b"")
 
 
-def test_the_last_word_has_to_be_wrapped(realm: Kdc, tickets: Tickets) -> None:
+def test_the_last_word_has_to_be_wrapped(realm: Kdc, tickets: GssapiServer) -> None:
     context, acceptor = initiator(realm, "ann"), tickets.sasl()
     context.step(acceptor.step(context.step())[0])
     acceptor.step(b"")
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         acceptor.step(b"\1\0\0\0")
 
 
-def test_tokens_of_one_context_are_worth_nothing_in_another(realm: Kdc, tickets: Tickets) -> None:
+def test_tokens_of_one_context_are_worth_nothing_in_another(
+    realm: Kdc, tickets: GssapiServer
+) -> None:
     first, acceptor = initiator(realm, "ann"), tickets.sasl()
     first.step(acceptor.step(first.step())[0])
     acceptor.step(b"")
     second, other = initiator(realm, "bob"), tickets.sasl()
     second.step(other.step(second.step())[0])
     other.step(b"")
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         other.step(first.wrap(b"\1\0\0\0", False).message)
 
 
-def test_spnego(realm: Kdc, tickets: Tickets) -> None:
+def test_spnego(realm: Kdc, tickets: GssapiServer) -> None:
     spnego = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
     for chosen in (spnego, gssapi.MechType.kerberos):
         for service in (WEB, SERVICE):
@@ -170,14 +172,14 @@ def test_spnego(realm: Kdc, tickets: Tickets) -> None:
             assert user == "ann"
             context.step(reply)
             assert context.complete
-        with pytest.raises(Wrong):
+        with pytest.raises(BadCredentials):
             tickets.spnego().step(initiator(realm, "ann", SERVERS, mech=chosen).step())
 
 
 def test_a_keytab_has_to_have_the_keys(realm: Kdc, tmp_path: Path) -> None:
     for keytab in (realm.keytab("ann"), tmp_path / "none"):
         with pytest.raises(BadSetting, match=r"no keys|No such file"):
-            Tickets(KerberosService(SERVICE, SecretFile(keytab)), None)
-    without = Tickets(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None)
-    with pytest.raises(Wrong):
+            GssapiServer(KerberosService(SERVICE, SecretFile(keytab)), None)
+    without = GssapiServer(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None)
+    with pytest.raises(BadCredentials):
         without.spnego().step(initiator(realm, "ann", WEB).step())

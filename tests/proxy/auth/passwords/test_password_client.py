@@ -10,30 +10,30 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from proxy.auth.errors import Unsure, Wrong
-from proxy.auth.password_client import Custom, PasswordFile
-from proxy.auth.password_file import Hashed, made
+from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
+from proxy.auth.passwords.password_client import CustomPasswords, FilePasswords
+from proxy.auth.passwords.password_file import Hashed, password_line
 from tests.secret_files import private, readable
 
 
 def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     path = tmp_path / "passwords"
-    path.write_text(made("ann", "one"))
-    file = PasswordFile(readable(path))
+    path.write_text(password_line("ann", "one"))
+    file = FilePasswords(readable(path))
     assert file.check("ann", "one") == "ann"
     for user, password in (("ann", "two"), ("bob", "one"), ("ann ", "one"), ("ann", "")):
-        with pytest.raises(Wrong):
+        with pytest.raises(BadCredentials):
             file.check(user, password)
-    path.write_text(made("ann", "two") + "\n" + made("bob@x", "one"))
+    path.write_text(password_line("ann", "two") + "\n" + password_line("bob@x", "one"))
     os.utime(path, ns=(1, 1))
     assert file.check("ann", "two") == "ann"
     assert file.check("bob@x", "one") == "bob"
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         file.check("ann", "one")
 
 
 def test_a_crowd_does_not_fill_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hash is made to take much of it: two are checked at once, the others wait."""
+    """The hash is password_line to take much of it: two are checked at once, the others wait."""
     two, lock, now, most = threading.Barrier(2, timeout=30.0), threading.Lock(), 0, 0
 
     def matches(hashed: Hashed, password: str) -> bool:
@@ -47,8 +47,8 @@ def test_a_crowd_does_not_fill_memory(tmp_path: Path, monkeypatch: pytest.Monkey
         return True
 
     file = tmp_path / "passwords"
-    file.write_text(made("ann", "pw") + "\n")
-    knows = PasswordFile(readable(file))
+    file.write_text(password_line("ann", "pw") + "\n")
+    knows = FilePasswords(readable(file))
     monkeypatch.setattr(Hashed, "matches", matches)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: knows.check("ann", "pw"), range(8))) == {"ann"}
@@ -57,15 +57,15 @@ def test_a_crowd_does_not_fill_memory(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_nobody_comes_in_while_it_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "passwords"
-    path.write_text(good := made("ann", "one"))
-    file = PasswordFile(readable(path))
+    path.write_text(good := password_line("ann", "one"))
+    file = FilePasswords(readable(path))
     for text in (b"ann:one", b"\xff\xfeann:one"):
         path.write_bytes(text)
-        with pytest.raises(Unsure) as error:
+        with pytest.raises(AuthBackendUnavailable) as error:
             file.check("ann", "one")
         assert "one" not in str(error.value).replace(str(path), "")
     path.unlink()
-    with pytest.raises(Unsure):
+    with pytest.raises(AuthBackendUnavailable):
         file.check("ann", "one")
     path.write_text(good)
     assert file.check("ann", "one") == "ann"
@@ -74,7 +74,7 @@ def test_nobody_comes_in_while_it_cannot_be_read(tmp_path: Path) -> None:
 def test_a_file_that_is_none_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "passwords").write_text("ann:one")
     with pytest.raises(BadSetting, match="line 1"):
-        PasswordFile(readable(tmp_path / "passwords"))
+        FilePasswords(readable(tmp_path / "passwords"))
 
 
 OWN = """
@@ -88,35 +88,35 @@ def own(user, password):
 
 
 @pytest.fixture
-def custom(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Custom:
+def custom(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CustomPasswords:
     (tmp_path / "doorman.py").write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "doorman", raising=False)
-    return Custom("doorman:own")
+    return CustomPasswords("doorman:own")
 
 
-def test_true_or_a_name_lets_in_and_nothing_else(custom: Custom) -> None:
+def test_true_or_a_name_lets_in_and_nothing_else(custom: CustomPasswords) -> None:
     assert custom.check("ann@x", "yes") == "ann"
     assert custom.check("ann", "name") == "anna"
     for password in ("one", "none", "no", "other", "boom"):
-        with pytest.raises(Wrong) as error:
+        with pytest.raises(BadCredentials) as error:
             custom.check("ann", password)
         assert "said" not in str(error.value)
         assert error.value.__cause__ is None
 
 
 @pytest.mark.parametrize("where", ["no_such_module:x", "doorman:no", "doorman:ANSWERS"])
-def test_a_callable_that_is_none_stops_the_start(custom: Custom, where: str) -> None:
+def test_a_callable_that_is_none_stops_the_start(custom: CustomPasswords, where: str) -> None:
     with pytest.raises(BadSetting):
-        Custom(where)
+        CustomPasswords(where)
 
 
 def test_a_file_that_others_can_read_lets_nobody_in(tmp_path: Path) -> None:
-    path = private(tmp_path / "passwords", made("ann", "one"))
-    file = PasswordFile(SecretFile(path))
+    path = private(tmp_path / "passwords", password_line("ann", "one"))
+    file = FilePasswords(SecretFile(path))
     assert file.check("ann", "one") == "ann"
     path.chmod(0o644)
-    with pytest.raises(Unsure, match="others can use it"):
+    with pytest.raises(AuthBackendUnavailable, match="others can use it"):
         file.check("ann", "one")
     with pytest.raises(BadSetting, match="others can use it"):
-        PasswordFile(SecretFile(path))
+        FilePasswords(SecretFile(path))

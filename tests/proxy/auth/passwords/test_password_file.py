@@ -1,4 +1,4 @@
-"""The password file: what is made is read, and nothing of it shows."""
+"""The password file: what is password_line is read_passwords, and nothing of it shows."""
 
 from contextlib import suppress
 
@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.auth.password_file import made, read
+from proxy.auth.passwords.password_file import password_line, read_passwords
 
 
 def test_what_is_made_lets_its_password_in_and_no_other() -> None:
-    entry = made("ann", "s3cret ü")
-    hashed = read(f"# people\n\n{entry}\n{made('bob', 'x')}")
+    entry = password_line("ann", "s3cret ü")
+    hashed = read_passwords(f"# people\n\n{entry}\n{password_line('bob', 'x')}")
     assert set(hashed) == {"ann", "bob"}
     assert hashed["ann"].matches("s3cret ü")
     assert not hashed["ann"].matches("s3cret u")
@@ -21,7 +21,7 @@ def test_what_is_made_lets_its_password_in_and_no_other() -> None:
 
 
 def test_equal_passwords_have_different_hashes() -> None:
-    assert made("ann", "x") != made("ann", "x")
+    assert password_line("ann", "x") != password_line("ann", "x")
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_equal_passwords_have_different_hashes() -> None:
 )
 def test_what_no_entry_can_be_made_of(user: str, password: str) -> None:
     with pytest.raises(ValueError, match="the"):
-        made(user, password)
+        password_line(user, password)
 
 
 GOOD = "$scrypt$ln=10,r=8,p=1$c2FsdHNhbHQ$" + "A" * 22
@@ -53,7 +53,7 @@ GOOD = "$scrypt$ln=10,r=8,p=1$c2FsdHNhbHQ$" + "A" * 22
 )
 def test_what_is_no_entry_is_named_by_its_line_alone(text: str) -> None:
     with pytest.raises(ValueError, match=r"line \d") as error:
-        read(text)
+        read_passwords(text)
     assert "hunter2" not in str(error.value)
     assert "c2Fs" not in str(error.value)
 
@@ -61,12 +61,12 @@ def test_what_is_no_entry_is_named_by_its_line_alone(text: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(ValueError):
-        assert all(user.strip() for user in read(text))
+        assert all(user.strip() for user in read_passwords(text))
 
 
 def test_a_file_has_no_two_names_that_look_like_one() -> None:
-    ann = made("ann", "x")
+    ann = password_line("ann", "x")
     for other in ("Ann", "\uff41nn"):
-        with pytest.raises(ValueError, match="line 2 names somebody a second time"):
-            read(f"{ann}\n{other}{ann.removeprefix('ann')}")
-    assert set(read(made("\uff41nn", "x"))) == {"ann"}
+        with pytest.raises(ValueError, match="line 2 names a user a second time"):
+            read_passwords(f"{ann}\n{other}{ann.removeprefix('ann')}")
+    assert set(read_passwords(password_line("\uff41nn", "x"))) == {"ann"}

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from conf.settings.authentication import Auth, Identity, Ldap
-from proxy.auth.errors import Unsure, Wrong
-from proxy.auth.ldap_client import Directory
-from proxy.auth.ldap_queries import normal
+from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
+from proxy.auth.ldap.ldap_client import LdapPasswords
+from proxy.auth.ldap.ldap_queries import normal
 from tests.proxy import slapd
 from tests.proxy.fakes import World, play
 from tests.proxy.slapd import ADMIN, ADMIN_PASSWORD, BASE, GROUPS, PASSWORDS, PEOPLE, Slapd
@@ -39,11 +39,11 @@ WHOLE = {**SERVICE, "user_patterns": (f"uid=%s,{BASE}",)}
 
 @pytest.mark.parametrize("more", [{}, SERVICE, WHOLE], ids=["by pattern", "by search", "below"])
 def test_the_right_password_and_no_other(server: Slapd, more: dict[str, Any]) -> None:
-    directory = Directory(settings(server, **more))
+    directory = LdapPasswords(settings(server, **more))
     for user in ("ann", "bob", "o(d)*"):
         assert directory.check(user, PASSWORDS[user]) == user
         for wrong in ("", "x", PASSWORDS[user] + "x", "\0", "\0" + PASSWORDS[user]):
-            with pytest.raises(Wrong):
+            with pytest.raises(BadCredentials):
                 directory.check(user, wrong)
 
 
@@ -71,18 +71,18 @@ def test_the_right_password_and_no_other(server: Slapd, more: dict[str, Any]) ->
     ],
 )
 def test_no_name_means_somebody_else(server: Slapd, user: str, more: dict[str, Any]) -> None:
-    with pytest.raises(Wrong):
-        Directory(settings(server, **more)).check(user, PASSWORDS["ann"])
+    with pytest.raises(BadCredentials):
+        LdapPasswords(settings(server, **more)).check(user, PASSWORDS["ann"])
 
 
 def test_several_patterns_and_a_domain(server: Slapd) -> None:
     patterns = (f"uid=%s,{PEOPLE}", f"uid=%s,ou=old,{BASE}")
-    assert Directory(settings(server, user_patterns=patterns)).check("zed", PASSWORDS["zed"])
-    with pytest.raises(Wrong):
-        Directory(settings(server)).check("zed", PASSWORDS["zed"])
-    searched = Directory(settings(server, **WHOLE, domain="Example.com"))
+    assert LdapPasswords(settings(server, user_patterns=patterns)).check("zed", PASSWORDS["zed"])
+    with pytest.raises(BadCredentials):
+        LdapPasswords(settings(server)).check("zed", PASSWORDS["zed"])
+    searched = LdapPasswords(settings(server, **WHOLE, domain="Example.com"))
     assert searched.check("ann@example.COM", PASSWORDS["ann"]) == "ann"
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         searched.check("ann@example.org", PASSWORDS["ann"])
 
 
@@ -106,32 +106,32 @@ PERSONS = {"base": BASE, "query": "(&(objectClass=inetOrgPerson)(|(uid=ann)(uid=
     ids=["user filter", "group's members", "user's groups", "both", "query of a group", "query"],
 )
 def test_filters(server: Slapd, more: dict[str, Any], service: dict[str, Any]) -> None:
-    directory = Directory(settings(server, **{**service, **more}))
+    directory = LdapPasswords(settings(server, **{**service, **more}))
     assert directory.check("ann", PASSWORDS["ann"]) == "ann"
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         directory.check("bob", PASSWORDS["bob"])
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         directory.check("ann", PASSWORDS["bob"])
 
 
 def test_every_filter_has_to_agree(server: Slapd) -> None:
-    with pytest.raises(Wrong, match="user filter"):
-        Directory(settings(server, **MEMBER, users=frozenset({"bob"}))).check(
+    with pytest.raises(BadCredentials, match="user filter"):
+        LdapPasswords(settings(server, **MEMBER, users=frozenset({"bob"}))).check(
             "ann", PASSWORDS["ann"]
         )
 
 
 def test_the_next_server_is_asked_when_one_does_not_answer(server: Slapd) -> None:
     gone = f"ldap://127.0.0.1:{slapd.free_port()}"
-    assert Directory(settings(server, urls=(gone, server.url))).check("ann", PASSWORDS["ann"])
-    with pytest.raises(Unsure):
-        Directory(settings(server, urls=(gone,))).check("ann", PASSWORDS["ann"])
+    assert LdapPasswords(settings(server, urls=(gone, server.url))).check("ann", PASSWORDS["ann"])
+    with pytest.raises(AuthBackendUnavailable):
+        LdapPasswords(settings(server, urls=(gone,))).check("ann", PASSWORDS["ann"])
 
 
 def test_our_own_wrong_password_is_nobody_elses_failure(server: Slapd) -> None:
     wrong = dataclasses.replace(settings(server, **SERVICE), bind_password="x")
-    with pytest.raises(Unsure):
-        Directory(wrong).check("ann", PASSWORDS["ann"])
+    with pytest.raises(AuthBackendUnavailable):
+        LdapPasswords(wrong).check("ann", PASSWORDS["ann"])
 
 
 @pytest.mark.parametrize("start", [True, False], ids=["StartTLS", "ldaps"])
@@ -141,15 +141,15 @@ def test_tls_is_verified(server: Slapd, start: bool, tmp_path: Path) -> None:
     def check(host: str, ca: Path | None) -> str:
         urls = (f"{scheme}://{host}:{port}",)
         told = settings(server, urls=urls, start_tls=start, ca=ca)
-        return Directory(told).check("ann", PASSWORDS["ann"])
+        return LdapPasswords(told).check("ann", PASSWORDS["ann"])
 
     assert check("localhost", server.ca) == "ann"
-    with pytest.raises(Unsure):
+    with pytest.raises(AuthBackendUnavailable):
         check("127.0.0.1", server.ca)  # another name than the certificate's
-    with pytest.raises(Unsure):
+    with pytest.raises(AuthBackendUnavailable):
         check("localhost", None)  # an authority that nobody trusts
     other = slapd.certificate(tmp_path, "localhost", "DNS:localhost")
-    with pytest.raises(Unsure):
+    with pytest.raises(AuthBackendUnavailable):
         check("localhost", other)
 
 
@@ -158,8 +158,8 @@ def test_no_secret_shows(server: Slapd, caplog: pytest.LogCaptureFixture) -> Non
     told = settings(server, **SERVICE)
     for user, password in (("ann", PASSWORDS["ann"]), ("bob", PASSWORDS["ann"])):
         try:
-            Directory(told).check(user, password)
-        except Wrong as error:
+            LdapPasswords(told).check(user, password)
+        except BadCredentials as error:
             said = repr(error)
     text = caplog.text + repr(told) + said
     assert PASSWORDS["ann"] not in text
@@ -206,10 +206,10 @@ def test_a_user_is_known_by_the_directorys_own_name(
     server: Slapd, typed: str, more: dict[str, Any]
 ) -> None:
     entries: list[str] = []
-    directory = Directory(settings(server, **more))
+    directory = LdapPasswords(settings(server, **more))
     assert directory.check(typed, PASSWORDS["ann"], entries.append) == "ann"
     assert entries == ([normal(f"uid=ann,{PEOPLE}")] if more else [])
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         directory.check(typed, "wrong", entries.append)
 
 

@@ -1,4 +1,4 @@
-"""The library for Kerberos, which is an extra of ours, the names of services, and its layers."""
+"""The optional gssapi library, names of services, and the protection of messages (RFC 4752)."""
 
 import socket
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from conf.errors import BadSetting
 from proxy.errors import WireError
 
-LARGEST = 0xFFFFFF  # bytes of a wrapped message, as a negotiation can say it
+MAX_WRAPPED = 0xFFFFFF  # bytes of a wrapped message: a negotiation has three bytes for the size
 
 
 def library() -> Any:
@@ -22,42 +22,42 @@ def library() -> Any:
 
 
 def own_name(principal: str, host: str = "") -> str:
-    """Hadoop's `_HOST` is that host, or this one's full name."""
+    """The principal with `host`, or this host's full name, in place of Hadoop's `_HOST`."""
     return principal.replace("/_HOST@", f"/{(host or socket.getfqdn()).lower()}@")
 
 
-class Sealed:
-    """A Layer: what a security context makes of messages, once both sides chose that.
+class GssSecurityLayer:
+    """A SecurityLayer of a GSSAPI context (QOP auth-int or auth-conf).
 
-    `theirs` is the largest wrapped message that the other side takes.
+    `peer_limit` is the largest wrapped message that the other side accepts, in bytes.
     """
 
-    def __init__(self, context: Any, encrypted: bool, theirs: int) -> None:
-        """Raises ValueError when not even a byte would fit."""
+    def __init__(self, context: Any, encrypted: bool, peer_limit: int) -> None:
+        """Raises ValueError if a wrapped byte would exceed `peer_limit`."""
         self._errors = library().exceptions.GSSError
         self._context = context
         self._encrypted = encrypted
-        self.room = int(context.get_wrap_size_limit(theirs, encrypted))
+        self.room = int(context.get_wrap_size_limit(peer_limit, encrypted))
         if self.room <= 0:
-            raise ValueError(f"wrapped messages of {theirs} bytes")
+            raise ValueError(f"wrapped messages of {peer_limit} bytes")
 
     def wrap(self, message: bytes) -> bytes:
         """Raises WireError."""
         try:
-            made = self._context.wrap(message, self._encrypted)
+            wrapped = self._context.wrap(message, self._encrypted)
         except self._errors as error:
             raise WireError(f"A message cannot be wrapped ({type(error).__name__}).") from None
-        self._check(made.encrypted)
-        return bytes(made.message)
+        self._check(wrapped.encrypted)
+        return bytes(wrapped.message)
 
     def unwrap(self, token: bytes) -> bytes:
-        """Raises WireError for what was changed, sent twice, left out, or is not encrypted."""
+        """Raises WireError for a message that was changed, repeated, lost or not encrypted."""
         try:
-            made = self._context.unwrap(token)
+            unwrapped = self._context.unwrap(token)
         except self._errors as error:
             raise WireError(f"A wrapped message is not good ({type(error).__name__}).") from None
-        self._check(made.encrypted)
-        return bytes(made.message)
+        self._check(unwrapped.encrypted)
+        return bytes(unwrapped.message)
 
     def _check(self, encrypted: bool) -> None:
         if self._encrypted and not encrypted:

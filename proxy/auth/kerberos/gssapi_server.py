@@ -1,18 +1,18 @@
-"""Kerberos: tickets of clients, by SASL GSSAPI (RFC 4752) or SPNEGO. Needs `causeway[kerberos]`."""
+"""Kerberos tickets of clients: SASL GSSAPI (RFC 4752) and SPNEGO. Needs `causeway[kerberos]`."""
 
 from typing import Any
 
 from conf.errors import BadSetting
 from conf.settings.authentication import KerberosService, Qop
-from proxy.auth.errors import Unsure, Wrong
-from proxy.auth.kerberos import LARGEST, Sealed, library, own_name
-from proxy.auth.throttled_authenticator import Context
+from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
+from proxy.auth.kerberos.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
+from proxy.auth.throttled_authenticator import GssapiContext
 from proxy.auth.user_names import name_of_principal
-from proxy.server.sasl_transport import Layer
+from proxy.server.sasl_transport import SecurityLayer
 
 
-class Tickets:
-    """What our keytabs can accept."""
+class GssapiServer:
+    """Accepts tickets for the principals of our keytabs."""
 
     def __init__(
         self, kerberos: KerberosService, spnego: KerberosService | None, qop: Qop = Qop.AUTH
@@ -21,9 +21,9 @@ class Tickets:
         self._gssapi = library()
         self._qop = qop
         self._realm = kerberos.realm
-        only = [self._gssapi.MechType.kerberos]
-        self._sasl = self._credentials(kerberos, only)
-        self._any = self._credentials(kerberos, None)
+        kerberos_only = [self._gssapi.MechType.kerberos]
+        self._sasl = self._credentials(kerberos, kerberos_only)
+        self._any_mechanism = self._credentials(kerberos, None)
         self._spnego = self._credentials(spnego, None) if spnego is not None else None
 
     def _credentials(self, service: KerberosService, mechanisms: list[Any] | None) -> Any:
@@ -40,41 +40,41 @@ class Tickets:
                 f"{service.keytab} has no keys of {own_name(service.principal)}: {error}."
             ) from error
 
-    def sasl(self) -> Context:
-        return _Sasl(self._gssapi, self._sasl, self._realm, self._qop)
+    def sasl(self) -> GssapiContext:
+        return _SaslContext(self._gssapi, self._sasl, self._realm, self._qop)
 
-    def spnego(self) -> Context:
-        """As in HiveServer2, tickets for either of our services: hive-jdbc asks for one of the
-        binary transport's over HTTP too."""
-        ours = [each for each in (self._spnego, self._any) if each is not None]
-        return _Spnego([_Accepting(self._gssapi, each, self._realm) for each in ours])
+    def spnego(self) -> GssapiContext:
+        """Accepts tickets for both of our services, as HiveServer2 does: hive-jdbc asks for a
+        ticket of the binary transport's service over HTTP too."""
+        services = [each for each in (self._spnego, self._any_mechanism) if each is not None]
+        return _SpnegoContext([_Context(self._gssapi, each, self._realm) for each in services])
 
 
-class _Accepting:
-    """A security context; what the library raises is the client's failure or a KDC's."""
+class _Context:
+    """A GSSAPI security context. The library's errors become BadCredentials."""
 
-    layer: Layer | None = None
+    layer: SecurityLayer | None = None
 
     def __init__(self, gssapi: Any, credentials: Any, realm: str) -> None:
         self._gssapi = gssapi
         self._realm = realm
         self._context = gssapi.SecurityContext(creds=credentials, usage="accept")
-        self._context.__DEFER_STEP_ERRORS__ = False  # else a refusal is told one step too late
+        self._context.__DEFER_STEP_ERRORS__ = False  # otherwise errors come one step too late
 
-    def accepted(self, token: bytes) -> bytes:
-        """Our next token. Raises Wrong."""
+    def accept(self, token: bytes) -> bytes:
+        """The next token for the client. Raises BadCredentials."""
         try:
             return self._context.step(token) or b""
         except self._gssapi.exceptions.GSSError as error:
-            raise Wrong(f"the ticket is not good: {type(error).__name__}") from None
+            raise BadCredentials(f"the ticket is not good: {type(error).__name__}") from None
 
     @property
     def principal(self) -> str | None:
-        """Whose ticket it is, once that is proved. Raises Wrong for nobody's."""
+        """The ticket's principal; None: not proved yet. Raises BadCredentials."""
         if not self._context.complete:
             return None
         if self._context.initiator_name is None:
-            raise Wrong("an anonymous ticket")
+            raise BadCredentials("an anonymous ticket")
         return str(self._context.initiator_name)
 
     def user(self) -> str | None:
@@ -82,12 +82,12 @@ class _Accepting:
         return None if principal is None else name_of_principal(principal, self._realm)
 
 
-class _Spnego:
-    """The first of the contexts that takes the first token goes on."""
+class _SpnegoContext:
+    """Uses the first of the contexts that accepts the first token."""
 
-    layer: Layer | None = None  # HTTP has none
+    layer: SecurityLayer | None = None  # HTTP has none
 
-    def __init__(self, contexts: list[_Accepting]) -> None:
+    def __init__(self, contexts: list[_Context]) -> None:
         self._contexts = contexts
         self._begun = False
 
@@ -95,8 +95,8 @@ class _Spnego:
         while True:
             context = self._contexts[0]
             try:
-                reply = context.accepted(token)
-            except Wrong:
+                reply = context.accept(token)
+            except BadCredentials:
                 if self._begun or len(self._contexts) == 1:
                     raise
                 del self._contexts[0]
@@ -105,8 +105,9 @@ class _Spnego:
                 return reply, context.user()
 
 
-class _Sasl(_Accepting):
-    """After the context: which layer there is, wrapped; then what the client chose (RFC 4752)."""
+class _SaslContext(_Context):
+    """After the context is complete, the server sends the offered protection, wrapped, and the
+    client answers with the protection that it chose (RFC 4752)."""
 
     def __init__(self, gssapi: Any, credentials: Any, realm: str, qop: Qop) -> None:
         super().__init__(gssapi, credentials, realm)
@@ -115,38 +116,42 @@ class _Sasl(_Accepting):
 
     def step(self, token: bytes) -> tuple[bytes, str | None]:
         if self._offered:
-            return b"", self._chosen(token)
+            return b"", self._check_choice(token)
         if not self._context.complete:
-            reply = self.accepted(token)
+            reply = self.accept(token)
             if reply or not self._context.complete:
                 return reply, None
         elif token:
-            raise Wrong("a token where none was due")
+            raise BadCredentials("a token where none was due")
         self._offered = True
-        ours = 0 if self._qop is Qop.AUTH else LARGEST
-        return self._wrapped(bytes((self._qop.bit,)) + ours.to_bytes(3, "big")), None
+        limit = 0 if self._qop is Qop.AUTH else MAX_WRAPPED
+        return self._wrapped(bytes((self._qop.bit,)) + limit.to_bytes(3, "big")), None
 
     def _wrapped(self, message: bytes) -> bytes:
         try:
             return bytes(self._context.wrap(message, False).message)
         except self._gssapi.exceptions.GSSError as error:
-            raise Unsure(f"the context cannot wrap: {type(error).__name__}") from None
+            reason = f"the context cannot wrap: {type(error).__name__}"
+            raise AuthBackendUnavailable(reason) from None
 
-    def _chosen(self, token: bytes) -> str | None:
-        """The user, when the client wants that layer and to be nobody else. Raises Wrong."""
+    def _check_choice(self, token: bytes) -> str | None:
+        """The user, if the client chose the offered protection and no other authorisation id.
+
+        Raises BadCredentials.
+        """
         try:
             message = bytes(self._context.unwrap(token).message)
         except self._gssapi.exceptions.GSSError as error:
-            raise Wrong(f"the last token is not good: {type(error).__name__}") from None
+            raise BadCredentials(f"the last token is not good: {type(error).__name__}") from None
         if len(message) < 4 or message[0] != self._qop.bit:
-            raise Wrong("a protection layer that is not offered")
+            raise BadCredentials("a protection layer that is not offered")
         if message[4:] not in (b"", (self.principal or "").encode()):
-            raise Wrong("an authorisation id of somebody else")
+            raise BadCredentials("an authorisation id of somebody else")
         user = self.user()
         if self._qop is not Qop.AUTH:
-            theirs = int.from_bytes(message[1:4], "big")
+            peer_limit = int.from_bytes(message[1:4], "big")
             try:
-                self.layer = Sealed(self._context, self._qop is Qop.AUTH_CONF, theirs)
+                self.layer = GssSecurityLayer(self._context, self._qop is Qop.AUTH_CONF, peer_limit)
             except ValueError as error:
-                raise Wrong(str(error)) from None
+                raise BadCredentials(str(error)) from None
         return user

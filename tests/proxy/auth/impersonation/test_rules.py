@@ -5,7 +5,7 @@ from collections.abc import Mapping, Set
 import pytest
 
 from conf.settings.authentication import Identity, ProxyRule
-from proxy.auth.impersonation import may_act
+from proxy.auth.impersonation.rules import may_impersonate
 
 ALL = frozenset("*")
 HOSTS: Mapping[str, Set[str]] = {"gateway": {"10.0.0.1", "fe80::1"}}
@@ -21,7 +21,7 @@ def allowed(rule: ProxyRule | None, peer: str = "10.0.0.1", other: str = "zed") 
     def groups(user: str) -> Set[str]:
         return GROUPS.get(user, set())
 
-    return may_act(Identity(rules=rules), "hue", other, peer, addresses, groups)
+    return may_impersonate(Identity(rules=rules), "hue", other, peer, addresses, groups)
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_nobody_may_without_a_whole_rule() -> None:
 
 def test_substitution_may_be_off() -> None:
     identity = Identity(substitution=False, rules={"hue": ProxyRule(ALL, ALL, ALL)})
-    assert not may_act(identity, "hue", "zed", "10.0.0.1", lambda _: set(), lambda _: set())
+    assert not may_impersonate(identity, "hue", "zed", "10.0.0.1", lambda _: set(), lambda _: set())

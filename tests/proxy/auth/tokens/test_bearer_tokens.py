@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conf.settings.authentication import Jwt
-from proxy.auth.bearer_tokens import head_of, read_keys, user_of
-from proxy.auth.errors import Wrong
+from proxy.auth.errors import BadCredentials
+from proxy.auth.tokens.bearer_tokens import read_keys, read_token_header, user_of
 
 RSA = rsa.generate_private_key(65537, 2048)
 OTHER = rsa.generate_private_key(65537, 2048)
@@ -108,7 +108,7 @@ def test_clocks_may_differ_a_little() -> None:
     ],
 )
 def test_bad_ones_name_nobody(bad: str) -> None:
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         user_of(SETTINGS, bad, KEYS)
 
 
@@ -120,14 +120,14 @@ def test_a_public_key_is_no_shared_secret() -> None:
 
     body = part({"alg": "HS256", "kid": "r"}) + b"." + part(claims())
     signature = base64.urlsafe_b64encode(hmac.digest(pem, body, hashlib.sha256)).rstrip(b"=")
-    with pytest.raises(Wrong, match="not allowed"):
+    with pytest.raises(BadCredentials, match="not allowed"):
         user_of(SETTINGS, (body + b"." + signature).decode(), KEYS)
 
 
 def test_other_claims_and_no_audience() -> None:
     told = Jwt("x", user_claim="email")
     assert user_of(told, token(email="bob@x", aud="whoever", iss="whoever"), KEYS) == "bob"
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         user_of(told, token(), KEYS)
 
 
@@ -149,7 +149,7 @@ def test_what_is_no_jwks(text: str) -> None:
 
 
 def test_nothing_of_a_token_or_key_shows() -> None:
-    with pytest.raises(Wrong) as error:
+    with pytest.raises(BadCredentials) as error:
         user_of(SETTINGS, token(OTHER), KEYS)
     assert token(OTHER).split(".")[2] not in str(error.value)
     assert "RSAPublicKey" not in repr(KEYS)
@@ -157,7 +157,7 @@ def test_nothing_of_a_token_or_key_shows() -> None:
 
 @given(st.text(max_size=300) | st.binary(max_size=300).map(lambda raw: raw.decode("latin-1")))
 def test_any_text_is_refused(text: str) -> None:
-    with pytest.raises(Wrong):
+    with pytest.raises(BadCredentials):
         user_of(SETTINGS, text, KEYS)
 
 
@@ -166,6 +166,6 @@ def test_any_header_is_refused_or_read(value: Any) -> None:
     for name in ("alg", "kid", "typ", "crit"):
         head = json.dumps({"alg": "RS256", "kid": "r"} | {name: value}).encode()
         text = base64.urlsafe_b64encode(head).rstrip(b"=").decode() + ".e30.AAAA"
-        with pytest.raises(Wrong):
+        with pytest.raises(BadCredentials):
             user_of(SETTINGS, text, KEYS)
-    assert head_of(SETTINGS, token()).kid == "r"
+    assert read_token_header(SETTINGS, token()).kid == "r"

@@ -1,46 +1,47 @@
-"""Who may act for whom: Hadoop's rules `hadoop.proxyuser.<user>.hosts`, `.groups`, `.users`."""
+"""Hadoop's rules of impersonation: `hadoop.proxyuser.<user>.hosts`, `.groups`, `.users`."""
 
 import ipaddress
 from collections.abc import Callable, Set
 
 from conf.settings.authentication import Identity, ProxyRule
 
-EVERYBODY = "*"
+ANY = "*"
 Resolve = Callable[[str], Set[str]]  # a host's addresses; a user's groups
 
 
-def may_act(
+def may_impersonate(
     identity: Identity, real: str, other: str, peer: str, addresses: Resolve, groups: Resolve
 ) -> bool:
-    """Whether `real`, who proved to be that, may act as `other` from the address `peer`.
+    """Whether the authenticated user `real` may act as `other` from the address `peer`.
 
-    As in Hadoop, a rule has to allow the host, and the other by name or by one of its groups.
+    As in Hadoop, the user's rule has to allow the host, and `other` by name or by group.
     """
     rule = identity.rules.get(real)
     if not identity.substitution or rule is None or not other:
         return False
-    return _from_there(rule, peer, addresses) and _for_them(rule, other, groups)
+    return _allows_address(rule, peer, addresses) and _allows_user(rule, other, groups)
 
 
-def _for_them(rule: ProxyRule, other: str, groups: Resolve) -> bool:
-    if EVERYBODY in rule.users or EVERYBODY in rule.groups or other in rule.users:
+def _allows_user(rule: ProxyRule, other: str, groups: Resolve) -> bool:
+    if ANY in rule.users or ANY in rule.groups or other in rule.users:
         return True
     return bool(rule.groups) and not rule.groups.isdisjoint(groups(other))
 
 
-def _from_there(rule: ProxyRule, peer: str, addresses: Resolve) -> bool:
-    if EVERYBODY in rule.hosts:
+def _allows_address(rule: ProxyRule, peer: str, addresses: Resolve) -> bool:
+    if ANY in rule.hosts:
         return True
     try:
         address = _address(peer)
     except ValueError:
         return False
-    return any(_is_there(address, each, addresses) for each in rule.hosts)
+    return any(_is_of_host(address, each, addresses) for each in rule.hosts)
 
 
-def _is_there(
+def _is_of_host(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address, host: str, addresses: Resolve
 ) -> bool:
+    """`host` is a name, an address or a network."""
     try:
         return address in ipaddress.ip_network(host, strict=False)
     except ValueError:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 _ENTRY = re.compile(r"\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)")
 _LN, _R, _P, _SALT, _LENGTH = 15, 8, 1, 16, 32
-_MEMORY = 64 << 20  # bytes that one check may take
+_MEMORY = 64 << 20  # bytes that one check may use
 
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """A password's hash and how it was made."""
+    """A password's scrypt hash with its parameters and salt."""
 
     ln: int
     r: int
@@ -26,15 +26,16 @@ class Hashed:
     hash: bytes = field(repr=False)
 
     def matches(self, password: str) -> bool:
-        """In a time that says nothing of where they differ."""
-        made = _scrypt(password, self.salt, self.ln, self.r, self.p, len(self.hash))
-        return hmac.compare_digest(made, self.hash)
+        """Whether the password is the hashed one, compared in constant time."""
+        hashed = _scrypt(password, self.salt, self.ln, self.r, self.p, len(self.hash))
+        return hmac.compare_digest(hashed, self.hash)
 
 
-NOBODY = Hashed(_LN, _R, _P, bytes(_SALT), bytes(_LENGTH))  # checked for names that are not there
+# Checked for names without an entry, so that the time does not tell which names exist.
+UNKNOWN_USER = Hashed(_LN, _R, _P, bytes(_SALT), bytes(_LENGTH))
 
 
-def made(user: str, password: str) -> str:
+def password_line(user: str, password: str) -> str:
     """A line of the file. Raises ValueError."""
     if not user or ":" in user or user.startswith("#") or user != user.strip():
         raise ValueError("the name has a colon, begins with # or has white space around it")
@@ -43,12 +44,12 @@ def made(user: str, password: str) -> str:
     if not password:
         raise ValueError("the password is empty")
     salt = os.urandom(_SALT)
-    made = _scrypt(password, salt, _LN, _R, _P, _LENGTH)
-    return f"{user}:$scrypt$ln={_LN},r={_R},p={_P}${_encoded(salt)}${_encoded(made)}"
+    hashed = _scrypt(password, salt, _LN, _R, _P, _LENGTH)
+    return f"{user}:$scrypt$ln={_LN},r={_R},p={_P}${_encoded(salt)}${_encoded(hashed)}"
 
 
-def read(text: str) -> Mapping[str, Hashed]:
-    """The passwords by name. Raises ValueError naming the line, never what is in it."""
+def read_passwords(text: str) -> Mapping[str, Hashed]:
+    """The hashes by user name. Raises ValueError with the line's number, never its content."""
     hashed, folded = {}, set[str]()
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
@@ -58,9 +59,9 @@ def read(text: str) -> Mapping[str, Hashed]:
         entry = _entry(rest)
         if not user or entry is None:
             raise ValueError(f"line {number} is not NAME:$scrypt$..")
-        name = unicodedata.normalize("NFKC", user)  # as a name that is typed becomes
+        name = unicodedata.normalize("NFKC", user)  # the form of a typed name
         if name.casefold() in folded:
-            raise ValueError(f"line {number} names somebody a second time")
+            raise ValueError(f"line {number} names a user a second time")
         folded.add(name.casefold())
         hashed[name] = entry
     return hashed
@@ -74,10 +75,10 @@ def _entry(text: str) -> Hashed | None:
     if not (10 <= ln <= 20 and 1 <= r <= 32 and 1 <= p <= 4) or 128 * r << ln > _MEMORY:
         return None
     try:
-        salt, made = (base64.b64decode(match[at] + "==") for at in (4, 5))
+        salt, hashed = (base64.b64decode(match[at] + "==") for at in (4, 5))
     except binascii.Error:
         return None
-    return Hashed(ln, r, p, salt, made) if len(made) >= 16 else None
+    return Hashed(ln, r, p, salt, hashed) if len(hashed) >= 16 else None
 
 
 def _scrypt(password: str, salt: bytes, ln: int, r: int, p: int, length: int) -> bytes:

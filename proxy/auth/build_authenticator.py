@@ -1,0 +1,43 @@
+"""Builds the authenticator that the settings configure."""
+
+from conf.settings.authentication import Auth, Identity
+from proxy.auth.authenticator import Authenticator, NoAuthentication
+from proxy.auth.kerberos.gssapi_server import GssapiServer
+from proxy.auth.ldap.ldap_client import LdapPasswords
+from proxy.auth.login_throttle import LoginThrottle
+from proxy.auth.passwords.password_client import AnyPassword, CustomPasswords, FilePasswords
+from proxy.auth.throttled_authenticator import PasswordBackend, ThrottledAuthenticator
+from proxy.auth.tokens.token_keys_client import JwtVerifier
+from proxy.protocol.framing import GSSAPI, PLAIN
+
+_NO_PROOF = frozenset((Auth.NONE, Auth.NOSASL))
+
+
+def build_authenticator(identity: Identity, throttle: LoginThrottle | None = None) -> Authenticator:
+    """The authenticator of these settings.
+
+    `throttle` is shared by the server's worker processes; None: there is one process. Raises
+    BadSetting for an unusable file, keytab or callable.
+    """
+    if identity.methods <= _NO_PROOF:
+        return NoAuthentication()
+    passwords, kerberos = _passwords(identity), identity.kerberos
+    mechanisms = [PLAIN] if passwords is not None else []
+    mechanisms += [GSSAPI] if kerberos is not None else []
+    return ThrottledAuthenticator(
+        frozenset(mechanisms),
+        passwords,
+        GssapiServer(kerberos, identity.spnego, identity.qop) if kerberos is not None else None,
+        JwtVerifier(identity.jwt) if identity.jwt is not None else None,
+        throttle,
+    )
+
+
+def _passwords(identity: Identity) -> PasswordBackend | None:
+    if identity.ldap is not None:
+        return LdapPasswords(identity.ldap)
+    if identity.password_file is not None:
+        return FilePasswords(identity.password_file)
+    if identity.custom:
+        return CustomPasswords(identity.custom)
+    return AnyPassword() if Auth.NONE in identity.methods else None

@@ -1,0 +1,1 @@
+"""Which users may run sessions as other users."""

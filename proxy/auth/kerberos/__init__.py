@@ -1,0 +1,1 @@
+"""Kerberos: GSSAPI in SASL, SPNEGO over HTTP, and the protection of messages."""

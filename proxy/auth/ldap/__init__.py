@@ -1,0 +1,1 @@
+"""Passwords checked by an LDAP directory."""

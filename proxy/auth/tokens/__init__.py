@@ -1,0 +1,1 @@
+"""Bearer tokens (JWT) and the keys that verify them."""

@@ -1,0 +1,133 @@
+"""Bearer tokens (JWT): which keys may verify one, and the user that it names."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jwt
+
+from conf.settings.authentication import Jwt
+from proxy.auth.errors import BadCredentials
+from proxy.auth.user_names import login_name, short_name
+
+MAX_TOKEN = 16 << 10  # characters
+_MAX_KEYS = 100
+_CLOCK_SKEW = 30.0  # seconds
+_MIN_RSA = 2048  # bits
+_KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
+_CURVES = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A public key of a JWKS; a field that the JWKS does not have is None."""
+
+    kid: str | None
+    kind: str
+    algorithm: str | None
+    curve: str | None
+    key: Any = field(repr=False)
+
+    def fits(self, algorithm: str) -> bool:
+        """Whether the key verifies signatures of this algorithm.
+
+        The key decides: a token must not choose the algorithm for itself.
+        """
+        if _KINDS.get(algorithm[:2]) != self.kind or self.algorithm not in (None, algorithm):
+            return False
+        return self.curve == _CURVES.get(algorithm, self.curve)
+
+
+def read_keys(text: str) -> tuple[Key, ...]:
+    """The keys of a JWKS that can verify signatures. Raises ValueError."""
+    try:
+        entries = json.loads(text)["keys"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ValueError("not a JWKS") from None
+    if not isinstance(entries, list) or len(entries) > _MAX_KEYS:
+        raise ValueError("not a JWKS of at most 100 keys")
+    return tuple(key for each in entries if (key := _key(each)) is not None)
+
+
+def _key(entry: Any) -> Key | None:
+    """None for a shared secret, a private key, or a key for encryption."""
+    if not isinstance(entry, dict) or entry.get("use", "sig") != "sig" or "d" in entry:
+        return None
+    kind = str(entry.get("kty"))
+    if kind not in _KINDS.values() or "verify" not in entry.get("key_ops", ["verify"]):
+        return None
+    any_algorithm = {"RSA": "RS256", "EC": _ec_algorithm(entry), "OKP": "EdDSA"}[kind]
+    try:
+        key = jwt.PyJWK.from_dict(entry, algorithm=any_algorithm).key
+    except Exception:  # the library raises errors of many types for malformed keys
+        return None
+    if kind == "RSA" and key.key_size < _MIN_RSA:
+        return None
+    return Key(entry.get("kid"), kind, entry.get("alg"), entry.get("crv"), key)
+
+
+def _ec_algorithm(entry: Mapping[str, Any]) -> str:
+    return {curve: name for name, curve in _CURVES.items()}.get(str(entry.get("crv")), "ES256")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenHeader:
+    """The algorithm of a token's signature, and the id of its key."""
+
+    algorithm: str
+    kid: str | None
+
+
+def read_token_header(settings: Jwt, token: str) -> TokenHeader:
+    """A token's header, not verified. Raises BadCredentials."""
+    if len(token) > MAX_TOKEN or not token.isascii():
+        raise BadCredentials("not a token")
+    try:
+        header = jwt.get_unverified_header(token)
+    except Exception:
+        raise BadCredentials("not a token") from None
+    algorithm, kid = header.get("alg"), header.get("kid")
+    if algorithm not in settings.algorithms:
+        raise BadCredentials("signed with an algorithm that is not allowed")
+    if "crit" in header or not (kid is None or isinstance(kid, str)):
+        raise BadCredentials("a header that is not understood")
+    return TokenHeader(algorithm, kid)
+
+
+def usable_keys(keys: Sequence[Key], header: TokenHeader) -> list[Key]:
+    """The keys that may have signed a token with this header."""
+    return [each for each in keys if header.kid in (None, each.kid) and each.fits(header.algorithm)]
+
+
+def user_of(settings: Jwt, token: str, keys: Sequence[Key]) -> str:
+    """The user in the configured claim of a verified token. Raises BadCredentials."""
+    header = read_token_header(settings, token)
+    reason = "signed with a key that is not known"
+    for each in usable_keys(keys, header):
+        try:
+            claims = jwt.decode(
+                token,
+                each.key,
+                algorithms=[header.algorithm],
+                issuer=settings.issuer or None,
+                audience=settings.audience or None,
+                leeway=_CLOCK_SKEW,
+                options={
+                    "require": ["exp", *(["aud"] if settings.audience else [])],
+                    "verify_aud": bool(settings.audience),
+                },
+            )
+        except jwt.InvalidSignatureError:
+            reason = "the signature is wrong"
+            continue
+        except Exception as error:  # malformed claims raise errors of many types
+            raise BadCredentials(f"the token is not good: {type(error).__name__}") from None
+        return _name(claims.get(settings.user_claim))
+    raise BadCredentials(reason)
+
+
+def _name(claim: object) -> str:
+    if not isinstance(claim, str):
+        raise BadCredentials("the token has no user name")
+    return short_name(login_name(claim))
