@@ -61,7 +61,14 @@ class Connection:
 
     def idle(self) -> bool:
         """Whether the peer has neither closed the connection nor sent anything."""
-        return not select.select([self._socket], [], [], 0)[0]
+        return not self._has_arrived()
+
+    def _has_arrived(self) -> bool:
+        """Whether there are bytes to read, or the connection's end. select() would do for the first
+        1,024 open files of a process alone."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
 
     def call(
         self,
@@ -161,7 +168,7 @@ class Connection:
             left = self._deadline - monotonic()
             if left <= 0:
                 raise TimeoutError("the metastore did not answer in time")
-            if got and not select.select([self._socket], [], [], 0)[0]:
+            if got and not self._has_arrived():
                 return
             self._socket.settimeout(left)
             chunk = self._socket.recv(CHUNK)

@@ -569,13 +569,14 @@ def play(
     login: Login | None = None,
     prepared: Callable[[FakeCluster], None] | None = None,
     restrictions: Restrictions | None = None,
+    seconds: float = 20,
 ) -> None:
-    """Runs a scenario in a world of its own."""
+    """Runs a scenario in a world of its own, for that long at most."""
 
     async def main() -> None:
         bounds = limits or Limits()
         async with (
-            asyncio.timeout(20),
+            asyncio.timeout(seconds),
             world(
                 bounds,
                 in_use,

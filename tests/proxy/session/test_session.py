@@ -168,10 +168,11 @@ def test_nobody_opens_a_session_that_passes_partitions_by(prefix: str) -> None:
     SessionState.opened("ann", 5, {prefix + PASSING_BY: "false"}, Topology())
 
 
-def test_nobody_passes_partitions_by_later() -> None:
+@pytest.mark.parametrize("prefix", ["", "hivevar:", "hiveconf:", "spark:", "Hivevar: hiveconf:"])
+def test_nobody_passes_partitions_by_later(prefix: str) -> None:
     with pytest.raises(PartitionsPassedBy):
-        opened().check(SetVariable(PASSING_BY, "false"), "SET ..")
-    opened().check(SetVariable(PASSING_BY, "true"), "SET ..")
+        opened().check(SetVariable(prefix + PASSING_BY, "false"), "SET ..")
+    opened().check(SetVariable(prefix + PASSING_BY, "true"), "SET ..")
 
 
 def test_a_configuration_is_kept_and_so_bounded() -> None:

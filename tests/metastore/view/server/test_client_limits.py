@@ -1,9 +1,10 @@
 """Clients of the view that say nothing take nothing from the others, nor from the metastore."""
 
+import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 import pytest
@@ -111,6 +112,28 @@ def test_silent_clients_have_no_connection_to_the_metastore(hms: WritableMetasto
         assert upstream_connections(hms) <= before + 1
         for each in opened:
             each.close()
+
+
+@pytest.mark.slow
+def test_2500_silent_clients_take_nothing_of_the_metastore(hms: WritableMetastore) -> None:
+    """With the limits that are the default: one client in each metastore's thread stopped it."""
+    with views(hms, limits=ViewLimits()) as view:
+        before = upstream_connections(hms)
+        opened = silent(view[C1], 2_500)
+        assert databases(view[C1]) == ["default"]
+        assert upstream_connections(hms) <= before + 1
+        for each in opened:
+            each.close()
+
+
+def test_the_metastore_is_asked_from_a_process_with_more_than_1024_open_files(
+    hms: WritableMetastore,
+) -> None:
+    """As that of a proxy or view with a thousand clients."""
+    with views(hms) as view, ExitStack() as exits:
+        for _ in range(1_100):
+            exits.callback(os.close, os.dup(0))
+        assert databases(view[C1]) == ["default"]
 
 
 def test_more_silent_clients_than_may_be_do_not_keep_others_out(hms: WritableMetastore) -> None:
