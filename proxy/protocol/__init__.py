@@ -1,5 +1,5 @@
-"""HiveServer2 on the wire: bytes <-> requests and replies, without I/O.
+"""HiveServer2's protocol without I/O: turns bytes into requests, and replies into bytes.
 
-A frame is one thrift message; a message carries one call (`requests`) or one reply
-(`replies`). Requests are small and read whole; results are large and never decoded.
+A frame contains one Thrift message, and a message one call (`requests`) or one reply (`replies`).
+Requests are small and decoded whole; the rows of results are large and never decoded.
 """

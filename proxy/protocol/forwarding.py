@@ -1,6 +1,6 @@
-"""A client's call on its way to the worker that keeps its session.
+"""A client's call, forwarded to the worker that has its session.
 
-`[length][length][user][length][address][message]`, and back `[length][message]`.
+The frame is `[length][length][user][length][address][message]`, the reply `[length][message]`.
 """
 
 from proxy.errors import WireError
@@ -11,19 +11,19 @@ _NAMES = 64 << 10
 
 
 def forwarded_call(user: str, address: str, message: bytes | bytearray) -> bytes:
-    """What goes, framed, to the other worker."""
+    """The content of the frame for the other worker."""
     return b"".join((*_named(user), *_named(address), message))
 
 
 class PeerInbound:
-    """Another worker's calls, whole."""
+    """The calls that another worker forwards."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     @property
     def held(self) -> int:
-        return 0  # another worker's: its client is counted there
+        return 0  # the other worker counts its client's bytes
 
     def feed(self, data: bytes) -> list[FramingEvent]:
         """Raises WireError."""

@@ -1,9 +1,9 @@
-"""From a client's bytes to whole messages: SASL frames, or bare messages (NOSASL).
+"""Splits a client's bytes into messages: SASL frames, or bare messages (NOSASL).
 
-Negotiation: `[status][length][payload]`, the mechanism's name first, then the credentials or
-tokens as OK (Python, Go and node clients) or COMPLETE (Java). After that `[length][message]`.
-Who the client is, is not decided here: `Credentials` and `Token` ask, and `accept`, `challenge`
-or `refuse` answers.
+The SASL negotiation consists of `[status][length][payload]`: first the mechanism's name, then the
+credentials or tokens, with status OK (Python, Go and node clients) or COMPLETE (Java). After the
+negotiation come frames: `[length][message]`. This module does not authenticate: it returns
+`Credentials` or a `Token`, and the caller answers with `accept`, `challenge` or `refuse`.
 """
 
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ from proxy.errors import WireError
 from proxy.protocol.messages import MessageEnd
 
 START, OK, BAD, ERROR, COMPLETE = 1, 2, 3, 4, 5
-MAX_FRAME = 65 << 20  # 64 MiB of SQL and what is around it
+MAX_FRAME = 65 << 20  # bytes: 64 MiB of SQL and the fields around it
 MAX_SKIPPED = 1 << 30
 HEAD_KEPT = 4096
 MAX_NEGOTIATION = 64 << 10
-MAX_EARLY = 256 << 10  # what a client says before it knows whether it was let in: one read of it
+MAX_EARLY = 256 << 10  # bytes that a client may send before its log-in is answered: one read
 PLAIN, GSSAPI = "PLAIN", "GSSAPI"
-REFUSED = "Error validating the login"  # the Thrift Server's words: nothing of why
+REFUSED = "Error validating the login"  # the Thrift Server's text; it contains no reason
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Bytes of the negotiation for the client; `last` says that it failed and is over."""
+    """Bytes of the negotiation for the client; `last`: the negotiation failed."""
 
     data: bytes
     last: bool = False
@@ -32,7 +32,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The client says who it is, with a password. Nothing more is read until that is answered."""
+    """A user name and a password. Nothing more is read until they are answered."""
 
     user: str
     password: str = field(repr=False)
@@ -40,21 +40,21 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """The client's next token of GSSAPI. Nothing more is read until that is answered."""
+    """The client's next GSSAPI token. Nothing more is read until it is answered."""
 
     data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One whole message. Nobody changes `data`."""
+    """One whole message. `data` is never modified."""
 
     data: bytes | bytearray
 
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """A message above the limit, skipped to its end; `head` is how it began."""
+    """A message above the limit, skipped to its end; `head` has its first bytes."""
 
     head: bytes
     length: int
@@ -65,7 +65,7 @@ LoginStep = Credentials | Token
 
 @dataclass(frozen=True, slots=True)
 class ForwardedIdentity:
-    """Whose the messages are from here on, and from which address, by another worker's word."""
+    """The user and address of the following messages, which another worker authenticated."""
 
     user: str
     address: str
@@ -79,19 +79,19 @@ class Inbound(Protocol):
 
     @property
     def held(self) -> int:
-        """Bytes of a message that has not come to its end."""
+        """Bytes of an unfinished message."""
         ...
 
     def feed(self, data: bytes) -> list[FramingEvent]: ...
 
     def wrap(self, length: int) -> bytes:
-        """What goes before a message of that length on its way to the client."""
+        """The bytes before a message of this length to the client."""
         ...
 
 
 class SaslInbound:
-    """SASL with the `mechanisms` that are offered. Like the Thrift Server, PLAIN does not take an
-    empty password, and ignores the authorisation id."""
+    """SASL with the offered `mechanisms`. As in the Thrift Server, PLAIN rejects an empty password
+    and ignores the authorisation id."""
 
     def __init__(
         self, mechanisms: frozenset[str] = frozenset((PLAIN,)), limit: int = MAX_FRAME
@@ -119,31 +119,32 @@ class SaslInbound:
             return [Frame(data[4:])]
         self._buffer += data
         if self._asking and len(self._buffer) > MAX_EARLY:
-            raise WireError("The client does not wait until it is let in.")
+            raise WireError("The client sends too much before its log-in is answered.")
         return self._events()
 
     def accept(self, token: bytes = b"") -> list[FramingEvent]:
-        """The client is who it says; `token` is the mechanism's last word. What it said since."""
+        """Ends the negotiation with a success and the mechanism's last token. Returns the reply,
+        and the messages that arrived in the meantime."""
         self._asking, self._authenticated = False, True
         return [Send(_negotiation(COMPLETE, token)), *self._events()]
 
     def early(self) -> bytes:
-        """What the client said since it was asked, taken out: it is to be unwrapped first."""
+        """Removes and returns the bytes since the last login step: they have to be unwrapped."""
         data = bytes(self._buffer)
         self._buffer.clear()
         return data
 
     def challenge(self, token: bytes) -> list[FramingEvent]:
-        """The mechanism's next word, to be answered by the client's."""
+        """Sends the mechanism's next token, which the client answers."""
         self._asking = False
         return [Send(_negotiation(OK, token)), *self._events()]
 
     def refuse(self) -> list[FramingEvent]:
-        """The client is not let in, and not told why."""
+        """Ends the negotiation with a failure that contains no reason."""
         return self._fail(BAD, REFUSED)
 
     def reject(self, reason: str) -> list[FramingEvent]:
-        """The client is not served at all, whoever it is."""
+        """Ends the negotiation with an error and its reason, for any client."""
         return self._fail(ERROR, reason)
 
     def _events(self) -> list[FramingEvent]:
@@ -158,7 +159,7 @@ class SaslInbound:
         return events
 
     def _is_next_frame(self, data: bytes) -> bool:
-        """Whether that is the whole of it and no more, as nearly always."""
+        """Whether `data` is exactly one frame, as nearly always."""
         if self._buffer or self._skipping is not None or not self._authenticated:
             return False
         return 4 <= len(data) <= self._limit and int.from_bytes(data[:4], "big") == len(data) - 4
@@ -200,7 +201,8 @@ class SaslInbound:
         return Oversized(head, length)
 
     def _negotiate(self) -> list[FramingEvent] | None:
-        """The events of one negotiation step; None when it is not all here, waits, or is over."""
+        """The events of one step; None if its bytes are incomplete, an answer is pending, or the
+        negotiation is over."""
         if len(self._buffer) < 5 or self._failed or self._asking:
             return None
         status, length = self._buffer[0], int.from_bytes(self._buffer[1:5], "big")
@@ -246,7 +248,7 @@ class SaslInbound:
 
 
 class BareInbound:
-    """No negotiation, no frames: messages end where their own structure says (NOSASL)."""
+    """NOSASL: no negotiation and no frames; a message's end follows from its structure."""
 
     def __init__(self, limit: int = MAX_FRAME) -> None:
         self._limit = limit
@@ -291,24 +293,24 @@ class BareInbound:
 
 
 def client_negotiation(user: str, password: str) -> bytes:
-    """What a client of a Thrift Server says at first, in one go: the server reads it in turn."""
+    """A client's whole PLAIN negotiation, which may be sent at once."""
     credentials = b"\0".join((b"", user.encode(), password.encode()))
     return sasl_start(PLAIN) + sasl_response(credentials, last=True)
 
 
 def sasl_start(mechanism: str) -> bytes:
-    """How a client begins."""
+    """The beginning of a client's negotiation."""
     return _negotiation(START, mechanism.encode())
 
 
 def sasl_response(token: bytes, last: bool) -> bytes:
-    """What it says next; `last`: it needs no more than a yes."""
+    """The client's next token; `last`: the mechanism has no further token."""
     return _negotiation(COMPLETE if last else OK, token)
 
 
 @dataclass(frozen=True, slots=True)
 class SaslReply:
-    """A server's next word: the end of the negotiation when `last`; a reason unless `ok`."""
+    """A server's reply. `last`: the negotiation is over; unless `ok`, the payload is a reason."""
 
     ok: bool
     last: bool
@@ -317,7 +319,7 @@ class SaslReply:
 
 
 def read_sasl_reply(data: bytes) -> SaslReply | None:
-    """A server's answer, `used` bytes long; None when it is not all here. Raises WireError."""
+    """A server's reply, `used` bytes long; None if it is incomplete. Raises WireError."""
     if len(data) < 5:
         return None
     length = int.from_bytes(data[1:5], "big")

@@ -1,7 +1,7 @@
-"""HTTP as HiveServer2's clients speak it: one thrift message a POST, one in its reply.
+"""HTTP of HiveServer2's clients: one Thrift message in a POST, one in its reply.
 
-A request's beginning and its body are two events, so that nothing is kept of a body whose
-sender may not send one. Everything is bounded: heads, headers, bodies, requests in one piece.
+A request's head and its body are two events, so that the body of a client that is not authenticated
+is not kept. Heads, headers, bodies and the number of pipelined requests are bounded.
 """
 
 from base64 import b64decode, b64encode
@@ -24,7 +24,7 @@ _SLICE = 8 << 10
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """How a request begins. `length` is its body's, None when that is not said (chunked)."""
+    """A request's head. `length` is its body's in bytes; None: chunked."""
 
     method: str
     target: str
@@ -34,13 +34,13 @@ class Head:
 
     @property
     def expects(self) -> bool:
-        """The client waits for our word before it sends the body."""
+        """Whether the client waits for `100 Continue` before it sends the body."""
         return self.headers.get("expect", "").lower() == "100-continue"
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """What came cannot be read, and so nothing after it."""
+    """Bytes that are no request. Nothing after them can be read."""
 
     status: HTTPStatus
 
@@ -49,16 +49,16 @@ HttpEvent = Head | Frame | Oversized | Malformed
 
 
 class _Refused(Exception):
-    """A bound was passed, or worse; raised through the parser."""
+    """A request that is too large or not supported; raised through the parser."""
 
     def __init__(self, status: HTTPStatus) -> None:
         self.status = status
 
 
 class HttpReader:
-    """One connection's requests: a Head each, then its Frame, or Oversized above `limit`.
+    """One connection's requests: for each a Head, then a Frame, or Oversized above `limit` bytes.
 
-    After Malformed, or a request that ends the connection, whatever comes is ignored.
+    Bytes after Malformed, or after a request that closes the connection, are ignored.
     """
 
     def __init__(self, limit: int = MAX_FRAME) -> None:
@@ -71,7 +71,7 @@ class HttpReader:
 
     @property
     def in_head(self) -> bool:
-        """A request has begun whose head is not all here."""
+        """Whether a request has begun whose head is incomplete."""
         return self._in_head
 
     def feed(self, data: bytes) -> list[HttpEvent]:
@@ -93,12 +93,12 @@ class HttpReader:
                 self._end(Malformed(status))
         if self._in_head:
             self._head_size += len(piece)
-            if self._head_size + _SLICE > MAX_HEAD:  # the next one might be all of its rest
+            if self._head_size + _SLICE > MAX_HEAD:  # the next slice may exceed it
                 self._end(Malformed(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
 
     @property
     def held(self) -> int:
-        """Bytes of a body that has not come to its end."""
+        """Bytes of an unfinished body."""
         return len(self._body)
 
     def _end(self, event: HttpEvent) -> None:
@@ -116,7 +116,7 @@ class HttpReader:
         self._body = bytearray()
         self._length = 0
 
-    # the parser's side
+    # Called by the parser
 
     def on_message_begin(self) -> None:
         self._new_message()
@@ -129,7 +129,7 @@ class HttpReader:
         if self._count > MAX_HEADERS:
             raise _Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
         if not self._in_head:
-            return  # after a chunked body; means nothing here
+            return  # a trailer after a chunked body; ignored
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         if key == "cookie" and key in self._headers:
             text = f"{self._headers[key]}; {text}"
@@ -140,12 +140,12 @@ class HttpReader:
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._heads += 1
-        if self._parser.should_upgrade():  # the parser would take its body for another protocol
+        if self._parser.should_upgrade():  # the parser would not parse its body
             raise _Refused(HTTPStatus.NOT_IMPLEMENTED)
         if self._heads > MAX_PIPELINED:
             raise _Refused(HTTPStatus.TOO_MANY_REQUESTS)
-        told = self._headers.get("content-length")
-        length = int(told) if told is not None else None
+        header = self._headers.get("content-length")
+        length = int(header) if header is not None else None
         if length is not None and length > MAX_SKIPPED:
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         if length is None and "transfer-encoding" not in self._headers:
@@ -175,7 +175,8 @@ class HttpReader:
 
 
 def refusal(head: Head, path: str) -> HTTPStatus | None:
-    """Why a request is no call of HiveServer2 at `path`, before anybody asks whose it is."""
+    """The status that refuses a request which is no call of HiveServer2 at `path`, before
+    authentication; None: it is a call."""
     if unquote(head.target.partition("?")[0]).strip("/") != path:
         return HTTPStatus.NOT_FOUND
     if head.method != "POST":
@@ -186,8 +187,8 @@ def refusal(head: Head, path: str) -> HTTPStatus | None:
 
 
 def do_as(head: Head) -> str | None:
-    """`?doAs=`: the user whom the caller wants to be. Names of parameters are as in Hadoop, in
-    any case; where it is said twice the first counts, as it does there."""
+    """The user in `?doAs=`. As in Hadoop, the parameter's name has any case, and the first of
+    several values counts."""
     for name, value in parse_qsl(head.target.partition("?")[2]):
         if name.lower() == "doas":
             return value
@@ -195,16 +196,16 @@ def do_as(head: Head) -> str | None:
 
 
 def authorization_of(head: Head) -> tuple[str, str] | None:
-    """The scheme in lower case and what follows it in Authorization."""
-    told = head.headers.get("authorization")
-    if not told:
+    """The scheme in lower case and the credentials in the Authorization header."""
+    header = head.headers.get("authorization")
+    if not header:
         return None
-    scheme, _, rest = told.strip().partition(" ")
-    return scheme.lower(), rest.strip()
+    scheme, _, credentials = header.strip().partition(" ")
+    return scheme.lower(), credentials.strip()
 
 
 def basic(text: str) -> tuple[str, str] | None:
-    """User and password in Basic's credentials; None when that is not what they are."""
+    """The user and the password in Basic credentials; None if they are malformed."""
     try:
         user, colon, password = b64decode(text, validate=True).decode().partition(":")
     except (NotBase64, ValueError):
@@ -213,7 +214,7 @@ def basic(text: str) -> tuple[str, str] | None:
 
 
 def negotiate(text: str) -> bytes | None:
-    """A token of SPNEGO; None when that is not what it is. hive-jdbc puts a colon before it."""
+    """An SPNEGO token; None if it is malformed. hive-jdbc puts a colon before it."""
     try:
         return b64decode(text.removeprefix(":").strip(), validate=True) or None
     except (NotBase64, ValueError):
@@ -221,19 +222,19 @@ def negotiate(text: str) -> bytes | None:
 
 
 def negotiation(token: bytes) -> str:
-    """Our token, as WWW-Authenticate has it."""
+    """The value of WWW-Authenticate for our token."""
     return f"Negotiate {b64encode(token).decode()}"
 
 
 def reply_head(length: int, keep_alive: bool, *headers: tuple[str, str]) -> bytes:
-    """What goes before a thrift message of that length."""
+    """The head of a reply with a Thrift message of this length."""
     return _head(HTTPStatus.OK, "application/x-thrift", length, keep_alive, headers)
 
 
 def error_reply(
     status: HTTPStatus, keep_alive: bool, *headers: tuple[str, str], bodiless: bool = False
 ) -> bytes:
-    """A whole reply of a line of text; to HEAD, without it."""
+    """A whole reply with one line of text; `bodiless` (to HEAD): without it."""
     text = f"{status.phrase}\n".encode()
     head = _head(status, "text/plain", len(text), keep_alive, headers)
     return head if bodiless else head + text

@@ -1,6 +1,6 @@
 """HiveServer2's messages: Thrift's binary protocol with this endpoint's bounds and error.
 
-Texts are bytes: a statement may be large, and a handle's halves are no text.
+Texts stay bytes: a statement may be large, and the halves of a handle are not text.
 """
 
 from proxy.errors import WireError
@@ -8,7 +8,7 @@ from thriftcodec import message_end, reader, skip
 from thriftcodec.errors import MalformedMessage
 from thriftcodec.values import Message
 
-MAX_VALUES = 1 << 18  # in a client's request: a byte of an empty struct takes 100 in memory
+MAX_VALUES = 1 << 18  # of a client's request: one byte on the wire may take 100 bytes of memory
 
 
 def decode_message(data: bytes, most: int = reader.UNLIMITED) -> Message:

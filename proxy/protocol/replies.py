@@ -1,4 +1,4 @@
-"""Replies: ours to clients, written; a cluster's to us, read."""
+"""Writes replies to clients, and reads replies of clusters."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ PROTOCOL_ERROR = 7
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a cluster said of an operation. `failure` is there in state ERROR."""
+    """An operation's state. `failure` is set in state ERROR."""
 
     state: OperationState
     failure: Failure | None = None
@@ -47,12 +47,12 @@ def application_exception(name: str, seqid: int, text: str, kind: int) -> bytes:
 
 
 def failed(failure: Failure) -> Struct:
-    """The result of any call that failed and whose other fields are optional."""
+    """The result of a failed call, for calls whose other fields are optional."""
     return Struct({1: (STRUCT, status_of(failure))})
 
 
 def succeeded() -> Struct:
-    """The result of any call that gives nothing but its status."""
+    """The result of a call that returns only a status."""
     return Struct({1: (STRUCT, SUCCESS)})
 
 
@@ -72,7 +72,7 @@ def session_refused(protocol: int, failure: Failure) -> Struct:
 
 
 def info(value: str | int) -> Struct:
-    """GetInfoResp; numbers are lengths or counts."""
+    """GetInfoResp. A number is a length or a count."""
     union: Struct = (
         Struct({1: (STRING, value.encode())})
         if isinstance(value, str)
@@ -90,8 +90,8 @@ def operation_started(handle: Handle, kind: int, has_result_set: bool) -> Struct
 def operation_status(status: Status, has_result_set: bool) -> Struct:
     """GetOperationStatusResp.
 
-    FINISHED says that there is a result set: hive-jdbc 4 asks again before every row until it
-    is told so, which the Thrift Server never does.
+    In state FINISHED it says that there is a result set: otherwise hive-jdbc 4 asks for the status
+    before every row. The Thrift Server never says so.
     """
     result = Struct({1: (STRUCT, SUCCESS), 2: (I32, int(status.state))})
     if status.failure is not None:
@@ -109,19 +109,19 @@ def _session_handle(handle: Handle) -> Struct:
     return Struct({1: (STRUCT, identifier)})
 
 
-# A cluster's replies.
+# Replies of clusters
 
 
 def read_result(data: bytes, name: str) -> Struct:
     """The result struct in a cluster's reply to the call `name`.
 
-    Raises WireError for anything else, a TApplicationException too.
+    Raises WireError for any other message, also for a TApplicationException.
     """
     message = decode_message(data)
     if message.kind == EXCEPTION:
         text = message.body.get(1, b"")
-        said = text.decode(errors="replace") if isinstance(text, bytes) else ""
-        raise WireError(f"{name}: {said}")
+        reason = text.decode(errors="replace") if isinstance(text, bytes) else ""
+        raise WireError(f"{name}: {reason}")
     result = message.body.get(0)
     if message.kind != REPLY or message.name != name or not isinstance(result, Struct):
         raise WireError(f"Not a reply to {name}.")
@@ -129,7 +129,7 @@ def read_result(data: bytes, name: str) -> Struct:
 
 
 def result_failure(result: Struct) -> Failure | None:
-    """What the status of a result says went wrong."""
+    """The failure in a result's status; None for a success. Raises WireError without a status."""
     status = result.get(1)
     if not isinstance(status, Struct):
         raise WireError("A reply without a status.")
@@ -141,7 +141,7 @@ def opened_session(result: Struct) -> RemoteSession:
 
 
 def info_text(result: Struct) -> str:
-    """The text in a GetInfo reply; empty when it is a number."""
+    """The text in a GetInfo reply; empty if the value is a number."""
     union = result.get(2)
     text = union.get(1, b"") if isinstance(union, Struct) else b""
     return text.decode(errors="replace") if isinstance(text, bytes) else ""
@@ -157,9 +157,9 @@ def operation_kind(result: Struct) -> int:
 
 
 def read_started(data: bytes) -> RemoteOperation | Failure:
-    """What a reply to ExecuteStatement started, or why it did not. Raises WireError.
+    """The operation that ExecuteStatement started, or its failure. Raises WireError.
 
-    All successes are alike but for what is in the handle, which nobody here has to know.
+    All successes are equal except for the bytes of the handle, which need no decoding.
     """
     if len(data) == _STARTED_LENGTH and data.startswith(_STARTED) and data.endswith(_STOPS):
         return RemoteOperation(Encoded(data[len(_STARTED) : 1 - len(_STOPS)]))
@@ -181,17 +181,14 @@ def read_operation_status(result: Struct) -> Status:
 
 
 def with_handle(result: Struct, handle: Handle) -> Struct:
-    """A started operation's result with our handle in the place of the cluster's."""
+    """A started operation's result, with our handle in place of the cluster's."""
     identifier = Struct({1: (STRING, handle.guid), 2: (STRING, handle.secret)})
     operation = Struct({**_handle_field(result, 2).fields, 1: (STRUCT, identifier)})
     return Struct({**result.fields, 2: (STRUCT, operation)})
 
 
 def with_head(data: bytes, name: str, seqid: int) -> bytes:
-    """A cluster's reply under the client's sequence number.
-
-    The head is all that differs: it has the same length, the rest is not looked at.
-    """
+    """A cluster's reply with the client's sequence number; only the message's head is decoded."""
     head = encode_head(name, REPLY, seqid)
     if len(data) > len(head) and data.startswith(head[:-4]):
         return head + data[len(head) :]
@@ -202,7 +199,7 @@ def with_head(data: bytes, name: str, seqid: int) -> bytes:
 _STARTED = reply("ExecuteStatement", 0, Struct({1: (STRUCT, SUCCESS), 2: (STRUCT, Encoded(b""))}))[
     :-2
 ]
-_STOPS = b"\0\0\0"  # of the handle, of the result, of the message
+_STOPS = b"\0\0\0"  # the stop bytes of the handle, the result and the message
 _STARTED_LENGTH = len(
     reply("ExecuteStatement", 0, operation_started(Handle(bytes(16), bytes(16)), 0, True))
 )

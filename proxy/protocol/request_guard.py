@@ -1,9 +1,10 @@
-"""Requests over HTTP that a web page may have had a browser send.
+"""Refuses HTTP requests that a web page may have made a browser send.
 
-Two ways are shut. A page of another site can post a form, but no header of its own: with
-`hive.server2.xsrf.filter.enabled` a request without X-XSRF-HEADER is refused, as by HiveServer2. A
-page whose name is made to mean this machine's address (DNS rebinding) has its own name in Host: a
-name that is not ours is refused. An address in Host is always taken, since rebinding needs a name.
+Cross-site requests: a page of another site can post a form, but cannot add a header. With
+`hive.server2.xsrf.filter.enabled` a request without X-XSRF-HEADER is refused, as in HiveServer2.
+
+DNS rebinding: a page whose host name resolves to this machine's address sends its own name in Host,
+so that an unknown name is refused. An address in Host is accepted, since rebinding needs a name.
 """
 
 import ipaddress
@@ -16,28 +17,28 @@ from proxy.protocol.http import Head
 XSRF_HEADER = "X-XSRF-HEADER"
 _LOOPBACK = "localhost"
 _ANY = "*"
-_UNCHANGING = ("GET", "OPTIONS", "HEAD", "TRACE")
+_SAFE_METHODS = ("GET", "OPTIONS", "HEAD", "TRACE")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestGuard:
-    """`names` are the hosts that a request may be for, in small letters; `*.example.com` is any
-    below that; None: any. `xsrf`: a request that changes something needs the header."""
+    """`names` are the accepted hosts, in small letters; `*.example.com` accepts every host below
+    example.com; None accepts every host. `xsrf`: requests with unsafe methods need the header."""
 
     names: frozenset[str] | None = None
     xsrf: bool = False
 
     def refusal(self, head: Head) -> HTTPStatus | None:
-        """Why a request is not taken, before its sender is asked for."""
+        """The status that refuses a request, before authentication; None: it is accepted."""
         if not self._is_ours(head.headers.get("host")):
             return HTTPStatus.MISDIRECTED_REQUEST
-        unsafe = head.method not in _UNCHANGING
+        unsafe = head.method not in _SAFE_METHODS
         if self.xsrf and unsafe and XSRF_HEADER.lower() not in head.headers:
             return HTTPStatus.BAD_REQUEST
         return None
 
     def _is_ours(self, host: str | None) -> bool:
-        """Without the header it is no browser's request."""
+        """Whether the Host header is accepted. Browsers always send one."""
         if self.names is None or host is None:
             return True
         name = host_name(host)
@@ -54,8 +55,8 @@ class RequestGuard:
 def guard_of(
     configured: Iterable[str], xsrf: bool, listen_host: str, own_name: str
 ) -> RequestGuard:
-    """The guard of a listener. Where nothing is configured, a listener of this machine alone takes
-    requests for this machine, and any other one those for any host."""
+    """The guard of a listener. Without configured names, a loopback listener accepts this machine's
+    names only, and any other listener accepts every host."""
     names = frozenset(configured)
     if _ANY in names or not (names or is_loopback(listen_host)):
         return RequestGuard(None, xsrf)
@@ -63,7 +64,7 @@ def guard_of(
 
 
 def host_name(host: str) -> str:
-    """The name or address in a Host header, in small letters, without port and final dot."""
+    """The name or address in a Host header, in small letters, without the port and a final dot."""
     text = host.strip().lower()
     if text.startswith("["):
         return text[1:].partition("]")[0]
@@ -71,7 +72,7 @@ def host_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine reaches a listener of that host."""
+    """Whether only this machine can reach a listener of that host."""
     return host == _LOOPBACK or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 

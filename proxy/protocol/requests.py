@@ -1,6 +1,6 @@
-"""A client's calls, read into requests; and our own calls to a cluster, written.
+"""Reads clients' calls into requests, and writes calls to clusters.
 
-Every call of TCLIService that the Thrift Server has is here; any other is `UnknownCall`.
+It knows every call of TCLIService that the Thrift Server has; any other is an `UnknownCall`.
 """
 
 from codecs import getincrementaldecoder
@@ -58,7 +58,7 @@ class GetInfo:
 
 @dataclass(frozen=True, slots=True)
 class ExecuteStatement:
-    """`overlay` is the statement's own configuration; `timeout` is in seconds, 0 for none."""
+    """`overlay` is the configuration of this statement; `timeout` is in seconds, 0: none."""
 
     session: Handle
     statement: str
@@ -69,7 +69,7 @@ class ExecuteStatement:
 
 @dataclass(frozen=True, slots=True)
 class MetadataCall:
-    """GetTables and its kin: relayed as it is, but for the session's handle."""
+    """GetTables and similar calls: relayed unchanged except for the session's handle."""
 
     session: Handle
     arguments: Struct
@@ -102,7 +102,7 @@ class GetResultSetMetadata:
 
 @dataclass(frozen=True, slots=True)
 class FetchResults:
-    """`orientation` is a number of `Orientation`, or one that the protocol does not have."""
+    """`orientation` is a number of `Orientation`, or one that the protocol does not define."""
 
     operation: Handle
     orientation: int
@@ -112,7 +112,7 @@ class FetchResults:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCall:
-    """A method that the Thrift Server does not have either."""
+    """A method that the Thrift Server does not have."""
 
 
 OperationCall = (
@@ -131,7 +131,7 @@ Request = (
 
 
 def handle_of(request: Request) -> Handle | None:
-    """The session or operation that must be there for the request."""
+    """The handle of the request's session or operation, which must exist; None: it needs none."""
     match request:
         case OpenSession() | GetInfo() | UnknownCall():
             return None
@@ -163,16 +163,16 @@ def decoded(raw: bytes) -> str:
 
 
 class LastCall:
-    """A client's last call of some kind: who asks for the next rows, or whether a statement has
-    ended, says the same again but for its sequence number, and has it read once."""
+    """A client's last call of one kind, decoded. A client that fetches the next rows or polls a
+    status repeats its call with another sequence number, and the call is not decoded again."""
 
     def __init__(self) -> None:
         self._length = 0
-        self._before = self._after = b""  # the sequence number
+        self._before = self._after = b""  # the bytes around the sequence number
         self._read: tuple[Message, Request] | None = None
 
     def keep(self, data: bytes | bytearray, call: Message, request: Request) -> None:
-        """What was read of `data`."""
+        """Remembers a decoded call with its bytes."""
         if len(data) <= MAX_KEPT:
             at = 8 + len(call.name.encode())
             self._length = len(data)
@@ -180,7 +180,7 @@ class LastCall:
             self._read = call, request
 
     def matching(self, data: bytes | bytearray) -> tuple[Message, Request] | None:
-        """What `data` says when that is the same, else None."""
+        """The decoded call if `data` is the remembered call; None if it is another one."""
         if self._read is None or len(data) != self._length:
             return None
         if not (data.startswith(self._before) and data.endswith(self._after)):
@@ -191,7 +191,7 @@ class LastCall:
 
 
 def operation_type(message: Message) -> int:
-    """The operation type that the client put in an operation's handle (for error texts)."""
+    """The operation type in the operation's handle that the client sent (for error texts)."""
     return handle_type(_struct(_struct(message.body, 1), 1))
 
 
@@ -261,24 +261,24 @@ _READERS: dict[str, Callable[[Struct], Request]] = {
 }
 
 
-# Our own calls to a cluster. All use seqid 0: one call is on a connection at a time.
+# Calls to clusters. All have sequence number 0: a connection has one call at a time.
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteOperation:
-    """An operation's handle as its cluster gave it; sent back unchanged."""
+    """The handle that the cluster gave an operation; sent back unchanged."""
 
     fields: Struct | Encoded
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteSession:
-    """A session's handle as its cluster gave it."""
+    """The handle that the cluster gave a session."""
 
     fields: Struct
 
 
-# Enough for GetInfo, which the Thrift Server answers without looking at the session.
+# Sufficient for GetInfo, which the Thrift Server answers without a check of the session.
 NO_SESSION = RemoteSession(
     Struct({1: (STRUCT, Struct({1: (STRING, bytes(16)), 2: (STRING, bytes(16))}))})
 )
@@ -305,7 +305,8 @@ def execute_call(
     timeout: int,
     run_async: bool = True,
 ) -> bytes:
-    """Asynchronous but for what ends at once: a synchronous statement cannot be cancelled."""
+    """Statements are asynchronous, because a synchronous one cannot be cancelled, unless they end
+    at once."""
     pairs = Pairs(
         STRING, STRING, [(key.encode(), value.encode()) for key, value in overlay.items()]
     )

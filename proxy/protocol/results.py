@@ -1,4 +1,4 @@
-"""Result sets that the proxy makes itself, and small ones of clusters, read."""
+"""Writes result sets of the proxy's own statements, and reads small result sets of clusters."""
 
 import struct
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ _LETTERS = {BYTE: "b", I16: "h", I32: "i"}
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows, None for NULL, under named columns: all are texts, unless `types` has the wire type
-    of each (STRING, I32, I16, BYTE).
+    """Named columns and rows, with None for NULL. `types` has the wire type of each column
+    (STRING, I32, I16, BYTE); if it is empty all columns are texts.
     """
 
     columns: tuple[str, ...]
@@ -41,7 +41,7 @@ class Table:
     types: tuple[int, ...] = ()
 
 
-# What a statement without rows has; the Thrift Server calls its only column so.
+# The result of a statement without rows; the Thrift Server uses this column name.
 NO_ROWS = Table(("Result",))
 LOG = Table(("operation_log",))
 
@@ -58,7 +58,7 @@ def metadata_reply(table: Table) -> Struct:
 
 
 def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
-    """FetchResultsResp with at most `limit` rows from row number `start` on."""
+    """FetchResultsResp with at most `limit` rows from row number `start`."""
     rows = table.rows[start : start + max(0, limit)]
     types = table.types or (STRING,) * len(table.columns)
     row_set = Struct({1: (I64, start)})
@@ -83,8 +83,8 @@ def column(kind: int, values: Sequence[Cell]) -> Struct:
 
 
 def _nulls(values: Sequence[Cell]) -> bytes:
-    """A bitmap, lowest bit first, as long as Hive's: a byte, and one more for each eight values up
-    to the last null."""
+    """The bitmap of nulls, lowest bit first, in Hive's length: one byte, and one more for each
+    eight values up to the last null."""
     missing = values.count(None)
     if not missing:
         bits = 0
@@ -96,7 +96,7 @@ def _nulls(values: Sequence[Cell]) -> bytes:
 
 
 def _texts(values: Sequence[Cell]) -> bytes:
-    """Each different text is encoded once: lists of tables repeat themselves a lot."""
+    """Encodes each distinct text once, since lists of tables contain many equal texts."""
     encoded = {value: _text(value) for value in set(values)}
     return b"".join([encoded[value] for value in values])
 
@@ -122,9 +122,9 @@ def header(reply: Struct) -> list[tuple[str, int]]:
 
 
 def rows_in(reply: Struct, types: Sequence[int], protocol: int) -> list[tuple[Cell, ...]]:
-    """All rows of a small FetchResults reply, whose columns have these wire types.
+    """All rows of a small FetchResults reply. `types` are the wire types of its columns.
 
-    Raises WireError when they have others.
+    Raises WireError if the columns have other types.
     """
     row_set = _struct(reply, 3)
     try:
@@ -184,11 +184,11 @@ def _list(fields: Struct, number: int) -> list[Struct]:
     return [each for each in value if isinstance(each, Struct)]
 
 
-def with_a_column(reply: Struct) -> Struct | None:
-    """A FetchResults reply without any column, given one empty one; None when it has some.
+def with_empty_column(reply: Struct) -> Struct | None:
+    """A FetchResults reply without columns, with one empty column added; None if it has columns.
 
-    The Thrift Server announces a column for CREATE, INSERT and their kin and sends none, which
-    Python's clients cannot read.
+    The Thrift Server announces a column for CREATE, INSERT and similar statements and sends none,
+    which Python's clients cannot read.
     """
     results = reply.get(3)
     if not isinstance(results, Struct) or results.get(3):

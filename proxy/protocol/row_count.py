@@ -1,11 +1,11 @@
-"""How many rows a FetchResults reply has, by its first bytes: columns are not decoded."""
+"""The number of rows in a FetchResults reply, read from its first bytes without decoding it."""
 
 import re
 
 _NUMBER = b"(.{4})"
 _HEAD = len(b"vvvvllllFetchResultsssss")
 _REPLY = re.compile(
-    b"\x0c\0\0\x0c\0\1\x08\0\1\0\0\0[\0\1]\0"  # the result, its status: a success without words
+    b"\x0c\0\0\x0c\0\1\x08\0\1\0\0\0[\0\1]\0"  # the result, its status: a success without messages
     b"(?:\x02\0\2.)?"  # hasMoreRows
     b"\x0c\0\3\x0a\0\1.{8}"  # the row set, its start
     b"\x0f\0\2\x0c"
@@ -20,7 +20,7 @@ _REPLY = re.compile(
 
 
 def rows_in(head: bytes) -> int | None:
-    """The rows in a reply that begins so; None when it is not told where it is looked for."""
+    """The number of rows in the reply that begins with `head`; None if it has another layout."""
     match = _REPLY.match(head, _HEAD)
     if match is None:
         return None

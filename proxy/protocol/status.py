@@ -1,4 +1,4 @@
-"""Statuses: the only place that turns an error into a TStatus, and back."""
+"""Turns errors into TStatus structs, and TStatus structs of clusters into failures."""
 
 from conf.errors import Blame, CausewayError
 from proxy.errors import Failure
@@ -9,28 +9,29 @@ SUCCESS = Struct({1: (I32, int(StatusCode.SUCCESS))})
 _EXCEPTION = "org.apache.hive.service.cli.HiveSQLException: "
 _STACK_START = "\n\tat org.apache.hive.service."
 _SPARK_STACK_START = "\n\tat org.apache.spark.sql.hive.thriftserver.HiveThriftServerErrors"
-
-
-_OF_STATEMENTS = ("0A", "21", "22", "23", "42")  # classes of SQLSTATE
+_STATEMENT_CLASSES = ("0A", "21", "22", "23", "42")  # classes of SQLSTATE
 
 
 def failure_of(error: CausewayError) -> Failure:
-    """An error of Causeway; the number of its code is the vendor code."""
+    """The failure for an error of Causeway; its vendor code is the number in the error's code."""
     number = int(error.code.removeprefix("CW"))
     return Failure(str(error), error.sqlstate, number, error.blame)
 
 
 def blame_of(failure: Failure) -> Blame:
-    """Who has to act on it. A cluster's failure is the client's if its SQLSTATE says that the
-    statement or its data is wrong."""
+    """The party that has to act on a failure.
+
+    The client has to act on a cluster's failure whose SQLSTATE says that the statement or its data
+    is wrong; otherwise the cluster's operator.
+    """
     if failure.blame is not None:
         return failure.blame
-    of_statement = (failure.sqlstate or "")[:2] in _OF_STATEMENTS
-    return Blame.CLIENT if of_statement else Blame.CLUSTER
+    is_statements_fault = (failure.sqlstate or "")[:2] in _STATEMENT_CLASSES
+    return Blame.CLIENT if is_statements_fault else Blame.CLUSTER
 
 
 def status_of(failure: Failure) -> Struct:
-    """The TStatus that says it."""
+    """The TStatus of a failure."""
     status = Struct({1: (I32, int(StatusCode.ERROR))})
     if failure.sqlstate is not None:
         status.set(3, STRING, failure.sqlstate.encode())
@@ -40,7 +41,7 @@ def status_of(failure: Failure) -> Struct:
 
 
 def read_status(status: Struct) -> Failure | None:
-    """What a cluster's TStatus says went wrong; None when nothing did."""
+    """The failure in a cluster's TStatus; None for a success."""
     code = status.get(1, 0)
     if code not in (StatusCode.ERROR, 4):
         return None
@@ -48,14 +49,14 @@ def read_status(status: Struct) -> Failure | None:
 
 
 def read_operation_failure(reply: Struct) -> Failure:
-    """The failure in a GetOperationStatus reply, its text as the cluster wrote it."""
+    """The failure in a GetOperationStatus reply, with the cluster's text."""
     return Failure(_text(reply, 5) or "", _text(reply, 3), _number(reply, 4))
 
 
 def as_synchronous(failure: Failure) -> Failure:
-    """The same failure as a synchronous Execute says it.
+    """The same failure in the form of a synchronous ExecuteStatement.
 
-    The Thrift Server gives the asynchronous client the exception's class and its stack too.
+    For an asynchronous client the Thrift Server adds the exception's class and its stack.
     """
     text = failure.message.removeprefix(_EXCEPTION)
     for start in (_SPARK_STACK_START, _STACK_START):

@@ -1,4 +1,4 @@
-"""The enums of TCLIService that we speak of, as the Thrift Server numbers them."""
+"""The enums and constants of TCLIService that the proxy uses, with the Thrift Server's numbers."""
 
 from enum import IntEnum
 
@@ -9,7 +9,7 @@ class StatusCode(IntEnum):
 
 
 class OperationState(IntEnum):
-    """What GetOperationStatus answers. `UNKNOWN` is never sent by us."""
+    """The states of an operation in GetOperationStatus. The proxy never sends UNKNOWN."""
 
     INITIALIZED = 0
     RUNNING = 1

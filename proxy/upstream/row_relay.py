@@ -46,5 +46,5 @@ def _with_a_column(data: bytes) -> bytes:
     body = message.body.get(0)
     if not isinstance(body, Struct):
         return data
-    cured = results.with_a_column(body)
+    cured = results.with_empty_column(body)
     return data if cured is None else replies.reply(message.name, message.seqid, cured)

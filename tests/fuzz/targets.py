@@ -282,7 +282,7 @@ _OF_A_REPLY: tuple[Callable[[Struct], object], ...] = (
     replies.info_text,
     partial(replies.with_handle, handle=Handle(bytes(16), bytes(16))),
     results.header,
-    results.with_a_column,
+    results.with_empty_column,
     partial(results.rows_in, types=(STRING, I32), protocol=9),
     partial(results.rows_in, types=(STRING, I32), protocol=4),
 )

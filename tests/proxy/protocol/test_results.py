@@ -110,17 +110,17 @@ def fetched(**row_set: Any) -> Struct:
 
 @pytest.mark.parametrize("row_set", [{}, {"columns": []}])
 def test_a_row_set_without_columns_is_given_one(row_set: dict[str, Any]) -> None:
-    cured = results.with_a_column(fetched(**row_set))
+    cured = results.with_empty_column(fetched(**row_set))
     assert cured is not None
     assert columns_of(by_thrift("FetchResults", cured)) == [[]]
 
 
 def test_other_row_sets_are_left_alone() -> None:
     column = ttypes.TColumn(i32Val=ttypes.TI32Column([1], b""))
-    assert results.with_a_column(fetched(columns=[column])) is None
+    assert results.with_empty_column(fetched(columns=[column])) is None
     failed = ttypes.TFetchResultsResp(ttypes.TStatus(3, errorMessage="no"))
     reply = replies.read_result(by_us("FetchResults", failed), "FetchResults")
-    assert results.with_a_column(reply) is None
+    assert results.with_empty_column(reply) is None
 
 
 def test_session_and_operation_replies() -> None:
