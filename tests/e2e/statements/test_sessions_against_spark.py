@@ -247,6 +247,14 @@ def test_a_function_that_is_replaced_past_the_proxy_stays_in_sessions_that_used_
             rows(session, call)
 
 
+def test_a_renamed_view_qualifies_its_columns_by_its_first_name(stack: Stack) -> None:
+    rename = ("CREATE TEMPORARY VIEW v AS SELECT 1 AS c", "ALTER VIEW v RENAME TO w")
+    for cluster, go in ((C3, ()), (None, ()), (None, (f"USE CLUSTER {C2}",))):
+        assert run_sql(stack, *rename, *go, "SELECT v.c FROM w", cluster=cluster) == [(1,)]
+        with pytest.raises(hive.OperationalError, match=r"UNRESOLVED_COLUMN.*`w`\.`c`"):
+            run_sql(stack, *rename, *go, "SELECT w.c FROM w", cluster=cluster)
+
+
 @pytest.mark.parametrize("seed", range(SEED, SEED + COUNT))
 def test_a_session_is_a_plain_spark_session(
     seed: int, stack: Stack, sides: tuple[Side, Side], talks: Any
