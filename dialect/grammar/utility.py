@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+from sqlglot.tokenizer_core import TokenType
+
 from dialect.errors import NotUnderstood
 from dialect.grammar.statement_context import StatementContext
-from dialect.grammar.token_cursor import database_name, partition_spec, table_ref
+from dialect.grammar.token_cursor import TokenCursor, database_name, partition_spec, table_ref
 from dialect.statement import NONE, Action, Known, Read
 
 
@@ -70,12 +72,28 @@ def _describe(context: StatementContext) -> Known:
     if cursor.word() in ("DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION"):
         return context.known("metadata_read")
     cursor.take_any("EXTENDED", "FORMATTED", "PRETTY")
-    if cursor.word() in ("SELECT", "WITH", "(", "FROM", "VALUES") or cursor.take("QUERY"):
+    queries = cursor.word() in ("SELECT", "WITH", "(", "FROM", "VALUES", "QUERY")
+    if queries and not _names_column(cursor):
+        cursor.take("QUERY")
         context.rest_is_query()
         return context.known("metadata_read")
     cursor.take("TABLE")
     cursor.take_any("EXTENDED", "FORMATTED")
     return _about_table(context)
+
+
+def _names_column(cursor: TokenCursor) -> bool:
+    """Whether one or two names follow, a table and its column: `DESCRIBE SELECT x` describes column
+    x of a table called select."""
+    rest = TokenCursor(cursor.tokens, cursor.sql, cursor.at)
+    if not rest.is_name():
+        return False
+    rest.names()
+    if rest.is_name() and rest.tokens[rest.at].token_type != TokenType.NUMBER:
+        rest.names()
+    if rest.done and "/*+" in cursor.sql[cursor.tokens[cursor.at].start :]:
+        raise NotUnderstood("DESCRIBE of a name with a hint")
+    return rest.done
 
 
 def _comment(context: StatementContext) -> Known:

@@ -79,7 +79,8 @@ _USES = frozenset({"SetCatalogAndNamespace.0", "SetNamespaceCommand.0"})
 _OF_TEXT = frozenset(
     {"SetCommand", "ResetCommand", "AddJarsCommand", "AddFilesCommand", "AddArchivesCommand"}
 )
-_RELATION = "UnresolvedRelation"
+# Tables that are read, or described.
+_RELATIONS = frozenset({"UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView"})
 # Relations that are named and not read.
 _NAMED = frozenset({"UncacheTable.0"})
 
@@ -144,7 +145,7 @@ def _of_spark(fields: Iterable[str]) -> _Tables:
                 parts = [*source, *parts]
             source = parts[:-1] or source
             writes.add(_name(parts))
-        elif kind == _RELATION and owner not in _NAMED:
+        elif kind in _RELATIONS and owner not in _NAMED:
             if not is_path([part.lower() for part in parts]):
                 reads.add(_name(parts))
         else:

@@ -18,8 +18,6 @@ AMBIGUOUS = [
     "SELECT CASE WHEN from THEN x ELSE 1 END LIMIT 3",
     "SELECT 1, from `d e`, k",
     "SELECT 1. * FROM a",
-    # a table called from
-    "DESCRIBE FROM a",
     # a table called table
     "SELECT 1 FROM (table FOR VERSION AS OF 1), b",
     "SELECT 1 FROM (table a JOIN b)",
@@ -62,6 +60,13 @@ UNDERSTOOD = {
     "SELECT * FROM stack(1, TABLE(a))": "select; reads d.a",
     "SELECT * FROM a between JOIN b AS create ON true": "select; reads d.a, d.b",
     "SELECT 1 AS join FROM a": "select; reads d.a",
+    # Spark tries a table and its column before a query.
+    "DESCRIBE FROM a": "metadata_read; reads d.from",
+    "DESC FORMATTED select d.x": "metadata_read; reads d.select",
+    "DESC QUERY a": "metadata_read; reads d.query",
+    "DESC QUERY TABLE a": "metadata_read; reads d.a",
+    "DESC SELECT 1": "metadata_read",
+    "DESC SELECT x y": "metadata_read",
     "SELECT * FROM (SELECT x join, offset, limit FROM a) JOIN b": "select; reads d.a, d.b",
     "INSERT INTO a WITH c AS (SELECT 1 FROM p), p AS (SELECT * FROM b) SELECT * FROM c": (
         "insert; reads d.p@*; insert d.a"
