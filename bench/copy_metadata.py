@@ -34,7 +34,7 @@ from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import plan_copy
 from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
-from pipeline.retention.partition_dates import read_dating
+from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import Candidate, Policy, plan_retention
 from pipeline.spark.jar import guard_jar
 from pipeline.spark.session import open_session
@@ -185,7 +185,7 @@ def all_of(objects: ObjectCatalog, ref: TableRef) -> list[DataObject]:
 
 
 def retention(count: int = 100_000) -> None:
-    dating = read_dating((("ds", "${YEAR}-${MONTH}-${DAY}-${HOUR}"), ("region", "us")))
+    dating = read_date_pattern((("ds", "${YEAR}-${MONTH}-${DAY}-${HOUR}"), ("region", "us")))
     now = datetime(2024, 1, 1, tzinfo=UTC)
     names = [
         f"ds={now - timedelta(hours=hour):%Y-%m-%d-%H}/region={region}"

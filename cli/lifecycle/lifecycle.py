@@ -46,7 +46,7 @@ from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
 from pipeline.scheduler.cluster_actions import ClusterActions
 from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.plan import Change, Create, Look, Run, Step
-from pipeline.scheduler.server import Limits, SchedulerServer, holding
+from pipeline.scheduler.server import Limits, SchedulerServer, needed_by_open_work
 from pipeline.scheduler.states import State
 from pipeline.scheduler.work import Task
 
@@ -154,7 +154,7 @@ def _actions(args: argparse.Namespace, notify: Notify) -> ClusterActions:
         files=files,
         storage=files.storage,
         programs=Programs(args.spark_submit, args.pig),
-        effort=CopyOptions(checksum=args.checksum, bandwidth=args.bandwidth),
+        options=CopyOptions(checksum=args.checksum, bandwidth=args.bandwidth),
         default=ClusterName(args.default_cluster) if args.default_cluster else None,
         notify=notify,
     )
@@ -228,8 +228,8 @@ def _evictions(args: argparse.Namespace) -> int:
             if schedule.key.action is not Action.EVICT or catalog.owner(key) != args.user:
                 continue
             instance = Instance(schedule.instance(now), State.READY, now)
-            held = holding(store, catalog, schedule)
-            task = Task(entity, schedule, instance, args.user, catalog.entity_set, now, held)
+            is_needed = needed_by_open_work(store, catalog, schedule)
+            task = Task(entity, schedule, instance, args.user, catalog.entity_set, now, is_needed)
             found = actions.eviction_plan(task)
             lines = found.lines() if found else ("there is no table yet",)
             print(f"{schedule.key}:", *lines, sep="\n  ")

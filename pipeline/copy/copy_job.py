@@ -63,7 +63,7 @@ def no_events(event: Mapping[str, object]) -> None:
 @dataclass(frozen=True, slots=True)
 class CopyLimits:
     """`wait` is how many seconds a run waits for an open write to end, `poll` the seconds between
-    two looks, `attempts` how often an object that changed meanwhile is copied, `grace` how many
+    two looks, `attempts` how often an object that changed is copied, `grace` how many
     seconds a replaced directory stays for its readers.
     """
 

@@ -1,6 +1,6 @@
 """Deletes directories that drops left behind, as the metastore view recorded them.
 
-The record (docs/guide/metastore-view.md) says which directories a drop was going to leave. Whether
+The record (docs/guide/metastore-view.md) has the directories that a drop would leave. Whether
 one is in use now is read from the metastore: from every database, table, partition and copy.
 """
 

@@ -1,7 +1,7 @@
 """The plan of a copy: which objects, and the steps that copy them (DC-P1, D10).
 
 `CopyJob` executes the steps in their order, for copies and for replications. A `Round` holds the
-steps for a number of objects; it is repeated for the objects that change meanwhile.
+steps for a number of objects; it is repeated for objects that change in the meantime.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
-"""Entity documents: what a cluster, a feed and a process are, and how they are read.
+"""Entity documents of clusters, feeds and processes, and how they are read.
 
     text -> `tree.Element` -> (`grammar`: every problem) -> `model` -> (`rules`: every problem)
 
-`tree` reads XML within bounds, `grammar` says what the elements look like, `model` has the
-nouns and `rules` what one document says of others. `calendar`, `expression` and `catalog_uri`
-are the three small languages inside the documents. All of it is pure.
+`tree` reads XML with limits, `grammar` describes the elements, `model` has the entities, and
+`rules` checks a document and its references. `calendar`, `expression` and `catalog_uri` are the
+three small languages inside the documents. All of it is pure.
 """

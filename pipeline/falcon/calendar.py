@@ -28,7 +28,7 @@ class Unit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Frequency:
-    """`count` of `unit`: how often, how long, how late."""
+    """`count` of `unit`: a frequency or a duration."""
 
     unit: Unit
     count: int
@@ -48,7 +48,7 @@ class Frequency:
 
     @property
     def length(self) -> timedelta:
-        """The time that it lasts; a month counts 31 days."""
+        """The duration; a month has 31 days."""
         match self.unit:
             case Unit.MINUTES:
                 return timedelta(minutes=self.count)
@@ -88,7 +88,7 @@ class Calendar:
         return local.replace(tzinfo=self.zone).astimezone(UTC)
 
     def number_from(self, time: datetime) -> int:
-        """The first number whose instant is at or after `time`; 0 when that is the first."""
+        """The number of the first instant at or after `time`, from 0."""
         number = max(0, self._guess(time) - self.skipped - 2)
         while (instant := self._at_or_none(number)) is not None and instant < time:
             number += 1
@@ -115,7 +115,7 @@ class Calendar:
             number += 1
 
     def count(self, end: datetime) -> int:
-        """How many instants come before `end`."""
+        """The number of instants before `end`."""
         return self.number_from(end)
 
     def floor(self, time: datetime) -> datetime | None:

@@ -23,7 +23,7 @@ class TableUri:
 
     @property
     def dated(self) -> tuple[str, ...]:
-        """The keys whose values are made of the instance's time."""
+        """The keys with date variables in their values."""
         return tuple(key for key, value in self.keys if _VARIABLE.search(value))
 
     @property
@@ -47,7 +47,7 @@ class TableUri:
 
 
 def parse(text: str) -> TableUri:
-    """Raises BadCatalogUri, which says what is wrong with the text."""
+    """The URI of a text. Raises BadCatalogUri with the reason."""
     if len(text) > _MAX_TEXT:
         raise BadCatalogUri(f"longer than {_MAX_TEXT} characters")
     place, hash_sign, fragment = text.strip().partition("#")

@@ -1,4 +1,4 @@
-"""From a document's bytes to a Cluster, Feed or Process, or to every reason why not."""
+"""Reads a document's bytes as a Cluster, Feed or Process, or reports every problem."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
@@ -49,7 +49,7 @@ def read_tree(data: bytes) -> Element:
 def read(data: bytes) -> Entity:
     """The entity that a document describes. Raises BadDocument with every problem.
 
-    A datasource is a document of Falcon's that is refused here: nothing of it can run.
+    Falcon's datasource documents are refused, because they cannot run here.
     """
     root = read_tree(data)
     readers: Mapping[str, Callable[[_Reader, Element], Entity]] = {
@@ -68,14 +68,14 @@ def read(data: bytes) -> Entity:
 
 
 def substitute(data: bytes, values: Mapping[str, str]) -> bytes:
-    """Replace the placeholders `##name##` of a document's template (FA-E5)."""
+    """Replaces the placeholders `##name##` of a document (FA-E5)."""
     for name, value in values.items():
         data = data.replace(f"##{name}##".encode(), value.encode())
     return data
 
 
 class _Reader:
-    """Turns texts into values and remembers what could not be turned."""
+    """Turns texts into values and collects the problems."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []

@@ -1,4 +1,4 @@
-"""The clusters and feeds among which an entity is read: what its names refer to. Pure."""
+"""The clusters and feeds to which the names in an entity refer. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What can be wrong with an entity document."""
+"""Errors of entity documents."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from conf.errors import CausewayError
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One fault of a document: where it is and why it is one."""
+    """A problem of a document: its position and the reason."""
 
     line: int
     element: str
@@ -24,7 +24,7 @@ class EntityError(CausewayError):
 
 
 class BadDocument(EntityError):
-    """A document that is not a valid entity; `problems` has at least one."""
+    """A document is not a valid entity; `problems` has the reasons."""
 
     code = "CW701"
 
@@ -35,18 +35,18 @@ class BadDocument(EntityError):
 
 
 class BadExpression(EntityError, ValueError):
-    """An EL expression that means no time."""
+    """An EL expression is not a time."""
 
     code = "CW702"
 
 
 class BadCatalogUri(EntityError, ValueError):
-    """A table URI that is not `catalog:db:table#key=value;..`."""
+    """A table URI does not have the form `catalog:db:table#key=value;..`."""
 
     code = "CW703"
 
 
 class BadFrequency(EntityError, ValueError):
-    """Not `minutes|hours|days|months(n)`."""
+    """A frequency does not have the form `minutes|hours|days|months(n)`."""
 
     code = "CW704"

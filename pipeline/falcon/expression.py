@@ -1,4 +1,4 @@
-"""EL expressions: a time said relative to an instance's nominal time (FA-EL).
+"""EL expressions: times relative to an instance's nominal time (FA-EL).
 
 `now(h,m)`, `today(h,m)`, `yesterday(h,m)`, `currentWeek('DAY',h,m)`, `lastWeek('DAY',h,m)`,
 `currentMonth(d,h,m)`, `lastMonth(d,h,m)`, `currentYear(M,d,h,m)`, `lastYear(M,d,h,m)` are
@@ -53,7 +53,7 @@ Expression = At | Latest | Future
 
 
 def parse(text: str) -> Expression:
-    """Raises BadExpression, which says what is wrong with the text."""
+    """The expression of a text. Raises BadExpression with the reason."""
     inner = text.strip()
     if inner.startswith("${") and inner.endswith("}"):
         inner = inner[2:-1].strip()

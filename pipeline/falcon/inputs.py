@@ -1,4 +1,4 @@
-"""The feed instances that a process's instance reads and writes, and what a look at them means.
+"""The feed instances that a process's instance reads and writes, and their fingerprints.
 
 A look has an answer for each need. Needs that count (`latest`, `future`) are candidates, best
 first; the existing ones are counted, and the span that the process asked for is taken. Pure.
@@ -72,7 +72,7 @@ def inputs_of(
 def _wanted(
     used: Input, calendar: Calendar, place: FeedCluster, nominal: datetime
 ) -> tuple[Iterable[datetime], Span | None]:
-    """The times of the instances that an input means; candidates, best first, where it counts."""
+    """The times of an input's instances; candidates, best first, for `latest` and `future`."""
     start, end = used.start, used.end
     here = calendar.floor(nominal) or calendar.start
     if isinstance(start, Latest) and isinstance(end, Latest):
@@ -109,11 +109,11 @@ def _placed(
 
 
 Seen = Mapping[Need, str | None]
-"""What each need's data looks like; None when it is not there."""
+"""The fingerprint of each need's data; None if it is missing."""
 
 
 def fingerprint(needs: Sequence[Need], seen: Seen) -> str | None:
-    """By input name what the data looks like; None when something needed is missing."""
+    """Fingerprints by input name; None if needed data is missing."""
     if missing(needs, seen):
         return None
     found: dict[str, list[str]] = {}
@@ -127,7 +127,7 @@ def fingerprint(needs: Sequence[Need], seen: Seen) -> str | None:
 
 
 def missing(needs: Sequence[Need], seen: Seen) -> str:
-    """The first input that is not there, for people; empty when all are."""
+    """The name of the first missing input, for messages; empty if none is missing."""
     for need in needs:
         if need.span is None and seen.get(need) is None and not need.optional:
             return f"{need.name}: feed {need.feed} {format_time(need.time)} on {need.cluster}"

@@ -1,6 +1,6 @@
 """Cluster, feed and process as values.
 
-`line` is where the element stands in its document, for messages; it takes no part in equality.
+`line` is the element's line in its document, for messages; it does not count for equality.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from pipeline.falcon.expression import Expression
 
 
 class Kind(Enum):
-    """What an entity is; the value is its element and its word on the command line."""
+    """The kind of an entity; the value is its element and its name on the command line."""
 
     CLUSTER = "cluster"
     FEED = "feed"
@@ -257,7 +257,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class LateProcess:
-    """When inputs are looked at again, and what runs if they changed, by input name."""
+    """The policy of checks for late data, and the late workflow of each input."""
 
     policy: Policy
     delay: Frequency

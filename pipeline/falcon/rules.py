@@ -1,4 +1,4 @@
-"""The rules that a well-formed document must still keep (REQUIREMENTS section 2, Validation).
+"""The rules that a well-formed document has to follow (docs/reference/specification.md, FA).
 
 `alone` has those about values side by side in one document. `among` has those about where
 things are: a feed's clusters with each other, and a document with those that it refers to,
@@ -41,7 +41,7 @@ class Surroundings(Protocol):
 
 
 def alone(entity: Entity) -> tuple[Problem, ...]:
-    """What is wrong with a document by itself."""
+    """Problems of a document by itself."""
     match entity:
         case Cluster():
             found = _cluster(entity)
@@ -53,7 +53,7 @@ def alone(entity: Entity) -> tuple[Problem, ...]:
 
 
 def among(entity: Entity, others: Surroundings) -> tuple[Problem, ...]:
-    """What is wrong between the places of a document and with those that it refers to."""
+    """Problems between parts of a document, and with the entities that it refers to."""
     match entity:
         case Cluster():
             found = _cluster_among(entity)
@@ -287,9 +287,9 @@ def _use_on(
 
 
 def unsupported(entity: Entity, engines: Callable[[Engine], str | None]) -> Iterator[Problem]:
-    """Why a valid entity cannot be run here: asked when it is scheduled.
+    """Reasons why a valid entity cannot run here; checked when it is scheduled.
 
-    `engines` answers None for an engine that can run, else the reason.
+    `engines` returns None for an engine that can run, else the reason.
     """
     if isinstance(entity, Feed):
         for cluster in entity.clusters:

@@ -51,7 +51,7 @@ def many(name: str, shape: Shape, least: int = 0, most: int | None = None) -> Pl
 
 
 def problems(element: Element, shape: Shape, namespace: str) -> Iterator[Problem]:
-    """Everything in which the element is not of that shape; its own name is not looked at."""
+    """Problems of an element's content; its own name is not checked."""
     for name in element.foreign:
         if name not in _HINTS:
             yield Problem(element.line, element.name, f"unexpected attribute {name.split()[-1]}")

@@ -1,4 +1,4 @@
-"""XML text to a small tree with line numbers, within bounds.
+"""Reads XML as a small tree with line numbers, with limits.
 
 Expat does the lexing. Document types and entity declarations are refused before they can
 expand, and size, depth and number of elements are bounded, so a document costs at most what
@@ -38,7 +38,7 @@ class Element:
 
 
 def parse(data: bytes) -> Element:
-    """The document's root. Raises BadDocument with one problem when it cannot be read."""
+    """The document's root. Raises BadDocument with one problem if it cannot be read."""
     if len(data) > MAX_BYTES:
         raise _bad(1, "document", f"larger than {MAX_BYTES} bytes")
     builder = _Builder()

@@ -1,4 +1,4 @@
-"""The simple values of entity documents: each check answers None, or why the text is refused.
+"""Checks of simple values in entity documents: each returns None, or the reason of a refusal.
 
 All of them are linear in the text. The published patterns are not: those for names and tags
 backtrack exponentially, so they are written here as the languages that they describe (FA-E6).

@@ -1,4 +1,4 @@
-"""The command lines of Spark and Pig processes. Pure, but for asking where things are."""
+"""The command lines of Spark and Pig processes."""
 
 import importlib.util
 import shlex
@@ -17,14 +17,14 @@ from pipeline.processes.script import local_path
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """What the operator offers: the spark-submit to use, and a Pig command or None."""
+    """The configured programs: spark-submit, and a Pig command or None."""
 
     spark_submit: str
     pig: str | None = None
 
 
 def find_spark_submit() -> str:
-    """The one beside this interpreter (pyspark's), else the one on PATH."""
+    """spark-submit beside this interpreter (pyspark's), else the one on PATH."""
     return str(_BESIDE) if _BESIDE.exists() else shutil.which("spark-submit") or "spark-submit"
 
 
@@ -32,7 +32,7 @@ _BESIDE = Path(sysconfig.get_path("scripts")) / "spark-submit"
 
 
 def _spark_environment(spark_submit: str) -> dict[str, str]:
-    """pyspark's own script looks for Spark with whatever python3 is first on PATH: tell it."""
+    """SPARK_HOME, because pyspark's script searches it with the first python3 on PATH."""
     found = importlib.util.find_spec("pyspark")
     if spark_submit != str(_BESIDE) or found is None or found.origin is None:
         return {}
@@ -80,7 +80,7 @@ def _deploy_mode(mode: str) -> str:
 
 
 def _session(cluster: Cluster) -> dict[str, str]:
-    """The cluster's metastore and file system, which a Spark session needs to be told."""
+    """Spark settings of the cluster's metastore and file system."""
     found = {"spark.sql.catalogImplementation": "hive"}
     if registry := cluster.endpoint("registry"):
         found["spark.hadoop.hive.metastore.uris"] = registry
@@ -91,7 +91,7 @@ def _session(cluster: Cluster) -> dict[str, str]:
 
 
 def _application(jar: str, workflow_path: str) -> str:
-    """The jar or Python file; a bare name lies in the workflow's directory."""
+    """The jar or Python file; a bare name is in the workflow's directory."""
     if urlsplit(jar).scheme or jar.startswith("/"):
         return jar
     return str(local_path(workflow_path) / jar)

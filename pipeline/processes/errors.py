@@ -1,4 +1,4 @@
-"""What can go wrong with running a process's workflow."""
+"""Errors of processes' workflows."""
 
 from pipeline.errors import ActionFailed
 

@@ -44,13 +44,13 @@ def run_sql(
 
 
 def _declare(cursor: Any, name: str, value: str) -> None:
-    """A parameter as a session variable; those whose value SET cannot carry are only filled in."""
+    """Sets a parameter as a session variable, unless SET cannot have its value."""
     if "\n" not in value and ";" not in value:
         cursor.execute(f"SET hivevar:{name}={value}")
 
 
 def _one(cursor: Any, statement: str, ended: tuple[int, ...], lease: WorkLease) -> None:
-    """Run asynchronously, so that a lost lease can cancel it."""
+    """Runs a statement asynchronously, so that a lost lease can cancel it."""
     from TCLIService.ttypes import TOperationState
 
     lost = threading.Event()
@@ -70,7 +70,7 @@ def _one(cursor: Any, statement: str, ended: tuple[int, ...], lease: WorkLease) 
 
 
 def _reason(error: Exception) -> str:
-    """The server's own message out of PyHive's many wrappings."""
+    """The server's own message in PyHive's error."""
     first = error.args[0] if error.args else error
     status = getattr(first, "status", None)
     message = getattr(status, "errorMessage", None) or str(error)

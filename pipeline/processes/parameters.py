@@ -1,4 +1,4 @@
-"""What a process's script is given (FA-P2). Pure.
+"""The parameters of a process's script (FA-P2). Pure.
 
 For an input `in` on a table: `in_database`, `in_table`, `in_filter` and their `falcon_in_..`
 forms; for an output `out`: `out_database`, `out_table`, `out_dataout_partitions` and so on.
@@ -28,7 +28,7 @@ def parameters_of(
     print_: str = "",
 ) -> dict[str, str]:
     """Every parameter of the process's instance at `nominal` on `cluster`, by name. Inputs that
-    count have none until its fingerprint says what they found.
+    count instances have none until the fingerprint has their result.
     """
     inputs = _by_name(read(inputs_of(process, cluster, entity_set.feed, nominal), print_))
     outputs = _by_name(outputs_of(process, cluster, entity_set.feed, nominal))

@@ -17,9 +17,9 @@ _TERM_SECONDS = 10.0
 
 
 def run_program(command: Sequence[str], environment: Mapping[str, str], lease: WorkLease) -> str:
-    """Run it to its end. Raises ScriptFailed with its last lines when it does not end with 0.
+    """Runs the command to its end. Raises ScriptFailed with its last lines if it returns not 0.
 
-    It gets a process group of its own, which a lost lease terminates, then kills.
+    It has a process group of its own; if the lease is lost, the group is terminated, then killed.
     """
     lease.check()
     lease.log("$ " + " ".join(command)[:_LINE])

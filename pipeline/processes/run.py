@@ -1,4 +1,4 @@
-"""Runs one instance of a process the way its engine wants, while its lease lasts."""
+"""Runs an instance of a process with its engine, while its lease lasts."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -33,7 +33,7 @@ class ProcessRun:
 
 
 def run_process(run: ProcessRun, programs: Programs, lease: WorkLease) -> str:
-    """One line on what was run. Raises ActionFailed, LeaseLost."""
+    """Runs it and returns a line about the run. Raises ActionFailed, LeaseLost."""
     process, cluster = _with_workflow(run), run.entity_set.cluster(run.cluster)
     if cluster is None:
         raise CannotRun(f"cluster {run.cluster} is not there any more")

@@ -1,4 +1,4 @@
-"""Hive SQL scripts: read, parameters filled in, cut into statements."""
+"""Reads Hive SQL scripts, replaces their parameters, and splits them into statements."""
 
 import re
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def fill_in(sql: str, values: Mapping[str, str]) -> str:
 
 
 def statements(script: str) -> list[str]:
-    """The script cut at semicolons outside quotes and comments, comments left out."""
+    """The statements of a script, split at semicolons outside quotes, without comments."""
     found: list[str] = []
     current: list[str] = []
     at, end = 0, len(script)

@@ -52,7 +52,7 @@ def _copy_files(
     options: CopyOptions,
     lease: WorkLease,
 ) -> int | None:
-    """The number of bytes sent; None when the source changed meanwhile. Raises ActionFailed."""
+    """The number of bytes sent; None if the source changed. Raises ActionFailed."""
     copies = [FileCopy(copy.source, staged_copy, entry) for entry in before.files]
     results = files.copy_files(copies, options, lambda done, total: lease.check())
     for each in results:

@@ -1,4 +1,4 @@
-"""Retention of feeds of directories: deletes those whose date is too old (FA-G2, FA-V1)."""
+"""Retention of feeds of directories: deletes those with too old a date (FA-G2, FA-V1)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from pipeline.errors import ActionFailed
 from pipeline.falcon.model import Cluster, Paths
 from pipeline.falcon.paths import path_at
 from pipeline.lease import WorkLease
-from pipeline.retention.partition_dates import Dating, Reader, read_dating
-from pipeline.retention.plan import Held
+from pipeline.retention.partition_dates import DatePattern, Reader, read_date_pattern
+from pipeline.retention.plan import IsNeeded
 
 MAX_DIRECTORIES = 1_000_000
 
@@ -25,27 +25,29 @@ class PathHome:
     limit: timedelta
 
 
-def evict_paths(files: Files, home: PathHome, now: datetime, held: Held, lease: WorkLease) -> str:
-    """Deletes the directories of every location type whose date is older than the limit."""
+def evict_paths(
+    files: Files, home: PathHome, now: datetime, is_needed: IsNeeded, lease: WorkLease
+) -> str:
+    """Deletes the directories of all location types with a date older than the limit."""
     deleted = kept_back = 0
     for template in sorted(set(home.storage.locations.values())):
         if "${" not in template:
             continue
         root, pattern = _split(template)
-        dating = read_dating((("path", pattern),))
-        cutoff = dating.truncated(now - home.limit)
+        date_pattern = read_date_pattern((("path", pattern),))
+        cutoff = date_pattern.truncated(now - home.limit)
         base = path_at(root, now, home.cluster).rstrip("/")
-        for path, date in _dated(files, base, pattern, dating):
+        for path, date in _dated(files, base, pattern, date_pattern):
             if date >= cutoff:
                 continue
-            if held(date):
+            if is_needed(date):
                 kept_back += 1
                 continue
             lease.check()
             lease.log(f"evict {base}/{path}")
             files.delete([f"{base}/{path}"])
             deleted += 1
-    return f"{deleted} directories of {home.feed} deleted, {kept_back} held"
+    return f"{deleted} directories of {home.feed} deleted, {kept_back} still needed"
 
 
 def _split(template: str) -> tuple[str, str]:
@@ -55,7 +57,9 @@ def _split(template: str) -> tuple[str, str]:
     return "/".join(parts[:first]) or "/", "/".join(parts[first:])
 
 
-def _dated(files: Files, base: str, pattern: str, dating: Dating) -> Iterator[tuple[str, datetime]]:
+def _dated(
+    files: Files, base: str, pattern: str, date_pattern: DatePattern
+) -> Iterator[tuple[str, datetime]]:
     """The directories below `base` that match the pattern, with their dates."""
     found = [""]
     for part in pattern.split("/"):
@@ -66,7 +70,7 @@ def _dated(files: Files, base: str, pattern: str, dating: Dating) -> Iterator[tu
         found = [f"{p}/{name}" for p, names in zip(found, folders, strict=True) for name in names]
         if len(found) > MAX_DIRECTORIES:
             raise ActionFailed(f"{base} has more than {MAX_DIRECTORIES} directories", final=True)
-    reader = Reader(dating)
+    reader = Reader(date_pattern)
     for path in found:
         date = reader.date({"path": path[1:]})
         if date is not None:

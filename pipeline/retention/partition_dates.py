@@ -1,4 +1,4 @@
-"""From partition values to times and back."""
+"""Dates in partition keys: patterns, from values to times and back."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ Keys = Sequence[tuple[str, str]]  # (key, template) in the table's key order
 
 
 @dataclass(frozen=True, slots=True)
-class Dating:
-    """How the keys of one table tell a time. `dated` has the keys with variables, in order, and
-    their templates; `static` those with a fixed value. Times are in UTC.
+class DatePattern:
+    """The pattern of dates in a table's keys. `dated` has the keys with variables, in order, and
+    their templates; `static` the keys with a fixed value. Times are in UTC.
     """
 
     dated: tuple[tuple[str, str], ...]
@@ -27,11 +27,11 @@ class Dating:
 
     @property
     def finest(self) -> str:
-        """The smallest unit that is told."""
-        return max(_told(self.dated), key=_PARTS.index)
+        """The smallest unit in the pattern."""
+        return max(_variables(self.dated), key=_PARTS.index)
 
     def truncated(self, time: datetime) -> datetime:
-        """The start of the finest unit in which `time` lies."""
+        """The start of the smallest unit that contains `time`."""
         finer = _PARTS[_PARTS.index(self.finest) + 1 :]
         first = {name.lower(): _FIRST[name] for name in finer}
         start = time.astimezone(UTC).replace(second=0, microsecond=0)
@@ -42,32 +42,32 @@ class Dating:
         return tuple((key, _fill(template, time)) for key, template in self.dated)
 
 
-def read_dating(keys: Keys) -> Dating:
-    """Raises BadRetention unless the templates tell a year and leave no gap below it."""
+def read_date_pattern(keys: Keys) -> DatePattern:
+    """The pattern of a table's keys. Raises BadRetention without a year, or with a gap below."""
     dated = tuple((key, text) for key, text in keys if _VARIABLE.search(text))
     static = tuple((key, text) for key, text in keys if not _VARIABLE.search(text))
-    told = _told(dated)
-    if not told:
+    found = _variables(dated)
+    if not found:
         raise BadRetention("no partition key has a date.")
-    wanted = _PARTS[: _PARTS.index(max(told, key=_PARTS.index)) + 1]
-    missing = [name for name in wanted if name not in told]
+    wanted = _PARTS[: _PARTS.index(max(found, key=_PARTS.index)) + 1]
+    missing = [name for name in wanted if name not in found]
     if missing:
-        raise BadRetention(f"the partition keys tell no {missing[0].lower()}.")
-    if len(set(told)) != len(told):
-        raise BadRetention("the partition keys tell a part of the date twice.")
-    return Dating(dated, static)
+        raise BadRetention(f"the partition keys have no {missing[0].lower()}.")
+    if len(set(found)) != len(found):
+        raise BadRetention("the partition keys have a part of the date twice.")
+    return DatePattern(dated, static)
 
 
 class Reader:
-    """Reads the dates of many partitions of one table; remembers each distinct value."""
+    """Reads the dates of many partitions of a table, with a cache of distinct values."""
 
-    def __init__(self, dating: Dating) -> None:
-        self._static = dict(dating.static)
-        self._patterns = [(key, _pattern(template)) for key, template in dating.dated]
+    def __init__(self, date_pattern: DatePattern) -> None:
+        self._static = dict(date_pattern.static)
+        self._patterns = [(key, _pattern(template)) for key, template in date_pattern.dated]
         self._known: dict[tuple[str | None, ...], datetime | None] = {}
 
     def read(self, name: str) -> tuple[bool, datetime | None]:
-        """Whether the static keys match, and the partition's date, None when it tells none."""
+        """Whether the static keys match, and the partition's date or None."""
         spec = dict(parse_partition_name(name))
         if any(spec.get(key) != value for key, value in self._static.items()):
             return False, None
@@ -93,8 +93,8 @@ class Reader:
             return None
 
 
-def _told(dated: Keys) -> list[str]:
-    """The names of the variables, as often as they are told."""
+def _variables(dated: Keys) -> list[str]:
+    """The names of the variables, with repetitions."""
     return [str(name) for _, template in dated for name in _VARIABLE.findall(template)]
 
 

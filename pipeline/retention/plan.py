@@ -1,39 +1,39 @@
-"""Which partitions and copies are too old, decided before anything is dropped (FA-V1..V5)."""
+"""Selects the partitions and copies that are too old, before anything is dropped (FA-V1..V5)."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from conf.names import ClusterName, TableRef
-from pipeline.retention.partition_dates import Dating, Reader
+from pipeline.retention.partition_dates import DatePattern, Reader
 
-Held = Callable[[datetime], bool]
+IsNeeded = Callable[[datetime], bool]
 
 
-def nothing_held(time: datetime) -> bool:
-    """For policies that nothing else waits for."""
+def nothing_needed(time: datetime) -> bool:
+    """For policies whose partitions no other work needs."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a cluster keeps: partitions whose date is at or after `now - limit` (FA-V3).
+    """A cluster keeps partitions with a date at or after `now - limit` (FA-V3).
 
-    `copies` has the limits of clusters with secondary copies in the same metastore (FA-V4); a
-    cluster that is not named loses its copies with their primary. `held` says of a date that
-    its partition is still needed by someone, whatever its age.
+    `copies` has the limits of clusters with secondary copies in the same metastore (FA-V4); other
+    clusters lose their copies with the primary. `is_needed(date)`: the partition of that date is
+    still needed by other work, whatever its age.
     """
 
     table: TableRef
-    dating: Dating
+    date_pattern: DatePattern
     limit: timedelta
     copies: Mapping[ClusterName, timedelta] = field(default_factory=dict)
-    held: Held = nothing_held
+    is_needed: IsNeeded = nothing_needed
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A partition as the policy sees it: its name and the clusters that hold a copy of it."""
+    """A partition: its name and the clusters with a copy of it."""
 
     name: str
     copies: frozenset[ClusterName] = frozenset()
@@ -52,7 +52,7 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class EvictCopy:
-    """Forget the copy of a partition in one cluster and delete its data."""
+    """Remove the copy of a partition in a cluster and delete its data."""
 
     name: str
     cluster: ClusterName
@@ -64,8 +64,8 @@ class EvictCopy:
 
 @dataclass(frozen=True, slots=True)
 class RetentionPlan:
-    """`condition` is the eviction filter in SQL; `undated` partitions tell no date and are
-    never dropped; `held` are old but still needed, by a copy's longer limit or by someone else.
+    """`condition` is the eviction filter in SQL. `undated` partitions have no date and are never
+    dropped. `needed` ones are old, but needed for a copy with a longer limit or by other work.
     """
 
     table: TableRef
@@ -73,7 +73,7 @@ class RetentionPlan:
     condition: str
     evictions: tuple[Evict, ...]
     copies: tuple[EvictCopy, ...]
-    held: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
     undated: tuple[str, ...] = ()
     kept: int = 0
 
@@ -81,24 +81,24 @@ class RetentionPlan:
         """The plan for people."""
         head = (
             f"{self.table}: {len(self.evictions)} to drop, {len(self.copies)} copies to drop,"
-            f" {self.kept} kept, {len(self.held)} held, {len(self.undated)} without a date"
+            f" {self.kept} kept, {len(self.needed)} still needed,"
+            f" {len(self.undated)} without a date"
         )
         where = f"ALTER TABLE {self.table} DROP PARTITION where {self.condition}"
         return (head, where, *map(str, self.copies), *map(str, self.evictions))
 
 
 def plan_retention(policy: Policy, candidates: Iterable[Candidate], now: datetime) -> RetentionPlan:
-    """Compares dates with the cut-off, which counts in whole units of the dating: an hourly
-    partition is dropped when all of its hour is too old. Only what the static keys choose is
-    touched.
+    """Compares dates with the cut-off, in whole units of the date pattern: an hourly partition is
+    dropped when its whole hour is too old. Only partitions with the static keys are dropped.
     """
-    dating = policy.dating
-    cutoff = dating.truncated(now - policy.limit)
-    limits = {c: dating.truncated(now - limit) for c, limit in policy.copies.items()}
-    reader = Reader(dating)
+    date_pattern = policy.date_pattern
+    cutoff = date_pattern.truncated(now - policy.limit)
+    limits = {c: date_pattern.truncated(now - limit) for c, limit in policy.copies.items()}
+    reader = Reader(date_pattern)
     evictions: list[Evict] = []
     copies: list[EvictCopy] = []
-    held: list[str] = []
+    needed: list[str] = []
     undated: list[str] = []
     kept = 0
     for each in candidates:
@@ -112,8 +112,8 @@ def plan_retention(policy: Policy, candidates: Iterable[Candidate], now: datetim
         if date >= cutoff:
             kept += 1
             copies += [EvictCopy(each.name, cluster, date) for cluster in sorted(old_copies)]
-        elif policy.held(date) or any(c in limits and date >= limits[c] for c in each.copies):
-            held.append(each.name)
+        elif policy.is_needed(date) or any(c in limits and date >= limits[c] for c in each.copies):
+            needed.append(each.name)
             copies += [EvictCopy(each.name, cluster, date) for cluster in sorted(old_copies)]
         else:
             evictions.append(Evict(each.name, date))
@@ -121,29 +121,29 @@ def plan_retention(policy: Policy, candidates: Iterable[Candidate], now: datetim
     return RetentionPlan(
         policy.table,
         cutoff,
-        eviction_filter(dating, cutoff),
+        eviction_filter(date_pattern, cutoff),
         tuple(evictions),
         tuple(copies),
-        tuple(held),
+        tuple(needed),
         tuple(undated),
         kept,
     )
 
 
-def eviction_filter(dating: Dating, cutoff: datetime) -> str:
+def eviction_filter(date_pattern: DatePattern, cutoff: datetime) -> str:
     """FA-V3: `(year < '2014') or (year = '2014' and month < '02')`, and the static keys.
 
-    Exact for keys whose text sorts as their times do, which a dating with the larger units
-    first has; the plan itself compares times.
+    Exact if the texts of the keys sort like their times, as with the larger units first; the plan
+    itself compares times.
     """
-    values = dating.values(cutoff)
+    values = date_pattern.values(cutoff)
     branches = []
     for count in range(len(values)):
         equal = [f"{key} = {_quoted(value)}" for key, value in values[:count]]
         key, value = values[count]
         branches.append(" and ".join([*equal, f"{key} < {_quoted(value)}"]))
     either = branches[0] if len(branches) == 1 else " or ".join(f"({each})" for each in branches)
-    static = [f"{key} = {_quoted(value)}" for key, value in dating.static]
+    static = [f"{key} = {_quoted(value)}" for key, value in date_pattern.static]
     if not static:
         return either
     return " and ".join([f"({either})" if len(branches) > 1 else either, *static])

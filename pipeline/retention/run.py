@@ -1,7 +1,7 @@
-"""Drops what a retention plan names: metadata first, then data, and nothing is forgotten between.
+"""Executes a retention plan: drops metadata first, then deletes data.
 
-The locations about to be deleted are noted below the table before their partitions are dropped;
-a run that dies leaves the note, and the next one deletes what no partition refers to any more.
+The locations to delete are written to a note below the table before their partitions are dropped.
+If a run dies, the next one reads the note and deletes locations that no partition refers to.
 """
 
 import json
@@ -25,15 +25,15 @@ Emit = Callable[[Mapping[str, object]], None]
 
 
 class Stop(Protocol):
-    """Raises when the right to go on was lost; called before every batch."""
+    """Raises an error if the lease was lost; called before every batch."""
 
     def __call__(self) -> None: ...
 
 
 @dataclass(slots=True)
 class Evicted:
-    """What was dropped. `busy` partitions are being written and were left for the next time;
-    `shared` directories hold data of partitions that stay, and stay themselves.
+    """The objects that were dropped. `busy` partitions are being written and were left for the next
+    run; `shared` directories also have data of other partitions, and were not deleted.
     """
 
     partitions: list[str] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Evicted:
 
 
 def candidates(objects: ObjectCatalog, policy: Policy) -> list[Candidate]:
-    """Every partition of the policy's table; copies are looked at only if any has a limit."""
+    """All partitions of the policy's table; with their copies only if a copy has a limit."""
     state = objects.table(policy.table)
     names = objects.names(state)
     if not policy.copies:
@@ -63,7 +63,7 @@ def run_retention(
     emit: Emit,
     check: Stop = lambda: None,
 ) -> Evicted:
-    """Carries the plan out. Every eviction is an event before it happens (FA-V5)."""
+    """Executes the plan. Each eviction is an event before it takes place (FA-V5)."""
     state = objects.table(plan.table)
     base = base_of(state.location)
     in_use = InUse(base, objects.objects(state, objects.names(state)))

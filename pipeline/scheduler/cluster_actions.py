@@ -42,7 +42,7 @@ from pipeline.replication.directories import PathCopy, replicate_path
 from pipeline.replication.plan import ReplicationRequest, matches
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.directories import PathHome, evict_paths
-from pipeline.retention.partition_dates import read_dating
+from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import Policy, RetentionPlan, plan_retention
 from pipeline.retention.run import candidates, run_retention
 from pipeline.scheduler import tables
@@ -56,15 +56,14 @@ _TURN_POLL = 2.0
 
 @dataclass(slots=True)
 class ClusterActions:
-    """`files` opens Spark's file systems, when they are first needed, `storage` reads Hudi's
-    timelines by URI. `default` is hive.default.cluster.name of clusters that share a metastore.
-    `notify` returns when the views have heard that a table changed: whatever is changed here is
-    told before it is reported.
+    """`files` opens Spark's file systems at the first use; `storage` reads Hudi's timelines by URI.
+    `default` is hive.default.cluster.name of clusters that share a metastore. `notify` returns
+    when the views know that a table changed; it is called before a change is reported.
     """
 
     files: Callable[[], Files]
     programs: Programs
-    effort: CopyOptions = field(default_factory=CopyOptions)
+    options: CopyOptions = field(default_factory=CopyOptions)
     limits: CopyLimits = field(default_factory=CopyLimits)
     default: ClusterName | None = None
     storage: Storages = field(default=lambda uri: LocalStorage())
@@ -79,28 +78,28 @@ class ClusterActions:
         return tables.look(needs, entity_set, owner, self._listings)
 
     def _listings(self, locations: Sequence[str]) -> list[FileListing | None]:
-        """Local directories are read as they are; others need Spark's file systems."""
+        """Local directories are read directly; others need Spark's file systems."""
         remote = [each for each in locations if not tables.is_local(each)]
         found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
         return [found[each] if each in found else tables.local_listing(each) for each in locations]
 
     def process(self, task: Task, lease: WorkLease) -> str:
-        """A program may change whatever it wants, and also when it fails."""
+        """Runs a program. It may change any table, also if it fails."""
         try:
             return run_process(_process_run(task), self.programs, lease)
         finally:
             self.notify(EVERYTHING)
 
     def replicate(self, task: Task, lease: WorkLease) -> str:
-        """One instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
+        """Replicates an instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
         copy = _copy_of(task)
         if isinstance(copy, PathCopy):
-            return replicate_path(self.files(), copy, self.effort, lease)
+            return replicate_path(self.files(), copy, self.options, lease)
         with self._metastore(copy.source, task.owner) as source:
             table = _require_owner(source, copy.source_table, task.owner)
         way = self._replicate_hudi if is_hudi(table) else self._replicate
         with self._turns[f"{copy.target.endpoint('registry')} {copy.target_table}"]:
-            return _in_turn(lambda: way(copy, task.owner, lease), lease)
+            return _one_at_a_time(lambda: way(copy, task.owner, lease), lease)
 
     def _replicate(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
         if copy.shares_table:
@@ -109,14 +108,14 @@ class ClusterActions:
             self._metastore(copy.source, owner) as source,
             self._metastore(copy.target, owner) as target,
         ):
-            request = copy.request(self.effort.checksum)
+            request = copy.request(self.options.checksum)
             plan = read_replication(request, source, target, self.files())
             if not plan.items and not plan.fresh:
-                raise ActionFailed(f"{copy.what} is not there any more")
+                raise ActionFailed(f"{copy.what} does not exist any more")
             report = run_replication(
-                plan, source, target, self._tools(lease), self.effort, self.limits
+                plan, source, target, self._context(lease), self.options, self.limits
             )
-        return _told(report, copy)
+        return _summary(report, copy)
 
     def _secondary(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
         with self._metastore(copy.source, owner) as client:
@@ -126,17 +125,19 @@ class ClusterActions:
             names = [name for name in objects.names(state) if matches(spec, name)]
             chosen = objects.objects(state, names)
             if not chosen:
-                raise ActionFailed(f"{copy.what} is not there any more")
-            yard = staging_of(copy.root, state.ref)
-            checksum = self.effort.checksum
-            plan = plan_copy(state, chosen, copy.target.name, yard, checksum=checksum, again=False)
-            report = run_copy(plan, objects, self._tools(lease), self.effort, self.limits)
-        return _told(report, copy)
+                raise ActionFailed(f"{copy.what} does not exist any more")
+            staging = staging_of(copy.root, state.ref)
+            checksum = self.options.checksum
+            plan = plan_copy(
+                state, chosen, copy.target.name, staging, checksum=checksum, again=False
+            )
+            report = run_copy(plan, objects, self._context(lease), self.options, self.limits)
+        return _summary(report, copy)
 
     def _replicate_hudi(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
-        """The table's new commits, whichever partition the instance is about."""
-        tools = self._tools(lease)
-        replicator = Replicator(self.storage, tools, self.effort, self.limits)
+        """Replicates the table's new commits, for whichever partition the instance is."""
+        context = self._context(lease)
+        replicator = Replicator(self.storage, context, self.options, self.limits)
         with (
             self._metastore(copy.source, owner) as source,
             self._metastore(copy.target, owner) as target,
@@ -145,14 +146,14 @@ class ClusterActions:
                 objects = self._objects(source, copy)
                 name, root = copy.target.name, copy.root
                 shared = SharedMetastoreReplica.of(
-                    objects, copy.source_table, name, root, tools.clock()
+                    objects, copy.source_table, name, root, context.clock()
                 )
-                return _told_commits(replicator.run(shared), copy)
-            request = copy.request(self.effort.checksum)
-            two = CrossMetastoreReplica.of(source, target, request, tools.clock())
+                return _hudi_summary(replicator.run(shared), copy)
+            request = copy.request(self.options.checksum)
+            two = CrossMetastoreReplica.of(source, target, request, context.clock())
             done = replicator.run(two)
             two.update_metadata(changed=done is not None)
-            return _told_commits(done, copy)
+            return _hudi_summary(done, copy)
 
     def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[HmsClient]:
         return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.notify)
@@ -161,10 +162,10 @@ class ClusterActions:
         return ObjectCatalog(client, self.default or copy.source.name)
 
     def evict(self, task: Task, lease: WorkLease) -> str:
-        """What is too old on one cluster, by partition date (FA-V1..V5)."""
+        """Drops old partitions on a cluster, by partition date (FA-V1..V5)."""
         home = _home_of(task)
         if isinstance(home, PathHome):
-            return evict_paths(self.files(), home, task.now, task.held, lease)
+            return evict_paths(self.files(), home, task.now, task.is_needed, lease)
         with self._turns[f"{home.cluster.endpoint('registry')} {home.policy.table}"]:
             return self._evict(home, task, lease)
 
@@ -177,15 +178,15 @@ class ClusterActions:
             for line in plan.lines():
                 lease.log(line)
             done = run_retention(
-                plan, client, objects, self.files(), self._tools(lease).emit, lease.check
+                plan, client, objects, self.files(), self._context(lease).emit, lease.check
             )
         return (
             f"{len(done.partitions)} partitions and {len(done.copies)} copies of {plan.table}"
-            f" dropped, {plan.kept} kept, {len(plan.held)} held"
+            f" dropped, {plan.kept} kept, {len(plan.needed)} still needed"
         )
 
     def eviction_plan(self, task: Task) -> RetentionPlan | None:
-        """What `evict` would drop now; None when there is no table, or none yet."""
+        """What `evict` would drop now; None if the table does not exist."""
         home = _home_of(task)
         if isinstance(home, PathHome):
             return None
@@ -205,8 +206,8 @@ class ClusterActions:
             raise ActionFailed(f"{table.ref}: {reason}: drop them by SQL", final=True)
         return plan_retention(home.policy, candidates(objects, home.policy), task.now)
 
-    def _tools(self, lease: WorkLease) -> JobContext:
-        """Every event and every sign of progress asks whether the work is still ours."""
+    def _context(self, lease: WorkLease) -> JobContext:
+        """The context of a copy. Each event and progress checks the lease."""
 
         def emit(event: Mapping[str, object]) -> None:
             lease.check()
@@ -217,7 +218,7 @@ class ClusterActions:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """What one replication of a table copies."""
+    """The source and target of a replication of a table."""
 
     source: Cluster
     target: Cluster
@@ -230,13 +231,13 @@ class _Copy:
 
     @property
     def shares_table(self) -> bool:
-        """One metastore, one table: then the target gets a secondary copy of it."""
+        """Whether both are one table in one metastore: then the target gets a secondary copy."""
         same_metastore = self.source.endpoint("registry") == self.target.endpoint("registry")
         return same_metastore and self.source_table == self.target_table
 
     @property
     def root(self) -> str:
-        """Where secondary copies lie in the target cluster."""
+        """The folder of secondary copies in the target cluster."""
         return default_root(self.target.endpoint("write") or "file:///")
 
     @property
@@ -257,8 +258,8 @@ class _Copy:
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """Where an eviction happens. Clusters that share a metastore and a table have one policy,
-    whichever of them asks: that of the `primary`, with the limits of the others' copies."""
+    """The place of an eviction. Clusters that share a metastore and a table have one policy: that
+    of the `primary`, with the limits of the others' copies."""
 
     cluster: Cluster
     primary: ClusterName
@@ -266,7 +267,7 @@ class _Home:
 
 
 def _home_of(task: Task) -> _Home | PathHome:
-    """Where an eviction happens. Raises ActionFailed when the feed has changed meanwhile."""
+    """The place of an eviction. Raises ActionFailed if the feed was changed."""
     feed, name = task.entity, task.schedule.key.cluster
     assert isinstance(feed, Feed)
     place, cluster = feed.on(name), task.entity_set.cluster(name)
@@ -284,10 +285,10 @@ def _home_of(task: Task) -> _Home | PathHome:
     primary = next((each for each in same if each.role is Role.SOURCE), place)
     policy = Policy(
         table=storage.uri.table,
-        dating=read_dating(storage.uri.keys),
+        date_pattern=read_date_pattern(storage.uri.keys),
         limit=primary.retention.length,
         copies={e.name: e.retention.length for e in same if e.name != primary.name},
-        held=task.held,
+        is_needed=task.is_needed,
     )
     return _Home(cluster, primary.name, policy)
 
@@ -300,13 +301,13 @@ def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storag
 
 
 def _copy_of(task: Task) -> _Copy | PathCopy:
-    """What the instance copies. Raises ActionFailed when the feed has changed meanwhile."""
+    """The source and target of the instance. Raises ActionFailed if the feed was changed."""
     feed, key = task.entity, task.schedule.key
     assert isinstance(feed, Feed)
     one, other = feed.on(key.source), feed.on(key.cluster)
     source, target = task.entity_set.cluster(key.source), task.entity_set.cluster(key.cluster)
     if one is None or other is None or source is None or target is None:
-        raise ActionFailed(f"{key} is not what the feed says any more", final=True)
+        raise ActionFailed(f"{key} is not in the feed any more", final=True)
     here, there = feed.storage_on(one), feed.storage_on(other)
     if isinstance(here, Paths) and isinstance(there, Paths):
         return _path_copy(task, (here, there), (source, target))
@@ -328,7 +329,7 @@ def _copy_of(task: Task) -> _Copy | PathCopy:
 def _path_copy(
     task: Task, storages: tuple[Paths, Paths], clusters: tuple[Cluster, Cluster]
 ) -> PathCopy:
-    """Raises ActionFailed when source and target are the same directory."""
+    """The directories to copy. Raises ActionFailed if they are the same."""
     nominal = task.instance.nominal
     source = path_at(storages[0].locations["data"], nominal, clusters[0])
     target = path_at(storages[1].locations["data"], nominal, clusters[1])
@@ -355,8 +356,8 @@ def _process_run(task: Task) -> ProcessRun:
     )
 
 
-def _in_turn(work: Callable[[], str], lease: WorkLease) -> str:
-    """Copies into one table take turns, those of other servers too."""
+def _one_at_a_time(work: Callable[[], str], lease: WorkLease) -> str:
+    """Waits while another copy into the table runs, also one of another server."""
     end = time.monotonic() + _TURN
     while True:
         lease.check()
@@ -370,13 +371,13 @@ def _in_turn(work: Callable[[], str], lease: WorkLease) -> str:
             raise ActionFailed(str(error), final=True) from error
 
 
-def _told_commits(done: HudiReplicationResult | None, copy: _Copy) -> str:
+def _hudi_summary(done: HudiReplicationResult | None, copy: _Copy) -> str:
     if done is None:
         return f"{copy.target_table} was up to date"
     return f"{copy.target_table}: {done.commits} commits, {done.files} files, {done.bytes} bytes"
 
 
-def _told(report: CopyReport, copy: _Copy) -> str:
+def _summary(report: CopyReport, copy: _Copy) -> str:
     if report.failed:
         name, error = next(iter(report.failed.items()))
         raise ActionFailed(f"{name or copy.source_table}: {error}")
@@ -389,11 +390,11 @@ def _told(report: CopyReport, copy: _Copy) -> str:
 
 
 def _require_owner(client: HmsClient, ref: TableRef, user: str) -> metastore.Table:
-    """The table. FA-S1, FA-S2: the submitter owns the data."""
+    """The table. Raises WrongOwner unless the submitter owns it (FA-S1, FA-S2)."""
     try:
         table = client.get_table(ref)
     except NoSuchObject as error:
-        raise ActionFailed(f"table {ref} is not there any more") from error
+        raise ActionFailed(f"table {ref} does not exist any more") from error
     if table.owner and table.owner != user:
         raise WrongOwner(f"{ref} belongs to {table.owner}, the feed to {user}.")
     return table

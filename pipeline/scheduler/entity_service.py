@@ -1,6 +1,6 @@
 """What users do with entities and instances: submit, schedule, update, rerun and so on.
 
-Each function checks the rules, then makes one change of the store. `user` is who asks; only
+Each function checks the rules, then makes one change of the store. `user` is the caller; only
 the submitter may change an entity (FA-S1).
 """
 
@@ -123,7 +123,7 @@ def submit(store: Store, data: bytes, user: str, now: datetime, outside: Outside
     _refuse(tuple(outside(entity, catalog.entity_set, user)), str(entity.key))
     row = StoredEntity(entity.key, user, data, SUBMITTED, now, None, 1)
     if not store.put(row):
-        raise WrongState(f"{entity.key} was submitted by someone else just now")
+        raise WrongState(f"{entity.key} was submitted by another request just now")
     return f"{entity.key} submitted"
 
 
@@ -151,7 +151,7 @@ def update(
         _refuse(validate(after.entities[dependent], after.entity_set), str(dependent))
     _refuse(tuple(outside(entity, after.entity_set, user)), str(key))
     if not store.put(replace(known, document=data, version=known.version + 1)):
-        raise WrongState(f"{key} was changed by someone else just now")
+        raise WrongState(f"{key} was changed by another request just now")
     kept = {each.key for each in schedules_of(after, key, now)}
     gone = [
         each
@@ -195,19 +195,19 @@ def resume(store: Store, key: EntityKey, user: str) -> str:
     return _switch(store, key, user, SUSPENDED, RUNNING, "resumed")
 
 
-def _switch(store: Store, key: EntityKey, user: str, old: str, new: str, word: str) -> str:
+def _switch(store: Store, key: EntityKey, user: str, old: str, new: str, past: str) -> str:
     known = find(read_catalog(store), key)
     _owned(known, user)
     if known.status != old:
         raise WrongState(f"{key} is {known.status}, not {old}")
     _put_status(store, known, new, scheduled=known.scheduled)
-    return f"{key} {word}"
+    return f"{key} {past}"
 
 
 def _put_status(store: Store, known: StoredEntity, status: str, scheduled: datetime | None) -> None:
     row = replace(known, status=status, scheduled=scheduled, version=known.version + 1)
     if not store.put(row):
-        raise WrongState(f"{known.key} was changed by someone else just now")
+        raise WrongState(f"{known.key} was changed by another request just now")
 
 
 def delete(store: Store, key: EntityKey, user: str) -> str:

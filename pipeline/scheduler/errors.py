@@ -1,10 +1,10 @@
-"""What can go wrong with entities and instances that are kept and run."""
+"""Errors of stored entities and their instances."""
 
 from pipeline.errors import LifecycleError
 
 
 class UnknownEntity(LifecycleError):
-    """No such entity, or no such instance of it."""
+    """The entity, or the instance of it, does not exist."""
 
     code = "CW721"
 
@@ -13,11 +13,11 @@ class NotYours(LifecycleError):
     """Another user submitted the entity (FA-S1)."""
 
     code = "CW722"
-    hint = "Everything runs as the submitter; ask them, or submit an entity of your own."
+    hint = "Only the submitter may do this; submit an entity of your own."
 
 
 class InUse(LifecycleError):
-    """An entity that others refer to (cluster -> feed -> process)."""
+    """Other entities refer to the entity (cluster -> feed -> process)."""
 
     code = "CW723"
 
@@ -29,19 +29,19 @@ class CannotSchedule(LifecycleError):
 
 
 class WrongState(LifecycleError):
-    """What was asked for does not fit the state that the entity or instance is in."""
+    """The request is not possible in the present state of the entity or instance."""
 
     code = "CW725"
 
 
 class StoreUnavailable(LifecycleError):
-    """The database of the lifecycle cannot be used."""
+    """The database of the lifecycle's store cannot be used."""
 
     code = "CW726"
 
 
 class WrongOwner(LifecycleError):
-    """A table owned by another user than the submitter (FA-S1, FA-S2)."""
+    """The table has another owner than the submitter (FA-S1, FA-S2)."""
 
     code = "CW729"
     hint = "Submit the feed as the table's owner (--user)."

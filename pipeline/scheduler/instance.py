@@ -1,4 +1,4 @@
-"""One instance of a schedule and what is known of it."""
+"""An instance of a schedule and its state."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from pipeline.scheduler.states import State
 
 
 class Action(Enum):
-    """What is done at each instance's time."""
+    """The kind of work of an instance."""
 
     REPLICATE = "replicate"
     EVICT = "evict"
@@ -45,10 +45,10 @@ class InstanceKey:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """`run` counts reruns from 0, `attempt` the tries of this run; `recoveries` the times that
-    its server died. `fingerprint` is what the inputs looked like when the run began; `checks`
-    counts looks for late data, -1 when there are no more, `alerts` those sent; `late` names the
-    inputs whose change began this run; `fence` rises with every change of state.
+    """`run` counts reruns from 0, `attempt` the attempts of this run, `recoveries` the deaths of
+    its servers. `fingerprint` is that of the inputs at the run's begin; `checks` counts checks for
+    late data, -1: no more; `alerts` counts those sent; `late` names the changed inputs that caused
+    this run; `fence` grows with every change of state.
     """
 
     key: InstanceKey

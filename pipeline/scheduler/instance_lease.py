@@ -1,4 +1,4 @@
-"""The right to run one instance, for as long as its lease can be renewed."""
+"""The lease of a running instance."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from pipeline.scheduler.store import Store
 
 
 class InstanceLease:
-    """A claim while it lasts: what work.WorkLease asks for, and its lease."""
+    """A claim of an instance, as a `WorkLease`."""
 
     def __init__(self, store: Store, clock: Clock, instance: Instance, seconds: float) -> None:
         self.instance = instance
@@ -44,16 +44,16 @@ class InstanceLease:
         stop()
 
     def renew(self, server: str) -> None:
-        """Called by the heart."""
-        asked = time.monotonic()
+        """Renews the lease; called by the server's heartbeat thread."""
+        now = time.monotonic()
         try:
             kept = self._store.renew(self.instance, server, self._seconds)
         except StoreUnavailable:
-            if asked - self._renewed > self._seconds * 0.8:
-                self.lose("the database is away for too long")
+            if now - self._renewed > self._seconds * 0.8:
+                self.lose("the database was down for too long")
             return
         if kept:
-            self._renewed = asked
+            self._renewed = now
         else:
             self.lose("killed, deleted or taken over")
 

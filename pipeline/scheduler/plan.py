@@ -1,7 +1,7 @@
-"""What to do next: `plan(schedule, situation, now)` answers with steps. Pure; `now` is aware UTC.
+"""Decides the next steps: `plan(schedule, situation, now)`. Pure; `now` is aware UTC.
 
-The other functions decide what an effect's result means: `after_look`, `after_run`, `recover`.
-Each answers with the instance as it shall be, so that a step is a row to write and nothing else.
+`after_look`, `after_run` and `recover` decide about the results of steps. Each returns the instance
+in its new state, so that a step is a row to write.
 """
 
 import json
@@ -18,14 +18,14 @@ from pipeline.scheduler.states import Event, State, after
 
 BATCH = 1000  # instances created in one go
 MAX_OPEN = 5000  # a FIFO schedule gets no more while so many are open
-MAX_LOOKS = 500  # instances whose inputs are looked for in one go
-MAX_RECOVERIES = 3  # an instance whose server dies so often has failed
+MAX_LOOKS = 500  # instances with inputs to check in one round
+MAX_RECOVERIES = 3  # deaths of servers after which an instance has failed
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the store knows of a schedule. `open` are WAITING, READY and RUNNING, `ended` those
-    that may still have something to come: late data, another wait after a time-out."""
+    """The state of a schedule in the store. `open` instances are WAITING, READY or RUNNING; `ended`
+    ones may still get late data, or wait again after a time-out."""
 
     created_until: datetime | None = None
     open: tuple[Instance, ...] = ()
@@ -34,7 +34,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """New WAITING instances at `nominals` and SKIPPED ones; all before `until` exist then."""
+    """Create WAITING instances at `nominals`, and SKIPPED ones; then all before `until` exist."""
 
     schedule: Schedule
     nominals: tuple[datetime, ...]
@@ -44,7 +44,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """See whether the data is there, and what it looks like."""
+    """Check whether the data exists, and take its fingerprint."""
 
     instance: Instance
     needs: tuple[Need, ...]
@@ -52,7 +52,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Write `after` in the place of `before`; `what` and `message` go to the log."""
+    """Replace `before` by `after`; `what` and `message` go to the log."""
 
     before: Instance
     after: Instance
@@ -62,7 +62,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """InstanceLease the instance and do its work, unless `limit` others of its schedule run."""
+    """Claim the instance and do its work, unless `limit` others of its schedule run."""
 
     before: Instance
     after: Instance
@@ -73,7 +73,7 @@ Step = Create | Look | Change | Run
 
 
 def plan(schedule: Schedule, situation: Situation, now: datetime) -> tuple[Step, ...]:
-    """Everything that can be done now. Looks are to come first and runs last."""
+    """All steps that are possible now. Execute looks first and runs last."""
     steps: list[Step] = list(_creation(schedule, situation, now))
     newest = max((each.nominal for each in situation.open), default=now)
     waiting: list[Instance] = []
@@ -104,7 +104,7 @@ def plan(schedule: Schedule, situation: Situation, now: datetime) -> tuple[Step,
 
 
 def _creation(schedule: Schedule, situation: Situation, now: datetime) -> Iterator[Create]:
-    """Instances whose time has come: the start is one, the end is none."""
+    """The instances that are due; the start is inclusive, the end exclusive."""
     if schedule.order is Order.FIFO and len(situation.open) >= MAX_OPEN:
         return
     until = min(schedule.end, now - schedule.opens + timedelta(minutes=1))
@@ -191,7 +191,7 @@ def _alerts(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[C
         if starts and level == 1 and instance.started is not None:
             continue
         if level == 1 and limits[1] is not None and now >= instance.nominal + limits[1]:
-            continue  # the second limit says it all
+            continue  # the second limit includes the first
         name = _LIMITS[starts][level - 1]
         message = f"{instance.key} is {instance.state.value}, {name} was {limit} after its time"
         yield Change(instance, replace(instance, alerts=level), "SLA", message)
@@ -232,7 +232,7 @@ def rerun(instance: Instance, now: datetime) -> Change:
 
 
 def after_look(schedule: Schedule, look: Look, seen: Seen, now: datetime) -> Change | None:
-    """What the look leads to; None: nothing, the instance waits on."""
+    """The change after a look; None: the instance continues to wait."""
     instance, print_now = look.instance, fingerprint(look.needs, seen)
     if instance.state is State.WAITING:
         if print_now is None:
@@ -254,7 +254,7 @@ def after_look(schedule: Schedule, look: Look, seen: Seen, now: datetime) -> Cha
 
 
 def _changed(schedule: Schedule, before: str, now: str | None) -> list[str]:
-    """The inputs that differ; data that was evicted since is not late data."""
+    """The names of inputs that differ. Evicted data is not late data."""
     if now is None or not before:
         return []
     old, new = json.loads(before), json.loads(now)
@@ -273,7 +273,7 @@ class Succeeded:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`final`: another attempt would fail just so."""
+    """`final`: another attempt would fail in the same way."""
 
     reason: str
     final: bool = False
@@ -283,7 +283,7 @@ Outcome = Succeeded | Failed
 
 
 def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: datetime) -> Change:
-    """What becomes of a RUNNING instance whose work has ended."""
+    """The change of a RUNNING instance after its work has ended."""
     if isinstance(outcome, Succeeded):
         change = move(running, Event.SUCCEED, now, outcome.detail)
         checks = running.checks if schedule.late else -1
@@ -296,7 +296,7 @@ def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: date
 
 
 def recover(running: Instance, now: datetime) -> Change:
-    """What becomes of a RUNNING instance whose server is gone: its attempt did not count."""
+    """The change of a RUNNING instance after its server died; the attempt does not count."""
     if running.recoveries >= MAX_RECOVERIES:
         return move(running, Event.FAIL, now, "the server died each time that it ran this")
     change = move(running, Event.RETRY, now, "the server that ran it is gone")

@@ -1,4 +1,4 @@
-"""From entities to schedules: what is to be done where, when, and from which data. Pure."""
+"""Schedules of entities: which work to do, where, when, and with which data. Pure."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _FEED_LATE_DELAY = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """`attempts` more tries after the first, `delay` apart by `policy` (D6)."""
+    """`attempts` retries after the first attempt, with pauses by `policy` and `delay` (D6)."""
 
     policy: Policy = Policy.FINAL
     delay: timedelta = timedelta(0)
@@ -34,7 +34,7 @@ class Retries:
     on_timeout: bool = False
 
     def gap(self, attempt: int) -> timedelta | None:
-        """The wait before the try that follows `attempt` (1 = the first); None: no more."""
+        """The pause after `attempt` (1 = the first); None: no retry."""
         if attempt > self.attempts or self.policy is Policy.FINAL:
             return None
         return self.delay * 2 ** (attempt - 1) if self.policy is Policy.EXP_BACKOFF else self.delay
@@ -42,9 +42,9 @@ class Retries:
 
 @dataclass(frozen=True, slots=True)
 class LateChecks:
-    """When the inputs of an ended instance are looked at again (D5), until `cutoff(nominal)`.
+    """The checks for late data of an ended instance (D5), until `cutoff(nominal)`.
 
-    `inputs` are the names of those that matter; None: all.
+    `inputs` are the names of the inputs to check; None: all.
     """
 
     policy: Policy
@@ -53,7 +53,7 @@ class LateChecks:
     inputs: frozenset[str] | None = None
 
     def time(self, nominal: datetime, number: int) -> datetime | None:
-        """When check `number` (0 = the first) is due; None past the cut-off."""
+        """The time of check `number` (0 = the first); None after the cut-off."""
         end = self.cutoff(nominal)
         if self.policy is Policy.FINAL:
             return end if number == 0 else None
@@ -66,10 +66,10 @@ class LateChecks:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`opens`: how long after its nominal time an instance is due (a replication's delay).
+    """`opens`: the time from an instance's nominal time until it is due (a replication's delay).
 
-    `low` and `high` are the agreement's two limits from the nominal time; of a process they
-    bound the start and the end, of a feed both bound the availability.
+    `low` and `high` are the two limits of the service level after the nominal time: of a process
+    for its start and end, of a feed both for its availability.
     """
 
     key: ScheduleKey
@@ -104,7 +104,7 @@ def of_feed(feed: Feed, scheduled: datetime) -> tuple[Schedule, ...]:
 
 
 def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedule:
-    """From the later start to the earlier end, in the source's rhythm (FA-R8)."""
+    """From the later start to the earlier end, with the source's frequency (FA-R8)."""
     start = max(source.validity.start, target.validity.start)
     late = None
     if feed.late_cutoff is not None:
@@ -130,7 +130,7 @@ def _feed_timeout(feed: Feed) -> Frequency | None:
 
 
 def _timeout(given: Frequency | None, frequency: Frequency) -> timedelta:
-    """Six periods, half an hour at least, unless the document says otherwise."""
+    """The time-out of the document, or six periods and at least half an hour."""
     return given.length if given else max(6 * frequency.length, _LEAST_TIMEOUT)
 
 
@@ -139,9 +139,9 @@ def _count(text: str | None, least: int, most: int) -> int:
 
 
 def _watch(feed: Feed, source: FeedCluster, scheduled: datetime) -> Schedule:
-    """Waits for the data of a feed that has an agreement, to tell when it is late.
+    """Waits for the data of a feed with a service level, to report late data.
 
-    From when it was scheduled on: what was late before that is no news.
+    It begins when the feed is scheduled, so older late data is not reported.
     """
     sla = source.sla or feed.sla
     low, high = _limits(sla)
@@ -164,9 +164,9 @@ def _limits(sla: Sla | None) -> tuple[timedelta | None, timedelta | None]:
 
 
 def _eviction(feed: Feed, cluster: FeedCluster, scheduled: datetime) -> Schedule:
-    """At once, then hourly for limits in hours or minutes, else daily (D7).
+    """Evictions: at once, then hourly for limits in hours or minutes, else daily (D7).
 
-    It goes on after the feed's end until the last instance is old enough (FALCON-1644).
+    They continue after the feed's end until the last instance is old enough (FALCON-1644).
     """
     hourly = cluster.retention.unit in (Unit.MINUTES, Unit.HOURS)
     cadence = Frequency(Unit.HOURS, 1) if hourly else Frequency(Unit.DAYS, 1)
@@ -182,7 +182,7 @@ def _eviction(feed: Feed, cluster: FeedCluster, scheduled: datetime) -> Schedule
 
 
 def of_process(process: Process, feeds: Callable[[str], Feed | None]) -> tuple[Schedule, ...]:
-    """A process on each of its clusters."""
+    """The schedules of a process, one for each of its clusters."""
     return tuple(_process_on(process, each, feeds) for each in process.clusters)
 
 
@@ -213,7 +213,7 @@ def _process_on(
 def _late_checks(
     process: Process, cluster: ProcessCluster, feeds: Callable[[str], Feed | None]
 ) -> LateChecks | None:
-    """Up to the latest cut-off among the inputs that have a late workflow."""
+    """Checks until the latest cut-off of the inputs with a late workflow."""
     late = process.late
     if late is None:
         return None
@@ -230,5 +230,5 @@ def _late_checks(
 
 
 def total(schedules: Iterable[Schedule], action: Action) -> int:
-    """How many instances those schedules with `action` have in all."""
+    """The number of instances of the schedules with `action`."""
     return sum(each.count() for each in schedules if each.key.action is action)

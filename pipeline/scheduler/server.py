@@ -1,4 +1,4 @@
-"""Carries out the steps of `plan`: looks, claims, works, renews, records.
+"""Executes the steps of `plan`: checks inputs, claims instances, works, renews leases.
 
 Several services may share one store. An instance is run by the one that claimed it, for as
 long as it renews its lease; the loss of a lease stops the work before it takes effect, and a
@@ -48,9 +48,9 @@ Emit = Callable[[Mapping[str, object]], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`workers` instances at once; a lease of `lease` seconds, renewed three times in it; a
-    round at least every `poll` seconds. Only entities of `user` are run: a server acts as one
-    user (FA-S1). None: of everyone.
+    """`workers` instances at a time; a lease of `lease` seconds, renewed three times in it; a round
+    at least every `poll` seconds. Only entities of `user` are run, because a server acts as one
+    user (FA-S1); None: all entities.
     """
 
     workers: int = 4
@@ -60,7 +60,7 @@ class Limits:
 
 
 class SchedulerServer:
-    """One server. Use as a context manager: leaving it waits for running work."""
+    """A server. As a context manager, it waits for running work at the end."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class SchedulerServer:
         self.close()
 
     def close(self, give_up: bool = False) -> None:
-        """Wait for running work; with `give_up` stop it and hand its instances back."""
+        """Waits for running work; with `give_up` stops it and frees its instances."""
         if give_up:
             for lease in self._held():
                 lease.lose("the server stops")
@@ -102,7 +102,7 @@ class SchedulerServer:
         self._heart.join()
 
     def serve(self, stop: threading.Event) -> None:
-        """Until `stop` is set. A database that is away is waited for."""
+        """Runs rounds until `stop` is set; waits for a database that is down."""
         while not stop.is_set():
             self._woken.clear()
             try:
@@ -114,13 +114,13 @@ class SchedulerServer:
                 self._woken.wait(self._limits.poll)
 
     def until_idle(self, patience: float = 86400.0, stop: threading.Event | None = None) -> None:
-        """Until nothing can be done any more at the clock's present time. What another server
-        runs is waited for: it may die, and its work is ours then.
+        """Runs rounds until nothing is left to do at the clock's present time. Waits for the work
+        of other servers: if one dies, its work continues here.
         """
         end = time.monotonic() + patience
         while time.monotonic() < end and not (stop and stop.is_set()):
             self._woken.clear()
-            # Asked before the round: what ends during it may have made others due.
+            # Read before the round: an instance that ends during it may make others due.
             working = bool(self._held()) or self._claimed()
             if not self.tick():
                 if not working:
@@ -128,12 +128,12 @@ class SchedulerServer:
                 self._woken.wait(1.0)
 
     def _claimed(self) -> bool:
-        """Some server runs an instance of the user's."""
+        """Whether a server runs an instance of the user."""
         owners = self._store.running_owners()
         return bool(owners) if self._limits.user is None else self._limits.user in owners
 
     def tick(self) -> bool:
-        """One round over everything; True if anything was done."""
+        """One round over all entities; True if anything was done."""
         now = self._clock.now()
         done = [self._change(recover(each, now)) for each in self._store.orphans()]
         catalog = self._catalog.read()
@@ -146,7 +146,7 @@ class SchedulerServer:
     def _tick_entity(
         self, catalog: EntityCatalog, key: EntityKey, entity: Entity, now: datetime
     ) -> bool:
-        """An entity that cannot be planned stops itself only."""
+        """An entity that cannot be planned does not stop the others."""
         try:
             schedules = schedules_of(catalog, key)
             done = [self._tick_schedule(catalog, entity, each, now) for each in schedules]
@@ -160,7 +160,7 @@ class SchedulerServer:
     def _tick_schedule(
         self, catalog: EntityCatalog, entity: Entity, schedule: Schedule, now: datetime
     ) -> bool:
-        """Looks come first, as what they find makes other steps void by the fence."""
+        """Looks come first: their results may invalidate other steps, by the fence."""
         newest_first = schedule.order is not Order.FIFO
         situation = self._store.situation(schedule.key, newest_first=newest_first)
         steps = plan(schedule, situation, now)
@@ -225,7 +225,7 @@ class SchedulerServer:
             owner=catalog.owner(schedule.key.entity),
             entity_set=catalog.entity_set,
             now=self._clock.now(),
-            held=holding(self._store, catalog, schedule),
+            is_needed=needed_by_open_work(self._store, catalog, schedule),
         )
         future = self._workers.submit(self._work, task, lease)
         future.add_done_callback(lambda future: self._ended(run.after.key, future))
@@ -243,7 +243,7 @@ class SchedulerServer:
             return list(self._leases.values())
 
     def _work(self, task: Task, lease: InstanceLease) -> None:
-        """Do one instance's work and record its end, on a worker's thread."""
+        """Does the work of an instance and records its end, in a worker's thread."""
         self._tell(task.instance, "started", "")
         try:
             outcome, running = self._outcome(task, lease)
@@ -289,12 +289,12 @@ class SchedulerServer:
             case Action.PROCESS:
                 return self._actions.process(task, lease)
             case Action.WATCH:
-                return "the data is there"
+                return "the data exists"
 
     def _record_end(self, lease: InstanceLease, change: Change) -> None:
-        """Kept trying while the lease can be ours; then another server runs it again.
+        """Tries until the lease has certainly expired; then another server runs the instance.
 
-        The fence refuses it where the claim is no longer ours, so one try is always right.
+        The fence refuses the change if the claim is lost, so trying is always safe.
         """
         message = change.message or change.after.detail or change.what
         change = replace(change, message=message)
@@ -308,7 +308,7 @@ class SchedulerServer:
             time.sleep(min(1.0, self._limits.lease / 10))
 
     def _hand_back(self, lease: InstanceLease, why: str) -> None:
-        """Free the claim at once where it is still ours (a stopping server)."""
+        """Frees the claim at once if this server still has it (when it stops)."""
         self._tell(lease.instance, "stopped", why)
         with suppress(StoreUnavailable):
             if self._store.renew(lease.instance, self._name, self._limits.lease):
@@ -322,8 +322,10 @@ class SchedulerServer:
                 lease.renew(self._name)
 
 
-def holding(store: Store, catalog: EntityCatalog, eviction: Schedule) -> Callable[[datetime], bool]:
-    """Which instances of the evicted feed open work still needs; asked when it runs."""
+def needed_by_open_work(
+    store: Store, catalog: EntityCatalog, eviction: Schedule
+) -> Callable[[datetime], bool]:
+    """Whether open work needs the feed's instance of a time; reads the store at the first call."""
 
     @cache
     def holders() -> tuple[Callable[[datetime], bool], ...]:
@@ -345,14 +347,14 @@ def _holders(
 
 
 def _replicating(schedule: Schedule, situation: Situation) -> Callable[[datetime], bool]:
-    """Instances still to be copied: the open ones, and those that are not even planned."""
+    """Times of instances that have to be copied: open ones, and those not created yet."""
     nominals = {each.nominal for each in situation.open}
     first = situation.created_until or schedule.calendar.at(0)
     return lambda time: time in nominals or first <= time < schedule.end
 
 
 def _reading(schedule: Schedule, situation: Situation, feed: str) -> Callable[[datetime], bool]:
-    """Instances that open work of a process reads."""
+    """Times of instances that open work of a process reads."""
     needs = (need for each in situation.open for need in schedule.needs(each.nominal))
     times = {need.time for need in needs if need.feed == feed}
     return times.__contains__

@@ -1,4 +1,4 @@
-"""The life of an instance, as a table: what may happen in which state, and what it leads to.
+"""The states of an instance, and the table of its transitions.
 
 An instance is planned WAITING; found inputs make it READY; a server claims it, RUNNING, and
 ends it. A failed attempt goes back to READY while its retry policy allows. Ends are not final:
@@ -59,7 +59,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
 
 
 class NoTransition(ValueError):
-    """An event that cannot happen in that state."""
+    """An event that is not possible in the state."""
 
 
 def after(state: State, event: Event) -> State:

@@ -1,7 +1,7 @@
-"""What is kept: entities, instances with their leases, and the log of what happened.
+"""The store of entities, instances with their leases, and the log of events.
 
-Every change of an instance names the fence that it was decided on; a change that comes too late
-writes nothing and returns False. Leases are in the database's own time, so that servers need no
+Every change of an instance has the fence of its decision; a change that comes too late writes
+nothing and returns False. Leases are in the database's own time, so that servers need no
 common clock. Statements are built once: SQLAlchemy then compiles each of them once.
 """
 
@@ -168,7 +168,7 @@ class Store:
             return connection.execute(_REPLACE_ENTITY, {**known, **values}).rowcount == 1
 
     def delete(self, key: EntityKey) -> None:
-        """The entity with its instances; the log stays."""
+        """Deletes the entity and its instances; the log stays."""
         with self._transaction() as connection:
             for statement in _DELETE_ENTITY:
                 connection.execute(statement, of_entity(key))
@@ -178,7 +178,7 @@ class Store:
     def situation(
         self, schedule: ScheduleKey, limit: int = MAX_OPEN * 2, newest_first: bool = False
     ) -> Situation:
-        """What `plan` needs to know; at most `limit` open instances."""
+        """The input of `plan`; at most `limit` open instances."""
         key = of_schedule(schedule)
         opened = _NEWEST_OPEN_INSTANCES if newest_first else _OPEN_INSTANCES
         with self._transaction() as connection:
@@ -189,7 +189,7 @@ class Store:
             )
 
     def create(self, step: Create, now: datetime) -> None:
-        """Add the instances that are not there yet and move the horizon on."""
+        """Adds missing instances and moves the horizon forward."""
         key = step.schedule.key
         rows = [
             *_new_rows(key, State.WAITING, step.nominals, now),
@@ -211,7 +211,7 @@ class Store:
         return True
 
     def claim(self, run: Run, server: str, seconds: float, now: datetime) -> bool:
-        """Take the instance for `seconds`, unless its schedule has `limit` running already."""
+        """Claims the instance for `seconds`, unless `limit` instances of its schedule run."""
         schedule = run.before.key.schedule
         with self._transaction() as connection:
             status = connection.execute(_LOCKED_STATUS, of_entity(schedule.entity)).scalar()
@@ -227,28 +227,28 @@ class Store:
         return True
 
     def renew(self, instance: Instance, server: str, seconds: float) -> bool:
-        """Keep the claim for `seconds` more; False: it is lost."""
+        """Renews the claim for `seconds`; False: it is lost."""
         claim = {"of_fence": instance.fence, "of_server": server, "seconds": seconds}
         with self._transaction() as connection:
             return connection.execute(_RENEW_LEASE, of_instance(instance.key) | claim).rowcount == 1
 
     def orphans(self) -> tuple[Instance, ...]:
-        """RUNNING instances whose lease is over."""
+        """RUNNING instances with an expired lease."""
         with self._transaction() as connection:
             return tuple(map(any_instance_of, connection.execute(_ORPHANS)))
 
     def running_owners(self) -> frozenset[str]:
-        """The owners of RUNNING instances, whether their servers live or not."""
+        """The owners of RUNNING instances, also of dead servers."""
         with self._transaction() as connection:
             return frozenset(connection.execute(_RUNNING_OWNERS).scalars())
 
     def note(self, key: InstanceKey, now: datetime, what: str, message: str) -> None:
-        """An entry of the instance's log; the oldest beyond MAX_LOG go."""
+        """Adds an entry to the instance's log; entries beyond MAX_LOG are deleted, oldest first."""
         with self._transaction() as connection:
             _log(connection, key, now, what, message)
 
     def record(self, instance: Instance) -> bool:
-        """Keep the fingerprint of a RUNNING instance's inputs; False: the claim is lost."""
+        """Stores the fingerprint of a RUNNING instance's inputs; False: the claim is lost."""
         values = {"of_fence": instance.fence, "fingerprint": instance.fingerprint}
         with self._transaction() as connection:
             result = connection.execute(_RECORD_FINGERPRINT, of_instance(instance.key) | values)
@@ -295,7 +295,7 @@ def _instances(
 
 
 def _change(connection: Connection, before: Instance, after: Instance) -> bool:
-    """Fenced: writes only over the very state that the decision was made on."""
+    """Writes only if the row still has the state and fence of the decision."""
     known = {"of_fence": before.fence, "of_state": before.state}
     values = of_instance(before.key) | known | instance_values(after)
     return connection.execute(_CHANGE_INSTANCE, values).rowcount == 1

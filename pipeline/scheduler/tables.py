@@ -1,6 +1,6 @@
-"""What the metastores and local directories say: are tables and instances there, and whose.
+"""Reads metastores and local directories: existence, owners and fingerprints of data.
 
-The registry interface of a cluster names its metastore. A connection lives for one question. A
+The registry interface of a cluster names its metastore. Each call has a connection of its own. A
 fingerprint changes with the location, the last write and every file of a partition or directory.
 """
 
@@ -43,13 +43,13 @@ MAX_FILES = 100_000
 def metastore(
     cluster: Cluster, user: str, timeout: float = _TIMEOUT, notify: Notify = no_views
 ) -> Iterator[HmsClient]:
-    """A client of the cluster's registry, asking as `user`; `notify` hears of what it changes."""
+    """A client of the cluster's metastore as `user`; calls `notify` with each changed table."""
     with NotifyingClient([registry_of(cluster)], timeout, notify, user) as client:
         yield client
 
 
 def registry_of(cluster: Cluster) -> Endpoint:
-    """Raises ActionFailed when the cluster has none."""
+    """The cluster's metastore. Raises ActionFailed if there is none."""
     endpoint = cluster.endpoint("registry")
     if endpoint is None:
         raise ActionFailed(f"cluster {cluster.name} has no registry interface", final=True)
@@ -60,13 +60,13 @@ def registry_of(cluster: Cluster) -> Endpoint:
 
 
 Listings = Callable[[Sequence[str]], Sequence[FileListing | None]]
-"""What directories (URIs) hold; None for one that is not there."""
+"""The files of directories (URIs); None for a missing directory."""
 
 
 def look(
     needs: Sequence[Need], entity_set: EntitySet, owner: str, listings: Listings
 ) -> Mapping[Need, str | None]:
-    """Every need's fingerprint, or None; one question per metastore and table."""
+    """Every need's fingerprint, or None; one call for each metastore and table."""
     found: dict[Need, str | None] = dict.fromkeys(needs)
     tables: dict[tuple[str, TableRef], list[Need]] = {}
     for need in needs:
@@ -83,7 +83,7 @@ def look(
 def _partitions(
     client: HmsClient, ref: TableRef, needs: list[Need], listings: Listings
 ) -> dict[Need, str | None]:
-    """A URI that names some of the table's keys only stands for all that match."""
+    """A URI with some of the table's keys selects all partitions that match."""
     try:
         table = client.get_table(ref)
     except NoSuchObject:
@@ -91,10 +91,10 @@ def _partitions(
     names = _names(client, table, {need: _spec(need) for need in needs})
     wanted = dict.fromkeys(name for group in names.values() for name in group)
     parts = {each.name(table): each for each in client.get_partitions(ref, wanted)}
-    held = listings([each.location for each in parts.values()])
+    files = listings([each.location for each in parts.values()])
     prints = {
         name: _fingerprint(part, listing)
-        for (name, part), listing in zip(parts.items(), held, strict=True)
+        for (name, part), listing in zip(parts.items(), files, strict=True)
     }
     return {
         need: _digest(f"{name} {prints[name]}" for name in group if name in prints) or None
@@ -105,7 +105,7 @@ def _partitions(
 def _names(
     client: HmsClient, table: Table, specs: Mapping[Need, Mapping[str, str]]
 ) -> dict[Need, list[str]]:
-    """The names of the partitions that each need may mean."""
+    """The names of the partitions that each need selects."""
     keys = [key for key, _ in table.partition_keys]
     if all(set(spec) == set(keys) for spec in specs.values()):
         return {

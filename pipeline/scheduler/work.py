@@ -1,4 +1,4 @@
-"""What the scheduler asks of those who move data, and what it gives them."""
+"""The interface between the scheduler and the code that moves data."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ from pipeline.scheduler.schedule import Schedule
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One instance's work. `owner` is the submitter, as whom it is done (FA-S1).
+    """The work of an instance, done as `owner`, the submitter (FA-S1).
 
-    `held(time)` says that an instance of the feed must not be evicted yet, because its
-    replication has not ended.
+    `is_needed(time)`: the feed's instance of that time must not be evicted yet, because open work
+    needs it.
     """
 
     entity: Entity
@@ -27,20 +27,20 @@ class Task:
     owner: str
     entity_set: EntitySet
     now: datetime
-    held: Callable[[datetime], bool] = field(default=lambda _: False)
+    is_needed: Callable[[datetime], bool] = field(default=lambda _: False)
 
 
 class Actions(Protocol):
-    """What can be done. Each is idempotent: it may be done again after it was cut off.
+    """The kinds of work. Each is idempotent: it can be repeated after an interruption.
 
-    A failure is any CausewayError; `ActionFailed` with `final` set is not tried again.
-    Answers are one line on what was done.
+    A failure is any CausewayError; after `ActionFailed` with `final` there is no retry. Results
+    are a line of text about the work.
     """
 
     def look(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
     ) -> Mapping[Need, str | None]:
-        """What each need's data looks like (any text that changes with it), None if absent."""
+        """The fingerprint of each need's data, a text that changes with it; None if missing."""
         ...
 
     def replicate(self, task: Task, lease: WorkLease) -> str: ...

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.copy.staging import LEASE_SECONDS
-from pipeline.retention.partition_dates import read_dating
+from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import Policy, plan_retention
 from pipeline.retention.run import candidates, run_retention
 from tests.pipeline.copy.world import GRACE, T, World
@@ -15,7 +15,7 @@ from tests.pipeline.copy.world import GRACE, T, World
 pytestmark = pytest.mark.slow
 
 DAYS = ("20240101", "20240102", "20240103")
-DATING = read_dating((("ds", "${YEAR}${MONTH}${DAY}"),))
+DATING = read_date_pattern((("ds", "${YEAR}${MONTH}${DAY}"),))
 # Where another client's write can fall into a copy. Between our read and our alter of the same
 # object lies the race that docs/internals/copy.md describes; it has a test of its own.
 BETWEEN = ("half a file", "file", "made", "marker", "noted", "moved", "deleted", "listed")

@@ -10,7 +10,7 @@ from conf.names import ClusterName, TableRef, parse_partition_name, partition_na
 from conf.partitions import PartitionKey
 from pipeline.copy.filter import parse_filter
 from pipeline.errors import BadRetention
-from pipeline.retention.partition_dates import read_dating
+from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import Candidate, Policy, eviction_filter, plan_retention
 
 T = TableRef("db", "t")
@@ -22,7 +22,8 @@ SPLIT = (("year", "${YEAR}"), ("month", "${MONTH}"), ("day", "${DAY}"))
 
 
 def policy(keys=DAILY, **more) -> Policy:
-    return Policy(**{"table": T, "dating": read_dating(keys), "limit": timedelta(days=10)} | more)
+    given = {"date_pattern": read_date_pattern(keys), "limit": timedelta(days=10)}
+    return Policy(**{"table": T} | given | more)
 
 
 def evicted(policy: Policy, *names: str, now: datetime = NOW) -> list[str]:
@@ -46,12 +47,12 @@ def test_older_than_the_limit_goes_and_the_limit_itself_stays() -> None:
     ],
 )
 def test_falcons_matrix(days: int, keys: tuple[tuple[str, str], ...]) -> None:
-    dating = read_dating(keys)
+    date_pattern = read_date_pattern(keys)
     limit = timedelta(days=days)
-    static = dict(dating.static)
+    static = dict(date_pattern.static)
 
     def name(time: datetime) -> str:
-        values = dict(dating.values(time)) | static
+        values = dict(date_pattern.values(time)) | static
         return partition_name((key, values[key]) for key, _ in keys)
 
     old = [name(NOW - limit - timedelta(days=n)) for n in range(1, 5)]
@@ -89,9 +90,10 @@ def test_what_tells_no_date_is_kept_and_reported() -> None:
     assert (plan.evictions, plan.undated) == ((), tuple(names))
 
 
-def test_what_is_held_stays() -> None:
-    plan = plan_retention(policy(held=lambda date: date.day == 1), [Candidate("ds=20130101")], NOW)
-    assert (plan.evictions, plan.held) == ((), ("ds=20130101",))
+def test_partitions_that_open_work_needs_are_kept() -> None:
+    first_days = policy(is_needed=lambda date: date.day == 1)
+    plan = plan_retention(first_days, [Candidate("ds=20130101")], NOW)
+    assert (plan.evictions, plan.needed) == ((), ("ds=20130101",))
 
 
 def test_limits_per_cluster() -> None:
@@ -103,7 +105,7 @@ def test_limits_per_cluster() -> None:
     assert plan.evictions == ()
     longer = policy(copies={C2: timedelta(days=30)})
     plan = plan_retention(longer, [Candidate("ds=20140120", both), Candidate("ds=20140121")], NOW)
-    assert plan.held == ("ds=20140120",)
+    assert plan.needed == ("ds=20140120",)
     assert [each.name for each in plan.evictions] == ["ds=20140121"]
 
 
@@ -113,13 +115,13 @@ def test_a_copy_without_a_limit_goes_with_its_primary() -> None:
 
 
 def test_the_filter_of_one_date() -> None:
-    dating = read_dating((*DAILY, ("region", "us")))
-    text = eviction_filter(dating, datetime(2014, 1, 31, tzinfo=UTC))
+    date_pattern = read_date_pattern((*DAILY, ("region", "us")))
+    text = eviction_filter(date_pattern, datetime(2014, 1, 31, tzinfo=UTC))
     assert text == "ds < '20140131' and region = 'us'"
 
 
 def test_the_filter_of_several_dates() -> None:
-    text = eviction_filter(read_dating(SPLIT), datetime(2014, 2, 3, tzinfo=UTC))
+    text = eviction_filter(read_date_pattern(SPLIT), datetime(2014, 2, 3, tzinfo=UTC))
     assert text == (
         "(year < '2014') or (year = '2014' and month < '02')"
         " or (year = '2014' and month = '02' and day < '03')"
@@ -135,8 +137,8 @@ TIMES = st.datetimes(datetime(2012, 1, 1), datetime(2016, 1, 1)).map(
 def test_the_filter_says_what_the_plan_does(
     time: datetime, now: datetime, keys: tuple[tuple[str, str], ...]
 ) -> None:
-    dating = read_dating(keys)
-    spec = (*dating.values(time), *dating.static)
+    date_pattern = read_date_pattern(keys)
+    spec = (*date_pattern.values(time), *date_pattern.static)
     plan = plan_retention(policy(keys), [Candidate(partition_name(spec))], now)
     said = parse_filter(plan.condition, [PartitionKey(key, "string") for key, _ in keys])
     assert said.accepts(parse_partition_name(partition_name(spec))) == bool(plan.evictions)
@@ -146,11 +148,11 @@ def test_the_filter_says_what_the_plan_does(
     ("keys", "why"),
     [
         ((("region", "us"),), "no partition key has a date"),
-        ((("month", "${MONTH}"),), "tell no year"),
-        ((("ds", "${YEAR}-${DAY}"),), "tell no month"),
+        ((("month", "${MONTH}"),), "have no year"),
+        ((("ds", "${YEAR}-${DAY}"),), "have no month"),
         ((("a", "${YEAR}"), ("b", "${YEAR}")), "twice"),
     ],
 )
-def test_bad_datings(keys: tuple[tuple[str, str], ...], why: str) -> None:
+def test_bad_date_patterns(keys: tuple[tuple[str, str], ...], why: str) -> None:
     with pytest.raises(BadRetention, match=why):
-        read_dating(keys)
+        read_date_pattern(keys)

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pipeline.retention.partition_dates import read_dating
+from pipeline.retention.partition_dates import read_date_pattern
 from pipeline.retention.plan import Policy, plan_retention
 from pipeline.retention.run import Evicted, InUse, candidates, run_retention
 from tests.pipeline.copy.fakes import Killed
 from tests.pipeline.copy.world import C2, T, World
 
 NOW = datetime(2014, 1, 10, tzinfo=UTC)
-DATING = read_dating((("ds", "${YEAR}${MONTH}${DAY}"),))
+DATING = read_date_pattern((("ds", "${YEAR}${MONTH}${DAY}"),))
 
 
 def days(*numbers: int) -> World:

@@ -194,7 +194,8 @@ def test_what_is_not_copied_yet_is_not_evicted(
     monkeypatch.setattr(tables, "look", lambda needs, *_: dict.fromkeys(needs))
     site.run(72)
     assert "ds=2013-09-24-06/region=us" in site.source.parts[SOURCE]
-    (log,) = [e for e in site.store.log(FEED_KEY) if "1 held" in e.message and e.what == "log"]
+    logged = [each for each in site.store.log(FEED_KEY) if each.what == "log"]
+    (log,) = [each for each in logged if "1 still needed" in each.message]
     assert log.instance.schedule.cluster == "c1"
 
 

@@ -143,12 +143,12 @@ def test_what_is_not_replicated_yet_is_held_from_eviction(store: Store) -> None:
     actions = FakeActions()
     actions.absent = {START + HOUR}
     settle(store, actions, SetClock(START + 3 * HOUR))
-    held = actions.held["c1"]
-    assert held(START + HOUR)
-    assert held(START + 9 * HOUR)  # not even planned yet
-    assert not held(START - HOUR)
-    assert not held(START)
-    assert not actions.held["c2"](START + HOUR)  # nothing is copied from there
+    is_needed = actions.needed["c1"]
+    assert is_needed(START + HOUR)
+    assert is_needed(START + 9 * HOUR)  # not even planned yet
+    assert not is_needed(START - HOUR)
+    assert not is_needed(START)
+    assert not actions.needed["c2"](START + HOUR)  # nothing is copied from there
 
 
 def test_a_killed_instance_stops_before_its_effect(store: Store) -> None:

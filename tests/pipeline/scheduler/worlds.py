@@ -58,7 +58,7 @@ class FakeActions:
         self.looks: dict[datetime, str] = {}
         self.fail: Callable[[Task], str | None] = lambda _: None
         self.gate: threading.Event | None = None
-        self.held: dict[str, Callable[[datetime], bool]] = {}
+        self.needed: dict[str, Callable[[datetime], bool]] = {}
         self.most = 0
         self._lock = threading.Lock()
 
@@ -75,7 +75,7 @@ class FakeActions:
         return self._work("replicate", task, lease)
 
     def evict(self, task: Task, lease: WorkLease) -> str:
-        self.held[task.schedule.key.cluster] = task.held
+        self.needed[task.schedule.key.cluster] = task.is_needed
         return self._work("evict", task, lease)
 
     def process(self, task: Task, lease: WorkLease) -> str:
