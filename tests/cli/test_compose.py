@@ -1,6 +1,7 @@
 """docker-compose.yml fits the files that it mounts."""
 
 import re
+import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -93,3 +94,12 @@ def test_the_metastore_creates_its_tables_before_any_transaction() -> None:
 
 def test_a_database_is_healthy_when_others_reach_it() -> None:
     assert '"pg_isready", "--host=127.0.0.1"' in COMPOSE
+
+
+def test_the_image_has_every_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    found = project["tool"]["setuptools"]["packages"]["find"]["include"]
+    packages = [pattern.removesuffix("*") for pattern in found]
+    assert "proxy" in packages
+    missing = [name for name in packages if f"\nCOPY {name} {name}\n" not in DOCKERFILE]
+    assert missing == []
