@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -23,9 +24,9 @@ from pyhive.exc import Error
 from thrift.transport.TTransport import TTransportException
 
 from bench.proxy import RawClient, fetch
-from cli.stack.plan import METASTORE, StackSpec
+from cli.stack.plan import METASTORE, Service, StackSpec
 from cli.stack.stack import Stack, free_ports
-from conf.names import TableRef
+from conf.names import ClusterName, TableRef
 from metastore.client.metastore_client import HmsClient
 from pipeline.spark.jar import guard_jar
 from proxy.protocol.types import Orientation
@@ -35,8 +36,24 @@ from tests.e2e.operations.test_operations import SLOW, Running, Site, until
 pytestmark = pytest.mark.e2e
 _LARGE = "SELECT id, repeat('x', 300) AS s FROM range(60000)"  # some 20 MB, more than sockets hold
 _BOUND = 45.0  # seconds in which whoever waits for a server that hangs is told
+_LOCAL = {C1: "Europe/Lisbon", C2: "Asia/Tokyo"}  # of the Java
+_DEFAULT = {C1: "Europe/Lisbon", C2: "America/New_York"}  # of Spark's sessions
 _GONE = (Error, OSError, EOFError, TTransportException)
 _WRITE = "INSERT INTO {} SELECT id FROM range(0, 400000000) WHERE sqrt(id + rand()) < 0"
+
+
+class TwoTimeZones(Stack):
+    """The Java of each cluster is in a time zone of its own, and c2's Spark has a third one."""
+
+    def _plan(self) -> list[Service]:
+        return [_in_zone(each) if each.name in _LOCAL else each for each in super()._plan()]
+
+
+def _in_zone(server: Service) -> Service:
+    cluster, at = ClusterName(server.name), server.argv.index("--class")
+    default = ("--conf", f"spark.sql.session.timeZone={_DEFAULT[cluster]}")
+    argv = (*server.argv[:at], *default, *server.argv[at:])
+    return replace(server, argv=(argv[0], f"-Duser.timezone={_LOCAL[cluster]}", *argv[1:]))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +66,7 @@ def mortal(ui: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]
     """Its Thrift Servers show their sessions on Spark's own pages, from port `ui` on."""
     spark = {"spark.ui.enabled": "true", "spark.ui.port": str(ui)}
     spec = StackSpec((C1, C2), guard=guard_jar(), spark=spark)
-    with Stack(spec, tmp_path_factory.mktemp("mortal")) as running:
+    with TwoTimeZones(spec, tmp_path_factory.mktemp("mortal")) as running:
         yield running
 
 
@@ -177,6 +194,35 @@ def _marks(site: Site, table: str) -> list[str]:
     with HmsClient((site.stack.ports.metastore,)) as client:
         parameters = client.get_table(TableRef.parse(table)).parameters
     return [name for name in parameters if name.startswith("causeway.open.")]
+
+
+@pytest.mark.parametrize(("first", "other"), [(C1, C2), (C2, C1)])
+def test_a_session_that_moves_between_time_zones_has_one(
+    first: ClusterName, other: ClusterName, site: Site
+) -> None:
+    """The default of the cluster that ran its first statement. LOCAL and RESET mean what they mean
+    in the server that runs them, and hold in the other cluster."""
+    cursor, show = (
+        site.connect().cursor(),
+        "SELECT current_timezone(), CAST(timestamp(0) AS STRING)",
+    )
+
+    def seen() -> set[str]:
+        rows_of = [rows(cursor, f"USE CLUSTER {each}", show) for each in (first, other, first)]
+        assert rows_of[0] == rows_of[1] == rows_of[2], "the zone, and a timestamp in it"
+        return {str(each[0][0]) for each in rows_of}
+
+    assert seen() == {_DEFAULT[first]}
+    for cluster in (other, first):
+        for statement, zone in (
+            ("SET TIME ZONE LOCAL", _LOCAL[cluster]),
+            ("SET TIME ZONE 'Asia/Kolkata'", "Asia/Kolkata"),
+            ("RESET spark.sql.session.timeZone", _DEFAULT[cluster]),
+            ("SET spark.sql.session.timeZone = Australia/Perth", "Australia/Perth"),
+            ("RESET", _DEFAULT[cluster]),
+        ):
+            rows(cursor, f"USE CLUSTER {cluster}", statement)
+            assert seen() == {zone}, (statement, cluster)
 
 
 def test_sparks_jobs_have_the_id_of_the_statement(site: Site, ui: int) -> None:

@@ -13,13 +13,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 from time import sleep
 from typing import Any
 
 import pytest
 from pyhive import hive
 from TCLIService import ttypes
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TTransportException
+from thrift_sasl import TSaslClientTransport
 
 from cli.stack.stack import Stack
 from conf.names import TableRef
@@ -105,6 +107,7 @@ def _shared(side: Side) -> Sequence[str]:
     return (*side.names().views, side.names().shared)
 
 
+_ERROR = ttypes.TOperationState.ERROR_STATE
 _GOES_ON = (
     ttypes.TOperationState.INITIALIZED_STATE,
     ttypes.TOperationState.PENDING_STATE,
@@ -124,13 +127,21 @@ class Talk:
         """Its rows, or its error's code, in neutral words."""
         try:
             self.cursor.execute(sql, async_=True)
-            while (status := self.cursor.poll()).operationState in _GOES_ON:
-                sleep(0.01)
+            status = self.ended()
             if status.errorMessage:
                 return self.side.neutral(code_of(status.errorMessage))
             return str(sorted(self.side.neutral(str(row)) for row in self.fetched()))
         except hive.OperationalError as error:
             return self.side.neutral(code_of(str(error.args[0].status.errorMessage)))
+
+    def ended(self) -> Any:
+        """The last status of the statement. A Thrift Server says ERROR before it can say why."""
+        while True:
+            status = self.cursor.poll()
+            unexplained = status.operationState == _ERROR and not status.errorMessage
+            if status.operationState not in _GOES_ON and not unexplained:
+                return status
+            sleep(0.01)
 
     def fetched(self) -> list[Any]:
         """The rows of the last statement; none where it has no columns."""
@@ -151,30 +162,35 @@ def code_of(message: str) -> str:
 @pytest.fixture
 def talks(stack: Stack, sides: tuple[Side, Side]) -> Iterator[Any]:
     """Opens a session of each side."""
-    opened: list[hive.Connection] = []
+    opened: list[tuple[hive.Connection, TSocket]] = []
 
     def opening(history: History, side: Side, through: bool) -> Talk:
         endpoint = server(stack, None if through else C3)
+        socket = TSocket(endpoint.host, endpoint.port)
         connection = hive.connect(
-            endpoint.host,
-            endpoint.port,
+            thrift_transport=TSaslClientTransport(_sasl, "PLAIN", socket),
             configuration=history.opening,
             database=side.names().databases[0],
         )
-        opened.append(connection)
+        opened.append((connection, socket))
         return Talk(side, connection.cursor())
 
     yield opening
-    for connection in opened:
-        _close(connection)
+    for connection, socket in opened:
+        _close(connection, socket)
 
 
-def _close(connection: hive.Connection) -> None:
+def _sasl() -> Any:
+    return hive.get_installed_sasl("localhost", "PLAIN", username="ann", password="x")
+
+
+def _close(connection: hive.Connection, socket: TSocket) -> None:
     """Ends a session. A Thrift Server does not answer where that ends with a stack overflow, as the
     end of a session does that has a temporary view over a view of itself."""
-    ending = Thread(target=connection.close, daemon=True)
-    ending.start()
-    ending.join(10)
+    socket.setTimeout(10_000)  # milliseconds
+    with suppress(TTransportException):
+        connection.close()
+    socket.close()
 
 
 VIEWS = (
