@@ -3,8 +3,8 @@
 A collection looks at all objects, half a microsecond each: 40 to 170 ms in a process that has just
 started, and more with a large snapshot. So objects that survive a collection are put aside
 (`gc.freeze`) and not looked at again; what is no longer used is still freed by its reference count.
-Only cycles among old objects need a collection of everything. It runs when the process has little
-to do.
+Sessions and statements have no cycles (a test says so). Only cycles among old objects need a
+collection of everything. It runs when the process has little to do.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from time import process_time
 # old after 4 of those: some 30,000 objects, 15 ms.
 THRESHOLDS = (700, 10, 4)
 _EVERY = 600.0  # seconds between collections of everything, at least
-_AT_THE_LATEST = 6 * 3600.0  # seconds after which one runs although the process is busy
+_AT_THE_LATEST = 3600.0  # seconds after which one runs although the process is busy
 _CHECK = 1.0  # seconds
 _LITTLE = 0.05  # of a processor's time
 

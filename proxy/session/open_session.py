@@ -45,7 +45,6 @@ class Session:
         self.opened = time.time()
         self.used = asyncio.get_running_loop().time()
         self.asking = 0  # calls that are being answered
-        self.asked = _Asked(self)
         self.handle = handle
         self.state = state
         self.through = through
@@ -56,6 +55,11 @@ class Session:
         self._upstreams: dict[ClusterName, UpstreamSession] = {}
         self._opening: dict[ClusterName, asyncio.Lock] = {}
         self._closed = False
+
+    @property
+    def asked(self) -> "_Asked":
+        """The context in which a call is answered."""
+        return _Asked(self)
 
     async def upstream(self, cluster: ClusterName) -> UpstreamSession:
         """The session in that cluster, opened and caught up.

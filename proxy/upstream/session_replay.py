@@ -11,6 +11,7 @@ are refreshed when they changed by a statement that came through Causeway.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from weakref import WeakMethod
 
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
@@ -41,8 +42,9 @@ class StaleSession(Exception):
 
 
 class SessionReplay:
-    """`run` runs a statement in that session and says why it failed; it raises Rejected and
-    ClusterLost. `understood`: it ran nothing by which it may have views unknown here."""
+    """`run`, a method of the session that has this, runs a statement in it and says why it failed;
+    it raises Rejected and ClusterLost. `understood`: it ran nothing by which it may have views
+    unknown here."""
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class SessionReplay:
         self._endpoint = endpoint
         self._journal = journal
         self._functions = functions
-        self._run = run
+        self._run_there = WeakMethod(run)  # a session without cycles is freed when it is closed
         self._applied: set[int] = set()  # numbers of the journal's entries
         self._objects: set[str] = set()  # temporary objects that are there
         self._lacking: dict[str, str] = {}  # those that could not be made, and why
@@ -65,6 +67,11 @@ class SessionReplay:
         self._functions_at = functions.now()
         self._caught_up = 0
         self._catching_up = asyncio.Lock()
+
+    async def _run(self, sql: str) -> Failure | None:
+        run = self._run_there()
+        assert run is not None, "the session has its replay"
+        return await run(sql)
 
     async def catch_up(self) -> None:
         """Applies what the session did elsewhere, in order. Raises NotCarried, StaleSession,
