@@ -88,10 +88,10 @@ wheel: install ## build/wheels/causeway-*.whl with the jar in it (needs a JDK an
 	@rm -rf build/lib
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheels .
 
-# Without Maven everything works that needs no jar; what needs it says so (CW613).
+# Without Maven everything works that needs no jar: copies are refused (CW613), clusters run unchecked.
 $(GUARD): guard/pom.xml $(shell find guard/src -name '*.java')
 	@if command -v mvn >/dev/null && mvn --quiet --file guard/pom.xml package; then touch $@; \
-	else echo "causeway-guard.jar cannot be built here: no \`causeway up\`, no copies, no guard"; fi
+	else echo "causeway-guard.jar cannot be built here, which takes a JDK and Maven: going on without"; fi
 
 lock: ## newer versions with their hashes: requirements.lock from pyproject.toml, requirements/*.lock from their heads
 	$(PYTHON) -m venv --clear build/lock

@@ -2,6 +2,7 @@
 
 import argparse
 import signal
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from cli.stack.stack import Stack, free_ports
 from conf.names import ClusterName
 from conf.settings.clusters import is_cluster_name
 from conf.topology import Endpoint
+from pipeline.errors import JarMissing
 from pipeline.spark.jar import guard_jar
 
 _HOST = "127.0.0.1"
@@ -47,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"Starting {', '.join(clusters)}; logs are in {args.dir}/log", flush=True)
     began = time.monotonic()
     try:
-        spec = StackSpec(clusters, proxy, guard=guard_jar())
+        spec = StackSpec(clusters, proxy, guard=_guard())
         if args.hudi:
             spec = with_hudi(spec, args.dir)
         with Stack(spec, args.dir, _report) as stack:
@@ -105,6 +107,20 @@ def _welcome(
         tries = sample.worth_trying(clusters[0], clusters[-1])
         lines += ["and try", *(f"  {each}" for each in tries)]
     return "\n".join([*lines, "Ctrl-C stops everything; the data stays."])
+
+
+def _guard() -> Path | None:
+    """The guard's jar. In a checkout that has not built it: None, and a warning of one line."""
+    try:
+        return guard_jar()
+    except JarMissing as error:
+        print(
+            f"Warning: {error} Without it no guard checks what the clusters do, and copies are"
+            " refused.",
+            file=sys.stderr,
+            flush=True,
+        )
+        return None
 
 
 def _report(name: str, seconds: float) -> None:

@@ -144,14 +144,19 @@ def files(spec: StackSpec, layout: Layout, ports: Ports) -> dict[Path, str]:
 
 
 def metastore_service(
-    java: Path, spark_home: Path, jar: Path, layout: Layout, ports: Ports
+    java: Path, spark_home: Path, jar: Path | None, layout: Layout, ports: Ports
 ) -> Service:
-    """`jar` is causeway-guard.jar."""
-    classpath = os.pathsep.join([str(layout.conf(METASTORE)), str(jar), f"{spark_home / 'jars'}/*"])
-    argv = (
+    """`jar` is causeway-guard.jar; None: the metastore's main program is a Python one."""
+    jars = [str(layout.conf(METASTORE)), *([] if jar is None else [str(jar)])]
+    classpath, port = os.pathsep.join([*jars, f"{spark_home / 'jars'}/*"]), ports.metastore.port
+    command = (
         *jvm(java, "512m", layout.scratch(METASTORE)),
         "-XX:TieredStopAtLevel=1",  # its work is short: the quick compiler halves its start
-        *("-cp", classpath, _LOCAL_METASTORE, str(ports.metastore.port)),
+    )
+    argv = (
+        (*_WITHOUT_JAR, str(port), classpath, *command)
+        if jar is None
+        else (*command, "-cp", classpath, _LOCAL_METASTORE, str(port))
     )
     return _service(METASTORE, argv, {}, layout, (ports.metastore,))
 
@@ -228,6 +233,7 @@ def hive_site(properties: Mapping[str, str]) -> str:
 
 _CAUSEWAY = (sys.executable, "-m", "cli.main")
 _LOCAL_METASTORE = "causeway.stack.LocalMetastore"
+_WITHOUT_JAR = (sys.executable, "-m", "cli.stack.local_metastore")
 
 _LOG4J = """\
 rootLogger.level = warn

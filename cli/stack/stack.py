@@ -31,7 +31,7 @@ from cli.stack.plan import (
 from cli.stack.process import Children
 from conf.names import ClusterName
 from conf.topology import Endpoint
-from pipeline.spark.jar import guard_jar
+from pipeline.spark.jar import guard_jar_or_none
 
 _START_LIMIT = 240.0  # seconds; 2 busy cores and three JVMs need some 60
 _STEP = 0.1
@@ -153,7 +153,8 @@ class Stack:
 
     def _plan(self) -> list[Service]:
         java, spark = find_java(), spark_home()
-        services = [metastore_service(java, spark, guard_jar(), self.layout, self.ports)]
+        jar = guard_jar_or_none()
+        services = [metastore_service(java, spark, jar, self.layout, self.ports)]
         if self.spec.views:
             services.append(view_service(self.layout, self.ports))
         for cluster in self.spec.clusters:

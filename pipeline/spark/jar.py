@@ -22,6 +22,14 @@ _CLASSES = frozenset(
 )
 
 
+def guard_jar_or_none() -> Path | None:
+    """The path of causeway-guard.jar; None where it was not built."""
+    try:
+        return guard_jar()
+    except JarMissing:
+        return None
+
+
 def guard_jar() -> Path:
     """The path of causeway-guard.jar. Raises JarMissing, also for the jar of an older version."""
     jar = next((path for path in (_INSTALLED, _BUILT) if path.exists()), None)

@@ -36,7 +36,7 @@ def _java(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     java.write_text(text)
     java.chmod(0o755)
     monkeypatch.setattr("cli.stack.stack.find_java", lambda: java)
-    monkeypatch.setattr("cli.stack.stack.guard_jar", lambda: folder / "causeway-guard.jar")
+    monkeypatch.setattr("cli.stack.stack.guard_jar_or_none", lambda: folder / "causeway-guard.jar")
 
 
 def _is_alive(pid: int) -> bool:

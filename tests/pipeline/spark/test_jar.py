@@ -25,6 +25,7 @@ def pack(path: Path, *classes: str) -> None:
 def test_a_checkout_without_the_jar_names_the_command_that_builds_it(built: Path) -> None:
     with pytest.raises(JarMissing, match=r"built\.jar.*make guard"):
         jar.guard_jar()
+    assert jar.guard_jar_or_none() is None
 
 
 def test_the_jar_of_an_older_checkout_is_refused(built: Path) -> None:
