@@ -165,12 +165,12 @@ class BadCertificate(CausewayError):
 
 
 class AuthRejected(CausewayError):
-    """The client was not let in. It is told nothing of why, and the log has it."""
+    """The login was rejected. The client receives no reason; the log has it."""
 
     code = "CW213"
     sqlstate = "28000"
 
-    def __init__(self, text: str = "Not let in.") -> None:
+    def __init__(self, text: str = "The login was rejected.") -> None:
         super().__init__(text)
 
 

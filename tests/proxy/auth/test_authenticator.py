@@ -1,4 +1,4 @@
-"""Letting clients in over real sockets: a slow server of passwords blocks nobody else."""
+"""Log-ins over real sockets: a slow back end does not block other clients."""
 
 import asyncio
 from contextlib import suppress
@@ -15,7 +15,7 @@ NO = b"Error validating the login"
 
 
 class Doorman(NoAuthentication):
-    """Knows ann; of slow he thinks until he is told to stop, and of anybody else little."""
+    """Accepts ann, waits for `slow` until the test ends it, and rejects all others."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Doorman(NoAuthentication):
         return "anna"
 
 
-def test_whoever_is_let_in_has_the_name_that_was_found() -> None:
+def test_the_client_has_the_name_that_the_backend_returned() -> None:
     async def scenario(world: World) -> None:
         client = await world.client("ann")
         assert await client.rows("SELECT 1") == 1
@@ -47,7 +47,7 @@ def test_whoever_is_let_in_has_the_name_that_was_found() -> None:
     play(scenario, authenticator=Doorman())
 
 
-def test_who_is_not_let_in_is_told_so_and_nothing_else() -> None:
+def test_a_rejected_client_receives_no_reason() -> None:
     async def scenario(world: World) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
         writer.write(client_negotiation("bob", "pw") + b"\0\0\0\1x")
@@ -57,7 +57,7 @@ def test_who_is_not_let_in_is_told_so_and_nothing_else() -> None:
     play(scenario, authenticator=Doorman())
 
 
-def test_a_slow_server_of_passwords_blocks_nobody() -> None:
+def test_a_slow_backend_does_not_block_other_clients() -> None:
     doorman = Doorman()
 
     async def scenario(world: World) -> None:
@@ -73,7 +73,7 @@ def test_a_slow_server_of_passwords_blocks_nobody() -> None:
     play(scenario, authenticator=doorman)
 
 
-def test_a_client_that_goes_meanwhile_ends_the_question() -> None:
+def test_a_disconnect_cancels_the_check() -> None:
     doorman = Doorman()
 
     async def scenario(world: World) -> None:
@@ -86,7 +86,7 @@ def test_a_client_that_goes_meanwhile_ends_the_question() -> None:
     play(scenario, authenticator=doorman)
 
 
-def test_a_question_without_an_answer_ends_in_time() -> None:
+def test_a_check_without_an_answer_times_out() -> None:
     doorman = Doorman()
 
     async def scenario(world: World) -> None:
@@ -99,13 +99,13 @@ def test_a_question_without_an_answer_ends_in_time() -> None:
     play(scenario, Limits(negotiation=0.05), authenticator=doorman)
 
 
-def test_a_client_that_talks_on_meanwhile_is_let_go() -> None:
+def test_a_client_that_sends_too_much_during_the_check_is_closed() -> None:
     doorman = Doorman()
 
     async def scenario(world: World) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
         writer.write(client_negotiation("slow", "pw") + bytes(MAX_EARLY + 1))
-        with suppress(ConnectionError):  # the rest of what it said was not read
+        with suppress(ConnectionError):  # the rest of its bytes was not read
             assert await reader.read() == b""
         await until(lambda: doorman.gave_up == doorman.thinking)
         writer.close()
@@ -113,7 +113,7 @@ def test_a_client_that_talks_on_meanwhile_is_let_go() -> None:
     play(scenario, authenticator=doorman)
 
 
-def test_calls_sent_before_the_answer_are_answered_after_it() -> None:
+def test_calls_sent_during_the_check_are_answered_after_it() -> None:
     doorman = Doorman()
 
     async def scenario(world: World) -> None:
@@ -128,7 +128,7 @@ def test_calls_sent_before_the_answer_are_answered_after_it() -> None:
 
 
 class GssapiServer(NoAuthentication):
-    """Two tokens, then a name; `bad` is nobody's."""
+    """Accepts two tokens and returns a name; rejects the token `bad`."""
 
     layer: SecurityLayer | None = None
 
@@ -141,17 +141,17 @@ class GssapiServer(NoAuthentication):
         return self
 
 
-def word(status: int, payload: bytes) -> bytes:
+def sasl_step(status: int, payload: bytes) -> bytes:
     return bytes((status,)) + len(payload).to_bytes(4, "big") + payload
 
 
 def test_tokens_go_back_and_forth() -> None:
     async def scenario(world: World) -> None:
-        for last, reply in ((b"two", word(5, b"TWO")), (b"bad", word(3, NO))):
+        for last, reply in ((b"two", sasl_step(5, b"TWO")), (b"bad", sasl_step(3, NO))):
             reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
-            writer.write(word(1, b"GSSAPI") + word(2, b"one"))
-            assert await reader.readexactly(8) == word(2, b"ONE")
-            writer.write(word(2, last))
+            writer.write(sasl_step(1, b"GSSAPI") + sasl_step(2, b"one"))
+            assert await reader.readexactly(8) == sasl_step(2, b"ONE")
+            writer.write(sasl_step(2, last))
             assert await reader.readexactly(len(reply)) == reply
             writer.close()
 

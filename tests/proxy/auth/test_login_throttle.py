@@ -1,4 +1,4 @@
-"""Failed logins by user and address: bounded in time and memory, and no way to lock others out."""
+"""Failed log-ins are limited by user and address; memory is bounded; no user can be locked out."""
 
 from proxy.auth.login_throttle import Bounds, LoginThrottle, empty_throttle
 
@@ -6,7 +6,7 @@ TIGHT = Bounds(3, 10.0)
 WIDE = Bounds(1000, 10.0)
 
 
-def test_a_user_is_refused_after_a_burst_and_heard_again_later() -> None:
+def test_a_user_is_blocked_after_a_burst_and_admitted_later() -> None:
     failures = LoginThrottle(TIGHT, WIDE)
     for peer in "abc":
         assert not failures.too_many("ann", peer, 0.0)
@@ -19,7 +19,7 @@ def test_a_user_is_refused_after_a_burst_and_heard_again_later() -> None:
     assert not failures.too_many("ann", "d", 1000.0)
 
 
-def test_an_address_is_refused_whatever_names_it_says() -> None:
+def test_an_address_is_blocked_for_all_names() -> None:
     failures = LoginThrottle(WIDE, TIGHT)
     for user in "xyz":
         failures.failed(user, "a", 0.0)
@@ -28,7 +28,7 @@ def test_an_address_is_refused_whatever_names_it_says() -> None:
     assert not failures.too_many("ann", "b", 0.0)
 
 
-def test_others_failures_do_not_lock_out_who_was_let_in_lately() -> None:
+def test_failures_from_elsewhere_do_not_block_a_known_address() -> None:
     failures = LoginThrottle(TIGHT, WIDE)
     failures.succeeded("ann", "home")
     for _ in range(100):
@@ -37,7 +37,7 @@ def test_others_failures_do_not_lock_out_who_was_let_in_lately() -> None:
     assert not failures.too_many("ann", "home", 0.0)
 
 
-def test_an_address_that_knows_a_password_still_may_not_guess_without_end() -> None:
+def test_a_known_address_is_blocked_by_its_own_failures() -> None:
     failures = LoginThrottle(TIGHT, TIGHT)
     failures.succeeded("ann", "home")
     for _ in range(3):
@@ -45,8 +45,8 @@ def test_an_address_that_knows_a_password_still_may_not_guess_without_end() -> N
     assert failures.too_many("ann", "home", 0.0)
 
 
-def test_many_others_failures_are_not_a_strangers() -> None:
-    """Memory is of one size, and names share its places: by this key, not all of a stranger's."""
+def test_failures_of_many_users_do_not_block_another_user() -> None:
+    """The memory has a fixed size and names share places; this key makes the test deterministic."""
     memory = empty_throttle()
     memory[:32] = bytes(32)
     failures = LoginThrottle(TIGHT, TIGHT, memoryview(memory))
@@ -61,7 +61,7 @@ def test_many_others_failures_are_not_a_strangers() -> None:
     assert not failures.too_many("u69999", "home", 0.0)
 
 
-def test_processes_that_share_the_memory_count_as_one() -> None:
+def test_login_throttle_is_shared_between_processes() -> None:
     memory = memoryview(empty_throttle())
     one, other = LoginThrottle(TIGHT, WIDE, memory), LoginThrottle(TIGHT, WIDE, memory)
     one.succeeded("ann", "home")

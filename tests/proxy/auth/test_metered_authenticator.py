@@ -1,4 +1,4 @@
-"""Failures to log in are counted, successes are not."""
+"""Failed log-ins are counted, successful ones are not."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from proxy.server.sasl_transport import SecurityLayer
 
 
 class Knows:
-    """One password, one token, one ticket: all are `yes`."""
+    """Accepts the password, token or ticket `yes`."""
 
     layer: SecurityLayer | None = None
     mechanisms = frozenset(("PLAIN",))
@@ -37,21 +37,21 @@ class Knows:
 
 
 @pytest.mark.parametrize("way", ["password", "bearer", "gssapi", "spnego"])
-def test_each_way_in(way: str) -> None:
+def test_failures_of_each_method_are_counted(way: str) -> None:
     metrics = Metrics()
-    counted = MeteredAuthenticator(Knows(), Observer(metrics))
+    metered = MeteredAuthenticator(Knows(), Observer(metrics))
 
-    async def come(word: str) -> str | None:
+    async def login(credential: str) -> str | None:
         if way == "password":
-            return await counted.password("ann", word, "p")
+            return await metered.password("ann", credential, "p")
         if way == "bearer":
-            return await counted.bearer(word, "p")
-        acceptor = counted.gssapi("p") if way == "gssapi" else counted.spnego("p")
-        return (await acceptor.step(word.encode()))[1]
+            return await metered.bearer(credential, "p")
+        acceptor = metered.gssapi("p") if way == "gssapi" else metered.spnego("p")
+        return (await acceptor.step(credential.encode()))[1]
 
-    assert asyncio.run(come("yes")) == "ann"
+    assert asyncio.run(login("yes")) == "ann"
     assert metrics.samples() == []
     with pytest.raises(AuthRejected):
-        asyncio.run(come("no"))
+        asyncio.run(login("no"))
     assert metrics.samples() == [("causeway_authentication_failures_total", (), 1)]
-    assert counted.mechanisms == {"PLAIN"}
+    assert metered.mechanisms == {"PLAIN"}

@@ -1,4 +1,4 @@
-"""DaemonThreads that may hang: their work has turns, and the end of a process waits for none."""
+"""Daemon threads run calls in turn, and a hanging call does not keep the process alive."""
 
 import asyncio
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from proxy.auth.thread_pool import DaemonThreads
 
 
-def test_answers_and_errors_come_back() -> None:
+def test_results_and_errors_are_returned() -> None:
     async def scenario() -> None:
         threads = DaemonThreads(2, "test")
         assert await asyncio.gather(*(threads.run(lambda n=n: n * n) for n in range(9))) == [
@@ -22,7 +22,7 @@ def test_answers_and_errors_come_back() -> None:
     asyncio.run(scenario())
 
 
-def test_who_is_gone_before_the_turn_costs_nothing() -> None:
+def test_a_call_cancelled_while_it_waits_does_not_run() -> None:
     async def scenario() -> None:
         threads, go_on, done = DaemonThreads(1, "test"), threading.Event(), []
         first = asyncio.ensure_future(threads.run(go_on.wait))
@@ -39,7 +39,7 @@ def test_who_is_gone_before_the_turn_costs_nothing() -> None:
     asyncio.run(scenario())
 
 
-def test_a_process_ends_whatever_hangs() -> None:
+def test_a_hanging_call_does_not_keep_the_process_alive() -> None:
     program = """
 import asyncio, threading
 from proxy.auth.thread_pool import DaemonThreads

@@ -1,4 +1,4 @@
-"""The gate: failures are counted and told to nobody but the log, and no secret is in that."""
+"""Failures are counted; their reasons are in the log only, which contains no secrets."""
 
 import asyncio
 import logging
@@ -16,15 +16,15 @@ from tests.proxy.fakes import until
 SECRET = "hunter2-secret"
 
 
-class Known:
-    """Passwords and tokens in one: ann's is SECRET, and of `slow` it thinks until told."""
+class RecordingBackend:
+    """Accepts SECRET as password and token; waits for `slow` until the test continues it."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.checked: list[str] = []
         self.go_on = threading.Event()
 
     def check(self, user: str, password: str = "", found: object = None) -> str:
-        self.asked.append(user)
+        self.checked.append(user)
         if user == "slow":
             self.go_on.wait(10)
         if user == "unsure":
@@ -35,7 +35,7 @@ class Known:
 
 
 class Steps:
-    """GssapiServer that never come to an end."""
+    """A GSSAPI negotiation without an end."""
 
     layer: SecurityLayer | None = None
 
@@ -49,80 +49,81 @@ class Steps:
         return self
 
 
-def gate(known: Known, burst: int = 3) -> ThrottledAuthenticator:
+def throttled(backend: RecordingBackend, burst: int = 3) -> ThrottledAuthenticator:
     bounds = Bounds(burst, 1000.0)
     return ThrottledAuthenticator(
-        frozenset(("PLAIN",)), known, Steps(), None, LoginThrottle(bounds, Bounds(100, 1000.0))
+        frozenset(("PLAIN",)), backend, Steps(), None, LoginThrottle(bounds, Bounds(100, 1000.0))
     )
 
 
 async def refused(
-    asking: ThrottledAuthenticator, user: str, password: str = "no", peer: str = "p"
+    authenticator: ThrottledAuthenticator, user: str, password: str = "no", peer: str = "p"
 ) -> None:
     with pytest.raises(AuthRejected) as error:
-        await asking.password(user, password, peer)
-    assert str(error.value) == "[CW213] Not let in."
+        await authenticator.password(user, password, peer)
+    assert str(error.value) == "[CW213] The login was rejected."
     assert error.value.__cause__ is None
 
 
-def test_failures_are_limited_and_the_rest_is_not_even_asked() -> None:
+def test_after_too_many_failures_the_backend_is_not_asked() -> None:
     async def scenario() -> None:
-        known = Known()
-        asking = gate(known)
+        backend = RecordingBackend()
+        authenticator = throttled(backend)
         for _ in range(10):
-            await refused(asking, "ann")
-        assert len(known.asked) == 3
-        await refused(asking, "ann", SECRET)  # the right one as little: it would tell
-        assert await asking.password("bob", SECRET, "p") == "bob"
+            await refused(authenticator, "ann")
+        assert len(backend.checked) == 3
+        await refused(authenticator, "ann", SECRET)  # the right password is not checked either
+        assert await authenticator.password("bob", SECRET, "p") == "bob"
 
     asyncio.run(scenario())
 
 
-def test_a_directory_that_does_not_answer_is_nobodys_failure() -> None:
+def test_an_unavailable_backend_does_not_count_as_a_failure() -> None:
     async def scenario() -> None:
-        known = Known()
-        asking = gate(known)
+        backend = RecordingBackend()
+        authenticator = throttled(backend)
         for _ in range(10):
-            await refused(asking, "unsure")
-        assert len(known.asked) == 10
+            await refused(authenticator, "unsure")
+        assert len(backend.checked) == 10
 
     asyncio.run(scenario())
 
 
-def test_guesses_at_once_are_counted_too() -> None:
+def test_concurrent_guesses_are_counted() -> None:
     async def scenario() -> None:
-        known = Known()
-        asking = gate(known)
-        await asyncio.gather(*(refused(asking, "ann") for _ in range(500)))
-        assert len(known.asked) <= 3 + 16
+        backend = RecordingBackend()
+        authenticator = throttled(backend)
+        await asyncio.gather(*(refused(authenticator, "ann") for _ in range(500)))
+        assert len(backend.checked) <= 3 + 16
 
     asyncio.run(scenario())
 
 
-def test_who_waits_for_a_thread_and_goes_is_forgotten() -> None:
+def test_a_cancelled_login_that_waits_for_a_thread_does_not_run() -> None:
     async def scenario() -> None:
-        known = Known()
-        asking = gate(known)
+        backend = RecordingBackend()
+        authenticator = throttled(backend)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(asking.password("slow", SECRET, str(at))) for at in range(100)
+                group.create_task(authenticator.password("slow", SECRET, str(address)))
+                for address in range(100)
             ]
-            await until(lambda: len(known.asked) == 16)
+            await until(lambda: len(backend.checked) == 16)
             for task in tasks:
                 task.cancel()
             await asyncio.sleep(0)
-            known.go_on.set()
-            assert await asking.password("ann", SECRET, "p") == "ann"
-        assert known.asked.count("slow") == 16
+            backend.go_on.set()
+            assert await authenticator.password("ann", SECRET, "p") == "ann"
+        assert backend.checked.count("slow") == 16
 
     asyncio.run(scenario())
 
 
-def test_what_is_not_offered() -> None:
+def test_methods_that_are_not_offered_are_rejected() -> None:
     async def scenario() -> None:
-        asking = gate(Known())
+        authenticator = throttled(RecordingBackend())
         with pytest.raises(AuthRejected):
-            await asking.bearer("x", "p")
+            await authenticator.bearer("x", "p")
         nothing = ThrottledAuthenticator(frozenset())
         with pytest.raises(AuthRejected):
             await nothing.password("ann", SECRET, "p")
@@ -132,25 +133,25 @@ def test_what_is_not_offered() -> None:
     asyncio.run(scenario())
 
 
-def test_a_negotiation_has_an_end() -> None:
+def test_a_negotiation_has_a_maximum_of_steps() -> None:
     async def scenario() -> None:
-        acceptor = gate(Known()).gssapi("p")
+        acceptor = throttled(RecordingBackend()).gssapi("p")
         for _ in range(8):
             assert await acceptor.step(b"x") == (b"x", None)
         with pytest.raises(AuthRejected):
             await acceptor.step(b"x")
         with pytest.raises(AuthRejected):
-            await gate(Known()).gssapi("p").step(bytes(1 << 20))
+            await throttled(RecordingBackend()).gssapi("p").step(bytes(1 << 20))
 
     asyncio.run(scenario())
 
 
-def test_the_log_has_the_reason_and_no_secret(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_contains_the_reason_and_no_secret(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 
     async def scenario() -> None:
-        asking = gate(Known())
-        await refused(asking, "ann\nINFO root: all is well", SECRET + "x", "10.0.0.9")
+        authenticator = throttled(RecordingBackend())
+        await refused(authenticator, "ann\nINFO root: all is well", SECRET + "x", "10.0.0.9")
 
     asyncio.run(scenario())
     assert "refused: wrong" in caplog.text
@@ -158,22 +159,22 @@ def test_the_log_has_the_reason_and_no_secret(caplog: pytest.LogCaptureFixture) 
     assert SECRET not in caplog.text
 
 
-def test_one_person_has_one_count_whatever_is_typed() -> None:
+def test_spellings_of_one_name_share_a_count() -> None:
     async def scenario() -> None:
-        known = Known()
-        asking = gate(known)
+        backend = RecordingBackend()
+        authenticator = throttled(backend)
         spellings = ["ann", "ANN", "\uff41nn", "ann@x", "a\u0301nn", "ann\ufe0f", " ann", "Ann"]
         for peer, name in enumerate(spellings):
-            await refused(asking, name, peer=str(peer))
-        assert len(known.asked) == 3
-        await refused(asking, "ANN", SECRET, "elsewhere")
-        assert await asking.password("bob", SECRET, "p") == "bob"
+            await refused(authenticator, name, peer=str(peer))
+        assert len(backend.checked) == 3
+        await refused(authenticator, "ANN", SECRET, "elsewhere")
+        assert await authenticator.password("bob", SECRET, "p") == "bob"
 
     asyncio.run(scenario())
 
 
-class Aliases(Known):
-    """A directory in which every name finds the same entry."""
+class Aliases(RecordingBackend):
+    """A directory that finds the same entry for every name."""
 
     def check(self, user: str, password: str = "", found: object = None) -> str:
         assert callable(found)
@@ -181,12 +182,12 @@ class Aliases(Known):
         return super().check(user, password)
 
 
-def test_a_directorys_entry_has_one_count_whatever_names_it_has() -> None:
+def test_all_names_of_a_directory_entry_share_a_count() -> None:
     async def scenario() -> None:
-        known = Aliases()
-        asking = gate(known)
+        backend = Aliases()
+        authenticator = throttled(backend)
         for number in range(10):
-            await refused(asking, f"alias{number}", peer=str(number))
-        assert len(known.asked) == 3
+            await refused(authenticator, f"alias{number}", peer=str(number))
+        assert len(backend.checked) == 3
 
     asyncio.run(scenario())

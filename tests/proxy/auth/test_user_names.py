@@ -1,4 +1,4 @@
-"""The names that sessions belong to."""
+"""User names from log-in names and principals."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from proxy.auth.user_names import login_name, name_of_principal, short_name, thr
         ("/x", "/x"),
     ],
 )
-def test_what_hiveserver2_calls_a_user(proved: str, short: str) -> None:
+def test_short_names_are_those_of_hiveserver2(proved: str, short: str) -> None:
     assert short_name(proved) == short
 
 
@@ -39,7 +39,7 @@ def test_what_hiveserver2_calls_a_user(proved: str, short: str) -> None:
         "\ufdfa" * 200,
     ],
 )
-def test_names_that_nobody_has(user: str) -> None:
+def test_invalid_names_are_rejected(user: str) -> None:
     with pytest.raises(BadCredentials):
         login_name(user)
 
@@ -52,7 +52,7 @@ def test_principals_of_our_realm_have_short_names() -> None:
 @pytest.mark.parametrize(
     "principal", ["ann", "ann@S", "ann@r", "@R", "/h@R", "ann@S@R", "ann\\@S@R", "ann@R@S", " @R"]
 )
-def test_nobody_else_has_one(principal: str) -> None:
+def test_other_principals_are_rejected(principal: str) -> None:
     with pytest.raises(BadCredentials):
         name_of_principal(principal, "R")
 
@@ -69,7 +69,7 @@ def test_nobody_else_has_one(principal: str) -> None:
         ("ann lee", "ann lee"),
     ],
 )
-def test_a_name_has_one_form(typed: str, name: str) -> None:
+def test_login_names_are_normalized(typed: str, name: str) -> None:
     assert login_name(typed) == name
 
 
@@ -88,11 +88,11 @@ def test_a_name_has_one_form(typed: str, name: str) -> None:
         "\u24d0nn",
     ],
 )
-def test_one_person_whatever_is_typed(typed: str) -> None:
+def test_spellings_of_one_name_share_a_throttle_key(typed: str) -> None:
     assert throttle_key(typed) == throttle_key("ann")
 
 
-def test_other_people() -> None:
+def test_different_names_have_different_throttle_keys() -> None:
     assert len({throttle_key(each) for each in ("ann", "anne", "bob", "an", "\u0430nn", "")}) == 6
     assert throttle_key("\u0131n") == throttle_key("in")
-    assert throttle_key("\u200b")  # a key of its own, not that of a name which is not known yet
+    assert throttle_key("\u200b")  # not empty: the empty key stands for an unknown name

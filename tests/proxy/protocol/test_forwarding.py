@@ -1,4 +1,4 @@
-"""Calls between workers, in any pieces."""
+"""Calls between workers are read in any pieces."""
 
 import pytest
 
@@ -10,7 +10,7 @@ CALLS = (("ann", "10.0.0.1", b"first"), ("", "", b""), ("zoë", "::1", b"\0" * 1
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 10_000])
-def test_calls_come_whole_in_any_pieces(size: int) -> None:
+def test_forwarded_calls_are_read_in_any_pieces(size: int) -> None:
     inbound = PeerInbound()
     data = b"".join(
         inbound.wrap(len(call)) + call for call in (forwarded_call(*each) for each in CALLS)
@@ -26,6 +26,6 @@ def test_calls_come_whole_in_any_pieces(size: int) -> None:
 @pytest.mark.parametrize(
     "data", [b"\x7f\xff\xff\xff", b"\0\0\0\4\0\0\0\1", b"\0\0\0\5\0\0\0\0\0", b"\0\0\0\1x"]
 )
-def test_what_is_no_call_is_an_error(data: bytes) -> None:
+def test_malformed_forwarded_calls_are_errors(data: bytes) -> None:
     with pytest.raises(WireError):
         PeerInbound().feed(data)

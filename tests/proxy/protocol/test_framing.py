@@ -1,4 +1,4 @@
-"""SASL and bare messages: whole, byte by byte, too large, refused, waiting for an answer."""
+"""SASL and bare messages: whole, byte by byte, too large, refused, or waiting for an answer."""
 
 import pytest
 from hypothesis import given
@@ -38,7 +38,7 @@ def frame(data: bytes) -> bytes:
 
 
 def feed(inbound: Inbound, data: bytes, size: int) -> list[FramingEvent]:
-    """The events; whoever says who they are is believed."""
+    """The events; every log-in is accepted."""
     events: list[FramingEvent] = []
     for at in range(0, len(data), size):
         events += (new := inbound.feed(data[at : at + size]))
@@ -58,7 +58,7 @@ LONG = encode_message(Message("Y", CALL, 2, Struct({1: (STRING, b"q" * 9000)})))
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 @pytest.mark.parametrize("hello", [PYTHON, JAVA], ids=["python", "java"])
-def test_a_client_says_who_it_is_then_calls(hello: bytes, size: int) -> None:
+def test_a_client_logs_in_and_then_calls(hello: bytes, size: int) -> None:
     stream = hello + frame(MESSAGE) + frame(b"") + frame(LONG)
     assert feed(SaslInbound(), stream, size) == [
         ANN,
@@ -74,7 +74,7 @@ def test_the_authorisation_id_is_ignored() -> None:
     assert SaslInbound().feed(hello) == [Credentials("ann", "x")]
 
 
-def test_nothing_is_read_until_the_question_is_answered() -> None:
+def test_nothing_is_read_until_the_login_step_is_answered() -> None:
     inbound = SaslInbound()
     assert inbound.feed(PYTHON + frame(MESSAGE)) == [ANN]
     assert inbound.feed(frame(LONG)) == []
@@ -82,14 +82,14 @@ def test_nothing_is_read_until_the_question_is_answered() -> None:
     assert inbound.feed(frame(MESSAGE)) == [Frame(MESSAGE)]
 
 
-def test_who_is_refused_is_not_told_why_and_not_heard_again() -> None:
+def test_a_refused_client_receives_no_reason_and_is_not_read() -> None:
     inbound = SaslInbound()
     inbound.feed(PYTHON + frame(MESSAGE))
     assert inbound.refuse() == [Send(step(3, b"Error validating the login"), last=True)]
     assert inbound.feed(frame(MESSAGE)) == []
 
 
-def test_who_is_turned_away_is_not_heard_again() -> None:
+def test_a_rejected_client_is_not_read() -> None:
     inbound = SaslInbound()
     inbound.feed(PYTHON)
     inbound.accept()
@@ -97,7 +97,7 @@ def test_who_is_turned_away_is_not_heard_again() -> None:
     assert inbound.feed(frame(MESSAGE)) == []
 
 
-def test_a_client_that_does_not_wait_is_bounded() -> None:
+def test_early_bytes_of_a_client_are_bounded() -> None:
     inbound = SaslInbound()
     inbound.feed(PYTHON)
     assert inbound.feed(b"x" * MAX_EARLY) == []
@@ -114,12 +114,12 @@ def test_tokens_go_back_and_forth() -> None:
     assert inbound.feed(frame(MESSAGE)) == [Frame(MESSAGE)]
 
 
-def test_no_secret_shows() -> None:
+def test_no_secret_is_in_repr_or_log() -> None:
     assert "secret" not in repr(ANN) + repr(Token(b"secret"))
 
 
 @pytest.mark.parametrize(
-    "said",
+    "data",
     [
         step(START, b"GSSAPI"),
         step(OK, b"PLAIN"),
@@ -129,18 +129,18 @@ def test_no_secret_shows() -> None:
         step(START, b"PLAIN") + step(OK, b"\0\xff\xfe\0x"),
     ],
 )
-def test_a_bad_negotiation_is_answered_and_over(said: bytes) -> None:
+def test_a_bad_negotiation_is_answered_and_ended(data: bytes) -> None:
     inbound = SaslInbound()
-    (event,) = inbound.feed(said + frame(MESSAGE))
+    (event,) = inbound.feed(data + frame(MESSAGE))
     assert isinstance(event, Send)
     assert event.last
     assert inbound.feed(frame(MESSAGE)) == []
 
 
-@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", step(9, b""), b"\1\xff\xff\xff\xff"])
-def test_what_is_no_negotiation_is_an_error(said: bytes) -> None:
+@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n", step(9, b""), b"\1\xff\xff\xff\xff"])
+def test_bytes_that_are_no_negotiation_are_an_error(data: bytes) -> None:
     with pytest.raises(WireError):
-        SaslInbound().feed(said)
+        SaslInbound().feed(data)
 
 
 @pytest.mark.parametrize("size", [1, 100, 100_000])
@@ -150,7 +150,7 @@ def test_a_frame_above_the_limit_is_skipped_and_the_next_is_read(size: int) -> N
     assert events[2:] == [Oversized(LONG[:4096], len(LONG)), Frame(MESSAGE)]
 
 
-def test_a_frame_that_is_shorter_than_its_kept_head_is_told_without_the_next() -> None:
+def test_an_oversized_frame_shorter_than_the_kept_head_ends_before_the_next() -> None:
     events = feed(SaslInbound(limit=len(MESSAGE) - 1), PYTHON + frame(MESSAGE), 7)
     assert events[2:] == [Oversized(MESSAGE, len(MESSAGE))]
 
@@ -161,7 +161,7 @@ def test_bare_messages(size: int) -> None:
     assert events == [Frame(MESSAGE), Oversized(LONG[:4096], len(LONG)), Frame(MESSAGE)]
 
 
-def test_a_frame_of_gigabytes_is_not_waited_for() -> None:
+def test_a_frame_of_gigabytes_is_an_error() -> None:
     with pytest.raises(WireError):
         feed(SaslInbound(), PYTHON + b"\x7f\xff\xff\xff", 1000)
 
@@ -176,12 +176,12 @@ def test_any_bytes_give_events_or_a_wire_error(data: bytes, greeted: bool) -> No
     assert all(isinstance(event, Send | Credentials | Frame | Oversized) for event in events)
 
 
-def test_our_own_hello_is_understood() -> None:
+def test_the_proxys_own_negotiation_is_accepted() -> None:
     events = SaslInbound().feed(client_negotiation("bob", "x"))
     assert events == [Credentials("bob", "x")]
 
 
-def test_the_servers_answer() -> None:
+def test_a_servers_reply_is_read() -> None:
     assert read_sasl_reply(step(COMPLETE, b"")) == SaslReply(True, True, b"", 5)
     assert read_sasl_reply(step(OK, b"x") + b"more") == SaslReply(True, False, b"x", 6)
     assert read_sasl_reply(step(4, b"no")) == SaslReply(False, False, b"no", 7)

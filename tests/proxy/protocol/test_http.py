@@ -1,4 +1,4 @@
-"""HTTP requests in pieces: whole, byte by byte, too large, nonsense."""
+"""HTTP requests in any pieces: whole, byte by byte, too large, malformed."""
 
 from http import HTTPStatus
 
@@ -26,8 +26,8 @@ def feed(reader: HttpReader, data: bytes, *cuts: int) -> list[HttpEvent]:
 
 
 def head(length: int | None, target: str = "/cliservice", **headers: str) -> Head:
-    told = {key.replace("_", "-"): value for key, value in headers.items()}
-    return Head("POST", target, told, True, length)
+    names = {key.replace("_", "-"): value for key, value in headers.items()}
+    return Head("POST", target, names, True, length)
 
 
 EXPECTED = [
@@ -42,7 +42,7 @@ STREAM = post(BODY, Authorization="Basic eA==") + CHUNKED + post(b"end")
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=30).map(sorted))
-def test_requests_are_the_same_in_whatever_pieces(cuts: list[int]) -> None:
+def test_requests_are_read_in_any_pieces(cuts: list[int]) -> None:
     assert [same(event) for event in feed(HttpReader(), STREAM, *cuts)] == EXPECTED
 
 
@@ -57,7 +57,7 @@ def lower(headers: object) -> dict[str, str]:
     return {key.replace("_", "-"): value for key, value in headers.items()}
 
 
-def test_byte_by_byte() -> None:
+def test_requests_are_read_byte_by_byte() -> None:
     events = feed(HttpReader(), STREAM, *range(1, len(STREAM)))
     assert [type(event) for event in events] == [Head, Frame] * 3
 
@@ -91,7 +91,7 @@ def test_a_body_above_the_limit_is_skipped(size: int) -> None:
         (post(b"x") * 17, HTTPStatus.TOO_MANY_REQUESTS),
     ],
 )
-def test_what_cannot_be_read_is_the_last(data: bytes, status: HTTPStatus | None) -> None:
+def test_nothing_is_read_after_a_malformed_request(data: bytes, status: HTTPStatus | None) -> None:
     reader = HttpReader()
     events = reader.feed(data)
     if status is None:
@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_the_last(data: bytes, status: HTTPStatus | None)
     assert reader.feed(post(b"more")) == []
 
 
-def test_after_a_request_that_closes_nothing_is_read() -> None:
+def test_nothing_is_read_after_a_closing_request() -> None:
     reader = HttpReader()
     events = reader.feed(post(b"a", Connection="close") + post(b"b"))
     assert [type(event) for event in events] == [Head, Frame]
@@ -128,7 +128,9 @@ def test_any_bytes_give_events(data: bytes, begun: bool) -> None:
         ("/cliservice", "GET", HTTPStatus.METHOD_NOT_ALLOWED),
     ],
 )
-def test_where_calls_are_taken(target: str, method: str, status: HTTPStatus | None) -> None:
+def test_only_posts_to_the_path_are_accepted(
+    target: str, method: str, status: HTTPStatus | None
+) -> None:
     assert http.refusal(Head(method, target, {}, True, 5), "cliservice") is status
 
 
@@ -141,7 +143,7 @@ def test_where_calls_are_taken(target: str, method: str, status: HTTPStatus | No
         ("/c?doAs=", None),
     ],
 )
-def test_whom_the_address_wants_to_be(target: str, user: str | None) -> None:
+def test_do_as_parameter(target: str, user: str | None) -> None:
     assert http.do_as(Head("POST", target, {})) == user
 
 
@@ -160,5 +162,5 @@ def test_credentials() -> None:
     assert http.negotiation(b"abc") == "Negotiate YWJj"
 
 
-def test_credentials_are_in_no_text() -> None:
+def test_credentials_are_not_in_the_repr() -> None:
     assert "secret" not in repr(Head("POST", "/", {"authorization": "secret"}))

@@ -65,18 +65,18 @@ def column_reply() -> bytes:
 
 
 @pytest.mark.parametrize("data", [execute(), column_reply()], ids=["call", "reply"])
-def test_what_thrift_wrote_is_written_back_the_same(data: bytes) -> None:
+def test_messages_of_thrift_are_written_back_unchanged(data: bytes) -> None:
     assert encode_message(decode_message(data)) == data
 
 
-def test_head() -> None:
+def test_the_head_is_decoded() -> None:
     name, kind, seqid, start = decode_head(execute())
     assert (name, kind, seqid) == ("ExecuteStatement", CALL, 41)
     assert start == 4 + 4 + len("ExecuteStatement") + 4
 
 
 @pytest.mark.parametrize("data", [execute(), column_reply()], ids=["call", "reply"])
-def test_every_cut_is_an_error(data: bytes) -> None:
+def test_every_truncated_message_is_an_error(data: bytes) -> None:
     for end in range(len(data)):
         with pytest.raises(WireError):
             decode_message(data[:end])
@@ -91,7 +91,7 @@ def test_trailing_bytes_are_an_error() -> None:
     "body",
     [
         b"\x0f\0\1\x0b\x7f\xff\xff\xff",  # a list of two thousand million texts
-        b"\x0f\0\1\x0b\xff\xff\xff\xff",  # of minus one
+        b"\x0f\0\1\x0b\xff\xff\xff\xff",  # a list of minus one
         b"\x0d\0\1\x0b\x0b\x7f\xff\xff\xff",  # a map as large
         b"\x0b\0\1\x7f\xff\xff\xff",  # a text as long
         b"\x0b\0\1\xff\xff\xff\xff",
@@ -100,7 +100,7 @@ def test_trailing_bytes_are_an_error() -> None:
         b"\x0f\0\1\x0f\0\0\0\1" + b"\x0f\0\0\0\1" * 100,
     ],
 )
-def test_lies_about_length_are_errors(body: bytes) -> None:
+def test_wrong_lengths_are_errors(body: bytes) -> None:
     head = execute()[: 4 + 4 + len("ExecuteStatement") + 4]
     with pytest.raises(WireError):
         decode_message(head + body)
@@ -139,8 +139,8 @@ def test_a_changed_byte_gives_a_message_or_a_wire_error(data: st.DataObject) -> 
         Struct(dict.fromkeys(range(1000), (BOOL, True))),
     ],
 )
-def test_how_many_values_a_message_has_is_bounded(values: Value) -> None:
-    """A byte on the wire may take a hundred in memory."""
+def test_the_number_of_values_is_bounded(values: Value) -> None:
+    """A byte on the wire may take a hundred bytes in memory."""
     kind = {Items: LIST, Pairs: MAP, Struct: STRUCT}[type(values)]
     message = Message("Ping", CALL, 1, Struct({1: (kind, values)}))
     assert decode_message(encode_message(message), 1100) == message

@@ -1,4 +1,4 @@
-"""Which requests over HTTP are refused since a web page may have had a browser send them."""
+"""HTTP requests that a web page may have made a browser send are refused."""
 
 from http import HTTPStatus
 
@@ -30,7 +30,7 @@ NAMED = guard_of({"sql.example.com", "*.lab.example.com"}, False, "0.0.0.0", "ga
         None,
     ],
 )
-def test_a_listener_of_this_machine_takes_its_names_and_addresses(host: str | None) -> None:
+def test_a_loopback_listener_accepts_its_names_and_addresses(host: str | None) -> None:
     assert LOCAL.refusal(head(host)) is None
 
 
@@ -49,12 +49,12 @@ def test_configured_names() -> None:
         assert NAMED.refusal(head(host)) is HTTPStatus.MISDIRECTED_REQUEST
 
 
-def test_a_listener_for_others_takes_any_name_unless_some_are_configured() -> None:
+def test_another_listener_accepts_any_name_unless_names_are_configured() -> None:
     assert guard_of((), False, "0.0.0.0", "g").refusal(head("x.example")) is None
     assert guard_of({"*"}, False, "127.0.0.1", "g").refusal(head("x.example")) is None
 
 
-def test_the_header_against_forged_requests() -> None:
+def test_unsafe_requests_need_the_xsrf_header() -> None:
     guard = RequestGuard(xsrf=True)
     assert guard.refusal(head("h")) is HTTPStatus.BAD_REQUEST
     assert guard.refusal(head("h", X_XSRF_HEADER="")) is None

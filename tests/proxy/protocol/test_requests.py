@@ -1,4 +1,4 @@
-"""Every call of TCLIService, as Apache Thrift writes it, read; our own calls, read by Thrift."""
+"""Calls that Apache Thrift writes are read; the proxy's own calls are read by Apache Thrift."""
 
 from collections.abc import Callable
 from typing import Any
@@ -91,7 +91,7 @@ def test_execute() -> None:
 
 
 @pytest.mark.parametrize("name", METADATA)
-def test_metadata_calls_go_on_with_another_session(name: str) -> None:
+def test_metadata_calls_are_relayed_with_another_session(name: str) -> None:
     request = read_request(written(name, METADATA[name]))
     assert isinstance(request, requests.MetadataCall)
     assert request.session == HANDLE
@@ -160,7 +160,7 @@ def test_a_call_without_its_fields_is_a_wire_error(name: str) -> None:
 
 
 @given(st.sampled_from(sorted(requests._READERS)), st.binary(max_size=120))
-def test_any_bytes_are_a_request_or_a_wire_error(name: str, body: bytes) -> None:
+def test_any_bytes_give_a_request_or_a_wire_error(name: str, body: bytes) -> None:
     try:
         read_request(decode_message(encode_head(name, CALL, 1) + b"\x0c\0\1" + body))
     except WireError:
@@ -202,15 +202,15 @@ REMOTE_OPERATION = RemoteOperation(
         ),
     ],
 )
-def test_our_own_calls(call: Callable[[], bytes], expected: Any) -> None:
+def test_calls_to_clusters_are_read_by_thrift(call: Callable[[], bytes], expected: Any) -> None:
     assert read_by_thrift(call()) == expected
 
 
-def test_secrets_are_not_shown() -> None:
+def test_secrets_are_not_in_the_repr() -> None:
     assert "ssss" not in repr(HANDLE)
 
 
-def test_a_call_said_again_is_read_once() -> None:
+def test_a_repeated_call_is_decoded_once() -> None:
     last = LastCall()
     first = call_of("FetchResults", 7)
     assert last.matching(first) is None
@@ -231,7 +231,7 @@ def test_a_call_said_again_is_read_once() -> None:
     assert [last.matching(data) for data in others + changed] == [None] * len(others + changed)
 
 
-def test_a_long_call_is_not_kept() -> None:
+def test_a_long_call_is_not_remembered() -> None:
     last = LastCall()
     message = Message(
         "GetInfo", CALL, 1, Struct({1: (STRUCT, Struct({9: (STRING, bytes(MAX_KEPT))}))})

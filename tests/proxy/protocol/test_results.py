@@ -1,4 +1,4 @@
-"""Result sets and replies of ours, read by Apache Thrift; a cluster's replies, cured or not."""
+"""The proxy's replies are read by Apache Thrift; clusters' replies are read by the proxy."""
 
 from typing import Any
 
@@ -109,13 +109,13 @@ def fetched(**row_set: Any) -> Struct:
 
 
 @pytest.mark.parametrize("row_set", [{}, {"columns": []}])
-def test_a_row_set_without_columns_is_given_one(row_set: dict[str, Any]) -> None:
+def test_a_row_set_without_columns_gets_an_empty_one(row_set: dict[str, Any]) -> None:
     cured = results.with_empty_column(fetched(**row_set))
     assert cured is not None
     assert columns_of(by_thrift("FetchResults", cured)) == [[]]
 
 
-def test_other_row_sets_are_left_alone() -> None:
+def test_other_row_sets_stay_unchanged() -> None:
     column = ttypes.TColumn(i32Val=ttypes.TI32Column([1], b""))
     assert results.with_empty_column(fetched(columns=[column])) is None
     failed = ttypes.TFetchResultsResp(ttypes.TStatus(3, errorMessage="no"))
@@ -155,7 +155,7 @@ def test_an_operations_failure() -> None:
     assert back == status
 
 
-def test_our_errors_have_code_sqlstate_and_hint() -> None:
+def test_causeways_errors_have_code_sqlstate_and_hint() -> None:
     failure = failure_of(ClusterDown("Cluster west is down."))
     assert failure.message.startswith("[CW201] Cluster west is down. The session goes on")
     assert (failure.sqlstate, failure.vendor) == ("08001", 201)
@@ -169,24 +169,24 @@ STACK = (
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "Error running query: [PARSE_SYNTAX_ERROR] x\n\n== SQL ==\nSELEC 1\n^^^\n",
         "Error running query: Job aborted: java.lang.X: no\n\tat org.apache.spark.Y.z(Y:1)\n\n"
         "Driver stacktrace:",
     ],
 )
-def test_a_synchronous_client_gets_the_text_alone(said: str) -> None:
-    failure = as_synchronous(Failure(PREFIX + said + STACK, "42601", 0))
-    assert failure == Failure(said, "42601", 0)
+def test_a_synchronous_client_receives_the_text_without_the_stack(text: str) -> None:
+    failure = as_synchronous(Failure(PREFIX + text + STACK, "42601", 0))
+    assert failure == Failure(text, "42601", 0)
 
 
-def test_our_own_text_stays_as_it_is() -> None:
+def test_causeways_own_text_stays_unchanged() -> None:
     failure = Failure("[CW104] No cluster has all inputs.", "0A000", 104)
     assert as_synchronous(failure) == failure
 
 
-def test_the_head_is_replaced_and_the_rest_kept() -> None:
+def test_the_head_is_replaced_and_the_rest_stays() -> None:
     data = replies.reply("FetchResults", 5, results.fetch_reply(NO_ROWS, 0, 1, 5))
     patched = replies.with_head(data, "FetchResults", 77)
     assert len(patched) == len(data)
@@ -194,7 +194,7 @@ def test_the_head_is_replaced_and_the_rest_kept() -> None:
     assert decode_message(patched).body == decode_message(data).body
 
 
-def test_a_head_that_breaks_off_is_a_wire_error() -> None:
+def test_an_incomplete_head_is_a_wire_error() -> None:
     data = replies.reply("FetchResults", 5, Struct())
     whole = data.index(b"FetchResults") + len(b"FetchResults") + 4
     assert replies.with_head(data[:whole], "FetchResults", 5) == data[:whole]
@@ -203,7 +203,7 @@ def test_a_head_that_breaks_off_is_a_wire_error() -> None:
             replies.with_head(data[:length], "FetchResults", 5)
 
 
-def test_what_is_no_reply_is_a_wire_error() -> None:
+def test_malformed_replies_are_wire_errors() -> None:
     data = replies.reply("FetchResults", 5, Struct())
     with pytest.raises(WireError):
         replies.read_result(data, "CloseSession")
@@ -218,7 +218,7 @@ def test_what_is_no_reply_is_a_wire_error() -> None:
         replies.read_operation_status(Struct({2: (8, 99)}))
 
 
-def test_what_a_statement_started_is_sent_back_as_it_came() -> None:
+def test_a_started_operations_handle_is_sent_back_unchanged() -> None:
     handle = Struct(
         {
             1: (STRUCT, Struct({1: (STRING, b"g" * 16), 2: (STRING, b"s" * 16)})),
@@ -233,11 +233,11 @@ def test_what_a_statement_started_is_sent_back_as_it_came() -> None:
         Struct({1: (STRUCT, warned), 2: (STRUCT, handle)}),
     ):
         data = replies.reply("ExecuteStatement", 0, result)
-        told = replies.read_started(data)
-        assert isinstance(told, RemoteOperation)
+        started = replies.read_started(data)
+        assert isinstance(started, RemoteOperation)
         expected = replies.started_operation(replies.read_result(data, "ExecuteStatement"))
         for name in ("CloseOperation", "GetOperationStatus"):
-            assert operation_call(name, told) == operation_call(name, expected)
+            assert operation_call(name, started) == operation_call(name, expected)
     refused = replies.failed(Failure("no such thing", "42P01"))
     assert replies.read_started(replies.reply("ExecuteStatement", 0, refused)) == Failure(
         "no such thing", "42P01"
@@ -261,7 +261,7 @@ TYPED = Table(
 
 
 @pytest.mark.parametrize("protocol", [0, 5, 9])
-def test_typed_columns_are_read_by_others_and_by_us(protocol: int) -> None:
+def test_typed_columns_are_read_by_thrift_and_by_the_proxy(protocol: int) -> None:
     found = by_thrift("FetchResults", results.fetch_reply(TYPED, 0, 10, protocol))
     row_set = replies.read_result(by_us("FetchResults", found), "FetchResults")
     assert results.rows_in(row_set, TYPES, protocol) == list(TYPED.rows)
@@ -279,13 +279,13 @@ def test_typed_columns_are_read_by_others_and_by_us(protocol: int) -> None:
         assert [each.nulls for each in typed] == [b"\2"] * 4
 
 
-def test_their_types_are_told() -> None:
+def test_the_schema_contains_the_types_of_typed_columns() -> None:
     reply = results.metadata_reply(TYPED)
     assert results.header(reply) == [("a", 1), ("b", 2), ("c", 3), ("d", 7)]
 
 
 @pytest.mark.parametrize("protocol", [0, 9])
 @pytest.mark.parametrize("types", [(STRING,) * 4, TYPES[:3], (*TYPES, I32)])
-def test_rows_of_other_types_are_not_read(protocol: int, types: tuple[int, ...]) -> None:
+def test_rows_of_other_types_are_wire_errors(protocol: int, types: tuple[int, ...]) -> None:
     with pytest.raises(WireError):
         results.rows_in(results.fetch_reply(TYPED, 0, 10, protocol), types, protocol)

@@ -1,4 +1,4 @@
-"""The number of rows in replies, told from their first bytes."""
+"""The number of rows in a reply, read from its first bytes."""
 
 import pytest
 
@@ -14,13 +14,13 @@ def reply(result: Struct, seqid: int = 7) -> bytes:
 
 @pytest.mark.parametrize("count", [0, 1, 300, 70_000])
 @pytest.mark.parametrize("protocol", [0, 10])
-def test_rows_of_both_kinds_of_protocol(count: int, protocol: int) -> None:
+def test_rows_are_counted_in_both_layouts(count: int, protocol: int) -> None:
     table = results.Table(("a", "b"), tuple(("x", None) for _ in range(count)))
     data = reply(results.fetch_reply(table, 0, count, protocol))
     assert rows_in(data[:512]) == count
 
 
-def test_no_columns_are_no_rows() -> None:
+def test_a_reply_without_columns_has_no_rows() -> None:
     row_set = Struct({1: (I64, 0), 2: (LIST, Items(STRUCT, [])), 3: (LIST, Items(STRUCT, []))})
     body = Struct({**replies.succeeded().fields, 2: (BOOL, False), 3: (STRUCT, row_set)})
     assert rows_in(reply(body)) == 0
@@ -28,7 +28,7 @@ def test_no_columns_are_no_rows() -> None:
     assert rows_in(reply(body)) == 0
 
 
-def test_what_is_not_understood_is_not_counted() -> None:
+def test_unknown_layouts_are_not_counted() -> None:
     assert rows_in(b"") is None
     assert rows_in(reply(replies.failed(Failure("no")))) is None
     row_set = Struct({1: (I64, 0), 2: (LIST, Items(STRING, [b"x"]))})

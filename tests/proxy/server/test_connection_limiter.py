@@ -1,4 +1,4 @@
-"""Clients that say nothing keep nobody out, and hold no memory to speak of."""
+"""Silent clients keep no others out, and hold little memory."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ async def silent(world: World, count: int, http: bool = False) -> list[Streams]:
 
 
 async def is_gone(reader: asyncio.StreamReader, patience: float) -> bool:
-    """Whether the connection ends in so many seconds."""
+    """Whether the connection ends within this time in seconds."""
     try:
         async with asyncio.timeout(patience):
             while await reader.read(1 << 16):
@@ -40,19 +40,19 @@ def hang_up(streams: list[Streams]) -> None:
 
 
 @pytest.mark.parametrize("http", [False, True])
-def test_silent_clients_keep_nobody_out(http: bool) -> None:
+def test_silent_clients_do_not_keep_others_out(http: bool) -> None:
     async def scenario(world: World) -> None:
         opened = await silent(world, 30, http)
         clients = [await world.client(f"user{number}") for number in range(3)]
         for each in clients:
             assert await each.rows("SELECT 1") == 1
-        assert await is_gone(opened[0][0], 5.0)  # the first that came had to go
+        assert await is_gone(opened[0][0], 5.0)  # the oldest connection was closed
         hang_up(opened)
 
     play(scenario, FEW)
 
 
-def test_silent_clients_take_no_place_of_those_that_are_let_in() -> None:
+def test_silent_clients_take_no_place_of_logged_in_clients() -> None:
     async def scenario(world: World) -> None:
         first = await world.client()
         opened = await silent(world, 30)
@@ -66,7 +66,7 @@ def test_silent_clients_take_no_place_of_those_that_are_let_in() -> None:
     play(scenario, FEW)
 
 
-def test_places_are_given_back_by_those_that_never_logged_in() -> None:
+def test_clients_that_never_log_in_give_their_places_back() -> None:
     async def scenario(world: World) -> None:
         for _ in range(5):
             hang_up(await silent(world, 6))
@@ -76,7 +76,7 @@ def test_places_are_given_back_by_those_that_never_logged_in() -> None:
     play(scenario, FEW)
 
 
-def test_one_who_is_being_authenticated_does_not_go_for_a_silent_newcomer() -> None:
+def test_a_newcomer_does_not_replace_a_client_that_is_authenticating() -> None:
     class Slow(NoAuthentication):
         async def password(self, user: str, password: str, peer: str) -> str:
             await asyncio.sleep(0.3)
@@ -92,7 +92,7 @@ def test_one_who_is_being_authenticated_does_not_go_for_a_silent_newcomer() -> N
     play(scenario, FEW, authenticator=Slow())
 
 
-def test_half_of_a_frame_is_not_waited_for_without_end() -> None:
+def test_an_unfinished_frame_times_out() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         client.writer.write((1 << 20).to_bytes(4, "big") + b"x" * 1000)
@@ -101,7 +101,7 @@ def test_half_of_a_frame_is_not_waited_for_without_end() -> None:
     play(scenario, Limits(request=0.1))
 
 
-def test_a_frame_that_comes_slowly_but_comes_is_served() -> None:
+def test_a_slow_frame_that_ends_in_time_is_served() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         for _ in range(4):
@@ -111,7 +111,7 @@ def test_a_frame_that_comes_slowly_but_comes_is_served() -> None:
     play(scenario, Limits(request=0.1))
 
 
-def test_many_half_frames_hold_no_more_than_the_budget() -> None:
+def test_unfinished_frames_stay_within_the_budget() -> None:
     half = (60 << 20).to_bytes(4, "big") + os.urandom(16) * (8 * SMALL // 16)
 
     async def scenario(world: World) -> None:
@@ -129,7 +129,7 @@ def test_many_half_frames_hold_no_more_than_the_budget() -> None:
     play(scenario, Limits(buffered=32 * SMALL))
 
 
-def test_over_http_half_a_body_counts() -> None:
+def test_an_unfinished_http_body_counts() -> None:
     head = b"POST /cliservice HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic YW5uOnB3\r\n"
     head += b"Content-Length: 60000000\r\n\r\n"
 
@@ -146,7 +146,7 @@ def test_over_http_half_a_body_counts() -> None:
     play(scenario, Limits(buffered=32 * SMALL))
 
 
-def test_negotiations_that_never_end_are_given_up() -> None:
+def test_endless_negotiations_are_closed() -> None:
     async def scenario(world: World) -> None:
         (reader, writer), *_ = opened = await silent(world, 2)
         writer.write(client_negotiation("ann", "pw")[:9])

@@ -1,4 +1,4 @@
-"""The attacks of thousands, with the limits that are the default: the others do not notice."""
+"""Attacks by thousands of connections with the default limits do not affect other clients."""
 
 import asyncio
 import resource
@@ -38,12 +38,12 @@ print(len(opened), flush=True)
 
 
 def resident() -> int:
-    """Bytes of this process in memory."""
+    """The resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize()
 
 
-def test_thousands_of_silent_connections_keep_nobody_out() -> None:
+def test_thousands_of_silent_connections_do_not_keep_others_out() -> None:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < 2 * SILENT + 1_000:
         pytest.skip(f"this process may have {soft} open files")
@@ -62,7 +62,7 @@ def test_thousands_of_silent_connections_keep_nobody_out() -> None:
     play(scenario, seconds=120)
 
 
-def test_many_half_sent_frames_of_60_megabytes_hold_the_budget_and_no_more() -> None:
+def test_unfinished_frames_of_60_megabytes_stay_within_the_budget() -> None:
     async def scenario(world: World) -> None:
         before, most = resident(), 0
         ann = await world.client("ann")
@@ -78,7 +78,7 @@ def test_many_half_sent_frames_of_60_megabytes_hold_the_budget_and_no_more() -> 
 
 
 async def _half_frames(endpoint: Endpoint, count: int, megabytes: int) -> int:
-    """How many of the clients, each of which sends all but the end of a frame, stay connected."""
+    """The number of clients that stay connected; each sends a frame without its end."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", _HALF_FRAMES),
         *map(str, (endpoint.port, count, megabytes)),

@@ -1,4 +1,4 @@
-"""Calls over real sockets and fake clusters: results, handles, limits, and what is no client."""
+"""Calls over real sockets to fake clusters: results, handles, limits, malformed bytes."""
 
 import asyncio
 from contextlib import suppress
@@ -12,7 +12,7 @@ from thriftcodec.values import CALL, I32, LIST, STRUCT, Items, Message, Struct
 from thriftcodec.writer import encode_message
 
 
-def test_a_silent_connection_is_let_go() -> None:
+def test_a_silent_connection_is_closed() -> None:
     async def scenario(world: World) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
         with suppress(ConnectionError):
@@ -31,7 +31,7 @@ def test_a_statement_without_rows_has_an_empty_column() -> None:
     play(scenario)
 
 
-def test_pages_and_rewinding_of_our_own_result() -> None:
+def test_local_results_have_pages_and_can_be_rewound() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         operation = await client.operation("SHOW CLUSTERS")
@@ -45,7 +45,7 @@ def test_pages_and_rewinding_of_our_own_result() -> None:
     play(scenario)
 
 
-def test_a_large_result_is_carried_whole_and_a_slow_reader_holds_it_back() -> None:
+def test_a_large_result_arrives_whole_at_the_speed_of_a_slow_reader() -> None:
     async def scenario(world: World) -> None:
         world.east.row = b"y" * 10_000
         client = await world.client()
@@ -66,7 +66,7 @@ def test_a_large_result_is_carried_whole_and_a_slow_reader_holds_it_back() -> No
 
 
 @pytest.mark.parametrize("drip", [1, 3, 100, 515, 516, 517])
-def test_a_reply_may_come_in_any_pieces(drip: int) -> None:
+def test_a_reply_may_arrive_in_any_pieces(drip: int) -> None:
     async def scenario(world: World) -> None:
         world.east.row = b"z" * 20
         client = await world.client()
@@ -81,7 +81,7 @@ def test_a_reply_may_come_in_any_pieces(drip: int) -> None:
     play(scenario)
 
 
-def test_handles_are_their_users() -> None:
+def test_handles_belong_to_their_user() -> None:
     async def scenario(world: World) -> None:
         ann, bob, other = [await world.client(name) for name in ("ann", "bob", "ann")]
         operation = await ann.operation("SELECT 1")
@@ -120,8 +120,8 @@ def test_get_info() -> None:
             result = await client.call(
                 "GetInfo", Struct({1: (STRUCT, client.session), 2: (I32, kind)})
             )
-            ((_, told),) = result.get(2).fields.values()
-            assert told == value
+            ((_, info),) = result.get(2).fields.values()
+            assert info == value
         assert [call for _, call, _ in world.east.log] == ["GetInfo"]
         await world.east.stop()
         result = await client.call("GetInfo", Struct({1: (STRUCT, client.session), 2: (I32, 17)}))
@@ -131,7 +131,7 @@ def test_get_info() -> None:
 
 
 @pytest.mark.parametrize("name", ["GetLog", "CloseImpalaOperation", "GetQueryId"])
-def test_a_method_that_the_thrift_server_lacks(name: str) -> None:
+def test_an_unknown_method_is_an_application_exception(name: str) -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         await client.send(name, Struct())
@@ -145,7 +145,7 @@ def test_a_method_that_the_thrift_server_lacks(name: str) -> None:
     play(scenario)
 
 
-def test_a_request_that_is_too_large() -> None:
+def test_a_request_that_is_too_large_is_refused() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         sql = b"SELECT '" + b"x" * (66 << 20) + b"'"
@@ -178,7 +178,7 @@ def test_connections_to_a_cluster_are_bounded() -> None:
     play(scenario, Limits(endpoint_connections=2))
 
 
-def test_without_clusters_everything_goes_through() -> None:
+def test_without_clusters_all_calls_go_to_the_upstream() -> None:
     async def scenario(world: World) -> None:
         client = await world.client(opened=False)
         await client.open(10, use__database="anything")
@@ -189,18 +189,18 @@ def test_without_clusters_everything_goes_through() -> None:
         assert not world.metastore.loaded
         await world.east.stop()
         await world.east.start()
-        failure = error_of(await client.execute("SELECT 1"))  # its state is lost: say so
+        failure = error_of(await client.execute("SELECT 1"))  # its state is lost
         assert failure is not None
         assert "[CW202]" in failure.message
 
     play(scenario, in_use=False)
 
 
-def test_what_is_no_client_is_let_go() -> None:
+def test_malformed_bytes_close_the_connection() -> None:
     async def scenario(world: World) -> None:
-        for said in (b"GET / HTTP/1.1\r\n\r\n", b"\1\0\0\0\5PLAIN\2\0\0\0\5\0ann\0"):
+        for data in (b"GET / HTTP/1.1\r\n\r\n", b"\1\0\0\0\5PLAIN\2\0\0\0\5\0ann\0"):
             reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
-            writer.write(said)
+            writer.write(data)
             writer.write_eof()
             with suppress(ConnectionError):
                 await reader.read()
@@ -214,8 +214,8 @@ def test_what_is_no_client_is_let_go() -> None:
     play(scenario)
 
 
-def test_a_schema_is_not_asked_for_before_the_statement_has_ended() -> None:
-    """A Thrift Server that is asked too early remembers a schema of its own making."""
+def test_the_schema_is_requested_after_the_statement_ended() -> None:
+    """A Thrift Server that is asked before the end remembers a wrong schema."""
 
     async def scenario(world: World) -> None:
         client = await world.client()

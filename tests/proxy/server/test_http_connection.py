@@ -1,4 +1,4 @@
-"""Calls over HTTP, on real sockets before fake clusters."""
+"""Calls over HTTP, over real sockets to fake clusters."""
 
 import asyncio
 import contextlib
@@ -47,7 +47,7 @@ def test_a_session_outlives_its_connection() -> None:
     play(scenario)
 
 
-def test_a_session_that_nobody_comes_back_to_ends() -> None:
+def test_an_abandoned_session_is_closed() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             await client.open()
@@ -63,7 +63,7 @@ def test_a_session_that_nobody_comes_back_to_ends() -> None:
     play(scenario, Limits(idle_session=0.2, check_interval=0.02))
 
 
-def test_over_binary_as_well_and_nobody_elses() -> None:
+def test_a_session_is_usable_over_both_transports_by_its_user_only() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             await client.open()
@@ -79,7 +79,7 @@ def test_over_binary_as_well_and_nobody_elses() -> None:
     play(scenario)
 
 
-def test_a_client_that_goes_in_mid_fetch_leaves_the_session_whole() -> None:
+def test_a_disconnect_during_a_fetch_keeps_the_session_usable() -> None:
     async def scenario(world: World) -> None:
         world.west.counts["SELECT * FROM w"] = 5000
         world.west.drip = 400_000
@@ -118,7 +118,7 @@ def test_large_results_with_a_slow_reader_arrive_whole() -> None:
     play(scenario)
 
 
-def test_a_synchronous_statement_whose_client_goes_leaves_no_operation() -> None:
+def test_a_disconnect_during_a_synchronous_statement_leaves_no_operation() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             await client.open()
@@ -156,11 +156,13 @@ def test_a_synchronous_statement_whose_client_goes_leaves_no_operation() -> None
         (post(b"", Authorization=ANN) * 40, 429),
     ],
 )
-def test_what_is_no_call_is_told_so(request_bytes: bytes, status: int) -> None:
+def test_requests_that_are_no_calls_are_refused_with_a_status(
+    request_bytes: bytes, status: int
+) -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             reply = await client.say(request_bytes)
-            while reply.status != status:  # others of the same piece are answered in turn
+            while reply.status != status:  # other requests of the same piece are answered in turn
                 reply = await read_reply(client.reader)
             if status == 401:
                 assert reply.header("WWW-Authenticate") == 'Basic realm="Causeway"'
@@ -182,7 +184,7 @@ def test_a_refused_request_does_not_end_the_connection() -> None:
     play(scenario)
 
 
-def test_the_body_of_somebody_unknown_is_not_waited_for() -> None:
+def test_the_body_of_an_unauthenticated_request_is_not_awaited() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             reply = await client.say(post(b"", Content_Length="50000000"))
@@ -192,23 +194,23 @@ def test_the_body_of_somebody_unknown_is_not_waited_for() -> None:
     play(scenario)
 
 
-def test_head_has_no_body() -> None:
+def test_a_reply_to_head_has_no_body() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
-            said = f"HEAD {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
-            assert (await client.say(said, to_head=True)).status == 405
+            request = f"HEAD {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+            assert (await client.say(request, to_head=True)).status == 405
             assert error_of(await client.open()) is None
 
     play(scenario)
 
 
-def test_chunked_bodies_and_expect() -> None:
+def test_chunked_bodies_and_expect_continue() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {ANN}\r\n"
             chunks = b"".join(b"%x\r\n%c\r\n" % (1, byte) for byte in CALL_BYTES) + b"0\r\n\r\n"
-            said = (head + "Transfer-Encoding: chunked\r\n\r\n").encode()
-            assert (await client.say(said + chunks)).status == 200
+            request = (head + "Transfer-Encoding: chunked\r\n\r\n").encode()
+            assert (await client.say(request + chunks)).status == 200
             length = f"Content-Length: {len(CALL_BYTES)}\r\nExpect: 100-continue\r\n\r\n"
             assert (await client.say((head + length).encode())).status == 100
             assert (await client.say(CALL_BYTES)).status == 200
@@ -216,7 +218,7 @@ def test_chunked_bodies_and_expect() -> None:
     play(scenario)
 
 
-def test_a_client_that_wants_the_connection_closed_gets_its_reply_first() -> None:
+def test_a_reply_is_sent_before_the_connection_closes() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             reply = await client.say(post(CALL_BYTES, Authorization=ANN, Connection="close"))
@@ -230,40 +232,40 @@ def test_a_client_that_wants_the_connection_closed_gets_its_reply_first() -> Non
 
 
 class Counting(NoAuthentication):
-    """Lets in whoever says the password, in its short name, and counts."""
+    """Accepts the password, returns the short name, and records the checks."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[str] = []
+        self.checked: list[str] = []
 
     async def password(self, user: str, password: str, peer: str) -> str:
-        self.asked.append(user)
+        self.checked.append(user)
         if password != "pw":
             raise AuthRejected
         return user.partition("@")[0]
 
     async def bearer(self, token: str, peer: str) -> str:
-        self.asked.append(token)
+        self.checked.append(token)
         if token != "good":
             raise AuthRejected
         return "ann"
 
 
-def test_a_cookie_stands_for_the_credentials_that_it_was_given_for() -> None:
+def test_a_cookie_replaces_only_the_credentials_that_it_was_made_for() -> None:
     counting = Counting()
 
     async def scenario(world: World) -> None:
         async with web(world.http, "ann@corp") as client:
             await client.open()
-            told = client.last.header("Set-Cookie") or ""
-            assert told.endswith("; Max-Age=86400; HttpOnly; SameSite=Strict")
-            cookie = told.partition(";")[0]
+            header = client.last.header("Set-Cookie") or ""
+            assert header.endswith("; Max-Age=86400; HttpOnly; SameSite=Strict")
+            cookie = header.partition(";")[0]
             client.headers = {"Cookie": f"other=1; {cookie}"}
             assert await client.rows("SELECT * FROM w") == 1
             assert client.last.header("Set-Cookie") is None
             client.headers["Authorization"] = basic("ann@corp", "whatever")
             assert await client.rows("SELECT * FROM w") == 1
-            assert counting.asked == ["ann@corp"]
+            assert counting.checked == ["ann@corp"]
             client.headers["Authorization"] = basic("bob", "wrong")
             assert (await client.say(post(CALL_BYTES, **client.headers))).status == 401
             client.headers["Authorization"] = basic("bob")
@@ -276,7 +278,7 @@ def test_a_cookie_stands_for_the_credentials_that_it_was_given_for() -> None:
     play(scenario, authenticator=counting)
 
 
-def test_a_token_is_asked_for_each_time_and_no_cookie_outlives_it() -> None:
+def test_bearer_tokens_are_checked_each_time_and_get_no_cookie() -> None:
     counting = Counting()
 
     async def scenario(world: World) -> None:
@@ -287,14 +289,14 @@ def test_a_token_is_asked_for_each_time_and_no_cookie_outlives_it() -> None:
             for _ in range(3):
                 assert await client.rows("SELECT * FROM w") == 1
                 assert client.last.header("Set-Cookie") is None
-            assert counting.asked.count("good") >= 3
+            assert counting.checked.count("good") >= 3
             client.headers = {"Authorization": "Bearer stale", "Cookie": cookie}
             assert (await client.say(post(CALL_BYTES, **client.headers))).status == 401
 
     play(scenario, authenticator=counting)
 
 
-def test_without_cookies() -> None:
+def test_cookies_can_be_disabled() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             await client.open()
@@ -303,7 +305,7 @@ def test_without_cookies() -> None:
     play(scenario, transports=Transports(Transport.ALL, http_port=0, cookies=False))
 
 
-def test_nobody_acts_as_another_by_the_address() -> None:
+def test_do_as_in_the_url_needs_a_rule() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             client.path = f"{PATH}?doAs=zed"
@@ -317,26 +319,26 @@ def test_nobody_acts_as_another_by_the_address() -> None:
     play(scenario)
 
 
-# Patience
+# Time-outs
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("request_bytes", "status"),
     [
         (b"POST /cliservice HTTP/1.1\r\nHo", 408),
         (post(CALL_BYTES, Authorization=ANN)[:-5], 408),
     ],
 )
-def test_who_takes_too_long_is_let_go(said: bytes, status: int) -> None:
+def test_slow_requests_time_out(request_bytes: bytes, status: int) -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
-            assert (await client.say(said)).status == status
+            assert (await client.say(request_bytes)).status == status
             assert await client.reader.read() == b""
 
     play(scenario, Limits(negotiation=0.1, request=0.1))
 
 
-def test_who_says_nothing_is_let_go() -> None:
+def test_silent_http_connections_are_closed() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as silent, web(world.http) as client:
             assert await silent.reader.read() == b""
@@ -346,7 +348,7 @@ def test_who_says_nothing_is_let_go() -> None:
     play(scenario, Limits(negotiation=0.05))
 
 
-def test_an_idle_connection_is_closed_and_its_session_goes_on() -> None:
+def test_an_idle_connection_is_closed_and_its_session_stays() -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as client:
             await client.open()
@@ -358,7 +360,7 @@ def test_an_idle_connection_is_closed_and_its_session_goes_on() -> None:
     play(scenario, transports=Transports(Transport.ALL, http_port=0, http_idle=0.1))
 
 
-def test_forged_requests_are_refused_before_anybody_is_asked_who_it_is() -> None:
+def test_forged_requests_are_refused_before_authentication() -> None:
     async def protected(world: World) -> None:
         async with web(world.http) as client:
             refused = await client.say(post(CALL_BYTES, Authorization=ANN))

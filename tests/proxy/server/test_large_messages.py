@@ -1,4 +1,4 @@
-"""Messages of megabytes: the event loop hands them on, and threads do the work on their texts."""
+"""Messages of megabytes: threads decode and hash their texts, not the event loop."""
 
 import hashlib
 import threading
@@ -17,7 +17,7 @@ from tests.proxy.fakes import Client, World, error_of, play
 MEGABYTE = 1 << 20
 
 
-def test_a_large_frame_is_handed_over_and_not_copied() -> None:
+def test_a_large_frame_is_not_copied() -> None:
     inbound = SaslInbound()
     inbound.feed(client_negotiation("ann", "x"))
     inbound.accept()
@@ -39,16 +39,16 @@ def test_a_long_text_is_decoded_in_pieces(shift: int) -> None:
     assert decoded(raw) == raw.decode(errors="replace")
 
 
-def test_the_hash_of_a_long_text_is_that_of_all_of_it() -> None:
+def test_the_hash_of_a_long_text_covers_all_of_it() -> None:
     text = "\N{GRINNING FACE}\udc80" * MEGABYTE
     whole = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
     assert StatementText.of(text).hash == whole
 
 
-def test_the_event_loop_does_no_work_on_a_text_of_megabytes(
+def test_large_texts_are_processed_outside_the_event_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is decoded and hashed in threads, and neither searched nor sent to a process."""
+    """The text is decoded and hashed in threads, and neither searched nor sent to a process."""
     in_loop: list[bool] = []
 
     def noting(work: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The bytes of requests that come in have one budget."""
+"""Unprocessed bytes of all connections share one budget."""
 
 from proxy.server.receive_budget import SMALL, ReceiveBudget
 
@@ -12,7 +12,7 @@ class Connection:
         self.aborted = True
 
 
-def test_the_frame_that_began_first_goes_when_the_budget_is_used_up() -> None:
+def test_the_oldest_unfinished_frame_is_dropped_when_the_budget_is_exceeded() -> None:
     receive_budget = ReceiveBudget(10 * SMALL)
     first, second, third = Connection(), Connection(), Connection()
     receive_budget.hold(first, 4 * SMALL)
@@ -25,7 +25,7 @@ def test_the_frame_that_began_first_goes_when_the_budget_is_used_up() -> None:
     assert receive_budget.dropped == 1
 
 
-def test_what_waits_to_be_served_is_not_given_up_for_a_newcomer() -> None:
+def test_complete_messages_are_kept_and_the_newcomer_is_dropped() -> None:
     receive_budget = ReceiveBudget(10 * SMALL)
     whole, other = Connection(unfinished=False), Connection(unfinished=False)
     receive_budget.hold(whole, 8 * SMALL)
@@ -42,7 +42,7 @@ def test_small_amounts_are_not_counted() -> None:
     assert not any(each.aborted for each in connections)
 
 
-def test_what_was_read_is_given_back() -> None:
+def test_processed_bytes_return_to_the_budget() -> None:
     receive_budget = ReceiveBudget(10 * SMALL)
     connection = Connection()
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""What is wrapped comes out as it went in; what is not good ends the connection."""
+"""Wrapped messages are unwrapped unchanged; malformed frames abort the connection."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from proxy.server.sasl_transport import SaslTransport
 
 
 class Below(asyncio.Transport):
-    """A socket that nobody reads from."""
+    """A transport that records the written bytes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Below(asyncio.Transport):
 
 
 class Turned:
-    """A layer: every bit turned, between brackets."""
+    """A security layer that inverts every bit and adds brackets."""
 
     room = 7
 
@@ -61,19 +61,21 @@ class Turned:
 
 
 class End:
-    """One end of a protected connection, and what it heard."""
+    """One end of a protected connection, and the bytes that it received."""
 
     def __init__(self, limit: int = 1000) -> None:
-        self.below, self.heard, self.words = Below(), b"", 0
-        self.shield = SaslTransport(self.below, asyncio.Protocol(), self._hear, Turned(), limit)
-        self.patience = 1_000_000  # pieces until it wants no more for now
+        self.below, self.received, self.calls = Below(), b"", 0
+        self.transport = SaslTransport(
+            self.below, asyncio.Protocol(), self._receive, Turned(), limit
+        )
+        self.pause_after = 1_000_000  # pieces
 
-    def _hear(self, data: bytes) -> None:
-        self.heard += data
-        self.words += 1
-        self.patience -= bool(data)
-        if self.patience == 0:
-            self.shield.pause_reading()
+    def _receive(self, data: bytes) -> None:
+        self.received += data
+        self.calls += 1
+        self.pause_after -= bool(data)
+        if self.pause_after == 0:
+            self.transport.pause_reading()
 
 
 def framed(*messages: bytes) -> bytes:
@@ -81,7 +83,7 @@ def framed(*messages: bytes) -> bytes:
 
 
 def unframed(data: bytes) -> bytes:
-    """The stream within, without the lengths that say how it was cut."""
+    """The messages without the lengths before them."""
     found = b""
     while data:
         length = int.from_bytes(data[:4], "big")
@@ -95,56 +97,58 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 
 
 @given(st.lists(st.binary(max_size=40)), st.lists(st.integers(0, 500)), st.lists(st.integers(0)))
-def test_what_goes_in_comes_out(messages: list[bytes], writes: list[int], reads: list[int]) -> None:
+def test_wrapped_messages_are_unwrapped(
+    messages: list[bytes], writes: list[int], reads: list[int]
+) -> None:
     one, other = End(), End()
     for piece in cut(framed(*messages), writes):
-        one.shield.write(piece)
+        one.transport.write(piece)
     for piece in cut(one.below.written, reads):
-        other.shield.data_received(piece)
-    assert unframed(other.heard) == b"".join(messages)
+        other.transport.data_received(piece)
+    assert unframed(other.received) == b"".join(messages)
     assert not other.below.closed
 
 
 def test_a_message_that_fits_is_one_frame() -> None:
     end = End()
-    end.shield.write(framed(b"abc", b"defg"))
+    end.transport.write(framed(b"abc", b"defg"))
     assert end.below.written == framed(Turned().wrap(b"abc"), Turned().wrap(b"defg"))
     other = End()
-    other.shield.data_received(end.below.written)
-    assert other.heard == framed(b"abc", b"defg")
+    other.transport.data_received(end.below.written)
+    assert other.received == framed(b"abc", b"defg")
 
 
-def test_that_a_part_has_come_is_told() -> None:
+def test_a_partial_frame_is_reported() -> None:
     end = End()
     for piece in cut(framed(Turned().wrap(b"abc")), [1, 3, 6]):
-        assert not end.heard
-        before = end.words
-        end.shield.data_received(piece)
-        assert end.words > before
-    assert end.heard == framed(b"abc")
+        assert not end.received
+        before = end.calls
+        end.transport.data_received(piece)
+        assert end.calls > before
+    assert end.received == framed(b"abc")
 
 
-def test_who_pauses_hears_no_more_until_it_goes_on() -> None:
+def test_a_paused_reader_receives_nothing_until_it_resumes() -> None:
     async def scenario() -> None:
         end = End()
-        end.patience = 1
-        end.shield.data_received(framed(Turned().wrap(b"one"), Turned().wrap(b"two")))
-        assert end.heard == framed(b"one")
+        end.pause_after = 1
+        end.transport.data_received(framed(Turned().wrap(b"one"), Turned().wrap(b"two")))
+        assert end.received == framed(b"one")
         assert not end.below.reading
-        assert not end.shield.is_reading()
-        end.shield.resume_reading()
+        assert not end.transport.is_reading()
+        end.transport.resume_reading()
         await asyncio.sleep(0)
-        assert end.heard == framed(b"one", b"two")
+        assert end.received == framed(b"one", b"two")
         assert end.below.reading
 
     asyncio.run(scenario())
 
 
-class Slab(asyncio.BufferedProtocol):
-    """Reads into a buffer of its own, as connections to clusters do."""
+class BufferedEnd(asyncio.BufferedProtocol):
+    """Reads into its own buffer, as connections to clusters do."""
 
     def __init__(self) -> None:
-        self.buffer, self.heard = bytearray(1000), b""
+        self.buffer, self.received = bytearray(1000), b""
         self.there = asyncio.get_running_loop().create_future()
         self.lost = asyncio.Event()
 
@@ -157,14 +161,14 @@ class Slab(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.lost.set()
 
-    def hear(self, data: bytes) -> None:
-        self.heard += data
-        if len(self.heard) == 9:
+    def receive(self, data: bytes) -> None:
+        self.received += data
+        if len(self.received) == 9:
             self.there.set_result(None)
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
-def test_a_connection_is_taken_over_between_two_words(run: Callable[[Any], None]) -> None:
+def test_protection_begins_between_two_messages(run: Callable[[Any], None]) -> None:
     over = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -180,23 +184,23 @@ def test_a_connection_is_taken_over_between_two_words(run: Callable[[Any], None]
         loop = asyncio.get_running_loop()
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             address = server.sockets[0].getsockname()[:2]
-            transport, slab = await loop.create_connection(Slab, *address)
-            assert await slab.there == b"hello"
-            slab.there = loop.create_future()
-            shield = SaslTransport(transport, slab, slab.hear, Turned(), 1000)
-            shield.write(framed(b"hello"))
-            await slab.there
-            assert slab.heard == framed(b"hello")
-            shield.close()
-            await slab.lost.wait()
+            transport, end = await loop.create_connection(BufferedEnd, *address)
+            assert await end.there == b"hello"
+            end.there = loop.create_future()
+            protected = SaslTransport(transport, end, end.receive, Turned(), 1000)
+            protected.write(framed(b"hello"))
+            await end.there
+            assert end.received == framed(b"hello")
+            protected.close()
+            await end.lost.wait()
             await over.wait()
 
     run(scenario())
 
 
 @pytest.mark.parametrize("data", [framed(b"plain"), framed(b""), (1001).to_bytes(4, "big")])
-def test_what_is_not_good_ends_the_connection(data: bytes) -> None:
+def test_malformed_frames_abort_the_connection(data: bytes) -> None:
     end = End()
-    end.shield.data_received(framed(Turned().wrap(b"good")) + data)
+    end.transport.data_received(framed(Turned().wrap(b"good")) + data)
     assert end.below.closed
-    assert end.heard == framed(b"good")
+    assert end.received == framed(b"good")

@@ -1,4 +1,4 @@
-"""Connections to clients and clusters: a dead peer is noticed."""
+"""Connections to clients and clusters detect a dead peer."""
 
 import asyncio
 import socket
@@ -29,7 +29,7 @@ def _kept_alive(port: int, column: int) -> bool:
 
 
 @pytest.mark.parametrize("secure", [False, True])
-def test_idle_clients_are_asked_whether_they_are_there(tmp_path: Path, secure: bool) -> None:
+def test_client_connections_have_keepalive(tmp_path: Path, secure: bool) -> None:
     ours = made() if secure else None
     tls = Tls(readable(ours.pem(tmp_path / "key")), "") if ours else None
 
@@ -43,7 +43,7 @@ def test_idle_clients_are_asked_whether_they_are_there(tmp_path: Path, secure: b
     play(scenario, transports=Transports(Transport.ALL, http_port=0, tls=tls))
 
 
-def test_clusters_are_asked_whether_they_are_there() -> None:
+def test_cluster_connections_have_keepalive() -> None:
     async def scenario(world: World) -> None:
         await (await world.client()).rows("SELECT a")
         await until(lambda: _kept_alive(world.east.endpoint.port, _PEERS))
@@ -51,7 +51,7 @@ def test_clusters_are_asked_whether_they_are_there() -> None:
     play(scenario)
 
 
-def test_what_a_listening_socket_has_its_connections_have() -> None:
+def test_connections_inherit_the_listening_sockets_options() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         tune((listening,))
         with socket.create_connection(listening.getsockname()):

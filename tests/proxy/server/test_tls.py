@@ -51,7 +51,7 @@ async def binary(endpoint: Endpoint, context: ssl.SSLContext) -> "AsyncIterator[
 
 
 @pytest.mark.parametrize("kind", ["pem", "locked", "p12"])
-def test_both_transports(kind: str, ours: Made, tmp_path: Path) -> None:
+def test_both_transports_with_tls(kind: str, ours: Made, tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         world.west.counts["SELECT * FROM w"] = 5000
         async with binary(world.endpoint, ours.trusting()) as client:
@@ -73,7 +73,7 @@ def test_both_transports(kind: str, ours: Made, tmp_path: Path) -> None:
     play(scenario, transports=there)
 
 
-def test_the_last_word_over_tls_is_heard(ours: Made, tmp_path: Path) -> None:
+def test_a_rejection_arrives_over_tls(ours: Made, tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         async with web(world.http, tls=ours.trusting()) as client:
             assert (await client.say(post(b"x"))).status == 401
@@ -88,7 +88,7 @@ def test_the_last_word_over_tls_is_heard(ours: Made, tmp_path: Path) -> None:
     play(scenario, transports=transports(ours.pem(tmp_path / "k")))
 
 
-def test_an_older_version_is_not_spoken(ours: Made, tmp_path: Path) -> None:
+def test_an_older_tls_version_is_refused(ours: Made, tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         with pytest.raises((ssl.SSLError, ConnectionError)):
             async with web(world.http, tls=ours.trusting(ssl.TLSVersion.TLSv1_2)):
@@ -99,7 +99,7 @@ def test_an_older_version_is_not_spoken(ours: Made, tmp_path: Path) -> None:
     play(scenario, transports=transports(ours.pem(tmp_path / "k"), oldest=TlsVersion.V1_3))
 
 
-def test_who_says_nothing_or_speaks_plainly_is_let_go(ours: Made, tmp_path: Path) -> None:
+def test_silent_and_plain_text_clients_are_closed(ours: Made, tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         async with web(world.http) as silent, web(world.endpoint) as plain:
             plain.writer.write(b"GET / HTTP/1.1\r\n\r\n")
@@ -110,23 +110,23 @@ def test_who_says_nothing_or_speaks_plainly_is_let_go(ours: Made, tmp_path: Path
 
 
 async def _half_said(world: World, exits: ExitStack) -> asyncio.StreamReader:
-    """A client that begins its handshake and says no more."""
+    """A client that begins its handshake and then sends nothing."""
     reader, writer = await asyncio.open_connection("127.0.0.1", world.endpoint.port)
-    exits.callback(lambda: writer.transport.abort())  # who drops the writer closes it
+    exits.callback(lambda: writer.transport.abort())  # a dropped writer closes the connection
     writer.write(b"\x16\x03\x01\x02\x00\x01")
     return reader
 
 
 async def _ends(reader: asyncio.StreamReader) -> bool:
-    """Whether nothing came, not even a reason in another protocol."""
+    """Whether the connection ended without any bytes."""
     try:
         return await reader.read() == b""
     except ConnectionError:
         return True
 
 
-async def _told(world: World, ours: Made) -> bytes:
-    """How the negotiation of one who comes in over TLS begins."""
+async def _reply(world: World, ours: Made) -> bytes:
+    """The first reply of the SASL negotiation over TLS."""
     address = world.endpoint.host, world.endpoint.port
     reader, writer = await asyncio.open_connection(*address, ssl=ours.trusting())
     try:
@@ -143,15 +143,15 @@ async def _told(world: World, ours: Made) -> bytes:
         Limits(new_connections_per_address=20, handshake=3.0),
     ],
 )
-def test_those_in_their_handshake_count(limits: Limits, ours: Made, tmp_path: Path) -> None:
-    """A flood of them is bounded, keeps nobody out, and ends by itself."""
+def test_connections_in_their_handshake_count(limits: Limits, ours: Made, tmp_path: Path) -> None:
+    """A flood of handshakes is bounded, keeps no other client out, and times out."""
 
     async def scenario(world: World) -> None:
         with ExitStack() as exits:
             flood = [await _half_said(world, exits) for _ in range(320)]
             ended = [asyncio.ensure_future(_ends(each)) for each in flood]
             await until(lambda: sum(each.done() for each in ended) >= 300)
-            assert (await _told(world, ours))[:1] == b"\5"
+            assert (await _reply(world, ours))[:1] == b"\5"
             assert not any(each.done() for each in ended[-18:])  # those that came last
             assert all(await asyncio.gather(*ended))
             async with binary(world.endpoint, ours.trusting()) as client:
@@ -160,18 +160,18 @@ def test_those_in_their_handshake_count(limits: Limits, ours: Made, tmp_path: Pa
     play(scenario, limits, transports=transports(ours.pem(tmp_path / "k")))
 
 
-def test_over_tls_too_those_that_are_too_many_are_told_so(ours: Made, tmp_path: Path) -> None:
+def test_too_many_tls_connections_receive_the_reason(ours: Made, tmp_path: Path) -> None:
     async def scenario(world: World) -> None:
         async with binary(world.endpoint, ours.trusting()) as client:
             assert error_of(await client.open()) is None
-            told = await _told(world, ours)
-            assert told[:1] == b"\4"
-            assert b"[CW207] " in told
+            reply = await _reply(world, ours)
+            assert reply[:1] == b"\4"
+            assert b"[CW207] " in reply
 
     play(scenario, Limits(client_connections=1), transports=transports(ours.pem(tmp_path / "k")))
 
 
-def test_those_in_their_handshake_are_let_go_at_the_end(ours: Made, tmp_path: Path) -> None:
+def test_handshakes_are_cancelled_at_the_end(ours: Made, tmp_path: Path) -> None:
     with socket.socket() as half:
 
         async def scenario(world: World) -> None:
@@ -183,7 +183,7 @@ def test_those_in_their_handshake_are_let_go_at_the_end(ours: Made, tmp_path: Pa
         play(scenario, Limits(handshake=60.0), transports=transports(ours.pem(tmp_path / "k")))
 
 
-def test_a_new_certificate_drops_nobody(ours: Made, tmp_path: Path) -> None:
+def test_a_new_certificate_keeps_existing_connections(ours: Made, tmp_path: Path) -> None:
     newer = made()
     certificate = Certificate(Tls(readable(ours.pem(tmp_path / "k"))))
     before = certificate.context
@@ -201,7 +201,7 @@ def test_a_new_certificate_drops_nobody(ours: Made, tmp_path: Path) -> None:
             assert await each.readexactly(3) == b"abc"
             its.transport.abort()
         (tmp_path / "k").write_text("-----BEGIN nothing")
-        certificate.refresh()  # is told in the log, and changes nothing
+        certificate.refresh()  # the failure is logged, and changes nothing
         _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=newer.trusting())
         writer.transport.abort()
         (tmp_path / "k").unlink()
@@ -228,7 +228,7 @@ def test_a_new_certificate_drops_nobody(ours: Made, tmp_path: Path) -> None:
         ("p12", "wrong", "neither PEM nor PKCS12 under this password"),
     ],
 )
-def test_what_cannot_be_shown_is_said_at_the_start(
+def test_an_unusable_certificate_prevents_the_start(
     data: bytes | str | None, password: str, words: str, ours: Made, tmp_path: Path
 ) -> None:
     path = tmp_path / "k"
@@ -257,8 +257,8 @@ def trusting_keytools(folder: Path, store: Path) -> ssl.SSLContext:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["PKCS12", "JKS"])
-def test_what_javas_keytool_makes(kind: str, tmp_path: Path) -> None:
-    """PKCS12 is served, its password from a file; of JKS we say by which words it becomes that."""
+def test_keystores_of_javas_keytool(kind: str, tmp_path: Path) -> None:
+    """PKCS12 is loaded; for JKS the error has the command that converts it to PKCS12."""
     store, password = tmp_path / "keystore", tmp_path / "password"
     password.write_text("s3cret!\n")
     keytool("-genkeypair", "-alias", "c", "-keyalg", "EC", "-dname", "CN=c", "-ext",
@@ -268,8 +268,8 @@ def test_what_javas_keytool_makes(kind: str, tmp_path: Path) -> None:
     if kind == "JKS":
         with pytest.raises(BadCertificate, match="a JKS keystore") as caught:
             Certificate(tls)
-        said = str(caught.value).split("`")[1]
-        keytool(*shlex.split(said)[1:], "-srcstorepass", "s3cret!", "-deststorepass", "s3cret!")
+        command = str(caught.value).split("`")[1]
+        keytool(*shlex.split(command)[1:], "-srcstorepass", "s3cret!", "-deststorepass", "s3cret!")
         tls = Tls(readable(store.with_suffix(".p12")), password_file=readable(password))
 
     async def scenario(world: World) -> None:
@@ -279,7 +279,7 @@ def test_what_javas_keytool_makes(kind: str, tmp_path: Path) -> None:
     play(scenario, transports=Transports(Transport.ALL, http_port=0, tls=tls))
 
 
-def test_the_file_of_the_password(ours: Made, tmp_path: Path) -> None:
+def test_the_password_may_be_in_a_file(ours: Made, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     tls = Tls(readable(ours.p12(tmp_path / "k", "one")), password_file=readable(secret))
     for text in (b"one\n", b"one"):

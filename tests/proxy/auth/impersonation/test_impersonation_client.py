@@ -1,4 +1,4 @@
-"""Acting for others through the proxy, and all the ways in which nobody may."""
+"""Impersonation through the proxy, allowed and refused."""
 
 import asyncio
 import grp
@@ -35,7 +35,7 @@ async def refused(client: Client, **configuration: str) -> None:
 PROXY_USER = "hive.server2.proxy.user"
 
 
-def test_who_is_allowed_acts_as_the_other_everywhere() -> None:
+def test_an_allowed_user_acts_as_the_other_user_in_every_cluster() -> None:
     async def scenario(world: World) -> None:
         hue = await world.client("hue", opened=False)
         assert error_of(await hue.open(5, **{PROXY_USER: "zed"})) is None
@@ -50,7 +50,7 @@ def test_who_is_allowed_acts_as_the_other_everywhere() -> None:
 
 
 @pytest.mark.parametrize("user", ["ann", "zed", "root", "hu", "hue2", "HUE"])
-def test_nobody_else_is(user: str) -> None:
+def test_other_users_may_not_impersonate(user: str) -> None:
     async def scenario(world: World) -> None:
         client = await world.client(user, opened=False)
         for key in (PROXY_USER, "set__hiveconf__" + PROXY_USER, PROXY_USER.upper()):
@@ -69,7 +69,7 @@ def test_nobody_else_is(user: str) -> None:
     play(scenario, identity=HUE)
 
 
-def test_hosts_and_groups_of_this_machine() -> None:
+def test_hosts_and_groups_come_from_the_name_services() -> None:
     own = pwd.getpwuid(os.getuid()).pw_name
     group = frozenset({"no-such-group", _group_of(own)})
     rules = {
@@ -94,7 +94,7 @@ def _group_of(user: str) -> str:
     return grp.getgrgid(pwd.getpwnam(user).pw_gid).gr_name
 
 
-def test_handles_are_of_whom_one_acts_for() -> None:
+def test_handles_belong_to_the_impersonated_user() -> None:
     rules = {"hue": ProxyRule(ALL, users=ALL)}
 
     async def scenario(world: World) -> None:
@@ -116,7 +116,7 @@ def test_handles_are_of_whom_one_acts_for() -> None:
     play(scenario, identity=Identity(rules=rules))
 
 
-def test_handles_are_of_whom_one_acts_for_at_every_worker(tmp_path: Path) -> None:
+def test_handles_belong_to_the_impersonated_user_in_every_worker(tmp_path: Path) -> None:
     rules = Identity(rules={"hue": ProxyRule(ALL, users=ALL)})
     sockets = {number: tmp_path / str(number) for number in range(2)}
 
@@ -141,7 +141,9 @@ def test_handles_are_of_whom_one_acts_for_at_every_worker(tmp_path: Path) -> Non
     uvloop.run(main())
 
 
-def test_a_service_names_its_end_users_and_proves_itself(tmp_path: Path) -> None:
+def test_sessions_in_clusters_name_the_end_user_and_authenticate_as_the_service(
+    tmp_path: Path,
+) -> None:
     secret, ca = tmp_path / "secret", slapd.certificate(tmp_path, "localhost", "IP:127.0.0.1")
     secret.write_text("s3rvice\n")
     login = Login(Proof.PLAIN, "causeway", readable(secret), tls=True, ca=ca)
@@ -169,7 +171,7 @@ def test_a_service_names_its_end_users_and_proves_itself(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("names", ["DNS:elsewhere", "IP:127.0.0.2"])
-def test_a_cluster_has_to_prove_its_name(tmp_path: Path, names: str) -> None:
+def test_a_cluster_that_cannot_prove_its_name_is_refused(tmp_path: Path, names: str) -> None:
     ca = slapd.certificate(tmp_path, "localhost", names)
 
     def prepared(cluster: FakeCluster) -> None:

@@ -1,4 +1,4 @@
-"""Hadoop's rules of who may act for whom."""
+"""Hadoop's rules of impersonation."""
 
 from collections.abc import Mapping, Set
 
@@ -43,7 +43,7 @@ def test_users_and_groups() -> None:
     assert not allowed(ProxyRule(ALL, groups=frozenset({"staff"})), other="stranger")
 
 
-def test_nobody_may_without_a_whole_rule() -> None:
+def test_an_incomplete_rule_allows_nothing() -> None:
     assert not allowed(None)
     assert not allowed(ProxyRule())
     assert not allowed(ProxyRule(hosts=ALL))
@@ -51,6 +51,6 @@ def test_nobody_may_without_a_whole_rule() -> None:
     assert not allowed(ProxyRule(ALL, users=ALL), other="")
 
 
-def test_substitution_may_be_off() -> None:
+def test_impersonation_can_be_disabled() -> None:
     identity = Identity(substitution=False, rules={"hue": ProxyRule(ALL, ALL, ALL)})
     assert not may_impersonate(identity, "hue", "zed", "10.0.0.1", lambda _: set(), lambda _: set())

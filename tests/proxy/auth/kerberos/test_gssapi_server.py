@@ -1,4 +1,4 @@
-"""GssapiServer of a real KDC: SASL GSSAPI and SPNEGO, and what is not let in."""
+"""Tickets of a real KDC over SASL GSSAPI and SPNEGO, accepted and rejected."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +44,7 @@ def initiator(realm: Kdc, user: str, service: str = SERVICE, **more: Any) -> Any
 def sasl(
     context: Any, acceptor: Any, answer: bytes = b"\1\0\0\0", offered: bytes = b"\1\0\0\0"
 ) -> str | None:
-    """A client of RFC 4752; the name that it is let in by."""
+    """Runs a client of RFC 4752; returns the user's name."""
     token = context.step() or b""
     while not context.complete:
         token, user = acceptor.step(token)
@@ -60,7 +60,9 @@ def sasl(
 
 @pytest.mark.parametrize(("user", "name"), [("ann", "ann"), ("admin/ops", "admin")])
 @pytest.mark.parametrize("mutual", [True, False])
-def test_sasl(realm: Kdc, tickets: GssapiServer, user: str, name: str, mutual: bool) -> None:
+def test_sasl_negotiation_returns_the_user(
+    realm: Kdc, tickets: GssapiServer, user: str, name: str, mutual: bool
+) -> None:
     flags = gssapi.RequirementFlag.integrity
     flags |= gssapi.RequirementFlag.mutual_authentication if mutual else 0
     assert sasl(initiator(realm, user, flags=flags), tickets.sasl()) == name
@@ -81,7 +83,7 @@ def test_sasl(realm: Kdc, tickets: GssapiServer, user: str, name: str, mutual: b
         b"",
     ],
 )
-def test_nobody_chooses_another_name_or_a_layer(
+def test_another_authorisation_id_or_layer_is_rejected(
     realm: Kdc, tickets: GssapiServer, answer: bytes
 ) -> None:
     with pytest.raises(BadCredentials):
@@ -89,7 +91,7 @@ def test_nobody_chooses_another_name_or_a_layer(
 
 
 @pytest.mark.parametrize("qop", [Qop.AUTH_INT, Qop.AUTH_CONF])
-def test_what_the_layer_wrapped_nobody_changes_repeats_or_reads(realm: Kdc, qop: Qop) -> None:
+def test_changed_repeated_or_plain_messages_are_rejected(realm: Kdc, qop: Qop) -> None:
     tickets = GssapiServer(KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, qop)
     context, acceptor = initiator(realm, "ann"), tickets.sasl()
     assert acceptor.layer is None
@@ -97,10 +99,10 @@ def test_what_the_layer_wrapped_nobody_changes_repeats_or_reads(realm: Kdc, qop:
     assert sasl(context, acceptor, answer, offer) == "ann"
     layer, secret = acceptor.layer, qop is Qop.AUTH_CONF
     assert layer is not None
-    assert 60_000 < layer.room < 65_536  # what the client takes, less what wrapping adds
-    said = layer.wrap(b"SELECT secrets")
-    assert (b"SELECT secrets" in said) is not secret
-    assert context.unwrap(said).message == b"SELECT secrets"
+    assert 60_000 < layer.room < 65_536  # the client's limit minus the bytes that wrapping adds
+    wrapped = layer.wrap(b"SELECT secrets")
+    assert (b"SELECT secrets" in wrapped) is not secret
+    assert context.unwrap(wrapped).message == b"SELECT secrets"
     good = context.wrap(b"fine", secret).message
     assert layer.unwrap(good) == b"fine"
     for bad in (good, good[:-1] + bytes((good[-1] ^ 1,)), b"", b"SELECT 1"):
@@ -108,7 +110,7 @@ def test_what_the_layer_wrapped_nobody_changes_repeats_or_reads(realm: Kdc, qop:
             layer.unwrap(bad)
 
 
-def test_a_layer_is_not_to_be_talked_down(realm: Kdc) -> None:
+def test_a_weaker_layer_than_configured_is_rejected(realm: Kdc) -> None:
     tickets = GssapiServer(
         KerberosService(SERVICE, SecretFile(realm.keytab(SERVICE))), None, Qop.AUTH_CONF
     )
@@ -123,26 +125,26 @@ def test_a_layer_is_not_to_be_talked_down(realm: Kdc) -> None:
         acceptor.layer.unwrap(context.wrap(b"open", False).message)
 
 
-def test_a_ticket_of_another_service_is_not_taken(realm: Kdc, tickets: GssapiServer) -> None:
+def test_a_ticket_of_another_service_is_rejected(realm: Kdc, tickets: GssapiServer) -> None:
     for service in (SERVERS, WEB):
         with pytest.raises(BadCredentials):
             tickets.sasl().step(initiator(realm, "ann", service).step())
 
 
 @pytest.mark.parametrize("token", [b"x", b"\x60\x82", bytes(1000)])
-def test_what_is_no_ticket(tickets: GssapiServer, token: bytes) -> None:
+def test_malformed_tickets_are_rejected(tickets: GssapiServer, token: bytes) -> None:
     for context in (tickets.sasl(), tickets.spnego()):
         with pytest.raises(BadCredentials):
             context.step(token)
 
 
-def test_an_empty_token_lets_nobody_in(tickets: GssapiServer) -> None:
-    assert tickets.spnego().step(b"")[1] is None  # it asks for a server's hint
+def test_an_empty_token_is_rejected(tickets: GssapiServer) -> None:
+    assert tickets.spnego().step(b"")[1] is None  # a request for the server's hint
     with pytest.raises(BadCredentials):
         tickets.sasl().step(b"")
 
 
-def test_the_last_word_has_to_be_wrapped(realm: Kdc, tickets: GssapiServer) -> None:
+def test_an_unwrapped_last_token_is_rejected(realm: Kdc, tickets: GssapiServer) -> None:
     context, acceptor = initiator(realm, "ann"), tickets.sasl()
     context.step(acceptor.step(context.step())[0])
     acceptor.step(b"")
@@ -150,9 +152,7 @@ def test_the_last_word_has_to_be_wrapped(realm: Kdc, tickets: GssapiServer) -> N
         acceptor.step(b"\1\0\0\0")
 
 
-def test_tokens_of_one_context_are_worth_nothing_in_another(
-    realm: Kdc, tickets: GssapiServer
-) -> None:
+def test_tokens_of_another_context_are_rejected(realm: Kdc, tickets: GssapiServer) -> None:
     first, acceptor = initiator(realm, "ann"), tickets.sasl()
     first.step(acceptor.step(first.step())[0])
     acceptor.step(b"")
@@ -163,7 +163,7 @@ def test_tokens_of_one_context_are_worth_nothing_in_another(
         other.step(first.wrap(b"\1\0\0\0", False).message)
 
 
-def test_spnego(realm: Kdc, tickets: GssapiServer) -> None:
+def test_spnego_accepts_tickets_of_both_services(realm: Kdc, tickets: GssapiServer) -> None:
     spnego = gssapi.OID.from_int_seq("1.3.6.1.5.5.2")
     for chosen in (spnego, gssapi.MechType.kerberos):
         for service in (WEB, SERVICE):
@@ -176,7 +176,9 @@ def test_spnego(realm: Kdc, tickets: GssapiServer) -> None:
             tickets.spnego().step(initiator(realm, "ann", SERVERS, mech=chosen).step())
 
 
-def test_a_keytab_has_to_have_the_keys(realm: Kdc, tmp_path: Path) -> None:
+def test_a_keytab_without_keys_of_the_principal_is_a_bad_setting(
+    realm: Kdc, tmp_path: Path
+) -> None:
     for keytab in (realm.keytab("ann"), tmp_path / "none"):
         with pytest.raises(BadSetting, match=r"no keys|No such file"):
             GssapiServer(KerberosService(SERVICE, SecretFile(keytab)), None)

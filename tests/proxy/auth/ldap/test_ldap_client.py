@@ -1,4 +1,4 @@
-"""Passwords, filters and TLS against a real slapd; nothing a client types changes a question."""
+"""Passwords, filters and TLS with a real slapd; no typed name changes a query's meaning."""
 
 import dataclasses
 import logging
@@ -38,13 +38,13 @@ WHOLE = {**SERVICE, "user_patterns": (f"uid=%s,{BASE}",)}
 
 
 @pytest.mark.parametrize("more", [{}, SERVICE, WHOLE], ids=["by pattern", "by search", "below"])
-def test_the_right_password_and_no_other(server: Slapd, more: dict[str, Any]) -> None:
-    directory = LdapPasswords(settings(server, **more))
+def test_only_the_right_password_is_accepted(server: Slapd, more: dict[str, Any]) -> None:
+    backend = LdapPasswords(settings(server, **more))
     for user in ("ann", "bob", "o(d)*"):
-        assert directory.check(user, PASSWORDS[user]) == user
+        assert backend.check(user, PASSWORDS[user]) == user
         for wrong in ("", "x", PASSWORDS[user] + "x", "\0", "\0" + PASSWORDS[user]):
             with pytest.raises(BadCredentials):
-                directory.check(user, wrong)
+                backend.check(user, wrong)
 
 
 @pytest.mark.parametrize("more", [{}, WHOLE], ids=["by pattern", "by search"])
@@ -70,12 +70,14 @@ def test_the_right_password_and_no_other(server: Slapd, more: dict[str, Any]) ->
         "ann/x",
     ],
 )
-def test_no_name_means_somebody_else(server: Slapd, user: str, more: dict[str, Any]) -> None:
+def test_special_characters_in_a_name_match_no_other_user(
+    server: Slapd, user: str, more: dict[str, Any]
+) -> None:
     with pytest.raises(BadCredentials):
         LdapPasswords(settings(server, **more)).check(user, PASSWORDS["ann"])
 
 
-def test_several_patterns_and_a_domain(server: Slapd) -> None:
+def test_several_dn_patterns_and_a_domain(server: Slapd) -> None:
     patterns = (f"uid=%s,{PEOPLE}", f"uid=%s,ou=old,{BASE}")
     assert LdapPasswords(settings(server, user_patterns=patterns)).check("zed", PASSWORDS["zed"])
     with pytest.raises(BadCredentials):
@@ -105,30 +107,32 @@ PERSONS = {"base": BASE, "query": "(&(objectClass=inetOrgPerson)(|(uid=ann)(uid=
     ],
     ids=["user filter", "group's members", "user's groups", "both", "query of a group", "query"],
 )
-def test_filters(server: Slapd, more: dict[str, Any], service: dict[str, Any]) -> None:
-    directory = LdapPasswords(settings(server, **{**service, **more}))
-    assert directory.check("ann", PASSWORDS["ann"]) == "ann"
+def test_user_and_group_filters(
+    server: Slapd, more: dict[str, Any], service: dict[str, Any]
+) -> None:
+    backend = LdapPasswords(settings(server, **{**service, **more}))
+    assert backend.check("ann", PASSWORDS["ann"]) == "ann"
     with pytest.raises(BadCredentials):
-        directory.check("bob", PASSWORDS["bob"])
+        backend.check("bob", PASSWORDS["bob"])
     with pytest.raises(BadCredentials):
-        directory.check("ann", PASSWORDS["bob"])
+        backend.check("ann", PASSWORDS["bob"])
 
 
-def test_every_filter_has_to_agree(server: Slapd) -> None:
+def test_all_filters_have_to_accept_the_user(server: Slapd) -> None:
     with pytest.raises(BadCredentials, match="user filter"):
         LdapPasswords(settings(server, **MEMBER, users=frozenset({"bob"}))).check(
             "ann", PASSWORDS["ann"]
         )
 
 
-def test_the_next_server_is_asked_when_one_does_not_answer(server: Slapd) -> None:
+def test_the_next_server_is_used_if_one_does_not_answer(server: Slapd) -> None:
     gone = f"ldap://127.0.0.1:{slapd.free_port()}"
     assert LdapPasswords(settings(server, urls=(gone, server.url))).check("ann", PASSWORDS["ann"])
     with pytest.raises(AuthBackendUnavailable):
         LdapPasswords(settings(server, urls=(gone,))).check("ann", PASSWORDS["ann"])
 
 
-def test_our_own_wrong_password_is_nobody_elses_failure(server: Slapd) -> None:
+def test_a_wrong_service_password_does_not_count_as_a_failure(server: Slapd) -> None:
     wrong = dataclasses.replace(settings(server, **SERVICE), bind_password="x")
     with pytest.raises(AuthBackendUnavailable):
         LdapPasswords(wrong).check("ann", PASSWORDS["ann"])
@@ -140,33 +144,33 @@ def test_tls_is_verified(server: Slapd, start: bool, tmp_path: Path) -> None:
 
     def check(host: str, ca: Path | None) -> str:
         urls = (f"{scheme}://{host}:{port}",)
-        told = settings(server, urls=urls, start_tls=start, ca=ca)
-        return LdapPasswords(told).check("ann", PASSWORDS["ann"])
+        ldap = settings(server, urls=urls, start_tls=start, ca=ca)
+        return LdapPasswords(ldap).check("ann", PASSWORDS["ann"])
 
     assert check("localhost", server.ca) == "ann"
     with pytest.raises(AuthBackendUnavailable):
-        check("127.0.0.1", server.ca)  # another name than the certificate's
+        check("127.0.0.1", server.ca)  # not the certificate's name
     with pytest.raises(AuthBackendUnavailable):
-        check("localhost", None)  # an authority that nobody trusts
+        check("localhost", None)  # an authority that is not trusted
     other = slapd.certificate(tmp_path, "localhost", "DNS:localhost")
     with pytest.raises(AuthBackendUnavailable):
         check("localhost", other)
 
 
-def test_no_secret_shows(server: Slapd, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_secret_is_in_repr_or_log(server: Slapd, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    told = settings(server, **SERVICE)
+    ldap = settings(server, **SERVICE)
     for user, password in (("ann", PASSWORDS["ann"]), ("bob", PASSWORDS["ann"])):
         try:
-            LdapPasswords(told).check(user, password)
+            LdapPasswords(ldap).check(user, password)
         except BadCredentials as error:
-            said = repr(error)
-    text = caplog.text + repr(told) + said
+            reply = repr(error)
+    text = caplog.text + repr(ldap) + reply
     assert PASSWORDS["ann"] not in text
     assert ADMIN_PASSWORD not in text
 
 
-def test_from_a_client_to_the_directory_and_back(server: Slapd) -> None:
+def test_a_client_logs_in_with_ldap(server: Slapd) -> None:
     identity = Identity(frozenset((Auth.LDAP,)), settings(server, **MEMBER))
 
     async def scenario(world: World) -> None:
@@ -177,14 +181,14 @@ def test_from_a_client_to_the_directory_and_back(server: Slapd) -> None:
                 assert await client.rows("SELECT 1") == 1
             else:
                 reason = b"Error validating the login"
-                said = await client.reader.read()
-                assert said == b"\3" + len(reason).to_bytes(4, "big") + reason
+                reply = await client.reader.read()
+                assert reply == b"\3" + len(reason).to_bytes(4, "big") + reason
         assert {user for user, _, _ in world.east.log} == {"ann"}
 
     play(scenario, identity=identity)
 
 
-def test_a_directory_that_does_not_answer_blocks_nobody() -> None:
+def test_a_silent_directory_does_not_block_other_clients() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"ldap://127.0.0.1:{silent.getsockname()[1]}"
         ldap = Ldap((url,), user_patterns=(f"uid=%s,{PEOPLE}",))
@@ -202,18 +206,18 @@ def test_a_directory_that_does_not_answer_blocks_nobody() -> None:
 
 @pytest.mark.parametrize("more", [{}, SERVICE, WHOLE], ids=["by pattern", "by search", "below"])
 @pytest.mark.parametrize("typed", ["ann", "ANN", "Ann", "\uff41\uff4e\uff4e", "aNN"])
-def test_a_user_is_known_by_the_directorys_own_name(
+def test_the_user_has_the_directorys_own_name(
     server: Slapd, typed: str, more: dict[str, Any]
 ) -> None:
     entries: list[str] = []
-    directory = LdapPasswords(settings(server, **more))
-    assert directory.check(typed, PASSWORDS["ann"], entries.append) == "ann"
+    backend = LdapPasswords(settings(server, **more))
+    assert backend.check(typed, PASSWORDS["ann"], entries.append) == "ann"
     assert entries == ([normal(f"uid=ann,{PEOPLE}")] if more else [])
     with pytest.raises(BadCredentials):
-        directory.check(typed, "wrong", entries.append)
+        backend.check(typed, "wrong", entries.append)
 
 
-def test_sessions_and_clusters_know_the_directorys_own_name(server: Slapd) -> None:
+def test_sessions_and_clusters_receive_the_directorys_own_name(server: Slapd) -> None:
     identity = Identity(frozenset((Auth.LDAP,)), settings(server))
 
     async def scenario(world: World) -> None:

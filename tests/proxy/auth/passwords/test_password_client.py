@@ -1,4 +1,4 @@
-"""A password file that changes, and the operator's own callable."""
+"""Password back ends: a file that changes, and the operator's own callable."""
 
 import os
 import sys
@@ -32,8 +32,8 @@ def test_a_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
         file.check("ann", "one")
 
 
-def test_a_crowd_does_not_fill_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hash is password_line to take much of it: two are checked at once, the others wait."""
+def test_concurrent_checks_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check of scrypt takes much memory: two run at once, the others wait."""
     two, lock, now, most = threading.Barrier(2, timeout=30.0), threading.Lock(), 0, 0
 
     def matches(hashed: Hashed, password: str) -> bool:
@@ -48,14 +48,14 @@ def test_a_crowd_does_not_fill_memory(tmp_path: Path, monkeypatch: pytest.Monkey
 
     file = tmp_path / "passwords"
     file.write_text(password_line("ann", "pw") + "\n")
-    knows = FilePasswords(readable(file))
+    passwords = FilePasswords(readable(file))
     monkeypatch.setattr(Hashed, "matches", matches)
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(lambda _: knows.check("ann", "pw"), range(8))) == {"ann"}
+        assert set(pool.map(lambda _: passwords.check("ann", "pw"), range(8))) == {"ann"}
     assert most == 2
 
 
-def test_nobody_comes_in_while_it_cannot_be_read(tmp_path: Path) -> None:
+def test_no_login_succeeds_while_the_file_is_unreadable(tmp_path: Path) -> None:
     path = tmp_path / "passwords"
     path.write_text(good := password_line("ann", "one"))
     file = FilePasswords(readable(path))
@@ -71,7 +71,7 @@ def test_nobody_comes_in_while_it_cannot_be_read(tmp_path: Path) -> None:
     assert file.check("ann", "one") == "ann"
 
 
-def test_a_file_that_is_none_stops_the_start(tmp_path: Path) -> None:
+def test_an_invalid_file_is_a_bad_setting(tmp_path: Path) -> None:
     (tmp_path / "passwords").write_text("ann:one")
     with pytest.raises(BadSetting, match="line 1"):
         FilePasswords(readable(tmp_path / "passwords"))
@@ -95,7 +95,7 @@ def custom(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CustomPasswords:
     return CustomPasswords("doorman:own")
 
 
-def test_true_or_a_name_lets_in_and_nothing_else(custom: CustomPasswords) -> None:
+def test_only_true_or_a_name_accepts_the_user(custom: CustomPasswords) -> None:
     assert custom.check("ann@x", "yes") == "ann"
     assert custom.check("ann", "name") == "anna"
     for password in ("one", "none", "no", "other", "boom"):
@@ -106,12 +106,12 @@ def test_true_or_a_name_lets_in_and_nothing_else(custom: CustomPasswords) -> Non
 
 
 @pytest.mark.parametrize("where", ["no_such_module:x", "doorman:no", "doorman:ANSWERS"])
-def test_a_callable_that_is_none_stops_the_start(custom: CustomPasswords, where: str) -> None:
+def test_an_invalid_callable_is_a_bad_setting(custom: CustomPasswords, where: str) -> None:
     with pytest.raises(BadSetting):
         CustomPasswords(where)
 
 
-def test_a_file_that_others_can_read_lets_nobody_in(tmp_path: Path) -> None:
+def test_a_file_that_others_can_read_is_rejected(tmp_path: Path) -> None:
     path = private(tmp_path / "passwords", password_line("ann", "one"))
     file = FilePasswords(SecretFile(path))
     assert file.check("ann", "one") == "ann"

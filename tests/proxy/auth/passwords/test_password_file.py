@@ -1,4 +1,4 @@
-"""The password file: what is password_line is read_passwords, and nothing of it shows."""
+"""Lines of the password file are written and read, and errors contain no secrets."""
 
 from contextlib import suppress
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from proxy.auth.passwords.password_file import password_line, read_passwords
 
 
-def test_what_is_made_lets_its_password_in_and_no_other() -> None:
+def test_a_line_matches_its_password_only() -> None:
     entry = password_line("ann", "s3cret ü")
     hashed = read_passwords(f"# people\n\n{entry}\n{password_line('bob', 'x')}")
     assert set(hashed) == {"ann", "bob"}
@@ -28,7 +28,7 @@ def test_equal_passwords_have_different_hashes() -> None:
     ("user", "password"),
     [("", "x"), ("a:b", "x"), ("#a", "x"), (" a", "x"), ("a\n", "x"), ("a", "")],
 )
-def test_what_no_entry_can_be_made_of(user: str, password: str) -> None:
+def test_invalid_names_and_passwords_make_no_line(user: str, password: str) -> None:
     with pytest.raises(ValueError, match="the"):
         password_line(user, password)
 
@@ -51,7 +51,7 @@ GOOD = "$scrypt$ln=10,r=8,p=1$c2FsdHNhbHQ$" + "A" * 22
         "ann:$scrypt$ln=15,r=8,p=1$$",
     ],
 )
-def test_what_is_no_entry_is_named_by_its_line_alone(text: str) -> None:
+def test_an_invalid_line_is_reported_by_its_number_only(text: str) -> None:
     with pytest.raises(ValueError, match=r"line \d") as error:
         read_passwords(text)
     assert "hunter2" not in str(error.value)
@@ -59,12 +59,12 @@ def test_what_is_no_entry_is_named_by_its_line_alone(text: str) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_rejected(text: str) -> None:
     with suppress(ValueError):
         assert all(user.strip() for user in read_passwords(text))
 
 
-def test_a_file_has_no_two_names_that_look_like_one() -> None:
+def test_two_names_that_normalize_to_one_are_rejected() -> None:
     ann = password_line("ann", "x")
     for other in ("Ann", "\uff41nn"):
         with pytest.raises(ValueError, match="line 2 names a user a second time"):

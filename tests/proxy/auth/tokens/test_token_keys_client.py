@@ -24,11 +24,11 @@ OLD, NEW = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
 
 
 def jwks(**keys: ec.EllipticCurvePrivateKey) -> str:
-    told = []
+    entries = []
     for kid, key in keys.items():
         public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(key.public_key()))
-        told.append(public | {"kid": kid})
-    return json.dumps({"keys": told})
+        entries.append(public | {"kid": kid})
+    return json.dumps({"keys": entries})
 
 
 def token(key: ec.EllipticCurvePrivateKey, kid: str) -> str:
@@ -37,27 +37,27 @@ def token(key: ec.EllipticCurvePrivateKey, kid: str) -> str:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time in seconds as `tokens` sees it."""
+    """The clock of `token_keys_client`, in seconds."""
     now = [1000.0]
     monkeypatch.setattr(token_keys_client.time, "monotonic", lambda: now[0])
     return now
 
 
-def test_a_new_key_is_found_and_an_old_one_forgotten(tmp_path: Path, clock: list[float]) -> None:
+def test_rotated_keys_are_read_again(tmp_path: Path, clock: list[float]) -> None:
     path = tmp_path / "keys"
     path.write_text(jwks(old=OLD))
     known = JwtVerifier(Jwt(path.as_uri()))
     assert known.check(token(OLD, "old")) == "ann"
     path.write_text(jwks(new=NEW))
     with pytest.raises(BadCredentials):
-        known.check(token(NEW, "new"))  # asked for just now
+        known.check(token(NEW, "new"))  # the keys were read just now
     clock[0] += 11
     assert known.check(token(NEW, "new")) == "ann"
     with pytest.raises(BadCredentials):
         known.check(token(OLD, "old"))
 
 
-def test_keys_that_cannot_be_read_are_kept_for_a_while(tmp_path: Path, clock: list[float]) -> None:
+def test_keys_stay_valid_for_a_while_when_reading_fails(tmp_path: Path, clock: list[float]) -> None:
     path = tmp_path / "keys"
     path.write_text(jwks(old=OLD))
     known = JwtVerifier(Jwt(str(path)))
@@ -69,17 +69,17 @@ def test_keys_that_cannot_be_read_are_kept_for_a_while(tmp_path: Path, clock: li
     with pytest.raises(AuthBackendUnavailable):
         known.check(token(OLD, "old"))
     clock[0] += 1
-    assert known.check(token(OLD, "old")) == "ann"  # just tried; they are not that old yet
+    assert known.check(token(OLD, "old")) == "ann"  # reading failed; the keys are not too old
     clock[0] += 300
     with pytest.raises(AuthBackendUnavailable):
         known.check(token(OLD, "old"))
 
 
 class _Issuer(http.server.BaseHTTPRequestHandler):
-    asked = 0
+    requests = 0
 
     def do_GET(self) -> None:
-        type(self).asked += 1
+        type(self).requests += 1
         if self.path == "/moved":
             self.send_response(302)
             self.send_header("Location", "/keys")
@@ -110,18 +110,18 @@ def issuer(folder: Path) -> Iterator[str]:
             thread.join()
 
 
-def test_an_https_url_is_verified_and_asked_no_more_than_needed(
+def test_an_https_url_is_verified_and_requests_are_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("no_proxy", "localhost")
     with issuer(tmp_path) as url:
         known = JwtVerifier(Jwt(f"{url}/keys", ca=tmp_path / "cert.pem"))
         assert known.check(token(OLD, "old")) == "ann"
-        asked = _Issuer.asked
+        requests = _Issuer.requests
         for _ in range(20):
             with pytest.raises(BadCredentials):
                 known.check(token(NEW, "new"))
-        assert _Issuer.asked == asked
+        assert _Issuer.requests == requests
         for settings in (
             Jwt(f"{url}/keys"),
             Jwt(f"{url}/moved", ca=tmp_path / "cert.pem"),
