@@ -1,13 +1,6 @@
-"""A Thrift Server of a few lines, and the proxy before two of it, in one event loop.
-
-A statement has one row, unless the cluster is told otherwise.
-"""
+"""The proxy before two fake clusters, with a fake metastore, in one event loop."""
 
 import asyncio
-import itertools
-import json
-import ssl
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,7 +11,6 @@ import uvloop
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
 from conf.settings.authentication import Identity
-from conf.settings.names import TIME_ZONE
 from conf.settings.restrictions import Restrictions
 from conf.settings.settings import Settings
 from conf.settings.transports import Transport, Transports
@@ -28,38 +20,20 @@ from conf.topology import Cluster, Endpoint, Topology
 from proxy.auth.authenticator import Authenticator
 from proxy.limits import Limits
 from proxy.operations.peers import ALONE, WorkerGroup
-from proxy.protocol import replies, results
-from proxy.protocol.framing import Credentials, Frame, SaslInbound, Send, client_negotiation
+from proxy.protocol import replies
+from proxy.protocol.framing import client_negotiation
 from proxy.protocol.messages import decode_message
-from proxy.protocol.replies import Status
-from proxy.protocol.requests import (
-    CancelOperation,
-    CloseOperation,
-    CloseSession,
-    ExecuteStatement,
-    FetchResults,
-    GetInfo,
-    GetOperationStatus,
-    GetResultSetMetadata,
-    Handle,
-    MetadataCall,
-    OpenSession,
-    read_request,
-)
-from proxy.protocol.types import OperationState, Orientation
 from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve
-from router.claim import KEY, PROBE
+from tests.proxy.fake_cluster import FakeCluster
 from thriftcodec.values import (
     BOOL,
     CALL,
     I32,
     I64,
-    LIST,
     MAP,
     STRING,
     STRUCT,
-    Items,
     Message,
     Pairs,
     Struct,
@@ -67,235 +41,6 @@ from thriftcodec.values import (
 from thriftcodec.writer import encode_message
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
-_numbers = itertools.count(1)
-
-
-def _handle() -> Handle:
-    return Handle(next(_numbers).to_bytes(16, "big"), b"s" * 16)
-
-
-@dataclass
-class FakeOperation:
-    sql: str
-    status: Status
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    start: int = 0  # of the batch that was fetched last
-    position: int = 0
-
-
-class FakeCluster:
-    """What it was asked is in `log`, as (user, call, text)."""
-
-    def __init__(self, name: ClusterName) -> None:
-        self.name = name
-        self.log: list[tuple[str, str, str]] = []
-        self.sessions: dict[bytes, set[bytes]] = {}
-        self.operations: dict[bytes, FakeOperation] = {}
-        self.protocols: list[int] = []
-        self.configurations: list[dict[str, str]] = []
-        self.connections: set[asyncio.StreamWriter] = set()
-        self.poll_time = 0.2
-        self.sleeping: set[str] = set()  # run until they are cancelled
-        self.fails: dict[str, str] = {}
-        self.counts: dict[str, int] = {}
-        self.without_columns: set[str] = set()
-        self.numbered: set[str] = set()  # whose rows are their numbers, not `row`
-        self.silent = False
-        self.drip = 0  # bytes of a reply that are sent at a time, 0: all
-        self.hangs_at = ""  # the call that it never answers
-        self.dies_at = ""  # the call that makes it drop the connection
-        self.row = b"x" * 1000
-        self.checks = False  # whether it answers as one with a guard that checks claims
-        self.probes = 0
-        self.zone: str | None = None  # the time zone of its sessions; None: it does not say it
-        self.outdated = 0  # statements that its guard finds outdated, before it takes one
-        self.claims: list[tuple[str, Any]] = []  # of its statements; None where there is none
-        self.traced: dict[str, str] = {}  # ids of the proxy's statements, by text
-        self.password: str | None = None  # None: any
-        self.tls: ssl.SSLContext | None = None
-        self.endpoint = Endpoint("127.0.0.1", 0)
-        self._server: asyncio.Server | None = None
-
-    @property
-    def statements(self) -> list[str]:
-        return [text for _, call, text in self.log if call == "ExecuteStatement"]
-
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(
-            self._client, "127.0.0.1", self.endpoint.port, ssl=self.tls
-        )
-        self.endpoint = Endpoint("127.0.0.1", self._server.sockets[0].getsockname()[1])
-
-    async def stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
-        while self.connections:  # one that was on its way may still come
-            for writer in self.connections:
-                writer.transport.abort()
-            await asyncio.sleep(0.002)
-
-    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections.add(writer)
-        inbound, user, opened = SaslInbound(), "", []
-        try:
-            while data := await reader.read(1 << 16):
-                if self.silent:
-                    continue
-                events = deque(inbound.feed(data))
-                while events:
-                    match events.popleft():
-                        case Send(reply):
-                            writer.write(reply)
-                        case Credentials(name, password):
-                            user = name
-                            known = self.password in (None, password)
-                            events.extend(inbound.accept() if known else inbound.refuse())
-                        case Frame(frame):
-                            call = decode_message(frame)
-                            if call.name == self.hangs_at:
-                                self.log.append((user, call.name, "hangs"))
-                                await until(lambda: reader.at_eof() or bool(reader.exception()))
-                                return
-                            result = await self._answer(user, call, opened)
-                            reply = replies.reply(call.name, call.seqid, result)
-                            await self._send(writer, len(reply).to_bytes(4, "big") + reply)
-        except ConnectionError:
-            pass
-        finally:
-            for session in opened[-1:]:  # the Thrift Server's own leak: only the last one
-                self._end_session(session)
-            writer.transport.abort()
-            self.connections.discard(writer)
-
-    async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
-        for at in range(0, len(data), self.drip or len(data)):
-            writer.write(data[at : at + (self.drip or len(data))])
-            if self.drip:
-                await asyncio.sleep(0.001)
-                if writer.transport.is_closing():
-                    raise ConnectionResetError
-        await writer.drain()
-
-    async def _answer(self, user: str, call: Message, opened: list[bytes]) -> Struct:
-        request = read_request(call)
-        text = request.statement if isinstance(request, ExecuteStatement) else ""
-        if isinstance(request, ExecuteStatement):
-            claim = request.overlay.get(KEY)
-            if claim == PROBE:
-                words = "causeway: claims are checked, version 1" if self.checks else "no guard"
-                self.probes += 1
-                return replies.failed(replies.Failure(words))
-            if text == f"SET {TIME_ZONE}" and self.zone is None:
-                return replies.failed(replies.Failure("no time zone"))
-            self.claims.append((text, claim and json.loads(claim)))
-            self.traced[text] = request.overlay.get("causeway.statement", "")
-        self.log.append((user, call.name, text))
-        if call.name == self.dies_at:
-            raise ConnectionResetError
-        match request:
-            case OpenSession(protocol, _, configuration):
-                self.protocols.append(protocol)
-                self.configurations.append(dict(configuration))
-                handle = _handle()
-                self.sessions[handle.guid] = set()
-                opened.append(handle.guid)
-                return replies.session_opened(protocol, handle)
-            case CloseSession(handle):
-                self._end_session(handle.guid)
-                return replies.succeeded()
-            case GetInfo():
-                return replies.info("Fake 1")
-            case ExecuteStatement(session):
-                if not request.run_async and text in self.fails:
-                    return replies.failed(replies.Failure(self.fails[text], "42P01"))
-                return self._execute(session, text)
-            case MetadataCall(session):
-                return self._execute(session, call.name)
-        operation = self.operations.get(request.operation.guid)  # type: ignore[union-attr]
-        if operation is None:
-            return replies.failed(replies.Failure("Invalid OperationHandle: gone"))
-        match request:
-            case GetOperationStatus():
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self.poll_time):
-                        await operation.changed.wait()
-                return replies.operation_status(operation.status, True)
-            case CancelOperation(handle):
-                self._end(operation, OperationState.CANCELED)
-                return replies.succeeded()
-            case CloseOperation(handle):
-                self._end(operation, OperationState.CANCELED)
-                del self.operations[handle.guid]
-                return replies.succeeded()
-            case GetResultSetMetadata():
-                return results.metadata_reply(results.Table(("c",)))
-            case FetchResults():
-                return self._fetch(operation, request)
-        raise AssertionError(request)
-
-    def _execute(self, session: Handle, sql: str) -> Struct:
-        if session.guid not in self.sessions:
-            return replies.failed(replies.Failure("Invalid SessionHandle: SessionHandle [x]"))
-        handle = _handle()
-        operation = FakeOperation(sql, Status(OperationState.RUNNING))
-        claim = self.claims[-1][1] if self.claims else None
-        if claim and claim.get("mode") in ("parse", "analyze") and sql not in self.fails:
-            self._fail(operation, "causeway: parsed")
-        elif claim and claim.get("reads") and self.outdated:
-            self.outdated -= 1
-            self._fail(operation, "[CW363] Table default.e was written.")
-        self.operations[handle.guid] = operation
-        self.sessions[session.guid].add(handle.guid)
-        if sql in self.fails:
-            words = "org.apache.hive.service.cli.HiveSQLException: " + self.fails[sql]
-            stack = "\n\tat org.apache.hive.service.cli.operation.Operation.run(O:1)\n"
-            failure = replies.Failure(words + stack, "42P01")
-            operation.status = Status(OperationState.ERROR, failure)
-            operation.changed.set()
-        elif sql not in self.sleeping:  # does nothing to one that has failed
-            self._end(operation, OperationState.FINISHED)
-        return replies.operation_started(handle, 0, True)
-
-    def _fail(self, operation: FakeOperation, message: str) -> None:
-        operation.status = Status(OperationState.ERROR, replies.Failure(message, "0A000"))
-        operation.changed.set()
-
-    def _fetch(self, operation: FakeOperation, request: FetchResults) -> Struct:
-        if operation.sql in self.without_columns:
-            row_set = Struct({1: (I64, 0), 2: (LIST, Items(STRUCT, []))})
-            return Struct({**replies.succeeded().fields, 2: (BOOL, False), 3: (STRUCT, row_set)})
-        if operation.sql == f"SET {TIME_ZONE}":
-            table = results.Table(("key", "value"), ((TIME_ZONE, self.zone),))
-            return results.fetch_reply(table, 0, 1, 10)
-        match request.orientation:
-            case Orientation.FIRST:
-                operation.position = 0
-            case Orientation.PRIOR:
-                operation.position = max(0, operation.start - request.max_rows)
-        count = self.counts.get(operation.sql, 1)
-        text = self.row.decode()
-        numbered = operation.sql in self.numbered
-        rows = tuple((str(row) if numbered else text,) for row in range(count))
-        table = results.Table(("c",), rows)
-        start = operation.start = operation.position
-        operation.position = min(count, start + request.max_rows)
-        return results.fetch_reply(table, start, request.max_rows, 10)
-
-    def end(self, operation: FakeOperation) -> None:
-        """A sleeping statement finishes."""
-        self._end(operation, OperationState.FINISHED)
-
-    def _end(self, operation: FakeOperation, state: OperationState) -> None:
-        if not operation.changed.is_set():
-            operation.status = Status(state)
-            operation.changed.set()
-
-    def _end_session(self, session: bytes) -> None:
-        for guid in self.sessions.pop(session, set()):
-            operation = self.operations.pop(guid, None)
-            if operation is not None:
-                self._end(operation, OperationState.CANCELED)
 
 
 class FakeToken(str):

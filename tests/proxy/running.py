@@ -17,7 +17,14 @@ from proxy.operations.admin import Admin
 from proxy.protocol.framing import client_negotiation
 from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve
-from tests.proxy.fakes import EAST, WEST, Client, FakeCluster, FakeMetastore, error_of
+from tests.proxy.fake_cluster import FakeCluster
+from tests.proxy.fakes import (
+    EAST,
+    WEST,
+    Client,
+    FakeMetastore,
+    error_of,
+)
 
 
 @dataclass

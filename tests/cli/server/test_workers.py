@@ -19,9 +19,9 @@ from conf.names import ClusterName
 from conf.settings.load import load
 from conf.topology import Endpoint
 from tests.proxy.certificates import made
+from tests.proxy.fake_cluster import FakeCluster
 from tests.proxy.fakes import (
     Client,
-    FakeCluster,
     client_negotiation,
     column_length,
     error_of,

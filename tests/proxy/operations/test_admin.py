@@ -13,7 +13,8 @@ from proxy.limits import Limits
 from proxy.operations.metrics import text
 from proxy.protocol.framing import client_negotiation
 from proxy.protocol.types import OperationState
-from tests.proxy.fakes import Client, FakeCluster, error_of, until
+from tests.proxy.fake_cluster import FakeCluster
+from tests.proxy.fakes import Client, error_of, until
 from tests.proxy.running import Site, play, topology
 from thriftcodec.values import Struct
 
@@ -281,7 +282,7 @@ def test_finish_waits_for_statements_and_their_results() -> None:
         with pytest.raises(OSError):  # noqa: PT011
             await asyncio.open_connection("127.0.0.1", site.endpoint.port)
         (running,) = site.one.operations.values()
-        site.one._end(running, type(running.status.state).FINISHED)
+        site.one.end(running)
         while error_of(await client.on("FetchResults", operation)) is not None:
             await client.on("GetOperationStatus", operation)
         assert not finishing.done()

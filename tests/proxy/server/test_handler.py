@@ -6,7 +6,6 @@ from contextlib import suppress
 import pytest
 
 from proxy.limits import Limits
-from proxy.protocol.types import OperationState
 from tests.proxy.fakes import Client, World, column_length, error_of, play, until
 from thriftcodec.values import CALL, I32, LIST, STRUCT, Items, Message, Struct
 from thriftcodec.writer import encode_message
@@ -227,7 +226,7 @@ def test_the_schema_is_requested_after_the_statement_ended() -> None:
         await until(lambda: calls("GetOperationStatus") > 3)
         assert calls("GetResultSetMetadata") == 0
         (running,) = east.operations.values()
-        east._end(running, OperationState.FINISHED)
+        east.end(running)
         await until(lambda: calls("GetResultSetMetadata") > 0)
         assert error_of(await client.on("GetResultSetMetadata", operation)) is None
         assert calls("GetResultSetMetadata") == 1

@@ -129,7 +129,7 @@ def test_a_disconnect_during_a_synchronous_statement_leaves_no_operation() -> No
             )
             await until(lambda: bool(world.west.operations))
         (operation,) = world.west.operations.values()
-        world.west._end(operation, type(operation.status.state).FINISHED)
+        world.west.end(operation)
         await until(lambda: not world.west.operations)
         assert world.west.sessions
 

@@ -6,7 +6,8 @@ import pytest
 
 from conf.settings.restrictions import Restrictions
 from proxy.limits import Limits
-from tests.proxy.fakes import FakeCluster, World, error_of, play, until
+from tests.proxy.fake_cluster import FakeCluster
+from tests.proxy.fakes import World, error_of, play, until
 
 NO_SUCH_NAMESPACE = "org.apache.spark.sql.AnalysisException: [REQUIRES_SINGLE_PART_NAMESPACE] .."
 NO_SUCH_WORD = "org.apache.spark.sql.catalyst.parser.ParseException: Syntax error at 'SELEKT'"

@@ -10,7 +10,8 @@ from proxy.errors import ClusterDown, TooMany
 from proxy.limits import Limits
 from proxy.upstream.health_runner import check_all
 from proxy.upstream.upstream_pool import UpstreamPool
-from tests.proxy.fakes import EAST, FakeCluster, until
+from tests.proxy.fake_cluster import FakeCluster
+from tests.proxy.fakes import EAST, until
 
 
 def with_lines(

@@ -16,7 +16,14 @@ from conf.settings.upstream_auth import Login, Proof
 from proxy.limits import Limits
 from proxy.operations.peers import WorkerGroup
 from tests.proxy import slapd
-from tests.proxy.fakes import Client, FakeCluster, World, error_of, play, world
+from tests.proxy.fake_cluster import FakeCluster
+from tests.proxy.fakes import (
+    Client,
+    World,
+    error_of,
+    play,
+    world,
+)
 from tests.proxy.web import PATH, web
 from tests.secret_files import readable
 from thriftcodec.values import MAP, STRING, STRUCT, Pairs, Struct
