@@ -8,7 +8,7 @@ import pytest
 
 from conf.placement import NEVER_WRITTEN, Copy, Placement, write_placement
 from conf.settings.settings import Coverage, Settings
-from metastore.snapshot.loader_client import Loader
+from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
 from proxy.statement.statement_router import StatementRouter
@@ -35,7 +35,7 @@ def decided(hms: WritableMetastore, coverage: Coverage, *statements: str) -> lis
     async def main() -> list[Decision]:
         settings = Settings(TOPOLOGY, (hms.endpoint,), coverage=coverage)
         snapshot = Snapshot()
-        loader = Loader(settings, snapshot)
+        loader = SnapshotLoader(settings, snapshot)
         router = StatementRouter(settings, snapshot, loader)
         state = SessionState.opened("ann", 9, {}, TOPOLOGY)
         state.pinned = C2
