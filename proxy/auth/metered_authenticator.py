@@ -1,19 +1,24 @@
 """Counts log-ins and writes them to the audit log, for every method of authentication."""
 
 from collections.abc import Awaitable
+from typing import Protocol
 
 from proxy.auth.authenticator import Acceptor, Authenticator
 from proxy.errors import AuthRejected
-from proxy.operations.observer import Observer
-from proxy.server.sasl_transport import SecurityLayer
+from proxy.protocol.security_layer import SecurityLayer
 
 PASSWORD, TOKEN, TICKET = "password", "token", "ticket"
+
+
+class LoginObserver(Protocol):
+    def login(self, user: str, address: str, method: str, accepted: bool) -> None:
+        """A client logged in as `user`, or failed to: then `user` is the name that it sent."""
 
 
 class MeteredAuthenticator:
     """An authenticator that reports each log-in of `inner` to the observer."""
 
-    def __init__(self, inner: Authenticator, observer: Observer) -> None:
+    def __init__(self, inner: Authenticator, observer: LoginObserver) -> None:
         self.mechanisms = inner.mechanisms
         self._inner = inner
         self._observer = observer
@@ -43,7 +48,7 @@ class MeteredAuthenticator:
 
 
 class _MeteredAcceptor:
-    def __init__(self, inner: Acceptor, observer: Observer, peer: str) -> None:
+    def __init__(self, inner: Acceptor, observer: LoginObserver, peer: str) -> None:
         self._inner = inner
         self._observer = observer
         self._peer = peer

@@ -20,8 +20,9 @@ from proxy.protocol.framing import (
     Send,
     Token,
 )
+from proxy.protocol.security_layer import SecurityLayer
 from proxy.server.receive_budget import ReceiveBudget
-from proxy.server.sasl_transport import SaslTransport, SecurityLayer
+from proxy.server.sasl_transport import SaslTransport
 from proxy.server.sockets import HIGH_WATER
 from proxy.upstream.upstream_connection import UpstreamConnection
 

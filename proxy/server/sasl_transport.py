@@ -7,24 +7,14 @@ lengths before them, as without protection; a message may span several frames.
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from proxy.errors import WireError
+from proxy.protocol.security_layer import SecurityLayer
 
 _LENGTH = 4  # bytes of the length before a message or a frame
 _PIECE = 128 << 10  # bytes passed on at once
 _log = logging.getLogger(__name__)
-
-
-class SecurityLayer(Protocol):
-    """Wraps and unwraps; both raise WireError. `room` is the number of bytes for one `wrap`."""
-
-    @property
-    def room(self) -> int: ...
-
-    def wrap(self, message: bytes) -> bytes: ...
-
-    def unwrap(self, token: bytes) -> bytes: ...
 
 
 class SaslTransport(asyncio.Transport, asyncio.Protocol):

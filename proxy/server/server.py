@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from conf.log_fields import add_log_fields
 from conf.settings.operating import Operating
 from conf.settings.settings import Settings
-from proxy.auth.authenticator import Authenticator, authenticate
+from proxy.auth.authenticator import Authenticator
 from proxy.auth.build_authenticator import build_authenticator
 from proxy.auth.cookies import KEY_BYTES
 from proxy.auth.metered_authenticator import MeteredAuthenticator
@@ -30,6 +30,7 @@ from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.handler import HiveServer2Handler
 from proxy.server.listeners import ConnectionFactory, ListenAddresses, Listeners
+from proxy.server.login import authenticate
 from proxy.server.server_state import ServerState
 from proxy.statement.statement_router import Loader, Snapshot, StatementRouter
 from proxy.statement.statement_runner import Copier

@@ -26,8 +26,8 @@ from dialect.statement import (
     Unknown,
     UseDatabase,
 )
+from proxy.auth.impersonation.requested_user import check_proxy_user, without_proxy_user
 from proxy.errors import PartitionsPassedBy, TooLarge
-from proxy.session.impersonation import stay_yourself, without
 from proxy.session.journal import Journal
 from proxy.session.objects import TempObjects
 from proxy.session.opening import Opened, opened_configuration
@@ -85,7 +85,7 @@ class SessionState:
         if size > MAX_CONFIGURATION:
             raise TooLarge(f"A session's configuration of {size:,} characters is not taken.")
         restrictions = restrictions or Restrictions()
-        configuration = taken(without(configuration), restrictions, topology.in_use)
+        configuration = taken(without_proxy_user(configuration), restrictions, topology.in_use)
         opened = Opened(dict(configuration), {}, set())
         if topology.in_use:
             opened = opened_configuration(configuration)
@@ -127,12 +127,12 @@ class SessionState:
         """A statement's own settings as far as they are taken, without a claim. Raises
         NotYourself, PartitionsPassedBy and SettingDenied."""
         for key, value in overlay.items():
-            stay_yourself(key, value, self.user)
+            check_proxy_user(key, value, self.user)
             if self.topology.in_use:
                 _ask_for_partitions(key, value)
         own = {
             key: value
-            for key, value in without(overlay).items()
+            for key, value in without_proxy_user(overlay).items()
             if not key.lower().startswith(RESERVED_PREFIX)
         }
         return taken(own, self.restrictions, self.topology.in_use)
@@ -170,7 +170,7 @@ class SessionState:
         TooMany.
         """
         if isinstance(effect, SetVariable):
-            stay_yourself(effect.key, effect.value, self.user)
+            check_proxy_user(effect.key, effect.value, self.user)
             _ask_for_partitions(effect.key, effect.value)
         if not isinstance(effect, _NOT_REPEATED):
             self.journal.room_for(sql)

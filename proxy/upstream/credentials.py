@@ -21,7 +21,7 @@ from conf.topology import Endpoint
 from proxy.auth.kerberos.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
 from proxy.errors import WireError
 from proxy.protocol.framing import GSSAPI, PLAIN
-from proxy.server.sasl_transport import SecurityLayer
+from proxy.protocol.security_layer import SecurityLayer
 
 _ANY_PASSWORD = "causeway"  # will do where authentication is NONE; see docs/internals/proxy.md
 _OURS = "GSSAPI of Causeway"  # pure-sasl's own needs another package, and the process's keytab

@@ -16,12 +16,12 @@ from weakref import WeakSet
 
 from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint
+from proxy.auth.impersonation.requested_user import PROXY_USER
 from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
 from proxy.limits import Limits
 from proxy.operations.counters import Counters, LocalCounters
 from proxy.protocol.requests import NO_SESSION, get_info_call
 from proxy.session.function_changes import FunctionChanges
-from proxy.session.impersonation import PROXY_USER
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.endpoint_health import EndpointHealth
 from proxy.upstream.upstream_connection import UpstreamConnection

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Set
 from conf.errors import Blame
 from conf.log_fields import extra
 from conf.settings.authentication import Identity
+from proxy.auth.impersonation.requested_user import requested_user
 from proxy.auth.impersonation.rules import may_impersonate
 from proxy.errors import NotYourself
-from proxy.session.impersonation import wanted
 
 _TIMEOUT = 10.0  # seconds for the name services
 _log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ async def impersonated_user(
 
     Raises NotYourself.
     """
-    other = wanted(user, configuration, do_as)
+    other = requested_user(user, configuration, do_as)
     if other == user:
         return user
     allowed = False

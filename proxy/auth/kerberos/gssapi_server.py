@@ -8,7 +8,7 @@ from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.kerberos.gssapi_library import MAX_WRAPPED, GssSecurityLayer, library, own_name
 from proxy.auth.throttled_authenticator import GssapiContext
 from proxy.auth.user_names import name_of_principal
-from proxy.server.sasl_transport import SecurityLayer
+from proxy.protocol.security_layer import SecurityLayer
 
 
 class GssapiServer:

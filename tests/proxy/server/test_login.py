@@ -7,7 +7,7 @@ from proxy.auth.authenticator import NoAuthentication
 from proxy.errors import AuthRejected
 from proxy.limits import Limits
 from proxy.protocol.framing import GSSAPI, MAX_EARLY, client_negotiation
-from proxy.server.sasl_transport import SecurityLayer
+from proxy.protocol.security_layer import SecurityLayer
 from tests.proxy.fakes import World, play, until
 from thriftcodec.values import I32, Struct
 

@@ -1,0 +1,14 @@
+"""The interface of the protection that a SASL negotiation chose for all further messages."""
+
+from typing import Protocol
+
+
+class SecurityLayer(Protocol):
+    """Wraps and unwraps; both raise WireError. `room` is the number of bytes for one `wrap`."""
+
+    @property
+    def room(self) -> int: ...
+
+    def wrap(self, message: bytes) -> bytes: ...
+
+    def unwrap(self, token: bytes) -> bytes: ...
