@@ -1,4 +1,4 @@
-"""The way in: a statement's text to what it reads and writes."""
+"""The entry point: analyses a statement's text."""
 
 import logging
 from contextlib import suppress
@@ -150,7 +150,7 @@ MOST_STEPS, STEPS_A_CHARACTER = 100_000, 4
 
 
 def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
-    """What `sql` reads and writes in that namespace. Never raises; unknown is an answer.
+    """Returns what `sql` reads and writes in that namespace. Never raises.
 
     Pure but for a bounded cache: the catalog answers from memory. An answer is used again
     while the tables and session objects that it asked for are the same. A statement that takes
@@ -167,14 +167,14 @@ def analyze(sql: str, namespace: Namespace, catalog: Catalog) -> Analysis:
 
 
 def attempt(sql: str, namespace: Namespace, catalog: Catalog, steps: int) -> Analysis:
-    """As `analyze`, within that many steps of work. Raises TooMuchWork beyond them."""
+    """As `analyze`, within `steps` steps of work. Raises TooMuchWork."""
     with bounded(steps):
         text = _text(sql, namespace)
         return text if isinstance(text, Unknown) else _answer(text, namespace, catalog)
 
 
 def too_long(sql: str) -> Unknown | None:
-    """The answer for a text that is too long to be read at all, which takes no time."""
+    """The answer for a text that is too long to be read."""
     try:
         check_length(sql)
     except NotUnderstood as error:
@@ -183,7 +183,7 @@ def too_long(sql: str) -> Unknown | None:
 
 
 def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unknown | None:
-    """The answer to the same statement before, where it holds still: it takes no work."""
+    """The cached answer to the statement, if it is still valid. Takes no work."""
     if "${" in sql:
         return None
     kept = _kept(_key(sql, namespace))
@@ -197,7 +197,7 @@ def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unkn
 
 
 def _key(text: str, namespace: Namespace) -> _Key:
-    """What the answer depends on beside tables and the session's objects."""
+    """The cache key: text, database and the settings that change the answer."""
     variables = namespace.variables
     switches = double_quoted_names(variables), case_sensitive(variables), stores_plans(variables)
     return text, namespace.database.lower(), pruning(variables), *switches
@@ -236,7 +236,7 @@ FAILED = "the analysis failed on it"
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """An answer and what it depended on beside the text and the database."""
+    """A cached answer, with the tables and session objects that it depends on."""
 
     answer: Known | Unknown
     tables: tuple[tuple[TableRef, TableInfo | None], ...]

@@ -1,4 +1,4 @@
-"""Why a statement cannot be understood. Inside this package only: `analyze` turns it to Unknown."""
+"""Errors inside this package; `analyze` turns them into Unknown."""
 
 from conf.errors import CausewayError
 

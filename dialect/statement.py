@@ -1,4 +1,4 @@
-"""What a statement is: the nouns that leave this package."""
+"""The results of an analysis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,7 +66,7 @@ class Read:
 
 
 class Action(Enum):
-    """What a write does to its table."""
+    """The effect of a write on its table."""
 
     INSERT = "insert"  # data changes: INSERT, OVERWRITE, LOAD, MERGE, UPDATE, DELETE, TRUNCATE
     CREATE = "create"  # a new table; CTAS too

@@ -1,4 +1,4 @@
-"""How much work one analysis may be, counted in steps and not in seconds: the same on any machine.
+"""Bounds the work of an analysis in steps, not seconds: the same on any machine.
 
 A step is some 5 to 20 us: an expression or a table that the parser tries to read, each time it
 tries; a node of a plan; a part of a condition. The caller bounds the steps
@@ -33,7 +33,7 @@ def spend(steps: int = 1) -> None:
 
 @contextmanager
 def bounded(steps: int) -> Iterator[None]:
-    """At most so many steps within; those outside of it are not fewer for them."""
+    """Allows `steps` steps inside the block. Steps outside are counted separately."""
     outside, _LEFT.steps = _LEFT.steps, steps
     try:
         yield

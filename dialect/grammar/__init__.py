@@ -1,1 +1,1 @@
-"""Statements that are not queries, read word by word."""
+"""Statements that are not queries, read token by token."""

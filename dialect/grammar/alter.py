@@ -77,7 +77,7 @@ def _alter_view(context: StatementContext) -> Known:
 
 
 def _alter_temporary(context: StatementContext, name: str) -> Known:
-    """ALTER VIEW or TABLE of the session's own: RENAME and AS; the engine refuses all else."""
+    """ALTER VIEW or TABLE of a temporary view: RENAME and AS. Spark refuses anything else."""
     cursor = context.cursor
     if cursor.take("RENAME", "TO"):
         new = _new_name(cursor.names(), is_global(name))
@@ -95,7 +95,7 @@ def _alter_temporary(context: StatementContext, name: str) -> Known:
 
 
 def _new_name(parts: list[str], of_global: bool) -> str | None:
-    """What RENAME TO names; None where the engine refuses it."""
+    """The new name in RENAME TO; None where Spark refuses it."""
     if of_global:
         return f"{GLOBAL_TEMP}.{parts[-1]}" if parts[:-1] in ([], [GLOBAL_TEMP]) else None
     return temporary_name(parts) if len(parts) == 1 else None

@@ -1,4 +1,4 @@
-"""What a statement meets while it is read: tables, views, paths and the session's objects."""
+"""The tables, views, paths and session objects that an analysis looked up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ class AnalysisContext:
         return case_sensitive(self.namespace.variables)
 
     def note(self, calls: Calls) -> None:
-        """What the statement, or a view that it opens, calls and runs."""
+        """Records the calls of the statement, or of a view that it opens."""
         self.functions |= calls.functions
         if calls.script:
             self.code.add(Code.SCRIPT)
@@ -67,7 +67,7 @@ class AnalysisContext:
         return found
 
     def temporary(self, parts: Sequence[str]) -> str | None:
-        """The session's temporary object that the name means, which counts as used; or None.
+        """The temporary object of that name, which counts as used from now on; or None.
 
         Raises NotUnderstood for a global one that another session made: what it reads is not known.
         """

@@ -26,7 +26,7 @@ class UseCluster:
 
 @dataclass(frozen=True, slots=True)
 class ResetCluster:
-    """`USE CLUSTER`: back to choosing by tables."""
+    """`USE CLUSTER`: unpin the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ShowCurrentCluster:
 
 @dataclass(frozen=True, slots=True)
 class ExplainCluster:
-    """`EXPLAIN CLUSTER statement`: where and why, without running it."""
+    """`EXPLAIN CLUSTER statement`: shows the decision without running the statement."""
 
     statement: str
 
@@ -71,7 +71,7 @@ ClusterCommand = (
 
 
 def parse(sql: str, in_use: bool) -> ClusterCommand | None:
-    """The cluster command that `sql` is, or None. Nothing is ours unless clusters are in use."""
+    """Parses a cluster statement; None for any other, and where no clusters are configured."""
     if not in_use or not may_be_ours(sql):
         return None
     try:
@@ -82,8 +82,8 @@ def parse(sql: str, in_use: bool) -> ClusterCommand | None:
 
 
 def may_be_ours(sql: str) -> bool:
-    """A cheap no for almost every statement, whatever its length: ours begin with a verb, and have
-    CLUSTER or COPY among their words. Of one that begins with a comment nothing is known."""
+    """A quick test, false for almost every statement: cluster statements begin with a verb and have
+    CLUSTER or COPY among their words. A text that begins with a comment may be one."""
     first = _FIRST_WORD.match(sql)
     if first is not None and first[1].lower() not in _VERBS:
         return False

@@ -131,7 +131,7 @@ def _create_like(
 
 
 def _table_clauses(cursor: TokenCursor) -> str | None:
-    """Step over a table's clauses up to its query or the end; its location, if it has one."""
+    """Skips a table's clauses up to its query or the end. Returns its location, if any."""
     location = None
     while not cursor.done:
         if cursor.take("WITH", "SERDEPROPERTIES"):
@@ -229,7 +229,7 @@ def _create_view(
 
 
 def _new_temporary(context: StatementContext, parts: list[str], replace: bool) -> str:
-    """The name of a temporary object that is made. Where it is there already and not replaced, it
+    """The name of a temporary object to create. If it exists and is not replaced, it
     counts as used: the engine that has it refuses the statement."""
     name = temporary_name(parts)
     if name is None:
@@ -260,7 +260,7 @@ def _view_columns(cursor: TokenCursor) -> tuple[str, ...]:
 
 
 def _to_query(cursor: TokenCursor) -> bool:
-    """Step over a view's clauses to what follows AS."""
+    """Skips a view's clauses up to the query after AS."""
     while not cursor.done:
         if cursor.sees("AS") and (cursor.word(1) in QUERY_WORDS or cursor.word(1) == "("):
             cursor.at += 1

@@ -1,4 +1,4 @@
-"""INSERT in all its forms, multi-insert too: headers by words, queries by the parser."""
+"""INSERT in all forms, also multi-insert. Headers are read by tokens, queries by the parser."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 @dataclass(slots=True)
 class Target:
-    """Where an INSERT goes: a table's name with its partition as written, or a path."""
+    """The target of an INSERT: a table with its partition as written, or a path."""
 
     parts: tuple[str, ...] = ()
     spec: Spec | None = None
@@ -157,7 +157,7 @@ def _opens_query(cursor: TokenCursor) -> bool:
 
 
 def with_source(body: exp.Expr, source: exp.Select) -> exp.Expr:
-    """A branch of a multi-insert as a query of its own: the shared FROM put under it."""
+    """A branch of a multi-insert as a query of its own, with the shared FROM."""
     if not isinstance(body, exp.Select):
         raise NotUnderstood("an INSERT of FROM .. INSERT that is no SELECT")
     if body.args.get("from_") is not None:

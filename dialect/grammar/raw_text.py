@@ -31,7 +31,7 @@ class Setting:
 
 
 def setting(text: str, tokens: Sequence[Token]) -> Setting | None:
-    """What SET or RESET names; None where Spark refuses the text.
+    """The key and value of SET or RESET; None where Spark refuses the text.
 
     `tokens` are those of the statement `text` from its SET or RESET on.
     """
@@ -52,7 +52,7 @@ def setting(text: str, tokens: Sequence[Token]) -> Setting | None:
 
 
 def _of_quoted_key(text: str, rest: Sequence[Token]) -> Setting | None:
-    """SET with a key in backquotes: its value is trimmed before signs that end it are."""
+    """SET with a key in backquotes: Spark trims its value before it cuts the signs at its end."""
     if len(rest) == 1:
         return Setting(rest[0].text)
     if len(rest) == 3 and rest[2].token_type == TokenType.IDENTIFIER:

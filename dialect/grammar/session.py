@@ -52,7 +52,7 @@ def _set(context: StatementContext) -> Known:
 
 
 def _catalog(context: StatementContext) -> Known:
-    """SET CATALOG: to Spark the catalog that it is in already changes nothing."""
+    """SET CATALOG of the current catalog changes nothing."""
     cursor = context.cursor
     cursor.expect("SET", "CATALOG")
     if [token.text for token in cursor.rest()] != ["spark_catalog"]:
@@ -126,7 +126,7 @@ def _cache(context: StatementContext) -> Known:
 
 
 def _cached(context: StatementContext, parts: list[str]) -> str:
-    """The one name of what is cached."""
+    """The name of the cached object."""
     return context.temporary(parts) or str(table_ref(parts, context.database))
 
 

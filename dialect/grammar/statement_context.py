@@ -77,7 +77,7 @@ class StatementContext:
         raise refused
 
     def mention(self, parts: list[str]) -> Node:
-        """A table named outside a query, read as a whole."""
+        """Reads a table that is named outside a query, as a whole."""
         node = self.builder.named(parts)
         self.roots.append(node)
         return node
@@ -103,7 +103,7 @@ class StatementContext:
         return info is not None and info.kind is TableKind.VIEW
 
     def temporary(self, parts: Sequence[str]) -> str | None:
-        """The session's own object of that name, which counts as used; or None."""
+        """The temporary object of that name, which counts as used; or None."""
         return self.analysis.temporary(parts)
 
     def temporary_paths(self, name: str) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ class StatementContext:
         defines: bool = False,
         lists_temps: bool = False,
     ) -> Known:
-        """The answer, with all that the queries read."""
+        """The answer, with the reads of all queries."""
         settings = pruning(self.analysis.namespace.variables)
         found = reads_of(
             [*self.roots, *self.builder.beside], Pruning.NONE if self.builder.shared else settings

@@ -11,7 +11,7 @@ def is_global(name: str) -> bool:
 
 
 def temporary_name(parts: Sequence[str]) -> str | None:
-    """The one name of a temporary object; None where the parts cannot mean one."""
+    """The name of a temporary object as one text; None where the parts cannot mean one."""
     if len(parts) == 2 and parts[0] == GLOBAL_TEMP:
         return ".".join(parts)
     if len(parts) != 1 or is_global(parts[0]):
@@ -20,7 +20,7 @@ def temporary_name(parts: Sequence[str]) -> str | None:
 
 
 def name_parts(name: str) -> list[str]:
-    """The parts that `temporary_name` made one."""
+    """The parts that `temporary_name` joined."""
     return name.split(".", 1) if is_global(name) else [name]
 
 
@@ -30,7 +30,7 @@ def quoted(*parts: str) -> str:
 
 
 def replacing(name: str, query: str) -> str:
-    """The statement that makes a temporary view of a query, whatever has its name."""
+    """A statement that creates or replaces a temporary view."""
     kind = "GLOBAL TEMPORARY" if is_global(name) else "TEMPORARY"
     return f"CREATE OR REPLACE {kind} VIEW {quoted(name_parts(name)[-1])} AS {query}"
 

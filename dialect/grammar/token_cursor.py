@@ -1,4 +1,4 @@
-"""A reader of a statement's words, for all that is not a query."""
+"""Reads the tokens of statements, except queries."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ Spec = tuple[tuple[str, str | None], ...]
 
 
 class TokenCursor:
-    """Tokens with a position. Words compare in upper case; quoted names are never keywords."""
+    """Tokens with a position. Keywords are in upper case; a quoted name is never a keyword."""
 
     __slots__ = ("at", "sql", "tokens")
 
@@ -55,7 +55,7 @@ class TokenCursor:
         return False
 
     def take_any(self, *words: str) -> str:
-        """Step over one of the words; which it was, or empty."""
+        """Steps over one of the words and returns it; empty if none is next."""
         found = self.word()
         if found and found in words:
             self.at += 1
@@ -81,7 +81,7 @@ class TokenCursor:
         return not self.done and self.tokens[self.at].token_type in _TEXTS
 
     def text(self) -> str:
-        """A quoted string; neighbours are one string."""
+        """A quoted string. Adjacent strings are one."""
         if not self.is_text():
             raise NotUnderstood(f"a quoted string expected near {self.near()}")
         parts = []
@@ -129,7 +129,7 @@ class TokenCursor:
         return parts
 
     def group(self) -> "TokenCursor":
-        """What stands in the brackets that open here; the position moves behind them."""
+        """The tokens inside the brackets that open here. Moves behind them."""
         start = self.at + 1
         self.skip_group()
         return TokenCursor(self.tokens[start : self.at - 1], self.sql)

@@ -23,7 +23,7 @@ def _analyze(context: StatementContext) -> Known:
 
 
 def _analyze_tables(context: StatementContext) -> Known:
-    """Every table of a database gets statistics: what these are is found where it is routed."""
+    """ANALYZE TABLES: all tables of a database. The router looks them up."""
     cursor = context.cursor
     named = cursor.take_any("IN", "FROM")
     database = database_name(cursor) if named else context.database.lower()

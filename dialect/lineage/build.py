@@ -1,4 +1,4 @@
-"""From a parsed query to its plan: names resolved, views and CTEs opened."""
+"""Makes a plan of a parsed query: resolves names, opens views and CTEs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -464,7 +464,7 @@ class Builder:
 
 
 def _let_see_later(known: dict[str, _Cte], names: list[str]) -> None:
-    """Hive lets a CTE use one that follows it; Spark looks for a table of that name first."""
+    """Lets a CTE see those that follow it, as in Hive. Spark tries a table of that name first."""
     for at, name in enumerate(names):
         known[name].later = {each: known[each] for each in names[at + 1 :]}
 

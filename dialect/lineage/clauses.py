@@ -17,7 +17,7 @@ def alias_columns(tree: exp.Expr) -> tuple[str, ...]:
 
 
 def pivoted(tree: exp.Select) -> bool:
-    """Whether FROM ends in a PIVOT: the columns are others then, so no condition goes below."""
+    """Whether FROM ends in a PIVOT. It has other columns, so no condition goes below it."""
     items = [tree.args["from_"].this] if tree.args.get("from_") else []
     for join in tree.args.get("joins") or ():
         items += [join, join.this]
@@ -25,7 +25,7 @@ def pivoted(tree: exp.Select) -> bool:
 
 
 def check_modifiers(table: exp.Table) -> None:
-    """Refuse a query in what stands beside a table's name. Raises NotUnderstood."""
+    """Refuses a query in a table's version or sample. Raises NotUnderstood."""
     beside = [table.args.get(name) for name in ("version", "when", "sample")]
     for part in (*beside, *(table.args.get("pivots") or ())):
         if any(True for _ in outermost_queries(part)):

@@ -1,4 +1,4 @@
-"""From parsed expressions to terms. What is not listed is ANYTHING."""
+"""Translates parsed expressions to terms. An expression that is not listed is ANYTHING."""
 
 from collections.abc import Callable
 from decimal import Decimal

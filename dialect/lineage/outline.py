@@ -106,7 +106,7 @@ def outline(tokens: Sequence[Token]) -> exp.Select:
 
 
 class _Reader:
-    """Reads the tokens from left to right; each method stops before what is not its own."""
+    """Reads the tokens from left to right. Each method stops at a token that it does not know."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens

@@ -1,4 +1,4 @@
-"""What a query is made of, once its names are resolved: relations without their expressions.
+"""The plan of a query with resolved names: relations without their expressions.
 
 A plan keeps sqlglot's expressions as they were parsed, each beside the scope that its names
 belong to; `resolve` turns them into terms only when there are partitions to prune.

@@ -1,4 +1,4 @@
-"""What plans read: one Read a table, with the partitions that the conditions leave."""
+"""The reads of plans: one Read for each table, with the partitions that the conditions leave."""
 
 from collections.abc import Sequence, Set
 
@@ -37,7 +37,7 @@ def _partitioned(scan: Scan) -> bool:
 
 
 def _predicate(scan: Scan, terms: Sequence[Term]) -> PartitionPredicate:
-    """The conditions on the scan's partition keys, everything else left open."""
+    """The conditions on the scan's partition keys."""
     keys = {key.name.lower() for key in scan.info.partition_keys} if scan.info else set()
 
     own = []
@@ -73,5 +73,5 @@ def _of_keys(term: Term, rid: int, keys: Set[str]) -> Term:
 
 
 def columns_of_any(term: Term) -> bool:
-    """Whether the term mentions a column at all."""
+    """Whether the term has a column."""
     return next(columns_of(term), None) is not None

@@ -1,4 +1,4 @@
-"""What a name means: the term of a column, through sub-queries, views, unions and renames."""
+"""Resolves columns to terms, through sub-queries, views, unions and renames."""
 
 from sqlglot import exp
 
@@ -67,7 +67,7 @@ class Resolver:
         return ANYTHING if sure or unsure else None
 
     def _may_have(self, entry: Entry) -> bool:
-        """Whether columns of it are not known, so that any name may be one."""
+        """Whether some of its columns are unknown, so that it may have any name."""
         if entry.generated is not None:
             return not entry.generated
         return self.columns(entry.node) is None

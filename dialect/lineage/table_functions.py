@@ -1,4 +1,4 @@
-"""Table functions: what each reads."""
+"""The tables and files that table functions read."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class OfTable:
 
 @dataclass(frozen=True, slots=True)
 class OfPath:
-    """It reads files."""
+    """The function reads files."""
 
     path: str
 
@@ -30,7 +30,7 @@ class Hinted:
 
 @dataclass(frozen=True, slots=True)
 class OfNothing:
-    """It makes rows of its arguments."""
+    """The function makes rows of its arguments."""
 
 
 _READING = frozenset(
@@ -46,7 +46,7 @@ _GENERATORS = frozenset(
 
 
 def named_by(call: exp.Func) -> OfTable | OfPath | Hinted | OfNothing:
-    """What a table function reads. Raises NotUnderstood for one that is not known."""
+    """The table or files that a table function reads. Raises NotUnderstood for an unknown one."""
     name = call.name.lower() if isinstance(call, exp.Anonymous) else call.sql_name().lower()
     arguments = call.expressions
     first = arguments[0] if arguments else None

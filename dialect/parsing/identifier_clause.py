@@ -1,4 +1,4 @@
-"""IDENTIFIER('db.t'), Spark's way to write a name as an expression, put in place as a name.
+"""Replaces IDENTIFIER('db.t'), a name that Spark takes from an expression, by the name.
 
 Only an expression whose value is certain is evaluated: strings, whole numbers that are joined
 to them, `||`, concat, lower and upper. Another one may be any column where only a column can stand;

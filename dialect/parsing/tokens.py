@@ -45,7 +45,7 @@ def closing(tokens: list[Token], at: int) -> int:
 
 
 def looked_at(count: int) -> None:
-    """Counts the work of having looked at some tokens again. Raises TooMuchWork."""
+    """Counts the work of looking at `count` tokens again. Raises TooMuchWork."""
     spend(max(0, count) // _LOOKED_AT)
 
 

@@ -1,4 +1,4 @@
-"""`${name}` in a statement's text, put in place before anything else as the engine does."""
+"""Substitutes `${name}` in a statement's text before anything else, as Spark does."""
 
 import re
 from collections.abc import Mapping, Set
@@ -26,7 +26,7 @@ _STORED_PLANS = "spark.sql.legacy.storeAnalyzedPlanForView"
 
 
 class Pruning(Enum):
-    """How much a session lets its engine's optimizer do; partitions are left out no further."""
+    """How far the session's settings let Spark prune. The analysis prunes no further."""
 
     INFERRED = "conditions are pushed down, and inferred over equal columns"
     PUSHED = "conditions are pushed down, and from joins only the conditions in ON are inferred"
@@ -48,7 +48,7 @@ _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 
 
 def pruning(variables: Mapping[str, str]) -> Pruning:
-    """What the session's settings leave of its engine's pruning."""
+    """How far the session's settings let Spark prune."""
     if variables.get(_EXCLUDED_RULES):
         return Pruning.NONE
     found = [
@@ -62,7 +62,7 @@ def pruning(variables: Mapping[str, str]) -> Pruning:
 
 
 def check_language(sql: str, variables: Mapping[str, str]) -> None:
-    """Refuse what the session's settings give another meaning. Raises NotUnderstood."""
+    """Refuses settings that change the meaning of a text. Raises NotUnderstood."""
     if "\\" in sql and _is(variables, _ESCAPED_LITERALS, "true"):
         raise NotUnderstood(f"{_ESCAPED_LITERALS} is set")
     # It holds under ANSI only. Whether the cluster has that by default is not known.

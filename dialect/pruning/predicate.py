@@ -38,7 +38,7 @@ class Conditions:
         return sorted(rows or ())
 
     def rows(self, partitions: PartitionSet, day: date | None, work: "_Work") -> range | list[int]:
-        """What is left on that day, as far as the work allows."""
+        """The rows that remain on that day, as far as the work allows."""
         allowed: list[set[str] | None] = [None] * len(partitions.keys)
         several: list[Term] = []
         for term in self.terms:
@@ -166,7 +166,7 @@ _COMPARISONS: dict[str, Callable[[str, str], bool]] = {
 
 
 def _plain_comparison(term: Term, kind: str) -> Callable[[str], bool] | None:
-    """`key < 'text'` of a text key, without the detour over terms: days are many."""
+    """Compares a text key with a text directly, without terms: there are many days."""
     if kind != "string" or not isinstance(term, Call) or term.name not in _COMPARISONS:
         return None
     left, right = term.args
@@ -304,7 +304,7 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """What any of several mentions of one table needs."""
+    """The partitions that any of several scans of a table needs."""
 
     choices: tuple[PartitionPredicate, ...]
 
@@ -335,7 +335,7 @@ def _terms(choices: Iterable[PartitionPredicate]) -> Iterable[tuple[Term, ...]]:
 
 
 def any_of(predicates: Sequence[PartitionPredicate]) -> PartitionPredicate:
-    """One predicate for all mentions of a table."""
+    """One predicate for all scans of a table."""
     choices = tuple(dict.fromkeys(predicates))
     if not choices or ALL in choices:
         return ALL

@@ -1,4 +1,4 @@
-"""Which partitions a predicate chose, remembered: working it out may take seconds.
+"""A cache of the partitions that predicates select: computing them may take seconds.
 
 A statement's partitions are asked for several times on its way. The first time may be in a thread,
 so that the event loop has them at hand.
@@ -37,7 +37,7 @@ _LOCK = Lock()
 def remembered(
     predicate: object, partitions: PartitionSet, days: Hashable, work: Callable[[], Rows]
 ) -> Rows:
-    """What `work` gives, once for a predicate, a set of partitions and what today is."""
+    """The result of `work`, computed once for a predicate, a set of partitions and a day."""
     if len(partitions) < FEW:
         return work()
     key = (id(predicate), id(partitions), days)

@@ -1,4 +1,4 @@
-"""Expressions over columns of scans: what pruning reasons with, free of sqlglot.
+"""Expressions over columns of scans, for pruning. Independent of sqlglot.
 
 A term is canonical: a column of a sub-query is the term that it stands for. What is not
 understood is ANYTHING, which may have any value and may be NULL.
@@ -33,7 +33,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """A value that is not known."""
+    """An unknown value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def call(name: str, *args: Term) -> Term:
 
 
 def kind_of(term: Term) -> str:
-    """What kind of value a term has: its type's name, cut short; empty when not known."""
+    """The kind of a term's value: its type's name without parameters; empty when unknown."""
     if isinstance(term, Column):
         kind = term.type.partition("(")[0]
         return "string" if kind in ("varchar", "char") else _WHOLE.get(kind, kind)

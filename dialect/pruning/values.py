@@ -44,7 +44,7 @@ _SAFE_INT = 1 << 31
 
 
 class Maybe(Enum):
-    """The value that is not known."""
+    """The type of MAYBE, an unknown value."""
 
     MAYBE = "maybe"
 
@@ -100,7 +100,7 @@ _BOOLEANS = {
 
 
 def convert(value: Value, type_name: str) -> Guess:
-    """CAST, where its result is beyond doubt."""
+    """The result of CAST, or MAYBE where it is not certain."""
     if value is None:
         return None
     kind = family(type_name)
@@ -206,7 +206,7 @@ def _to_boolean(value: Value) -> Guess:
 
 
 def compare(left: Value, right: Value) -> int | Maybe | None:
-    """-1, 0 or 1; None for NULL; MAYBE when the engines' answer is not beyond doubt."""
+    """-1, 0 or 1; None for NULL; MAYBE where the engines' answer is not certain."""
     if left is None or right is None:
         return None
     if isinstance(left, str) and isinstance(right, str):

@@ -1,4 +1,4 @@
-"""Joins that the parser does not read as the engines do, as tokens of joins that it does."""
+"""Rewrites joins that the parser reads otherwise than the engines."""
 
 from sqlglot.tokenizer_core import Token, TokenType
 
