@@ -55,12 +55,12 @@ def test_columns_are_those_of_the_thrift_server(db: str) -> None:
         for each in table.columns or ()
     ]
     assert ours == [[*row[2:4], *row[5:7], row[8]] for row in _rows(db)]
-    told = [
+    reported = [
         [int(each.nullable), each.comment, position]
         for table in _all(db)
         for position, each in enumerate(table.columns or ())
     ]
-    assert told == [[*row[10:12], row[16]] for row in _rows(db)]
+    assert reported == [[*row[10:12], row[16]] for row in _rows(db)]
 
 
 def _rows(db: str) -> list[list[Any]]:

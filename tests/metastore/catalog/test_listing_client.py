@@ -146,7 +146,7 @@ def test_only_the_changed_table_is_read_again(hms, view) -> None:
 
 
 def test_a_change_while_tables_are_read_is_read_again(hms, view) -> None:
-    """It is done, and heard of, between the metastore's answer and our keeping of it."""
+    """A change, with its notification, between the reply and the cache's update."""
     hms.add(a_table("t"))
 
     async def scenario(listed: TableListing) -> None:
@@ -197,7 +197,7 @@ def test_nothing_is_certain_without_the_views(hms: WritableMetastore) -> None:
     run(settings, scenario)
 
 
-def test_nor_where_others_may_write_past_them(hms, view) -> None:
+def test_no_listing_with_writers_that_bypass_the_views(hms, view) -> None:
     hms.add(a_table("t"))
 
     async def scenario(listed: TableListing) -> None:

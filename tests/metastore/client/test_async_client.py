@@ -39,7 +39,7 @@ async def crowd(pool: ClientPool, count: int) -> None:
     await asyncio.gather(*(pool.run(lambda _: together.wait()) for _ in range(count)))
 
 
-def test_all_but_one_are_closed_when_nobody_needs_them(counted: type[Counted]) -> None:
+def test_idle_connections_are_closed_except_one(counted: type[Counted]) -> None:
     async def scenario() -> None:
         pool = ClientPool([Endpoint("localhost", 1)], 1.0)
         await crowd(pool, 4)

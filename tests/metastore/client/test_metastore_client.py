@@ -63,7 +63,7 @@ def test_partitions_come_in_batches(metastore: FakeMetastore, client: HmsClient)
     assert whole[0].parameters == parameters
 
 
-def test_a_table_that_is_not_there(client: HmsClient) -> None:
+def test_a_missing_table(client: HmsClient) -> None:
     with pytest.raises(NoSuchObject, match="table not found"):
         client.get_table(REF)
     with pytest.raises(MetastoreRefused, match="Invalid method name"):
@@ -88,16 +88,14 @@ def test_a_change_is_sent_once(metastore: FakeMetastore, silent: Endpoint) -> No
     assert metastore.calls["alter_table_with_environment_context"] == 0
 
 
-def test_nobody_answers(silent: Endpoint) -> None:
+def test_no_address_answers(silent: Endpoint) -> None:
     with HmsClient([silent, NOBODY], 0.2) as client, pytest.raises(MetastoreDown):
         client.get_all_databases()
     with pytest.raises(MetastoreDown, match="no metastore address"):
         HmsClient([])
 
 
-def test_a_connection_that_was_closed_is_made_anew(
-    metastore: FakeMetastore, client: HmsClient
-) -> None:
+def test_a_closed_connection_is_replaced(metastore: FakeMetastore, client: HmsClient) -> None:
     metastore.add(_table())
     client.get_all_databases()
     metastore.drop_connections()

@@ -1,4 +1,4 @@
-"""What a command changes at the metastore itself, the views have heard before it goes on."""
+"""The views know a change of the metastore before its command continues."""
 
 import socket
 from collections.abc import Iterator
@@ -69,25 +69,28 @@ def test_every_call_that_changes_something_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize("method", CHANGES)
-def test_a_change_is_told(hms: WritableMetastore, method: str) -> None:
-    heard: list[TableRef] = []
+def test_a_change_is_reported_to_the_views(hms: WritableMetastore, method: str) -> None:
+    notified: list[TableRef] = []
     change, expected = CHANGES[method]
-    with NotifyingClient((hms.endpoint,), 5.0, heard.append) as client:
+    with NotifyingClient((hms.endpoint,), 5.0, notified.append) as client:
         client.get_table(REF)
-        assert heard == []
+        assert notified == []
         change(client)  # type: ignore[no-untyped-call]
     assert hms.calls[method] == 1
-    assert heard == expected
+    assert notified == expected
 
 
 def test_one_that_failed_may_have_been_made(hms: WritableMetastore) -> None:
-    heard: list[TableRef] = []
-    with NotifyingClient((hms.endpoint,), 5.0, heard.append) as client, pytest.raises(NoSuchObject):
+    notified: list[TableRef] = []
+    with (
+        NotifyingClient((hms.endpoint,), 5.0, notified.append) as client,
+        pytest.raises(NoSuchObject),
+    ):
         client.drop_table(OTHER)
-    assert heard == [OTHER]
+    assert notified == [OTHER]
 
 
-def test_the_views_tell_it_to_whoever_asks(hms: WritableMetastore) -> None:
+def test_the_views_report_the_change(hms: WritableMetastore) -> None:
     with views(hms) as view:
         settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1], C2: view[C2]})
         with notifying_client(settings) as client, HmsClient((view[C2],), 5.0) as asking:
@@ -96,7 +99,7 @@ def test_the_views_tell_it_to_whoever_asks(hms: WritableMetastore) -> None:
             assert asking.touched(before).tables == (str(REF),)
 
 
-def test_a_view_that_hangs_is_said(hms: WritableMetastore) -> None:
+def test_a_hanging_view_is_reported(hms: WritableMetastore) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         view = {C1: Endpoint("127.0.0.1", silent.getsockname()[1])}
         settings = Settings(TOPOLOGY, (hms.endpoint,), views=view, metastore_timeout=0.3)

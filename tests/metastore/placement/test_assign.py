@@ -84,7 +84,7 @@ def test_partitions_by_some_of_their_values(
         (Assignment(PARTED, C1, copies={C1: "file:/x"}), "C1 is the primary"),
     ],
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(
+def test_a_contradiction_is_refused_and_changes_nothing(
     metastore: FakeMetastore, facts: PlacementStore, wanted: Assignment, why: str
 ) -> None:
     with pytest.raises(BadTarget, match=why):
@@ -114,6 +114,6 @@ def test_a_table_that_is_being_written_has_no_fresh_copy(
     assert _replicas(metastore, "ds=2/hr=1").replicas().stale == {C2}
 
 
-def test_a_table_that_is_not_there(facts: PlacementStore) -> None:
+def test_a_missing_table(facts: PlacementStore) -> None:
     with pytest.raises(NoSuchObject):
         assign(facts, Assignment(TableRef("default", "x"), C1), TOPOLOGY)

@@ -41,7 +41,7 @@ def _copy(cluster: ClusterName, of: str = "0") -> Copy:
     return Copy(cluster, f"file:/{cluster}", of)
 
 
-def test_what_another_process_overwrote_is_written_again(
+def test_a_change_that_another_process_overwrote_is_made_again(
     metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table({"comment": "x"}))
@@ -75,7 +75,7 @@ def test_a_change_that_never_holds_is_given_up(
     assert metastore.calls["alter_table_with_environment_context"] == ATTEMPTS
 
 
-def test_a_change_that_is_there_already_writes_nothing(
+def test_a_change_that_exists_writes_nothing(
     metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table())
@@ -180,7 +180,7 @@ def test_a_write_that_crosses_a_change_leaves_no_fresh_copy(
     assert replicas.fresh == frozenset()
 
 
-def test_the_end_of_a_write_whose_mark_vanished(
+def test_the_end_of_a_write_with_a_missing_mark(
     metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     metastore.add(_table(write_placement(Placement(C1).with_copy(_copy(C2))), parted=True))

@@ -18,7 +18,7 @@ PLAIN, PARTED, VIEW = (TableRef("default", name) for name in ("plain", "parted",
 
 @pytest.fixture
 def old(metastore: FakeMetastore) -> FakeMetastore:
-    """A metastore that never heard of clusters: 700 partitions, two tables, a view."""
+    """A metastore without cluster facts: 700 partitions, two tables, a view."""
     metastore.add(Table.make(PLAIN, [("id", "int")], parameters={"comment": "x"}))
     parted = Table.make(PARTED, [("id", "int")], partition_keys=[("ds", "string")])
     metastore.add(parted, *((f"ds={number}", {"numRows": "1"}) for number in range(700)))
@@ -140,7 +140,7 @@ def test_downgrade_leaves_no_trace(old: FakeMetastore) -> None:
     assert _everything(old) == before
 
 
-def test_a_count_that_is_wrong_afterwards_is_told(old: FakeMetastore) -> None:
+def test_a_wrong_count_is_reported(old: FakeMetastore) -> None:
     old._alter_table_with_environment_context = lambda arguments: None  # type: ignore[method-assign]
     with pytest.raises(CountMismatch, match="702 objects"):
         _migration(old).upgrade()

@@ -63,7 +63,7 @@ def test_a_views_feed(
     async def run() -> None:
         view.loop = asyncio.get_running_loop()
         following = asyncio.ensure_future(follow(settings, snapshot))
-        assert await asyncio.to_thread(view.heard.wait, 10)
+        assert await asyncio.to_thread(view.notified.wait, 10)
         assert _known(snapshot) == left
         view.end.set()
         following.cancel()
@@ -84,7 +84,7 @@ class View:
         self.snapshot = snapshot
         self.answers = answers
         self.asked: list[int] = []
-        self.heard, self.end = threading.Event(), threading.Event()
+        self.notified, self.end = threading.Event(), threading.Event()
 
     def changes(self, arguments: Struct) -> tuple[int, Struct]:
         self.asked.append(arguments.get(1))
@@ -93,7 +93,7 @@ class View:
             self.loop.call_soon_threadsafe(lambda: (_put(self.snapshot), filled.set()))
             assert filled.wait(10)
         elif len(self.asked) > 2:
-            self.heard.set()
+            self.notified.set()
             self.end.wait(10)
             self.answers.append((103, (), False))
         position, tables, everything = self.answers[len(self.asked) - 1]

@@ -148,7 +148,7 @@ def test_without_a_view_the_metastore_is_asked(hms: WritableMetastore) -> None:
     run(settings, scenario)
 
 
-def test_a_view_that_began_anew_may_have_missed_anything(hms: WritableMetastore) -> None:
+def test_a_restarted_view_reports_everything(hms: WritableMetastore) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
     with views(hms) as one, views(hms) as other:
         settings = settings_of(hms, one)

@@ -96,7 +96,7 @@ def test_a_change_made_elsewhere_is_seen_by_the_next_statement(metastore: FakeMe
     _run(metastore, scenario)
 
 
-def test_a_change_of_shape_is_told(metastore: FakeMetastore) -> None:
+def test_a_change_of_schema_is_reported(metastore: FakeMetastore) -> None:
     metastore.add(_table())
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
@@ -185,7 +185,7 @@ def test_what_slices_brought_together_is_bounded(
     _run(metastore, scenario)
 
 
-def test_slices_are_read_anew_when_the_table_changed(metastore: FakeMetastore) -> None:
+def test_slices_are_read_again_when_the_table_changed(metastore: FakeMetastore) -> None:
     metastore.add(_table(ref=PARTED), ("ds=1", {}))
     day = {PARTED: [Day("1"), Day("2")]}
 
@@ -253,7 +253,7 @@ def test_a_write_is_marked_before_and_ended_after(metastore: FakeMetastore) -> N
     _run(metastore, scenario)
 
 
-def test_a_write_waits_for_what_the_views_have_begun(metastore: FakeMetastore) -> None:
+def test_a_write_waits_for_pending_changes_of_the_views(metastore: FakeMetastore) -> None:
     metastore.add(_table(_copied()))
     view = {C1: metastore.endpoint, C2: metastore.endpoint}
     settings = Settings(Topology({}, C1), (metastore.endpoint,), views=view)
@@ -334,7 +334,7 @@ def test_a_new_table_is_claimed_once(metastore: FakeMetastore) -> None:
     _run(metastore, scenario)
 
 
-def test_one_hanging_call_blocks_nobody_else(metastore: FakeMetastore) -> None:
+def test_a_hanging_call_does_not_block_others(metastore: FakeMetastore) -> None:
     metastore.add(_table())
     metastore.add(_table(ref=PARTED), ("ds=1", {}))
     hanging = threading.Event()
@@ -352,7 +352,7 @@ def test_one_hanging_call_blocks_nobody_else(metastore: FakeMetastore) -> None:
     _run(metastore, scenario)
 
 
-def test_a_cancelled_reader_disturbs_nobody(metastore: FakeMetastore) -> None:
+def test_cancelling_a_reader_does_not_cancel_the_load(metastore: FakeMetastore) -> None:
     metastore.add(_table())
     asked, go_on = threading.Event(), threading.Event()
 

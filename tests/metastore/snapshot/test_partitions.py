@@ -81,7 +81,7 @@ def test_same_holders_as_read_one_by_one(
     assert set(placed.replicas) == set(expected) or not expected
 
 
-def test_only_what_is_selected_is_asked_for() -> None:
+def test_only_selected_partitions_are_read() -> None:
     sheet = _sheet(["ds=1/hr=1", "ds=1/hr=2", "ds=2/hr=1"])
     day = Days(frozenset(["1"]))
     assert list(sheet.unknown([day])) == [0, 1]

@@ -53,7 +53,7 @@ def test_who_asks_while_one_runs_gets_a_later_one() -> None:
     _run(scenario)
 
 
-def test_a_failure_reaches_all_and_the_next_asks_anew() -> None:
+def test_a_failure_reaches_all_callers_and_the_next_loads_again() -> None:
     async def scenario(loads: Loads) -> None:
         first = loads.ask()
         await _settle()

@@ -42,7 +42,7 @@ def test_what_was_never_loaded_is_not_known() -> None:
         snapshot.database_exists("db")
 
 
-def test_a_table_that_is_certainly_not_there() -> None:
+def test_a_table_that_certainly_does_not_exist() -> None:
     snapshot = Snapshot()
     _put(snapshot, None)
     assert (snapshot.table(REF), snapshot.facts(REF), snapshot.placement(REF)) == (None,) * 3

@@ -41,7 +41,7 @@ class Script:
     """A metastore that knows one talk: it expects the client's words and says its own."""
 
     def __init__(self, talk: Talk) -> None:
-        self.heard = b""
+        self.notified = b""
         self._talk = talk
         self._listener = socket.create_server(("127.0.0.1", 0))
         host, port = self._listener.getsockname()
@@ -71,7 +71,7 @@ class Script:
                 connection.sendall(said)
                 continue
             got = read(connection, len(said))
-            self.heard += got
+            self.notified += got
             if not got:
                 return False
         return True
@@ -108,7 +108,7 @@ def test_without_clusters_every_byte_is_the_same(talks: list[Talk]) -> None:
                         assert read(client, len(said)) == said
                 client.shutdown(socket.SHUT_WR)
                 assert client.recv(1) == b""
-        assert script.heard == b"".join(said for who, said in talk if who == "c")
+        assert script.notified == b"".join(said for who, said in talk if who == "c")
 
 
 def test_every_call_of_spark_s_has_a_row_and_an_end(talks: list[Talk]) -> None:

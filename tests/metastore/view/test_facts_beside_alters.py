@@ -152,7 +152,7 @@ def _marks(*partitions: str) -> dict[str, str]:
     return {key: value for key, value in write_placement(marked).items() if "open" in key}
 
 
-def test_a_view_that_nobody_runs_has_nothing_under_way() -> None:
+def test_a_stopped_view_has_no_pending_changes() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         nobody = Endpoint("127.0.0.1", unused.getsockname()[1])

@@ -44,7 +44,7 @@ def test_moved(clusters: Topology, location: str, target: ClusterName, expected:
     assert moved(location, clusters, target) == expected
 
 
-def test_there_and_back_is_where_it_was() -> None:
+def test_moving_there_and_back_gives_the_same_location() -> None:
     for cluster in (C1, C2):
         view = ClusterView(cluster, HDFS)
         own = view.warehouse_location("hdfs://one:8020/wh/d.db")

@@ -132,7 +132,7 @@ class History:
 )
 @given(st.lists(steps, max_size=14))
 def test_random_histories(history: list[tuple[str, object]]) -> None:
-    told = History()
+    reported = History()
     for step, what in history:
-        told.do(step, what)
-    told.settle()
+        reported.do(step, what)
+    reported.settle()

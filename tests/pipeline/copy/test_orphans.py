@@ -82,7 +82,7 @@ def test_the_copy_of_a_dropped_partition_goes_and_the_others_stay(cleaning: Clea
     assert cleaning.clean() == CleanupResult()
 
 
-def test_it_stays_for_its_last_readers(cleaning: Cleaning) -> None:
+def test_a_replaced_copy_stays_for_its_last_readers(cleaning: Cleaning) -> None:
     location = cleaning.drop("ds=2")
     cleaning.before = 1e9  # the record is younger
     assert cleaning.clean() == CleanupResult()

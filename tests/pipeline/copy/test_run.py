@@ -93,7 +93,7 @@ def test_an_open_write_that_ends_in_time_is_waited_for() -> None:
     assert len(world.copy().published) == 3
 
 
-def test_a_source_that_changes_while_it_is_carried_is_copied_again() -> None:
+def test_a_source_that_changes_during_the_copy_is_copied_again() -> None:
     world = three()
     changes = iter(["later"])
 
@@ -170,7 +170,7 @@ def test_a_missing_source_directory_is_an_error_and_not_an_empty_copy() -> None:
     assert sorted(world.fresh()) == ["ds=2", "ds=3"]
 
 
-def test_a_partition_dropped_meanwhile_is_left_out() -> None:
+def test_a_partition_that_was_dropped_is_left_out() -> None:
     world = three()
     plan = world.plan()
     del world.metastore.parts[T]["ds=2"]
@@ -216,7 +216,7 @@ def test_files_written_past_all_marks_between_verify_and_publish_are_noticed() -
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_where_it_stopped_at_every_point() -> None:
+def test_a_run_killed_at_any_point_continues() -> None:
     """FA-R5: killed at the k-th effect, whatever k is; finished files are never sent twice."""
     kills = 0
     for effect in range(1, 200):

@@ -89,7 +89,7 @@ def test_an_optional_input_takes_what_there_is() -> None:
     assert {format_time(n.time) for n in read(optional, taken)} >= {"2013-09-25T03:00Z"}
 
 
-def test_a_process_waits_runs_and_is_told_what_was_found(tmp_path: Path) -> None:
+def test_a_process_waits_and_gets_the_found_inputs(tmp_path: Path) -> None:
     store = stocked(tmp_path / "l.db", process=counting("latest(-1)", "latest(0)"))
     first = parse_time("2013-09-25T00:00Z")
     schedule(store, PROCESS_KEY, first)

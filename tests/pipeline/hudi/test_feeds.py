@@ -312,7 +312,7 @@ def test_killed_at_every_effect(tmp_path: Path, shared: bool, first: bool) -> No
         shutil.rmtree(folder)
 
 
-def test_what_cannot_be_a_copy_is_refused(tmp_path: Path) -> None:
+def test_impossible_copies_are_refused(tmp_path: Path) -> None:
     site = Site(tmp_path, shared=True)
     site.commit("100", "1")
     objects = ObjectCatalog(site.here, C1)  # type: ignore[arg-type]
@@ -323,7 +323,7 @@ def test_what_cannot_be_a_copy_is_refused(tmp_path: Path) -> None:
         site.replicate()
 
 
-def test_another_ones_table_is_left_alone(tmp_path: Path) -> None:
+def test_another_owners_table_is_refused(tmp_path: Path) -> None:
     site = Site(tmp_path, shared=False)
     site.commit("100", "1")
     site.there.add_table(Table.make(TRIPS, (("a", "int"),), location="file:///theirs"))

@@ -74,14 +74,14 @@ def test_golden_only_partitions_of_the_callers_paths(fake_table):
     assert list_status(asked, incremental("raw_trips", "0")) == []
 
 
-def test_golden_paths_with_a_common_beginning_are_told_apart(fake_table):
+def test_golden_paths_with_a_common_prefix_differ(fake_table):
     table = fake_table("raw_trips")
     table.commit("100", [("2016/05/1", "a"), ("2016/05/11", "b")])
     files = list_status([table.partition("2016/05/1")], incremental("raw_trips", "0"))
     assert [f.name[0] for f in files] == ["a"]
 
 
-def test_tables_with_a_common_beginning_are_told_apart(fake_table):
+def test_tables_with_a_common_prefix_differ(fake_table):
     trips, second = fake_table("trips"), fake_table("trips_v2")
     for table in (trips, second):
         table.commit("100", [(DAY, "a")])
@@ -121,7 +121,7 @@ def test_running_and_rolled_back_commits_are_not_seen(fake_table):
     assert by_commit(list_status([table.path], pending)) == {"200": 1}
 
 
-def test_a_hollow_commit_fails_or_blocks_as_asked(fake_table):
+def test_a_hollow_commit_fails_or_blocks_by_setting(fake_table):
     table = fake_table("trips")
     table.commit("100", [(DAY, "a")])
     table.commit("200", [(DAY, "b")], state="inflight")

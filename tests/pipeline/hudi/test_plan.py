@@ -89,7 +89,7 @@ def test_services_bring_no_partitions_but_their_files_serve(fake_table):
     assert plan(opened(table), "201").files == ()
 
 
-def test_replaced_and_deleted_rows_are_told_of(fake_table):
+def test_replaced_and_deleted_rows_are_reported(fake_table):
     table = fake_table(version=9)
     table.commit("100", [("p", "a")])
     table.commit("200", [("p", "a")], deletes=1, operation="DELETE")
@@ -118,7 +118,7 @@ def test_a_cleaned_file_means_a_full_scan(fake_table, partitions):
     assert plan(opened(table), "101").fallback is None
 
 
-def test_a_partition_that_is_gone_means_a_full_scan(fake_table):
+def test_a_missing_partition_needs_a_full_scan(fake_table):
     table = fake_table(version=9)
     table.commit("100", [("p", "a"), ("q", "b")])
     for file in (table.base / "p").iterdir():
@@ -142,7 +142,7 @@ def test_archived_commits_mean_a_full_scan_by_their_completion(fake_table):
     assert [c for c in ("040", "050", "070", "100", "106") if c in planned.rows] == ["070", "100"]
 
 
-def test_a_range_that_is_archived_as_a_whole(fake_table):
+def test_a_completely_archived_range(fake_table):
     table = fake_table(version=9)
     table.commit("100", [("p", "a")])
     archive(table, ("050", "060"), ("070", "080"))
@@ -154,7 +154,7 @@ def test_a_range_that_is_archived_as_a_whole(fake_table):
     assert plan(opened(table), "080", until="090").empty
 
 
-def test_by_request_time_a_range_that_is_archived_as_a_whole(fake_table):
+def test_a_completely_archived_range_by_request_time(fake_table):
     table = fake_table(version=6)
     table.commit("300", [("p", "a")], state="inflight")
     (table.base / ".hoodie" / "archived").mkdir()

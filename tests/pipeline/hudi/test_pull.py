@@ -60,7 +60,7 @@ def test_merge_keeps_one_row_a_key(row_table, tmp_path):
     assert state(target) == row_table.state == {"a": 1, "b": 2, "c": 2}
 
 
-def test_merge_loads_anew_when_rows_vanished(row_table, tmp_path):
+def test_merge_reloads_when_rows_vanished(row_table, tmp_path):
     target = tmp_path / "target"
     row_table.write(100, {"a": 1, "b": 1})
     pulled(row_table, target, Mode.MERGE)
@@ -173,7 +173,7 @@ def test_the_default_key_is_the_record_key_within_its_partition():
     assert DEFAULT_KEY == ("_hoodie_partition_path", "_hoodie_record_key")
 
 
-def test_a_mirror_is_loaded_anew_when_what_it_has_was_undone(row_table, tmp_path):
+def test_a_mirror_is_reloaded_after_a_rollback_of_its_rows(row_table, tmp_path):
     row_table.write(100, {"a": 1, "b": 1})
     row_table.write(200, {"b": 2})
     pulled(row_table, tmp_path / "mirror", Mode.MERGE)
@@ -195,7 +195,7 @@ def test_an_undoing_that_left_the_timeline_is_noticed_all_the_same(row_table, tm
     assert pulled(row_table, tmp_path / "mirror", Mode.MERGE).reloaded == "200 undone at the source"
 
 
-def test_a_log_that_has_rows_of_what_was_undone_is_refused(row_table, tmp_path):
+def test_a_log_with_rows_of_an_undone_commit_is_refused(row_table, tmp_path):
     row_table.write(100, {"a": 1})
     row_table.write(200, {"a": 2})
     pulled(row_table, tmp_path / "log", Mode.APPEND)
@@ -206,7 +206,7 @@ def test_a_log_that_has_rows_of_what_was_undone_is_refused(row_table, tmp_path):
     assert log(tmp_path / "log") == [("200", "a", 2)]
 
 
-def test_a_log_goes_on_when_what_was_undone_had_never_been_pulled(row_table, tmp_path):
+def test_a_log_continues_if_the_undone_commit_was_never_pulled(row_table, tmp_path):
     """Another writer's, that had not completed when it was rolled back."""
     row_table.write(100, {"a": 1})
     row_table.write(200, {"b": 2})

@@ -78,7 +78,7 @@ def test_a_failing_statement_ends_the_script_with_the_servers_words(session: Ses
     assert session.closed == 1
 
 
-def test_an_error_of_the_client_is_told_without_its_wrappings(
+def test_an_error_has_the_servers_own_message(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     status = SimpleNamespace(errorMessage="ParseException: no viable alternative")

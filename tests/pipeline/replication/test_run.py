@@ -130,11 +130,11 @@ def test_the_export_names_format_schema_origin_and_values() -> None:
     pair.add("1", a="one")
     report = pair.run()
     text = pair.files.read_marker(f"{BASE}/_causeway/{report.run}/.causeway/export")
-    told = json.loads(text or "")
-    assert told["origin"] == str(SOURCE)
-    assert told["columns"] == [["a", "int"], ["b", "string"]]
-    assert told["input_format"] == "org.apache.hadoop.mapred.TextInputFormat"
-    assert told["partitions"][0]["values"] == ["1"]
+    reported = json.loads(text or "")
+    assert reported["origin"] == str(SOURCE)
+    assert reported["columns"] == [["a", "int"], ["b", "string"]]
+    assert reported["input_format"] == "org.apache.hadoop.mapred.TextInputFormat"
+    assert reported["partitions"][0]["values"] == ["1"]
 
 
 def test_nothing_to_do_the_second_time() -> None:
@@ -181,7 +181,7 @@ def test_late_data_is_copied_again_and_swapped_in() -> None:
     assert not pair.files.exists(old)
 
 
-def test_deletes_are_followed_only_when_asked_for() -> None:
+def test_deletes_are_replicated_only_if_requested() -> None:
     pair = Pair()
     pair.add("1", a="one")
     pair.add("2", a="two")
@@ -244,7 +244,7 @@ def test_a_refused_registration_is_tried_again() -> None:
     assert sum(event["event"] == "refused" for event in pair.events) == 2
 
 
-def test_a_registration_whose_answer_was_lost_is_not_done_twice(
+def test_a_registration_with_a_lost_reply_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pair = Pair()

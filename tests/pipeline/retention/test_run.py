@@ -118,8 +118,8 @@ def test_killed_anywhere_the_next_run_ends_it() -> None:
 def test_in_use_knows_what_lies_above_and_below() -> None:
     in_use = InUse("f:/t", [])
     in_use.settle("x", ["f:/data/x"])
-    told = {place: in_use.touches(place) for place in ("f:/data", "f:/data/x", "f:/data/x/y")}
-    assert all(told.values())
+    reported = {place: in_use.touches(place) for place in ("f:/data", "f:/data/x", "f:/data/x/y")}
+    assert all(reported.values())
     assert in_use.touches("f:/t")
     assert in_use.touches("f:")
     assert not in_use.touches("f:/data/xy")

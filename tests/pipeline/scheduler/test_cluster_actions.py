@@ -105,20 +105,20 @@ class Site:
 def test_after_a_program_the_views_hear_that_anything_may_have_changed(
     monkeypatch: pytest.MonkeyPatch, fails: bool
 ) -> None:
-    heard: list[TableRef] = []
+    notified: list[TableRef] = []
 
     def run(*_: object) -> str:
-        assert heard == []
+        assert notified == []
         if fails:
             raise ActionFailed("status 1")
         return "done"
 
     monkeypatch.setattr(cluster_actions, "_process_run", lambda task: task)
     monkeypatch.setattr(cluster_actions, "run_process", run)
-    actions = ClusterActions(lambda: FakeFiles(Effects()), Programs(""), notify=heard.append)
+    actions = ClusterActions(lambda: FakeFiles(Effects()), Programs(""), notify=notified.append)
     with suppress(ActionFailed):
         actions.process(cast(Any, None), cast(Any, None))
-    assert heard == [EVERYTHING]
+    assert notified == [EVERYTHING]
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return made
 
 
-def test_each_hour_is_copied_when_it_is_there(site: Site) -> None:
+def test_each_hour_is_copied_when_it_exists(site: Site) -> None:
     site.add(0, a="zero")
     site.add(0, region="in", a="of another feed")
     site.add(2, a="two")
@@ -180,8 +180,8 @@ def test_a_hudi_table_is_not_broken_by_retention(site: Site) -> None:
     assert len(site.source.parts[SOURCE]) == 2
     assert site.files.exists("file:///src/ds=2013-09-24-06/region=us/a")
     assert State.FAILED in site.states(Action.EVICT)
-    (told, *_) = [e.message for e in site.store.log(FEED_KEY) if "by SQL" in e.message]
-    assert "src.clicks" in told
+    (reported, *_) = [e.message for e in site.store.log(FEED_KEY) if "by SQL" in e.message]
+    assert "src.clicks" in reported
 
 
 @pytest.mark.slow
@@ -266,7 +266,7 @@ def test_a_source_table_must_exist(site: Site) -> None:
     ]
 
 
-def test_a_metastore_that_is_away_stops_nothing_else(
+def test_a_metastore_that_is_down_stops_nothing_else(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def down(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""What users may do with entities, and what they are told otherwise."""
+"""Requests of users about entities, and their refusals."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -131,7 +131,7 @@ def test_the_life_of_an_entity(store: Store) -> None:
         schedule(store, C1)
 
 
-def test_an_engine_that_is_not_here(store: Store) -> None:
+def test_an_engine_that_cannot_run(store: Store) -> None:
     def engines(_: object) -> str:
         return "engine pig: no pig command is configured"
 

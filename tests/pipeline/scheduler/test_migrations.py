@@ -71,7 +71,7 @@ def test_a_new_store_has_the_schema_and_its_revision(url: str) -> None:
     assert differences(url) == []
 
 
-def test_an_unmigrated_store_is_taken_over_with_all_that_it_holds(unmigrated: str) -> None:
+def test_an_unmigrated_store_is_migrated_with_its_rows(unmigrated: str) -> None:
     store = Store(unmigrated)
     assert revision(unmigrated) == HEAD
     assert differences(unmigrated) == []
@@ -93,7 +93,7 @@ def test_an_unmigrated_store_is_taken_over_with_all_that_it_holds(unmigrated: st
     assert [entry.what for entry in store.log(PROCESS_KEY)] == ["started", "succeeded", "started"]
 
 
-def test_an_unmigrated_store_goes_on_working(unmigrated: str) -> None:
+def test_an_unmigrated_store_works(unmigrated: str) -> None:
     store = Store(unmigrated)
     (orphan,) = store.orphans()
     assert store.change(recover(orphan, FIRST), FIRST)

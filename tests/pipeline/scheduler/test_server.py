@@ -210,7 +210,7 @@ def test_what_runs_for_another_user_is_not_waited_for(store: Store) -> None:
     assert store.running_owners() == frozenset()
 
 
-def test_a_stopping_server_hands_its_work_back(store: Store) -> None:
+def test_a_stopping_server_frees_its_instances(store: Store) -> None:
     first = parse_time("2013-09-25T00:00Z")
     schedule(store, PROCESS_KEY, first)
     clock, actions = SetClock(first), FakeActions()
@@ -260,18 +260,18 @@ def test_the_parallel_limit_holds_across_servers(store: Store) -> None:
         service.close()
 
 
-def test_an_agreement_missed_is_told(store: Store) -> None:
+def test_a_missed_service_level_is_reported(store: Store) -> None:
     schedule(store, FEED_KEY)
-    told: list[str] = []
+    reported: list[str] = []
     actions = FakeActions()
     actions.absent = {START}
     clock = SetClock(START + 3 * HOUR)
     with SchedulerServer(
-        store, actions, clock, "one", FAST, lambda event: told.append(str(event["event"]))
+        store, actions, clock, "one", FAST, lambda event: reported.append(str(event["event"]))
     ) as service:
         service.until_idle(30)
     alerts = [entry for entry in store.log(FEED_KEY, START) if entry.what == "SLA"]
-    assert len(alerts) == told.count("SLA") == 1
+    assert len(alerts) == reported.count("SLA") == 1
     assert "slaHigh" in alerts[0].message
 
 
@@ -284,11 +284,11 @@ def test_one_broken_entity_does_not_stop_the_others(store: Store) -> None:
     row = next(each for each in store.entities() if each.key == FEED_KEY)
     broken = changed.replace('<cluster name="c1"', '<cluster name="c9"')
     assert store.put(replace(row, document=broken.encode(), version=row.version + 1))
-    told: list[str] = []
+    reported: list[str] = []
     clock = SetClock(parse_time("2013-09-25T00:00Z"))
     with SchedulerServer(
-        store, FakeActions(), clock, "one", FAST, lambda event: told.append(str(event))
+        store, FakeActions(), clock, "one", FAST, lambda event: reported.append(str(event))
     ) as service:
         service.until_idle(20)
-    assert any("not on cluster" in each for each in told)
+    assert any("not on cluster" in each for each in reported)
     assert "SUCCEEDED" in states(store, "replicate")

@@ -110,7 +110,7 @@ def test_a_copy_is_whole_fresh_and_not_sent_twice(ends: tuple[str, str], files: 
     assert desk.copy(f"{target}/copies").files_sent == 0
 
 
-def test_what_a_dead_run_carried_is_not_sent_again(
+def test_files_of_a_dead_run_are_not_sent_again(
     ends: tuple[str, str], files: SparkFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FA-R5: the file's length and time say on either file system that it is finished."""

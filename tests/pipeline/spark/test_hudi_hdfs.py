@@ -38,7 +38,7 @@ def changes(base: str, since: str) -> dict[str, int]:
     return {row["key"]: row["value"] for row in rows}
 
 
-def test_there_and_back(hdfs: str, tmp_path: Path) -> None:
+def test_a_round_trip(hdfs: str, tmp_path: Path) -> None:
     table = RowTable(tmp_path / "source")
     here, away = f"file://{table.path}", f"{hdfs}/{tmp_path.name}/replica"
     table.write(100, {"a": 1, "b": 1})

@@ -104,7 +104,7 @@ def test_a_half_written_file_is_not_taken_for_finished(
     assert statuses(results) == {FileStatus.SENT}
 
 
-def test_a_source_that_is_not_as_listed_is_told(
+def test_a_source_that_differs_from_its_listing_is_reported(
     files: SparkFiles, source: Path, tmp_path: Path
 ) -> None:
     wanted = orders(files, source, tmp_path / "target")
@@ -136,9 +136,9 @@ def test_a_flipped_bit_is_found(files: SparkFiles, source: Path, tmp_path: Path)
     body = bytearray((target / "plain").read_bytes())
     body[100] ^= 4
     (target / "plain").write_bytes(bytes(body))
-    told = {o.file.entry.path: o.status for o in files.compare(wanted, QUICK)}
-    assert told.pop("plain") is FileStatus.DIFFERS
-    assert set(told.values()) == {FileStatus.KEPT}
+    reported = {o.file.entry.path: o.status for o in files.compare(wanted, QUICK)}
+    assert reported.pop("plain") is FileStatus.DIFFERS
+    assert set(reported.values()) == {FileStatus.KEPT}
 
 
 def test_the_checksum_is_crc32c(files: SparkFiles, tmp_path: Path) -> None:
@@ -157,8 +157,8 @@ def test_what_is_not_committed_is_not_listed(files: SparkFiles, tmp_path: Path) 
 
 def test_nothing_is_not_empty(files: SparkFiles, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    told = files.listings([uri(tmp_path / "empty"), uri(tmp_path / "nothing")])
-    assert told == [FileListing(()), None]
+    reported = files.listings([uri(tmp_path / "empty"), uri(tmp_path / "nothing")])
+    assert reported == [FileListing(()), None]
 
 
 def test_notes_moves_and_deletes(files: SparkFiles, tmp_path: Path) -> None:
@@ -213,10 +213,10 @@ def test_an_unknown_file_system_is_an_error_of_ours(files: SparkFiles) -> None:
 
 
 def test_progress_ends_at_all(files: SparkFiles, source: Path, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     wanted = orders(files, source, tmp_path / "t")
-    files.copy_files(wanted, QUICK, lambda done, total: told.append((done, total)))
+    files.copy_files(wanted, QUICK, lambda done, total: reported.append((done, total)))
     total = sum(order.entry.length for order in wanted)
-    assert told[0] == (0, total)
-    assert told[-1] == (total, total)
-    assert sorted(told) == told
+    assert reported[0] == (0, total)
+    assert reported[-1] == (total, total)
+    assert sorted(reported) == reported

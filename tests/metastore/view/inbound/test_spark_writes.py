@@ -229,7 +229,7 @@ class TestIndex:
         write(view[C1], paths=[f"{HOME}/x"])
         assert not fresh(hms)
 
-    def test_asks_nobody_for_paths_that_nothing_owns(self, hms, view) -> None:
+    def test_paths_of_no_object_need_no_call(self, hms, view) -> None:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         write(view[C1], paths=["hdfs://c1:8020/x"])
         before = sum(hms.calls.values())

@@ -161,7 +161,7 @@ def test_what_needs_no_change_is_the_same_bytes() -> None:
         assert stream(method).feed(MESSAGES[method]) == MESSAGES[method]
 
 
-def test_failures_are_told_from_successes() -> None:
+def test_failures_differ_from_successes() -> None:
     for method in MESSAGES:
         whole = stream(method)
         whole.feed(MESSAGES[method])

@@ -5,13 +5,13 @@ from metastore.view.server.change_feed import KEPT, ChangeFeed
 A, B = TableRef("d", "a"), TableRef("d", "b")
 
 
-def test_a_new_follower_is_told_that_anything_may_have_changed() -> None:
+def test_a_new_follower_gets_everything() -> None:
     feed = ChangeFeed(first=100)
     assert feed.since(0) == Changes(100, everything=True)
     assert feed.since(100) == Changes(100)
 
 
-def test_what_came_since_each_once() -> None:
+def test_changes_since_a_position_without_repetition() -> None:
     feed = ChangeFeed(first=100)
     feed.add((A,))
     feed.add((B, A))
@@ -20,7 +20,7 @@ def test_what_came_since_each_once() -> None:
     assert feed.since(103) == Changes(103)
 
 
-def test_who_falls_behind_or_knew_another_process_begins_anew() -> None:
+def test_a_late_reader_or_one_of_another_process_gets_everything() -> None:
     feed = ChangeFeed(first=100)
     feed.add((A,) * (KEPT + 1))
     assert feed.since(100).everything

@@ -158,7 +158,7 @@ def test_half_a_request_is_let_go(hms: WritableMetastore) -> None:
         assert closed(half)
 
 
-def test_an_idle_client_gives_its_thread_back_and_is_who_it_was_when_it_calls_again(
+def test_an_idle_client_frees_its_connection_and_keeps_its_user(
     hms: WritableMetastore,
 ) -> None:
     introduced: list[str] = []

@@ -133,7 +133,7 @@ def test_the_first_copy_of_a_table_that_the_write_creates(hms, view, call) -> No
     assert not fresh(hms)
 
 
-def test_a_copy_elsewhere_that_is_published_meanwhile_is_fresh(hms, view, call) -> None:
+def test_a_copy_of_another_path_published_during_the_write_is_fresh(hms, view, call) -> None:
     hms.add(table(placed()))
     call(paths=["hdfs://c1:8020/warehouse/other"])
     with other_process(hms, view) as facts:
@@ -150,7 +150,7 @@ class TestPartitions:
         assert (fresh(hms, "1"), fresh(hms, "2")) == (False, True)
         assert not now(hms).writing
 
-    def test_one_that_gets_its_first_copy_meanwhile(self, hms, view, call) -> None:
+    def test_a_table_that_gets_its_first_copy_during_the_write(self, hms, view, call) -> None:
         days(hms, 1, 2)
         call(ref=REF, spec={"ds": "9"}, paths=[HOME])
         with other_process(hms, view) as facts:
@@ -159,7 +159,9 @@ class TestPartitions:
         call(ref=REF, spec={"ds": "9"}, paths=[HOME], ended=True)
         assert (fresh(hms, "1"), fresh(hms, "9")) == (True, False)
 
-    def test_one_in_the_path_that_gets_its_first_copy_meanwhile(self, hms, view, call) -> None:
+    def test_a_table_in_the_path_that_gets_its_first_copy_during_the_write(
+        self, hms, view, call
+    ) -> None:
         days(hms, 1, 2)
         call(paths=[f"{HOME}/ds=9", f"{HOME}/ds=1/x"])
         assert (fresh(hms, "1"), fresh(hms, "2")) == (False, True)
@@ -190,7 +192,7 @@ class TestOwnMark:
             facts.close_write(REF, "proxy", None)
         assert not fresh(hms)
 
-    def test_a_second_table_on_the_folder_is_marked_beside_it(self, hms, view, call) -> None:
+    def test_a_second_table_on_the_folder_is_marked_too(self, hms, view, call) -> None:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         alias = table(placed())
         alias.set_text(1, "other")
@@ -247,7 +249,7 @@ class TestDeadServers:
             facts.change_table(REF, published)
         assert fresh(hms)
 
-    def test_a_view_that_starts_anew_hears_of_the_write_again(self, hms, call) -> None:
+    def test_a_restarted_view_gets_the_running_write_again(self, hms, call) -> None:
         """The guard repeats the call while its write runs; `call` had another view."""
         hms.add(table(placed()))
         call(paths=[HOME])
@@ -279,7 +281,7 @@ def test_a_refused_write_changes_nothing(hms, call) -> None:
     assert now(hms) == before
 
 
-def test_a_write_said_twice_has_one_mark(hms, call) -> None:
+def test_a_write_reported_twice_has_one_mark(hms, call) -> None:
     hms.add(table(placed(), KEYS))
     call(ref=REF, paths=[HOME])
     call(ref=REF, paths=[HOME])

@@ -438,7 +438,7 @@ class TestRefusals:
             assert one.get_table(REF).ref == REF
             assert len(one.get_all_databases()) == 1
 
-    def test_views_and_absent_tables_are_nobody_s(self, hms, view) -> None:
+    def test_views_and_missing_tables_have_no_primary(self, hms, view) -> None:
         made = table({})
         made.set_text(12, "VIRTUAL_VIEW")
         hms.add(made)
@@ -490,7 +490,7 @@ class TestLeftovers:
 
 
 class TestFeed:
-    def test_changes_are_told_at_once(self, hms, view) -> None:
+    def test_changes_are_reported_at_once(self, hms, view) -> None:
         hms.add(table(placed()))
         with client(view[C2]) as follower, client(view[C1]) as writer:
             start = follower.changes(0, 0)
@@ -534,7 +534,7 @@ class TestByCluster:
         second = [[each.get(n) for n in (1, 2, 3)] for each in storage.get(102)]
         assert second == [["c2", AWAY, 1], ["c3", AWAY + "3", 0]]
 
-    def test_old_clients_do_not_see_them(self, hms, view) -> None:
+    def test_old_clients_do_not_get_the_new_fields(self, hms, view) -> None:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         assert set(client(view[C2]).get_table(REF).storage.struct.fields) <= set(range(13))
 
@@ -556,9 +556,7 @@ class TestByCluster:
         call(view[C3], "alter_table_on_cluster", fields, 2)
         assert client(view[C2]).get_table(REF).location == AWAY
 
-    def test_a_partition_whose_copies_a_client_states_is_named_as_an_exception(
-        self, hms, view
-    ) -> None:
+    def test_a_partition_with_copies_from_a_client_becomes_an_exception(self, hms, view) -> None:
         hms.add(table(placed(exceptions=frozenset()), KEYS), ("ds=1", {}), ("ds=2", {}))
         sent = client(view[C1]).get_partition(REF, "ds=1")
         copy = Struct({1: (STRING, C2), 2: (STRING, AWAY)})
@@ -568,7 +566,7 @@ class TestByCluster:
         assert read_placement(Table(hms.tables[REF]).parameters, C1).exceptions == {"ds=1"}
         assert client(view[C2]).get_partition(REF, "ds=1").location == AWAY
 
-    def test_not_over_a_write_that_happened_meanwhile(self, hms, view) -> None:
+    def test_a_copy_is_not_published_over_a_newer_write(self, hms, view) -> None:
         hms.add(table(placed()))
         got = Table(call(view[C1], "get_table_on_cluster", named() | {CLUSTER_FIELD: (STRING, C1)}))
         client(view[C1]).alter_table(REF, table({}))
@@ -597,7 +595,7 @@ class TestNoClusters:
 
 
 class TestCache:
-    def test_a_second_read_asks_nobody_until_something_changes(self, hms) -> None:
+    def test_a_second_read_makes_no_call_until_a_change(self, hms) -> None:
         hms.add(table(placed()))
         with views(hms, cache=60.0) as view, client(view[C1]) as one, client(view[C2]) as two:
             assert one.get_table(REF) == two.get_table(REF) == one.get_table(REF)
@@ -607,7 +605,7 @@ class TestCache:
             assert two.get_table(REF).parameters["k"] == "v"
             assert hms.calls["get_table"] == asked + 1
 
-    def test_tables_with_copies_or_writes_are_always_asked_for(self, hms) -> None:
+    def test_tables_with_copies_or_writes_are_always_read(self, hms) -> None:
         hms.add(table(placed(Copy(C2, AWAY, "0"))))
         with views(hms, cache=60.0) as view, client(view[C2]) as two:
             assert two.get_table(REF).location == AWAY
@@ -650,7 +648,7 @@ def test_a_lost_metastore_ends_the_client_s_connection_too(hms, view) -> None:
     assert client(view[C1]).get_all_databases() == ["default"]
 
 
-def test_one_slow_call_holds_up_nobody_else(hms, view) -> None:
+def test_a_slow_call_does_not_block_others(hms, view) -> None:
     asked, go_on = threading.Event(), threading.Event()
 
     def slowly(method: str) -> None:
