@@ -11,7 +11,7 @@ from conf.partitions import Replicas, TableFacts
 from conf.settings.names import TIME_ZONE
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint, Topology
-from proxy.errors import Failure
+from proxy.errors import Failure, Rejected
 from proxy.limits import Limits
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement, RemoteOperation
@@ -29,6 +29,7 @@ from proxy.upstream.upstream_pool import UpstreamPool
 from tests.proxy.fakes import FakeMetastore
 from tests.sessions.histories import Names
 from tests.sessions.spark_model import SQLSTATES, Metastore, Rows, Server, SparkError, SparkSession
+from thriftcodec.values import Struct
 
 C1, C2 = ClusterName("c1"), ClusterName("c2")
 BOTH = frozenset({C1, C2})
@@ -84,7 +85,13 @@ class FakeUpstream:
 
     async def execute(self, statement: str, *_: object, **__: object) -> RemoteOperation:
         await self.run(statement)
-        return RemoteOperation({})
+        return RemoteOperation(Struct())
+
+    async def execute_to_end(self, statement: str, _: object) -> RemoteOperation:
+        failure = await self.run(statement)
+        if failure is not None:
+            raise Rejected(failure)
+        return RemoteOperation(Struct())
 
     async def end_of(self, _: RemoteOperation) -> Status:
         if self.failure is None:
