@@ -177,7 +177,7 @@ def check(user, password):
 
 def test_login_throttle_is_shared_between_workers(tmp_path: Path) -> None:
     received = tmp_path / "heard"
-    (tmp_path / "doors.py").write_text(_HEARS.format(path=str(received)))
+    (tmp_path / "passwords.py").write_text(_HEARS.format(path=str(received)))
 
     async def let_in(there: Served, user: str, password: str) -> bool:
         address = there.endpoint.host, there.endpoint.port
@@ -198,7 +198,7 @@ def test_login_throttle_is_shared_between_workers(tmp_path: Path) -> None:
         assert await let_in(there, "bob", "right")
 
     auth = "hive.server2.authentication = 'CUSTOM'\n"
-    play(tmp_path, scenario, auth + "hive.server2.custom.authentication.class = 'doors:check'\n")
+    play(tmp_path, scenario, auth + "hive.server2.custom.authentication.class = 'passwords:check'\n")
 
 
 def test_unfinished_handshakes_are_bounded_and_keep_no_client_out(
