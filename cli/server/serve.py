@@ -98,8 +98,8 @@ async def _serve(
                 announce,
                 limits,
                 copier=Copier(path),
-                managed=signals.manage,
-                read=lambda: load(path),
+                on_admin=signals.manage,
+                read_settings=lambda: load(path),
                 workers=worker.workers() if worker else ALONE,
                 cookie_key=worker.cookie_key if worker else None,
             )

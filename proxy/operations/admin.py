@@ -214,7 +214,7 @@ class Admin:
         result = reloaded(self._server.router.settings, self._read())
         limits = DEFAULT.of(result.settings.operating)
         self._server.reconfigure(result.settings, limits)
-        self._limiter.bound(limits)
+        self._limiter.apply_limits(limits)
         set_log_level(result.settings.operating.log_level)
         _log.info("settings reloaded: %s", ", ".join(result.changed) or "nothing changed")
         if result.restart:

@@ -34,12 +34,12 @@ class ConnectionLimiter:
         self._in_handshake: set[ClientConnection] = set()
         self._rejected: set[ClientConnection] = set()
         self.receive_budget = ReceiveBudget(limits.buffered)
-        self.bound(limits)
+        self.apply_limits(limits)
 
     def __len__(self) -> int:
         return len(self._quota) + len(self._new_quota)
 
-    def bound(self, limits: Limits) -> None:
+    def apply_limits(self, limits: Limits) -> None:
         """Applies these limits. Connections that are there stay."""
         self._handshake = limits.handshake
         self.receive_budget.most = limits.buffered

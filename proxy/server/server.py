@@ -53,16 +53,16 @@ async def serve(
     copier: Copier | None = None,
     authenticator: Authenticator | None = None,
     cookie_key: bytes | None = None,
-    managed: Callable[[Admin], None] | None = None,
-    read: Callable[[], Settings] | None = None,
+    on_admin: Callable[[Admin], None] | None = None,
+    read_settings: Callable[[], Settings] | None = None,
     workers: WorkerGroup = ALONE,
 ) -> None:
     """Serves until it is cancelled.
 
-    `managed` is called with the operators' commands, then `ready` with the addresses, once
-    connections are accepted. `cookie_key` is shared by the servers that clients see as one. `read`
-    reads the settings for a reload. A member of `workers` shares its addresses with the others, and
-    its supervisor answers the operators.
+    `on_admin` is called with the operators' commands, then `ready` with the addresses, once
+    connections are accepted. `cookie_key` is shared by the servers that clients see as one.
+    `read_settings` reads the settings for a reload. A member of `workers` shares its addresses with
+    the others, and its supervisor answers the operators.
 
     Raises OSError when an address is in use, BadCertificate, and BadSetting.
     """
@@ -82,7 +82,7 @@ async def serve(
         _start_periodic_tasks(state)
         registration = _registration(settings, listeners.addresses, workers)
         deregister = registration.stop if registration is not None else None
-        admin = Admin(state, limiter, listeners, read, deregister)
+        admin = Admin(state, limiter, listeners, read_settings, deregister)
         admin_server = AdminServer(admin.ask, state.observer.administered, settings.transports)
         try:
             if workers.sockets:
@@ -91,8 +91,8 @@ async def serve(
                 await admin_server.listen(settings.operating)
             if registration is not None:
                 registration.start()
-            if managed is not None:
-                managed(admin)
+            if on_admin is not None:
+                on_admin(admin)
             if ready is not None:
                 ready(listeners.addresses)
             await _sweep(state, listeners)

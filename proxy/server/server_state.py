@@ -77,9 +77,9 @@ class ServerState:
         self.operations: Registry[OwnedOperation] = Registry(
             "operations", limits.operations_per_user
         )
-        self.bound(limits)
+        self.apply_limits(limits)
 
-    def bound(self, limits: Limits) -> None:
+    def apply_limits(self, limits: Limits) -> None:
         """Applies these limits. Sessions and statements that are there stay."""
         self.limits = self.pool.limits = limits
         self._session_quota.bounds = Bounds(
@@ -95,7 +95,7 @@ class ServerState:
         """Applies these settings, also to the sessions that are there."""
         self.router.settings = settings
         self.topology = settings.topology
-        self.bound(limits)
+        self.apply_limits(limits)
         self.pool.health.keep(each for cluster in self.clusters() for each in cluster.hs2)
         for session in self.sessions.items():
             session.state.reconfigured(settings.topology, settings.restrictions)

@@ -87,8 +87,8 @@ async def site(
             metastore,
             ready.set_result,
             limits,
-            managed=there._admins.append,
-            read=lambda: there.settings,
+            on_admin=there._admins.append,
+            read_settings=lambda: there.settings,
         )
     )
     listening = await ready

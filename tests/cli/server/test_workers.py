@@ -198,7 +198,9 @@ def test_login_throttle_is_shared_between_workers(tmp_path: Path) -> None:
         assert await let_in(there, "bob", "right")
 
     auth = "hive.server2.authentication = 'CUSTOM'\n"
-    play(tmp_path, scenario, auth + "hive.server2.custom.authentication.class = 'passwords:check'\n")
+    play(
+        tmp_path, scenario, auth + "hive.server2.custom.authentication.class = 'passwords:check'\n"
+    )
 
 
 def test_unfinished_handshakes_are_bounded_and_keep_no_client_out(
