@@ -9,7 +9,7 @@ each: bench.routing, bench.copy, bench.copy_metadata, bench.incremental.
 import argparse
 
 from bench import metastore, proxy
-from bench.embedded import EAST, embedded
+from bench.support.embedded import EAST, embedded
 
 TARGETS = {"get_table, cached": "< 1 x", "get_partitions": "<= 1.3 x"}
 

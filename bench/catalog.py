@@ -14,8 +14,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from bench.embedded import EAST, embedded
 from bench.proxy import RawClient, fetch
+from bench.support.embedded import EAST, embedded
 from cli.stack.stack import Stack
 from conf.names import TableRef
 from conf.topology import Endpoint

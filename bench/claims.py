@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
 
-from bench.embedded import EAST, embedded
 from bench.proxy import SPARK_THREADS, RawClient, fetch
+from bench.support.embedded import EAST, embedded
 from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage

@@ -17,8 +17,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.embedded import EAST, embedded
 from bench.proxy import BATCH, ROWS, WIDE, RawClient, fetch, haproxy
+from bench.support.embedded import EAST, embedded
 from conf.topology import Endpoint
 from proxy.protocol.requests import RemoteOperation, close_session_call, operation_call
 from proxy.protocol.types import Orientation

@@ -20,8 +20,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.embedded import EAST, embedded
 from bench.proxy import RawClient, fetch, haproxy
+from bench.support.embedded import EAST, embedded
 from cli.stack.java import find_java
 from conf.topology import Endpoint
 from proxy.protocol.requests import operation_call
@@ -34,7 +34,7 @@ RESULTS = {
     f" CAST(id AS STRING) AS name FROM range({ROWS})",
 }
 TARGET = "<= 0.05 x"
-PROGRAM = Path(__file__).with_name("JdbcRows.java")
+PROGRAM = Path(__file__).parent / "support" / "JdbcRows.java"
 
 
 @dataclass(frozen=True, slots=True)

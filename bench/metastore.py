@@ -22,7 +22,7 @@ from pathlib import Path
 from time import perf_counter
 from uuid import uuid4
 
-from bench.filled import COLUMNS, EAST, FIRST_DAY, WEST, WHOLE, filled, table_of
+from bench.support.filled import COLUMNS, EAST, FIRST_DAY, WEST, WHOLE, filled, table_of
 from conf.names import TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.settings.settings import Writers

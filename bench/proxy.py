@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from bench.embedded import EAST, embedded
+from bench.support.embedded import EAST, embedded
 from conf.topology import Endpoint
 from proxy.protocol.framing import client_negotiation, read_sasl_reply
 from proxy.protocol.replies import (

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter, process_time
 
-from bench.filled import EAST, FEW, FEW_AT, FIRST_DAY, HOURS, WEST, few_of, filled, table_of
 from bench.metastore import views
+from bench.support.filled import EAST, FEW, FEW_AT, FIRST_DAY, HOURS, WEST, few_of, filled, table_of
 from conf.names import TableRef
 from conf.settings.settings import Settings, Writers
 from conf.topology import Cluster, Endpoint, Topology

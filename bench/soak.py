@@ -2,11 +2,16 @@
 
     python -m bench.soak [--minutes 30] [--clients 12] [--rest 1.0]
 
-On an embedded stack of its own with two clusters, through both doors and with passwords
-(`bench.soak_clients` says what is done). First everything is done for a while, so that what is
-made once is there; then all clients go and what is left is counted, in Causeway's processes and in
-the Thrift Servers' heaps; then the time begins, and in the end it is counted again. Exits 1 when
-something failed that should not have, when something is left, or when memory grew.
+It starts an embedded stack with two clusters. The clients use both transports, with passwords
+(`bench.support.soak_clients` has their work). The run has four steps:
+
+1. All kinds of work run once, so that everything that is made once exists.
+2. All clients leave. What is left is counted, in Causeway's processes and in the Thrift Servers'
+   heaps.
+3. The clients work for the given time.
+4. They leave again, and what is left is counted again.
+
+Exits 1 when a call failed that should not have, when something is left, or when memory grew.
 """
 
 import argparse
@@ -25,8 +30,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.crowd import cpu_seconds, family, memory
-from bench.embedded import EAST, WEST
-from bench.soak_clients import PASSWORD, USERS, Doors, Tally, prepare, work
+from bench.support.embedded import EAST, WEST
+from bench.support.soak_clients import PASSWORD, USERS, CallCounts, Listeners, prepare, work
 from cli.server.admin import call
 from cli.stack.java import find_java
 from cli.stack.plan import VIEW, StackSpec
@@ -71,8 +76,8 @@ class Left:
 class Server:
     """Our own proxy before the stack's clusters, and where all that is measured is found."""
 
-    def __init__(self, stack: Stack, pid: int, doors: Doors, operating: Operating) -> None:
-        self.doors = doors
+    def __init__(self, stack: Stack, pid: int, listeners: Listeners, operating: Operating) -> None:
+        self.listeners = listeners
         self.pid = pid
         self._operating = operating
         self._clusters = {name: stack.pid(name) for name in stack.spec.clusters}
@@ -172,18 +177,19 @@ def serving(stack: Stack) -> Iterator[Server]:
             assert process.stdout is not None
             if not all(process.stdout.readline().startswith("listening ") for _ in range(2)):
                 raise RuntimeError(errors.read_text())
-            yield Server(stack, process.pid, Doors(binary, web), load(settings).operating)
+            yield Server(stack, process.pid, Listeners(binary, web), load(settings).operating)
         finally:
             process.terminate()
 
 
 def busy(
-    server: Server, seconds: float, clients: int, rest: float, tally: Tally
+    server: Server, seconds: float, clients: int, rest: float, counts: CallCounts
 ) -> list[tuple[float, int]]:
     """The clients' work for so long; meanwhile the memory, as (seconds since the start, bytes)."""
     began = time.monotonic()
+    until = began + seconds
     threads = [
-        threading.Thread(target=work, args=(server.doors, number, began + seconds, rest, tally))
+        threading.Thread(target=work, args=(server.listeners, number, until, rest, counts))
         for number in range(clients)
     ]
     for thread in threads:
@@ -196,7 +202,7 @@ def busy(
             files = sum(map(_files, family(server.pid)))
             print(
                 f"{seen[-1][0] / 60:5.1f} min  {seen[-1][1] / 1e6:6.1f} MB  {files:4} files"
-                f"  {tally.done.total():7,} deeds  {len(tally.failures)} failures",
+                f"  {counts.done.total():7,} deeds  {len(counts.failures)} failures",
                 flush=True,
             )
     return seen
@@ -218,9 +224,9 @@ def growth(seen: list[tuple[float, int]]) -> tuple[float, float]:
     return slope * 3600, slope * (times[-1] - times[0]) / first
 
 
-def faults(before: Left, after: Left, grown: float, tally: Tally) -> list[str]:
+def faults(before: Left, after: Left, grown: float, counts: CallCounts) -> list[str]:
     """What must not be, in words."""
-    found = [f"{len(tally.failures)} deeds failed"] if tally.failures else []
+    found = [f"{len(counts.failures)} deeds failed"] if counts.failures else []
     if grown > _GROWTH:
         found.append(f"the memory grew by {grown:.1%}")
     if after.sessions or after.statements:
@@ -236,26 +242,26 @@ def faults(before: Left, after: Left, grown: float, tally: Tally) -> list[str]:
 
 
 def run(server: Server, minutes: float, clients: int, rest: float) -> int:
-    prepare(server.doors, clients)
-    tally = Tally()
-    busy(server, minutes * 60 * _FIRST, clients, rest, tally)
+    prepare(server.listeners, clients)
+    counts = CallCounts()
+    busy(server, minutes * 60 * _FIRST, clients, rest, counts)
     before = server.left()
     print(json.dumps({"before": asdict(before)}), flush=True)
     used = cpu_seconds(server.pid)
-    seen = busy(server, minutes * 60, clients, rest, tally)
+    seen = busy(server, minutes * 60, clients, rest, counts)
     used = cpu_seconds(server.pid) - used
     after = server.left()
     slope, grown = growth(seen)
     report = {
-        "deeds": dict(tally.done.most_common()),
-        "failures": tally.failures[:20],
+        "deeds": dict(counts.done.most_common()),
+        "failures": counts.failures[:20],
         "memory": {"MB": seen[-1][1] / 1e6, "MB an hour": slope / 1e6, "grown": grown},
         "processor seconds": used,
         "before": asdict(before),
         "after": asdict(after),
     }
     print(json.dumps(report, indent=2))
-    wrong = faults(before, after, grown, tally)
+    wrong = faults(before, after, grown, counts)
     print("verdict: " + ("; ".join(wrong) if wrong else "nothing failed, grew or is left"))
     return 1 if wrong else 0
 

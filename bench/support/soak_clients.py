@@ -1,5 +1,5 @@
-"""What the clients of the soak do: a bit of everything that people and their tools do to a server,
-the rude parts too. They decode nothing that they need not.
+"""The work of the soak's clients: everything that people and their tools do to a server, also what
+ill-behaved ones do. They decode only what they need.
 """
 
 import http.client
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
 
-from bench.embedded import EAST, WEST
 from bench.proxy import RawClient, fetch
+from bench.support.embedded import EAST, WEST
 from conf.topology import Endpoint
 from proxy.protocol.replies import (
     opened_session,
@@ -47,7 +47,7 @@ _ROUTING = range(100, 200)  # our own refusals
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Listeners:
     """Where the server listens."""
 
     binary: Endpoint
@@ -55,8 +55,8 @@ class Doors:
 
 
 @dataclass(slots=True)
-class Tally:
-    """How often what was done, and what should not have happened."""
+class CallCounts:
+    """How often each call was made, and which failures were not expected."""
 
     done: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -116,16 +116,18 @@ class HttpClient:
 class Visit:
     """One client from its coming to its going. `number` says which tables are its own."""
 
-    def __init__(self, doors: Doors, number: int, dice: random.Random, tally: Tally) -> None:
+    def __init__(
+        self, listeners: Listeners, number: int, dice: random.Random, counts: CallCounts
+    ) -> None:
         self._dice = dice
-        self._tally = tally
+        self._counts = counts
         self._number = number
         self._pinned = False
         user = USERS[number % len(USERS)]
         if dice.random() < 0.4:
-            self._way: Way = HttpClient(doors.http, user, dice)
+            self._way: Way = HttpClient(listeners.http, user, dice)
         else:
-            self._way = RawClient(doors.binary, user, PASSWORD, PATIENCE)
+            self._way = RawClient(listeners.binary, user, PASSWORD, PATIENCE)
         self._session = self._open(user)
 
     def _open(self, user: str) -> RemoteSession:
@@ -143,7 +145,7 @@ class Visit:
     # one thing after another
 
     def do_something(self) -> None:
-        """One of the deeds, and what came of it in the tally."""
+        """One of the deeds, and what came of it in the counts."""
         names, weights = zip(*((deed, weight) for deed, weight in _DEEDS.items()), strict=True)
         deed: Callable[[Visit], None] = self._dice.choices(names, weights)[0]
         name = deed.__name__.strip("_")
@@ -151,12 +153,12 @@ class Visit:
             deed(self)
         except Refused as error:
             expected = self._pinned and error.vendor in _ROUTING
-            self._tally.add(name, "" if expected else str(error))
+            self._counts.add(name, "" if expected else str(error))
         except Exception as error:
-            self._tally.add(name, repr(error))
+            self._counts.add(name, repr(error))
             raise
         else:
-            self._tally.add(name)
+            self._counts.add(name)
 
     def leave(self, properly: bool = False) -> None:
         """Properly, or as one that is killed; with a call on its way, too."""
@@ -168,10 +170,10 @@ class Visit:
                 operation = self._start("SELECT id, repeat('y', 200) FROM range(100000)")
                 self._until_ended(operation)
                 self._way.send(fetch(operation, Orientation.NEXT, 50_000))  # and never reads it
-                self._tally.add("left in mid-fetch")
+                self._counts.add("left in mid-fetch")
             elif manner < 0.9:
                 self._start("SELECT count(*) FROM range(20000000) WHERE rand() < 0")
-                self._tally.add("left in mid-statement")
+                self._counts.add("left in mid-statement")
         self._way.close()
 
     # deeds
@@ -319,30 +321,30 @@ _DEEDS: dict[Callable[[Visit], None], int] = {
 }
 
 
-def work(doors: Doors, number: int, until: float, rest: float, tally: Tally) -> None:
+def work(listeners: Listeners, number: int, until: float, rest: float, counts: CallCounts) -> None:
     """One client after another until the time (monotonic) is over; `rest` seconds, on average,
     lie between two of its deeds."""
     dice = random.Random(number)
     while time.monotonic() < until:
         try:
-            visit = Visit(doors, number, dice, tally)
+            visit = Visit(listeners, number, dice, counts)
         except Exception as error:
-            tally.add("come", repr(error))
+            counts.add("come", repr(error))
             time.sleep(1.0)
             continue
-        tally.add("come")
-        with suppress(Exception):  # it is in the tally; who comes next is another client
+        counts.add("come")
+        with suppress(Exception):  # it is in the counts; who comes next is another client
             for _ in range(dice.randrange(1, 12)):
                 visit.do_something()
                 time.sleep(dice.random() * 2 * rest)
         visit.leave()
         if dice.random() < 0.1:
-            _guess(doors, dice, tally)
+            _guess(listeners, dice, counts)
 
 
-def prepare(doors: Doors, clients: int) -> None:
+def prepare(listeners: Listeners, clients: int) -> None:
     """Each client's own tables, one in each cluster."""
-    visit = Visit(doors, 0, random.Random(0), Tally())
+    visit = Visit(listeners, 0, random.Random(0), CallCounts())
     visit.say("CREATE DATABASE soak")
     for cluster in (EAST, WEST):
         visit.say(f"USE CLUSTER {cluster}")
@@ -351,13 +353,13 @@ def prepare(doors: Doors, clients: int) -> None:
     visit.leave(properly=True)
 
 
-def _guess(doors: Doors, dice: random.Random, tally: Tally) -> None:
+def _guess(listeners: Listeners, dice: random.Random, counts: CallCounts) -> None:
     """A wrong password, or nothing said at all."""
     try:
-        RawClient(doors.binary, dice.choice(USERS), "guess", PATIENCE, GUESSER).close()
+        RawClient(listeners.binary, dice.choice(USERS), "guess", PATIENCE, GUESSER).close()
     except PermissionError:
-        tally.add("guess")
+        counts.add("guess")
     except OSError as error:
-        tally.add("guess", repr(error))
+        counts.add("guess", repr(error))
     else:
-        tally.add("guess", "came in with a wrong password")
+        counts.add("guess", "came in with a wrong password")

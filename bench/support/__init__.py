@@ -1,0 +1,1 @@
+"""What several measurements share: stacks, filled metastores and clients."""
