@@ -80,25 +80,12 @@ async def serve(
             shared=bool(workers.sockets),
         )
         _start_periodic_tasks(state)
-        registration = _registration(settings, listeners.addresses, workers)
-        deregister = registration.stop if registration is not None else None
-        admin = Admin(state, limiter, listeners, read_settings, deregister)
-        admin_server = AdminServer(admin.ask, state.observer.administered, settings.transports)
-        try:
-            if workers.sockets:
-                await state.peers.listen(clients.peer_connected)
-            else:
-                await admin_server.listen(settings.operating)
-            if registration is not None:
-                registration.start()
+        async with _administered(clients, listeners, settings, read_settings, workers) as admin:
             if on_admin is not None:
                 on_admin(admin)
             if ready is not None:
                 ready(listeners.addresses)
             await _sweep(state, listeners)
-        finally:
-            admin_server.close()
-            await _shut_down(state, listeners, registration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +136,38 @@ async def _sweep(state: ServerState, listeners: Listeners) -> None:
         listeners.refresh()
 
 
-async def _shut_down(
-    state: ServerState, listeners: Listeners, registration: "Registration | None"
-) -> None:
-    state.peers.close()
-    listeners.close()
-    await listeners.wait_closed()
-    if registration is not None:
-        await asyncio.to_thread(registration.stop)
-    state.pool.close()
-    await state.router.close()
+@asynccontextmanager
+async def _administered(
+    clients: _Clients,
+    listeners: Listeners,
+    settings: Settings,
+    read_settings: Callable[[], Settings] | None,
+    workers: WorkerGroup,
+) -> AsyncIterator[Admin]:
+    """Registers the server, and serves operators or, in a worker, the other workers. In the end
+    closes all of this, the listeners, and the connections to clusters."""
+    state = clients.state
+    registration = _registration(settings, listeners.addresses, workers)
+    deregister = registration.stop if registration is not None else None
+    admin = Admin(state, clients.limiter, listeners, read_settings, deregister)
+    admin_server = AdminServer(admin.ask, state.observer.administered, settings.transports)
+    try:
+        if workers.sockets:
+            await state.peers.listen(clients.peer_connected)
+        else:
+            await admin_server.listen(settings.operating)
+        if registration is not None:
+            registration.start()
+        yield admin
+    finally:
+        admin_server.close()
+        state.peers.close()
+        listeners.close()
+        await listeners.wait_closed()
+        if registration is not None:
+            await asyncio.to_thread(registration.stop)
+        state.pool.close()
+        await state.router.close()
 
 
 def _start_periodic_tasks(state: ServerState) -> None:
