@@ -266,7 +266,10 @@ class UpstreamConnection(asyncio.BufferedProtocol):
             raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
         if not self.owes:
             self._heard = time.monotonic()
-        self._transport.write(b"".join([len(each).to_bytes(4, "big") + each for each in requests]))
+        pieces: list[bytes] = []
+        for each in requests:
+            pieces += (len(each).to_bytes(4, "big"), each)
+        self._transport.write(b"".join(pieces))
 
     async def _until(self, done: asyncio.Future[_T]) -> _T:
         try:

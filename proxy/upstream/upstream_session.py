@@ -49,6 +49,7 @@ from thriftcodec.values import STRING, Struct
 _log = logging.getLogger(__name__)
 _STATEMENT = "causeway.statement"  # key of an overlay; clients cannot set it
 _CHECKED = "causeway: claims are checked, version "  # NotRunException.CHECKED
+_LARGE = 256 << 10  # characters of a statement; the call of a larger one is made in a thread
 _CLOSE_AFTER = 0.05  # seconds
 _GONE = "Invalid SessionHandle"
 _REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn an error's text
@@ -239,8 +240,10 @@ class UpstreamSession:
 
         Raises as `call`.
         """
-        traced = {**overlay, **self._trace()}
-        return await self._start(execute_call(self.session, statement, traced, limit))
+        arguments = self.session, statement, {**overlay, **self._trace()}, limit
+        if len(statement) > _LARGE:
+            return await self._start(await asyncio.to_thread(execute_call, *arguments))
+        return await self._start(execute_call(*arguments))
 
     async def execute_to_end(self, statement: str, overlay: Mapping[str, str]) -> RemoteOperation:
         """Runs a statement that takes no time; it has finished then. Raises as `call`."""

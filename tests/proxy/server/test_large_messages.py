@@ -79,3 +79,13 @@ def test_large_texts_are_processed_outside_the_event_loop(
     monkeypatch.setattr(analyzer_pool, "packed", unused)
     play(scenario)
     assert in_loop == [False, False]
+
+
+def test_a_text_of_megabytes_arrives_where_no_cluster_is_configured() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        text = "SELECT '" + "\N{LATIN SMALL LETTER A WITH DIAERESIS}" * 6 * MEGABYTE + "'"
+        assert error_of(await client.execute(text)) is None
+        assert world.east.statements == [text]
+
+    play(scenario, in_use=False)
