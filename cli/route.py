@@ -15,7 +15,7 @@ from dialect.grammar.cluster_statements import ExplainCluster
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
-from proxy.statement.commands import use_cluster
+from proxy.statement.cluster_commands import use_cluster
 from proxy.statement.statement_router import StatementRouter
 from router.decision import Answer
 from router.report import Report, report

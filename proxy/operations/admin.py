@@ -21,7 +21,7 @@ from proxy.protocol.types import OperationState
 from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.listeners import Listeners
 from proxy.server.server_state import ServerState
-from proxy.session.open_session import Session, end
+from proxy.session.open_session import Session
 from proxy.upstream.endpoint_health import Place
 from proxy.upstream.health_runner import check_all
 
@@ -176,7 +176,7 @@ class Admin:
             if each.operation.record.statement == statement and not each.operation.ended:
                 fields = extra(statement=statement, user=each.operation.record.user)
                 _log.info("an operator cancels the statement", extra=fields)
-                await end(each.operation)
+                await each.operation.cancel()
                 return {"killed": 1}
         return {"killed": 0}
 

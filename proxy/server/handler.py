@@ -53,14 +53,14 @@ from proxy.protocol.types import (
 from proxy.server.client_connection import ClientConnection
 from proxy.server.server_state import OwnedOperation, ServerState
 from proxy.session.handles import new_handle, no_such_operation, no_such_session
-from proxy.session.open_session import Session, end
+from proxy.session.open_session import Session
 from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.settings import cannot_open
 from proxy.statement.local_result import Local
 from proxy.statement.operation import Operation, Remote
 from proxy.statement.record import Record
 from proxy.statement.statement_limits import check_result
-from proxy.statement.statement_runner import Statement
+from proxy.statement.statement_runner import StatementRunner
 from proxy.statement.statement_text import StatementText
 from proxy.upstream.row_relay import relay_rows
 from thriftcodec.values import Message, Struct
@@ -286,7 +286,7 @@ class HiveServer2Handler:
         operation = self._new_operation(session, OperationType.EXECUTE_STATEMENT)
         _fill_record(operation.record, session, operation, text)
         server = self._server
-        statement = Statement(
+        statement = StatementRunner(
             session, operation, request, server.router, server.copier, server.limits.linger
         )
         try:
@@ -357,7 +357,7 @@ class HiveServer2Handler:
                 await self._delay_poll(operation)
                 return replies.operation_status(operation.status, True)
             case CancelOperation():
-                await end(operation)
+                await operation.cancel()
                 return replies.succeeded()
             case CloseOperation():
                 await self._server.close_operation(owned)

@@ -18,12 +18,12 @@ from proxy.operations.peers import ALONE, Peers, WorkerGroup
 from proxy.protocol import replies
 from proxy.protocol.requests import NO_SESSION, get_info_call
 from proxy.session.handles import Registry
-from proxy.session.open_session import Session, close_remote, end
+from proxy.session.open_session import Session, close_remote
 from proxy.session.quota import Bounds, Quota
 from proxy.statement.operation import Operation
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.statement.statement_router import StatementRouter
-from proxy.statement.statement_runner import Copier, Statement
+from proxy.statement.statement_runner import Copier, StatementRunner
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.upstream_pool import UpstreamPool
 from thriftcodec.values import Struct
@@ -112,7 +112,7 @@ class ServerState:
         self._take(self._session_quota, session, "session")
         self.sessions.add(session.handle, owner, session)
 
-    def begin(self, session: Session, statement: Statement, operation: Operation) -> None:
+    def begin(self, session: Session, statement: StatementRunner, operation: Operation) -> None:
         """Starts a task that runs the statement. Raises TooMany, Stopping."""
         if self.stopping:
             raise Stopping("Causeway is about to end.")
@@ -127,7 +127,9 @@ class ServerState:
             self.observer.metrics.count("causeway_refused_total", what)
             raise
 
-    async def _run(self, session: Session, statement: Statement, operation: Operation) -> None:
+    async def _run(
+        self, session: Session, statement: StatementRunner, operation: Operation
+    ) -> None:
         """Runs the statement; metrics and the audit log are updated after the client's reply."""
         record = operation.record
         add_log_fields(session=record.session, statement=record.statement, user=record.user)
@@ -175,7 +177,7 @@ class ServerState:
         self.operations.remove(operation.handle)
         owned.session.operations.pop(operation.handle.guid, None)
         self.observer.closed(operation)
-        await end(operation)
+        await operation.cancel()
         operation.closed = True
         if not operation.working:
             close_remote(operation)

@@ -180,7 +180,7 @@ class Session:
             if isinstance(operation.result, Remote):
                 operation.result.reader.stop()
         if running:  # most have closed theirs
-            await asyncio.gather(*(end(operation) for operation in running))
+            await asyncio.gather(*(operation.cancel() for operation in running))
         tasks = [each.task for each in running if each.task is not None and each.working]
         if tasks:
             await asyncio.wait(tasks, timeout=limits.close)
@@ -202,13 +202,6 @@ class _Asked:
     def __exit__(self, *exc: object) -> None:
         self._session.asking -= 1
         self._session.touch()
-
-
-async def end(operation: Operation) -> None:
-    """Cancels an operation where it runs, if it still does."""
-    remote = operation.cancel()
-    if remote is not None:
-        await cancel_remote(remote)
 
 
 async def cancel_remote(remote: Remote) -> None:

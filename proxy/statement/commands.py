@@ -1,73 +1,247 @@
-"""Our own statements, answered as ordinary result sets."""
+"""What `StatementMachine.receive` asks for, and `StatementRunner` carries out.
 
-from collections.abc import Callable
+A call is answered by one event: the one after the arrow, or `Failed`. An effect is not answered and
+does not fail. A list of commands has at most one call, at its end.
+"""
 
-from conf.names import ClusterName
-from conf.topology import Cluster
-from proxy.errors import UnknownCluster
-from proxy.protocol.results import NO_ROWS, Table
-from proxy.session.session import SessionState
-from router.report import Report
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from conf.names import ClusterName, TableRef
+from dialect.grammar.cluster_statements import CopyTable
+from dialect.statement import ChangeFunction, Known, SessionEffect, Unknown, Write
+from proxy.errors import Failure
+from proxy.protocol.results import Table
+from proxy.protocol.types import OperationState
+from proxy.statement.events import WriteToken
 
-def use_cluster(session: SessionState, name: str) -> Table:
-    """DC-U1. Raises UnknownCluster and leaves the session as it was (DC-U3)."""
-    if name not in session.topology:
-        known = ", ".join(session.topology.clusters)
-        raise UnknownCluster(f"There is no cluster {name!r}; there are {known}.")
-    session.pinned = ClusterName(name)
-    return NO_ROWS
-
-
-def reset_cluster(session: SessionState) -> Table:
-    """DC-U2."""
-    session.pinned = None
-    return NO_ROWS
+# Calls
 
 
-def show_clusters(
-    session: SessionState, is_checked: Callable[[Cluster], bool | None] = lambda _: None
-) -> Table:
-    """One row a cluster, the default one marked, the pinned one too.
+@dataclass(frozen=True, slots=True)
+class ReadCommand:
+    """Read whether the text is a command of Causeway's own. -> CommandRead"""
 
-    `checked` says whether Spark's plans are compared with the decisions there; NULL while no
-    session was opened there.
-    """
-    topology = session.topology
-    rows = tuple(
-        (
-            str(cluster.name),
-            cluster.filesystem,
-            ",".join(str(endpoint) for endpoint in cluster.hs2),
-            _yes(cluster.name == topology.default),
-            _yes(cluster.name == session.pinned),
-            None if (checked := is_checked(cluster)) is None else _yes(checked),
-        )
-        for cluster in topology.clusters.values()
-    )
-    columns = ("cluster", "filesystem", "jobtracker", "is_default", "is_current", "checked")
-    return Table(columns, rows)
+    sql: str
 
 
-def show_current_cluster(session: SessionState) -> Table:
-    """The pinned cluster, NULL when Causeway chooses."""
-    return Table(("cluster",), ((session.pinned,),))
+@dataclass(frozen=True, slots=True)
+class Analyse:
+    """Analyse the statement, loading tables from the metastore. -> Analysed"""
 
 
-def explain(told: Report) -> Table:
-    """One row: what `causeway route` prints of the same statement."""
-    row = (
-        told.decision,
-        told.cluster,
-        told.rule,
-        told.because,
-        ", ".join(told.reads),
-        ", ".join(told.writes),
-        told.code,
-    )
-    columns = ("decision", "cluster", "rule", "because", "reads", "writes", "code")
-    return Table(columns, (row,))
+@dataclass(frozen=True, slots=True)
+class CheckDatabase:
+    """Look the database up in the metastore. -> DatabaseChecked"""
+
+    name: str
 
 
-def _yes(value: bool) -> str:
-    return "true" if value else "false"
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Make a secondary copy (DC-P1). -> Copied"""
+
+    command: CopyTable
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """Analyse and route another text than the statement's own. -> Routed"""
+
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Load the facts and decide where the statement runs. `statement` is None where it has to be
+    analysed again, since its tables changed. -> Routed"""
+
+    statement: Known | Unknown | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSyntax:
+    """Ask Spark what is wrong with a statement that was not understood. -> SyntaxChecked"""
+
+    statement: Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class EnterCluster:
+    """Open the session in the cluster, repeat there what the user's session did elsewhere, and
+    refresh tables that have other `versions` than when it read them. -> Entered"""
+
+    cluster: ClusterName
+    statement: Known | Unknown
+    versions: Mapping[TableRef, object]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWrite:
+    """Mark the writes as running in the metastore. -> WriteOpened"""
+
+    writes: Sequence[Write]
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Send the statement with this claim in its overlay. -> Accepted; `at_once`: -> Ended"""
+
+    claim: Mapping[str, str] = field(default_factory=dict)
+    at_once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForEnd:
+    """Poll until the statement ends in the cluster. -> Ended"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadZone:
+    """Read which time zone the session in the cluster has now. -> ZoneRead"""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTables:
+    """Give the new tables their cluster as primary. -> TablesClaimed"""
+
+    tables: Sequence[TableRef]
+    cluster: ClusterName
+
+
+@dataclass(frozen=True, slots=True)
+class LearnOutcome:
+    """Ask the lost cluster, for minutes, whether the write ended. -> OutcomeLearned"""
+
+    token: WriteToken
+
+
+@dataclass(frozen=True, slots=True)
+class Linger:
+    """Wait for the last step of a cancelled write. -> Lingered"""
+
+
+# Effects
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The statement's result is this table, made by the proxy."""
+
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Become:
+    """The client sees this state from now on, unless it stopped the statement."""
+
+    state: OperationState
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelInCluster:
+    """Cancel the statement in its cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseWrite:
+    """Remove the mark of a write that ended."""
+
+    token: WriteToken
+
+
+@dataclass(frozen=True, slots=True)
+class KeepMark:
+    """Log that the mark stays, and copies unread: it is not known whether the write ended."""
+
+    token: WriteToken
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Write into the session's journal that the statement had `effect`: in `cluster`, or in the
+    proxy alone for None. `number` is its place there; it used the temporary objects `used`."""
+
+    effect: SessionEffect
+    number: int
+    cluster: ClusterName | None
+    used: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionChanged:
+    """A permanent function may be another one now: sessions look it up again."""
+
+    function: ChangeFunction
+
+
+@dataclass(frozen=True, slots=True)
+class DropSession:
+    """Give up the session in the cluster: it is not known whether the statement changed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetFacts:
+    """Load the facts of these tables again before they are used."""
+
+    tables: Sequence[TableRef]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetFiles:
+    """Refresh these tables before the session in this cluster reads them again; with `elsewhere`,
+    the sessions in all other clusters."""
+
+    tables: Sequence[TableRef]
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardResult:
+    """Close the operation in the cluster: the statement is run again."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskSchema:
+    """Ask the cluster for the schema of the result, before the client asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Count the outcome, write the audit log, and let go of the operation if it was closed."""
+
+
+Call = (
+    ReadCommand
+    | Analyse
+    | CheckDatabase
+    | Copy
+    | Explain
+    | Route
+    | CheckSyntax
+    | EnterCluster
+    | OpenWrite
+    | Execute
+    | WaitForEnd
+    | ReadZone
+    | ClaimTables
+    | LearnOutcome
+    | Linger
+)
+Effect = (
+    Answer
+    | Become
+    | CancelInCluster
+    | CloseWrite
+    | KeepMark
+    | Apply
+    | FunctionChanged
+    | DropSession
+    | ForgetFacts
+    | ForgetFiles
+    | DiscardResult
+    | AskSchema
+    | Report
+)
+Command = Call | Effect

@@ -6,6 +6,7 @@ operation ends and that a write is marked as ended.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -72,6 +73,7 @@ class Operation:
         self.working = False
         self.learning = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
+        self.stop: Callable[[], Awaitable[None]] = _nothing_runs  # ends it in its cluster
 
     @property
     def ended(self) -> bool:
@@ -118,10 +120,19 @@ class Operation:
         async with self.learning:
             return await remote.learn_schema()
 
-    def cancel(self) -> Remote | None:
-        """The client wants no more of it. Gives what has to be cancelled in a cluster now."""
-        if self.state in ENDS:
-            return None
-        self.becomes(OperationState.CANCELED)
-        self.cancelled = True
-        return self.result if isinstance(self.result, Remote) else None
+    async def cancel(self) -> None:
+        """Cancelled for its client at once, and then ended in its cluster."""
+        if not self.ended:
+            self.becomes(OperationState.CANCELED)
+            self.cancelled = True
+            await self.stop()
+
+    async def end(self, failure: Failure) -> None:
+        """It fails for its client at once, and is ended in its cluster."""
+        self.becomes(OperationState.ERROR, failure)
+        self.cancelled = True  # the client does not see what its cluster says from now on
+        await self.stop()
+
+
+async def _nothing_runs() -> None:
+    """Metadata calls have ended when they become operations."""

@@ -10,8 +10,7 @@ from proxy.errors import ResultTooLarge, StatementTooLong
 from proxy.limits import Limits
 from proxy.protocol.results import NO_ROWS
 from proxy.protocol.status import failure_of
-from proxy.protocol.types import OperationState
-from proxy.session.open_session import cancel_remote, close_remote
+from proxy.session.open_session import close_remote
 from proxy.statement.local_result import Local
 from proxy.statement.operation import Operation, Remote
 
@@ -40,11 +39,7 @@ async def stop_too_long(operation: Operation, limits: Limits) -> None:
     """Ends a statement that has run for too long, here and in its cluster."""
     seconds = limits.statement_time
     error = StatementTooLong(f"The statement ran for more than {seconds:,.0f} seconds.")
-    remote = operation.result
-    operation.becomes(OperationState.ERROR, failure_of(error))
-    operation.cancelled = True  # what its cluster says of it from now on is not told
-    if isinstance(remote, Remote):
-        await cancel_remote(remote)
+    await operation.end(failure_of(error))
 
 
 def is_too_long(operation: Operation, now: float, limits: Limits) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from conf.listing import ListedTable
@@ -25,9 +25,9 @@ from dialect.statement import (
 from proxy.errors import Unsettled
 from proxy.session.session import SessionState
 from proxy.statement.analyzer_pool import AnalyzerPool, Client
+from proxy.statement.events import Routed, WriteToken
 from proxy.upstream.endpoint_health import EndpointHealth
-from router.decision import Decision
-from router.request import Facts, Request, tables_needed
+from router.request import Request, tables_needed
 from router.route import route
 
 MAX_ROUNDS = 64
@@ -91,26 +91,13 @@ class Loader(Protocol):
         """Those that are wanted, in the metastore's order; None when that is not certain."""
         ...
 
-    async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> Any:
+    async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> WriteToken:
         """Marks the write as running; the answer is for `close_write`."""
         ...
 
     async def close_write(self, token: Any) -> None: ...
 
     async def claim(self, table: TableRef, cluster: ClusterName) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Routed:
-    """What a statement is, where it runs, and the facts that said so.
-
-    `versions` changes, for each table read, with anything that changes its files anywhere.
-    """
-
-    statement: Known | Unknown
-    decision: Decision
-    facts: Facts
-    versions: Mapping[TableRef, object]
 
 
 class StatementRouter:
@@ -172,7 +159,8 @@ class StatementRouter:
                 tables = tables_needed(statement)
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
                 decision = route(self._request(statement, session), facts)
-                return Routed(statement, decision, facts, self._versions(statement))
+                versions = self._versions(statement)
+                return Routed(statement, decision, facts, versions, self.settings.coverage)
         raise Unsettled("The tables of the statement keep changing.")
 
     def _versions(self, statement: Known | Unknown) -> dict[TableRef, object]:

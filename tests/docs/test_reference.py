@@ -10,7 +10,7 @@ from metastore.snapshot.snapshot import Snapshot
 from proxy.operations.admin_server import ROUTES
 from proxy.operations.metrics import FAMILIES
 from proxy.session.session import SessionState
-from proxy.statement import commands
+from proxy.statement import cluster_commands as commands
 from router.report import Report
 from tests.docs.pages import ROOT
 from tests.proxy.running import Site, play

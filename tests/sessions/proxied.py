@@ -23,7 +23,7 @@ from proxy.session.open_session import Session
 from proxy.session.session import SessionState
 from proxy.statement.operation import Operation
 from proxy.statement.statement_router import StatementRouter
-from proxy.statement.statement_runner import Statement
+from proxy.statement.statement_runner import StatementRunner
 from proxy.upstream.session_replay import SessionReplay
 from proxy.upstream.upstream_pool import UpstreamPool
 from tests.proxy.fakes import FakeMetastore
@@ -93,6 +93,11 @@ class FakeUpstream:
             raise Rejected(failure)
         return RemoteOperation(Struct())
 
+    async def execute_to_end(self, statement: str, *_: object) -> RemoteOperation:
+        if (failure := await self.run(statement)) is not None:
+            raise Rejected(failure)
+        return RemoteOperation({})
+
     async def end_of(self, _: RemoteOperation) -> Status:
         if self.failure is None:
             return Status(OperationState.FINISHED)
@@ -152,7 +157,8 @@ class Proxied:
         """Its rows, or the code of its error."""
         operation = Operation(new_handle(), OperationType.EXECUTE_STATEMENT)
         request = ExecuteStatement(self.session.handle, sql, {}, False, 0)
-        await Statement(self.session, operation, request, self.router, linger=0).run(lambda: None)
+        runner = StatementRunner(self.session, operation, request, self.router, linger=0)
+        await runner.run(lambda: None)
         failure = operation.status.failure
         if failure is not None:
             return code_of(failure.message)

@@ -6,7 +6,7 @@ from conf.names import ClusterName
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.errors import UnknownCluster
 from proxy.session.session import SessionState
-from proxy.statement import commands
+from proxy.statement import cluster_commands as commands
 from router.report import Report
 
 EAST, WEST = ClusterName("east"), ClusterName("west")

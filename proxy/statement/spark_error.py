@@ -1,60 +1,16 @@
-"""Claims on their way to a cluster, and what its guard says of them.
-
-A cluster without a guard gets none. A claim that no longer holds (a write began after the decision)
-is no error of the user's: nothing has run, and the statement is decided again.
-"""
-
-from collections.abc import Iterable, Mapping
-from typing import Any
+"""Spark's own error of a statement that was not understood."""
 
 from conf.errors import CausewayError
-from conf.names import PartitionRef, TableRef
-from conf.settings.settings import Coverage
 from dialect.analyze import too_long
 from dialect.statement import Unknown
 from proxy.errors import Failure, Rejected
-from proxy.protocol.replies import Status
-from proxy.protocol.types import OperationState
 from proxy.session.open_session import Session
-from proxy.statement.statement_router import Routed
-from proxy.upstream.upstream_session import UpstreamSession
-from router.claim import ANALYZE, KEY, PARSE, claim_of, encoded
-from router.errors import CHANGED_AFTER_DECISION
+from router.claim import ANALYZE, KEY, PARSE
 
-_CHANGED = f"[{CHANGED_AFTER_DECISION.code}]"
 _PARSED = "causeway: parsed"  # NotRunException.PARSED
 _PARSE_EXCEPTION = "org.apache.spark.sql.catalyst.parser.ParseException"
 _STACK = "\n\tat "  # before each line of a stack
 _OF_SPARK = "org.apache.spark.sql."  # the package of what its analysis throws
-
-
-class Outdated(Exception):
-    """The guard found that a table changed after the decision; nothing has run."""
-
-
-def overlay(
-    upstream: UpstreamSession,
-    routed: Routed,
-    coverage: Coverage,
-    targets: Iterable[TableRef | PartitionRef],
-    token: Any,
-) -> Mapping[str, str]:
-    """What is added to a statement's overlay. `token` is that of its running write, or None."""
-    if not upstream.checked:
-        return {}
-    marks = () if token is None else (token.id,)
-    claim = claim_of(
-        routed.statement, upstream.cluster, routed.facts, coverage, targets=targets, marks=marks
-    )
-    return {KEY: encoded(claim)}
-
-
-def is_outdated(status: Status) -> bool:
-    """Whether the guard refused a statement because a table changed after the decision."""
-    failure = status.failure
-    return (
-        status.state is OperationState.ERROR and failure is not None and _CHANGED in failure.message
-    )
 
 
 async def spark_error(session: Session, sql: str, statement: Unknown) -> Failure | None:

@@ -1,0 +1,38 @@
+"""The claim that a statement carries to its cluster, and what the guard's refusal of it means.
+
+A cluster without a guard gets no claim. A claim that no longer holds, because a write began after
+the decision, is no error of the user's: nothing has run, and the statement is routed again.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from conf.names import ClusterName, PartitionRef, TableRef
+from proxy.protocol.replies import Status
+from proxy.protocol.types import OperationState
+from proxy.statement.events import Routed, WriteToken
+from router.claim import KEY, claim_of, encoded
+from router.errors import CHANGED_AFTER_DECISION
+
+_CHANGED = f"[{CHANGED_AFTER_DECISION.code}]"
+
+
+def claim_overlay(
+    routed: Routed,
+    cluster: ClusterName,
+    targets: Iterable[TableRef | PartitionRef],
+    token: WriteToken | None,
+) -> Mapping[str, str]:
+    """What is added to the statement's overlay. `token` is that of its running write."""
+    marks = () if token is None else (token.id,)
+    claim = claim_of(
+        routed.statement, cluster, routed.facts, routed.coverage, targets=targets, marks=marks
+    )
+    return {KEY: encoded(claim)}
+
+
+def is_outdated(status: Status) -> bool:
+    """Whether the guard refused a statement because a table changed after the decision (CW363)."""
+    failure = status.failure
+    return (
+        status.state is OperationState.ERROR and failure is not None and _CHANGED in failure.message
+    )

@@ -1,0 +1,73 @@
+"""Our own statements, answered as ordinary result sets."""
+
+from collections.abc import Callable
+
+from conf.names import ClusterName
+from conf.topology import Cluster
+from proxy.errors import UnknownCluster
+from proxy.protocol.results import NO_ROWS, Table
+from proxy.session.session import SessionState
+from router.report import Report
+
+
+def use_cluster(session: SessionState, name: str) -> Table:
+    """DC-U1. Raises UnknownCluster and leaves the session as it was (DC-U3)."""
+    if name not in session.topology:
+        known = ", ".join(session.topology.clusters)
+        raise UnknownCluster(f"There is no cluster {name!r}; there are {known}.")
+    session.pinned = ClusterName(name)
+    return NO_ROWS
+
+
+def reset_cluster(session: SessionState) -> Table:
+    """DC-U2."""
+    session.pinned = None
+    return NO_ROWS
+
+
+def show_clusters(
+    session: SessionState, is_checked: Callable[[Cluster], bool | None] = lambda _: None
+) -> Table:
+    """One row a cluster, the default one marked, the pinned one too.
+
+    `checked` says whether Spark's plans are compared with the decisions there; NULL while no
+    session was opened there.
+    """
+    topology = session.topology
+    rows = tuple(
+        (
+            str(cluster.name),
+            cluster.filesystem,
+            ",".join(str(endpoint) for endpoint in cluster.hs2),
+            _yes(cluster.name == topology.default),
+            _yes(cluster.name == session.pinned),
+            None if (checked := is_checked(cluster)) is None else _yes(checked),
+        )
+        for cluster in topology.clusters.values()
+    )
+    columns = ("cluster", "filesystem", "jobtracker", "is_default", "is_current", "checked")
+    return Table(columns, rows)
+
+
+def show_current_cluster(session: SessionState) -> Table:
+    """The pinned cluster, NULL when Causeway chooses."""
+    return Table(("cluster",), ((session.pinned,),))
+
+
+def explain(told: Report) -> Table:
+    """One row: what `causeway route` prints of the same statement."""
+    row = (
+        told.decision,
+        told.cluster,
+        told.rule,
+        told.because,
+        ", ".join(told.reads),
+        ", ".join(told.writes),
+        told.code,
+    )
+    columns = ("decision", "cluster", "rule", "because", "reads", "writes", "code")
+    return Table(columns, (row,))
+
+
+def _yes(value: bool) -> str:
+    return "true" if value else "false"

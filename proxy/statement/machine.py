@@ -1,0 +1,432 @@
+"""One statement as a state machine without I/O: `receive(event)` returns the commands to carry out.
+
+`proxy.statement.steps` has the theory and the table of steps. The machine decides; what takes time
+or a socket is a command, which `StatementRunner` carries out. The machine reads and changes the
+user's `SessionState`, which does no I/O either.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from conf.topology import Cluster
+from dialect.grammar.cluster_statements import (
+    ClusterCommand,
+    CopyTable,
+    ExplainCluster,
+    ResetCluster,
+    ShowClusters,
+    ShowCurrentCluster,
+    UseCluster,
+)
+from dialect.statement import (
+    Known,
+    ResetVariables,
+    SetVariable,
+    Unknown,
+    UseDatabase,
+)
+from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
+from proxy.protocol.replies import Status
+from proxy.protocol.results import NO_ROWS, Table
+from proxy.protocol.status import failure_of
+from proxy.protocol.types import OperationState
+from proxy.session import settings
+from proxy.session.restrictions import check_statement, is_ignored
+from proxy.session.session import SessionState
+from proxy.session.time_zone import is_left_to_server, with_zone
+from proxy.statement import cluster_commands
+from proxy.statement import commands as cmd
+from proxy.statement import events as ev
+from proxy.statement.attempt import Attempt
+from proxy.statement.claims import claim_overlay, is_outdated
+from proxy.statement.commands import Command
+from proxy.statement.events import Event, Routed, WriteToken
+from proxy.statement.states import BadTransition
+from proxy.statement.steps import TRANSITIONS, Step
+from router import decision
+from router.report import report
+
+ATTEMPTS = 3  # to run a statement after one decision
+DECISIONS = 3  # for one statement, when tables change between decision and analysis
+_NOT_ANALYSED = Unknown("no cluster is configured")
+_OWN = decision.Answer("DC-U1", "the statement is Causeway's own")
+
+
+class StatementMachine:
+    """`sql` is run in the session `state`. `through` is where everything goes, not analysed, while
+    no cluster is configured (DC-N1). `limited`: the cluster ends the statement after some time.
+    `is_checked` says whether all guards of a cluster check claims."""
+
+    def __init__(
+        self,
+        sql: str,
+        state: SessionState,
+        through: ClusterName | None = None,
+        limited: bool = False,
+        can_copy: bool = False,
+        is_checked: Callable[[Cluster], bool | None] = lambda cluster: None,
+    ) -> None:
+        self.step = Step.NEW
+        self._sql = sql
+        self._state = state
+        self._through = through
+        self._limited = limited
+        self._can_copy = can_copy
+        self._is_checked = is_checked
+        self._stopped = False
+        self._is_running = False  # for the client
+        self._named = ""  # the statement to explain, or the database to use
+        self._routed: Routed | None = None
+        self._decisions = 0
+        self._attempts = 0  # after the last decision
+        self._attempt: Attempt | None = None
+        self._lost: WriteToken | None = None  # a write whose end may still be learnt
+        self._lingering: WriteToken | None = None
+        self._reported = False
+
+    def receive(self, event: Event) -> list[Command]:
+        """The commands that follow. Raises BadTransition when the event cannot come now."""
+        if isinstance(event, ev.Stopped):
+            self._stopped = True
+            return [cmd.CancelInCluster()] if self.step is Step.RUNNING else []
+        if isinstance(event, ev.Interrupted):
+            return self._interrupt()
+        step = self.step
+        allowed = TRANSITIONS[step].get(type(event))
+        if allowed is None:
+            raise BadTransition(f"{type(event).__name__} at {step.name}")
+        try:
+            commands = self._commands(event)
+        except (CausewayError, Rejected) as error:
+            commands = self._fail(error)
+        if self.step not in allowed:
+            raise BadTransition(f"{step.name} -> {self.step.name}")
+        return commands
+
+    def _commands(self, event: Event) -> list[Command]:
+        match event:
+            case ev.Started():
+                return self._start()
+            case ev.CommandRead(command) if self.step is Step.EXPLAINING:
+                return self._explain(command)
+            case ev.CommandRead(command):
+                return self._read(command)
+            case ev.Copied(summary):
+                return self._answer(Table(("result",), ((summary,),)))
+            case ev.Analysed(statement):
+                return self._analysed(statement)
+            case ev.DatabaseChecked(exists):
+                return self._use_database(exists)
+            case ev.Routed() if self.step is Step.EXPLAINING:
+                return self._show_decision(event)
+            case ev.Routed():
+                return self._decided(event)
+            case ev.SyntaxChecked(failure):
+                raise Rejected(failure or self._refusal())
+            case ev.Entered():
+                return self._entered(event)
+            case ev.WriteOpened():
+                return self._send(event)
+            case ev.Accepted():
+                return self._accepted()
+            case ev.Ended(status):
+                return self._ended(status)
+            case ev.ZoneRead(zone):
+                return self._zone_read(zone)
+            case ev.TablesClaimed():
+                return self._finish()
+            case ev.OutcomeLearned(ended):
+                return self._learnt(ended)
+            case ev.Lingered():
+                return self._close_lingering()
+            case ev.Failed(error):
+                return self._failed(error)
+        raise AssertionError(event)
+
+    def _go(self, step: Step, *commands: Command) -> list[Command]:
+        self.step = step
+        return [*commands]
+
+    # Causeway's own commands, and what changes the session alone
+
+    def _start(self) -> list[Command]:
+        if self._through is None:
+            return self._go(Step.READING, cmd.ReadCommand(self._sql))
+        runs = decision.RunIn(self._through, "DC-N1", "no cluster is configured")
+        return self._decided(Routed(_NOT_ANALYSED, runs, {}, {}))
+
+    def _read(self, command: ClusterCommand | None) -> list[Command]:
+        match command:
+            case None:
+                return self._go(Step.ANALYSING, cmd.Analyse())
+            case UseCluster(name):
+                return self._answer(cluster_commands.use_cluster(self._state, name))
+            case ResetCluster():
+                return self._answer(cluster_commands.reset_cluster(self._state))
+            case ShowClusters():
+                return self._answer(cluster_commands.show_clusters(self._state, self._is_checked))
+            case ShowCurrentCluster():
+                return self._answer(cluster_commands.show_current_cluster(self._state))
+            case ExplainCluster(sql):
+                self._named = sql
+                return self._go(Step.EXPLAINING, cmd.ReadCommand(sql))
+            case CopyTable() if self._can_copy:
+                return self._go(Step.COPYING, cmd.Copy(command))
+        raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
+
+    def _explain(self, command: ClusterCommand | None) -> list[Command]:
+        if command is None:
+            return self._go(Step.EXPLAINING, cmd.Explain(self._named))
+        return self._answer(cluster_commands.explain(report(None, _OWN, {})))
+
+    def _show_decision(self, routed: Routed) -> list[Command]:
+        if isinstance(routed.decision, decision.RunIn):
+            check_statement(routed.statement, self._state.restrictions)
+        shown = report(routed.statement, routed.decision, routed.facts)
+        return self._answer(cluster_commands.explain(shown))
+
+    def _analysed(self, statement: Known | Unknown) -> list[Command]:
+        state = self._state
+        if isinstance(statement, Known):
+            check_statement(statement, state.restrictions)
+            if is_ignored(statement, state.restrictions):
+                return self._answer(settings.answer(statement.changes))
+            if statement.changes is not None:
+                state.check(statement.changes, self._sql)
+            match statement.changes:
+                case UseDatabase(database):
+                    self._named = database
+                    return self._go(Step.CHECKING, cmd.CheckDatabase(database))
+                case SetVariable(key, value) if settings.is_ours(key):
+                    return self._answer(settings.change(state, key, value))
+        return self._go(Step.ROUTING, cmd.Route(statement))
+
+    def _use_database(self, exists: bool) -> list[Command]:
+        if not exists:
+            raise Rejected(settings.no_such_database(self._named))
+        number = self._state.journal.reserve()
+        return self._answer(NO_ROWS, cmd.Apply(UseDatabase(self._named), number, None))
+
+    # Decisions and attempts
+
+    def _decided(self, routed: Routed) -> list[Command]:
+        self._routed = routed
+        self._decisions += 1
+        self._attempts = 0
+        match routed.decision:
+            case decision.RunIn():
+                check_statement(routed.statement, self._state.restrictions)
+                return self._enter()
+            case decision.Refuse() if isinstance(routed.statement, Unknown):
+                return self._go(Step.PARSING, cmd.CheckSyntax(routed.statement))
+            case decision.Refuse():
+                raise Rejected(self._refusal())
+            case decision.Answer():
+                return self._answer(NO_ROWS)
+
+    def _refusal(self) -> Failure:
+        assert self._routed is not None
+        refused = self._routed.decision
+        assert isinstance(refused, decision.Refuse)
+        code = refused.code
+        text = f"[{code}] {refused.because} {refused.hint}".rstrip()
+        return Failure(text, refused.sqlstate, int(code.removeprefix("CW")))
+
+    def _enter(self) -> list[Command]:
+        routed = self._routed
+        assert routed is not None
+        assert isinstance(routed.decision, decision.RunIn)
+        self._attempt = None
+        self._attempts += 1
+        if self._stopped:
+            return self._conclude()
+        enter = cmd.EnterCluster(routed.decision.cluster, routed.statement, routed.versions)
+        return self._go(Step.ENTERING, enter)
+
+    def _entered(self, event: ev.Entered) -> list[Command]:
+        routed = self._routed
+        assert routed is not None
+        assert isinstance(routed.decision, decision.RunIn)
+        cluster, number = routed.decision.cluster, self._state.journal.reserve()
+        attempt = Attempt(cluster, routed.statement, event.checked, number)
+        self._attempt = attempt
+        if event.lacks:
+            return self._answer(NO_ROWS, *attempt.apply(routed.statement))
+        if self._stopped:
+            return self._conclude()
+        if attempt.writes:
+            return self._go(Step.MARKING, cmd.OpenWrite(attempt.writes))
+        return self._send(ev.WriteOpened((), None))
+
+    def _send(self, opened: ev.WriteOpened) -> list[Command]:
+        attempt, routed = self._attempt, self._routed
+        assert attempt is not None
+        assert routed is not None
+        attempt.token = opened.token
+        claim: Mapping[str, str] = {}
+        if attempt.checked:
+            claim = claim_overlay(routed, attempt.cluster, opened.targets, opened.token)
+        attempt.claimed = bool(claim)
+        statement = attempt.statement
+        constant = isinstance(statement, Known) and statement.constant and not statement.explain
+        attempt.at_once = constant and not self._limited
+        before = self._runs() if attempt.at_once else []
+        return self._go(Step.SENDING, *before, cmd.Execute(claim, attempt.at_once))
+
+    def _runs(self) -> list[Command]:
+        """The client sees that it runs; once, also when it is decided again."""
+        if self._stopped or self._is_running:
+            return []
+        self._is_running = True
+        return [cmd.Become(OperationState.RUNNING)]
+
+    def _accepted(self) -> list[Command]:
+        assert self._attempt is not None
+        self._attempt.accepted = True
+        first = [cmd.CancelInCluster()] if self._stopped else self._runs()
+        return self._go(Step.RUNNING, *first, cmd.WaitForEnd())
+
+    # The end of an attempt
+
+    def _ended(self, status: Status) -> list[Command]:
+        attempt = self._attempt
+        assert attempt is not None
+        attempt.status = status
+        marks: list[Command] = []
+        if attempt.token is not None:
+            if status.state in (OperationState.FINISHED, OperationState.ERROR):
+                marks = [cmd.CloseWrite(attempt.token)]
+            else:
+                self._lingering = attempt.token
+        statement = attempt.statement
+        changes = statement.changes if isinstance(statement, Known) else None
+        if status.state is OperationState.FINISHED and is_left_to_server(changes):
+            return self._go(Step.ZONING, *marks, cmd.ReadZone())
+        return marks + self._settle(statement)
+
+    def _zone_read(self, zone: str | None) -> list[Command]:
+        """RESET where the server does not say its zone is as before; SET has to know it."""
+        attempt = self._attempt
+        assert attempt is not None
+        statement = attempt.statement
+        assert isinstance(statement, Known)
+        if zone is not None:
+            return self._settle(replace(statement, effect=with_zone(statement.effect, zone)))
+        if isinstance(statement.changes, ResetVariables):
+            return self._settle(statement)
+        text = f"Cluster {attempt.cluster} does not say which time zone it has set."
+        return self._failed(ClusterLost(text))
+
+    def _settle(self, statement: Known | Unknown) -> list[Command]:
+        """After a known end: the journal, and then another decision or the client's answer."""
+        attempt, routed = self._attempt, self._routed
+        assert attempt is not None
+        assert attempt.status is not None
+        assert routed is not None
+        effects = attempt.effects(statement, attempt.status)
+        if attempt.claimed and self._decisions < DECISIONS and is_outdated(attempt.status):
+            tables = tuple(routed.versions)
+            forget = cmd.ForgetFacts(tables), cmd.ForgetFiles(tables)
+            again = *effects, *forget, cmd.DiscardResult(), cmd.Route(None)
+            return self._go(Step.ROUTING, *again)
+        created = attempt.created
+        if created and attempt.status.state is OperationState.FINISHED:
+            return self._go(Step.CLAIMING, *effects, cmd.ClaimTables(created, attempt.cluster))
+        return effects + self._finish()
+
+    def _finish(self) -> list[Command]:
+        assert self._attempt is not None
+        status = self._attempt.status
+        assert status is not None
+        finished = status.state is OperationState.FINISHED
+        schema = [cmd.AskSchema()] if finished else []
+        return [cmd.Become(status.state, status.failure), *schema, *self._conclude()]
+
+    # Failures
+
+    def _failed(self, error: CausewayError | Rejected) -> list[Command]:
+        """A call failed: the attempt is repeated, or the statement fails."""
+        attempt, sent = self._attempt, self.step is Step.SENDING
+        effects: list[Command] = []
+        if attempt is not None and self.step in (Step.SENDING, Step.RUNNING, Step.ZONING):
+            if sent and attempt.at_once and isinstance(error, Rejected):
+                return self._send_again(attempt)
+            effects = self._cut_off(attempt, error if sent else None)
+        if self._may_repeat(error):
+            return effects + self._enter()
+        return effects + self._fail(error)
+
+    def _send_again(self, attempt: Attempt) -> list[Command]:
+        """A statement that the cluster refused at once: a client gets the error that it has when it
+        is sent asynchronously. It writes nothing, and reads no table."""
+        assert self._routed is not None
+        attempt.at_once = False
+        claim = claim_overlay(self._routed, attempt.cluster, (), None) if attempt.claimed else {}
+        return self._go(Step.SENDING, cmd.Execute(claim))
+
+    def _cut_off(self, attempt: Attempt, error: Exception | None) -> list[Command]:
+        """The statement has no known end, unless the cluster refused to begin it (`error`)."""
+        refused = isinstance(error, Rejected | SessionGone)
+        marks: list[Command] = []
+        if attempt.token is not None:
+            marks = [cmd.CloseWrite(attempt.token) if refused else cmd.KeepMark(attempt.token)]
+            if attempt.accepted:
+                self._lost = attempt.token
+        end = None
+        if isinstance(error, Rejected):
+            end = Status(OperationState.ERROR, error.failure)
+        return marks + attempt.effects(attempt.statement, end)
+
+    def _may_repeat(self, error: Exception) -> bool:
+        """Whether the statement certainly did not start, so that another session may run it."""
+        if not isinstance(error, ClusterLost) or self._through or self._attempts >= ATTEMPTS:
+            return False
+        before = self.step in (Step.ENTERING, Step.MARKING)
+        return before or (self.step is Step.SENDING and isinstance(error, SessionGone))
+
+    def _fail(self, error: CausewayError | Rejected) -> list[Command]:
+        if self._reported:
+            return self._go(Step.OVER)
+        failure = error.failure if isinstance(error, Rejected) else failure_of(error)
+        return [cmd.Become(OperationState.ERROR, failure), *self._conclude()]
+
+    # The end
+
+    def _answer(self, table: Table, *before: Command) -> list[Command]:
+        finished = cmd.Become(OperationState.FINISHED)
+        return [*before, cmd.Answer(table), finished, *self._conclude()]
+
+    def _conclude(self) -> list[Command]:
+        """The client has its answer; what is left is to see to a write."""
+        self._reported = True
+        if self._lost is not None:
+            return self._go(Step.LEARNING, cmd.Report(), cmd.LearnOutcome(self._lost))
+        if self._lingering is not None:
+            return self._go(Step.LINGERING, cmd.Report(), cmd.Linger())
+        return self._go(Step.OVER, cmd.Report())
+
+    def _learnt(self, ended: bool) -> list[Command]:
+        if not ended:
+            return self._go(Step.OVER)
+        self._lingering = self._lost
+        return self._go(Step.LINGERING, cmd.Linger())
+
+    def _close_lingering(self) -> list[Command]:
+        assert self._lingering is not None
+        return self._go(Step.OVER, cmd.CloseWrite(self._lingering))
+
+    def _interrupt(self) -> list[Command]:
+        attempt, step = self._attempt, self.step
+        if step is Step.LINGERING:
+            return self._close_lingering()
+        if self._reported:
+            return self._go(Step.OVER)
+        effects: list[Command] = []
+        if attempt is not None and step in (Step.SENDING, Step.RUNNING, Step.ZONING):
+            effects = self._cut_off(attempt, None)
+        if self._lingering is not None:
+            effects.append(cmd.CloseWrite(self._lingering))
+        self._reported = True
+        return self._go(Step.OVER, *effects, cmd.Become(OperationState.CANCELED), cmd.Report())

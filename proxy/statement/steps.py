@@ -1,0 +1,93 @@
+"""The steps of a statement: each with the events that it takes, and the steps that may follow.
+
+1. READING. A command of Causeway's own is answered from the session (EXPLAINING and COPYING take
+   more). Any other statement is ANALYSED. What changes the session alone is answered; USE after
+   CHECKING that the database exists.
+2. ROUTING decides the cluster. Before a statement that is not understood is refused, PARSING has
+   Spark look at it: its own error says more.
+3. An attempt. ENTERING opens the session in the cluster and repeats there what the user's session
+   did elsewhere. MARKING writes into the metastore that a write runs, before the cluster hears of
+   it. SENDING sends the statement with its claim. RUNNING waits for its end. ZONING reads the
+   time zone that a SET left to the server.
+4. After its end the mark goes, if the write certainly ended, and the session's journal gets the
+   effect, if it certainly happened. CLAIMING makes the cluster the primary of new tables. Then the
+   client is told, and the outcome reported.
+5. After that, LEARNING asks a cluster that was lost how a write ended; LINGERING waits for the last
+   step of a cancelled write: a cluster says that a statement is cancelled while the thread that ran
+   it may still write. Where nobody knows how a write ended, its mark stays, and copies of the table
+   stay unread. OVER: nothing is left to do.
+
+An attempt is repeated when the cluster certainly did not start the statement: the connection was
+lost before it was sent, or the cluster had closed the session. The statement is routed again when
+the guard finds that a table changed after the decision (CW363): nothing has run then.
+
+A client that stops a statement is told so at once, at any step. The statement goes on to the next
+point where it can end with its mark and its session in a known state.
+"""
+
+from enum import Enum, auto
+
+from proxy.statement import events as ev
+from proxy.statement.events import Event
+
+
+class Step(Enum):
+    """Where a statement is on its way; the module's docstring says what each step is."""
+
+    NEW = auto()
+    READING = auto()
+    EXPLAINING = auto()
+    COPYING = auto()
+    ANALYSING = auto()
+    CHECKING = auto()
+    ROUTING = auto()
+    PARSING = auto()
+    ENTERING = auto()
+    MARKING = auto()
+    SENDING = auto()
+    RUNNING = auto()
+    ZONING = auto()
+    CLAIMING = auto()
+    LEARNING = auto()
+    LINGERING = auto()
+    OVER = auto()
+
+
+_OVER = frozenset({Step.OVER})
+_ATTEMPT = _OVER | {Step.ENTERING}  # another attempt, or none
+
+TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
+    Step.NEW: {ev.Started: _ATTEMPT | {Step.READING}},
+    Step.READING: {
+        ev.CommandRead: _OVER | {Step.EXPLAINING, Step.COPYING, Step.ANALYSING},
+        ev.Failed: _OVER,
+    },
+    Step.EXPLAINING: {
+        ev.CommandRead: _OVER | {Step.EXPLAINING},
+        ev.Routed: _OVER,
+        ev.Failed: _OVER,
+    },
+    Step.COPYING: {ev.Copied: _OVER, ev.Failed: _OVER},
+    Step.ANALYSING: {ev.Analysed: _OVER | {Step.CHECKING, Step.ROUTING}, ev.Failed: _OVER},
+    Step.CHECKING: {ev.DatabaseChecked: _OVER, ev.Failed: _OVER},
+    Step.ROUTING: {ev.Routed: _ATTEMPT | {Step.PARSING}, ev.Failed: _OVER},
+    Step.PARSING: {ev.SyntaxChecked: _OVER, ev.Failed: _OVER},
+    Step.ENTERING: {ev.Entered: _OVER | {Step.MARKING, Step.SENDING}, ev.Failed: _ATTEMPT},
+    Step.MARKING: {ev.WriteOpened: frozenset({Step.SENDING}), ev.Failed: _ATTEMPT},
+    Step.SENDING: {
+        ev.Accepted: frozenset({Step.RUNNING}),
+        ev.Ended: _OVER,
+        ev.Failed: _ATTEMPT | {Step.SENDING},
+    },
+    Step.RUNNING: {
+        ev.Ended: _OVER | {Step.ZONING, Step.ROUTING, Step.CLAIMING, Step.LINGERING},
+        ev.Failed: _OVER | {Step.LEARNING},
+    },
+    Step.ZONING: {ev.ZoneRead: _OVER, ev.Failed: _OVER},
+    Step.CLAIMING: {ev.TablesClaimed: _OVER, ev.Failed: _OVER},
+    Step.LEARNING: {ev.OutcomeLearned: frozenset({Step.LINGERING, Step.OVER}), ev.Failed: _OVER},
+    Step.LINGERING: {ev.Lingered: _OVER, ev.Failed: _OVER},
+    Step.OVER: {},
+}
+"""What may follow what. `Stopped` and `Interrupted` come at any step: the first one changes no
+step, the second one leads to OVER."""

@@ -1,0 +1,91 @@
+"""Playbooks: what a statement receives (`>>`), and the commands that follow (`<<`), in order."""
+
+from typing import Self
+
+from conf.names import ClusterName, TableRef
+from conf.partitions import Replicas, TableFacts
+from conf.topology import Cluster, Endpoint, Topology
+from dialect.statement import ALL, Action, Known, Read, Unknown, Write
+from proxy.protocol.types import OperationState
+from proxy.session.session import SessionState
+from proxy.statement.commands import Become, Command
+from proxy.statement.events import Analysed, CommandRead, Event, Routed, Started
+from proxy.statement.machine import StatementMachine
+from proxy.statement.steps import Step
+from router.decision import Decision, RunIn
+
+EAST, WEST = ClusterName("east"), ClusterName("west")
+TOPOLOGY = Topology(
+    {name: Cluster(name, f"file:/{name}", (Endpoint(str(name), 1),)) for name in (EAST, WEST)},
+    EAST,
+)
+TABLE = TableRef("default", "t")
+READ = Known("select", (Read(TABLE, ALL),))
+WRITE = Known("insert", writes=(Write(TABLE, Action.INSERT, exists=True),))
+CREATE = Known("ctas", writes=(Write(TABLE, Action.CREATE, exists=False),))
+UNKNOWN = Unknown("it is odd")
+RUNNING = Become(OperationState.RUNNING)
+
+
+class Token(str):
+    """A running write."""
+
+    __slots__ = ()
+    id = "mark"
+
+
+class Playbook:
+    """`statement >> event << command << command >> event`; each command has to be expected."""
+
+    def __init__(self, machine: StatementMachine) -> None:
+        self.machine = machine
+        self.due: list[Command] = []
+
+    def __rshift__(self, event: Event) -> Self:
+        assert not self.due, f"not expected: {self.due}"
+        self.due = self.machine.receive(event)
+        return self
+
+    def __lshift__(self, command: Command) -> Self:
+        assert self.due, f"{command} does not follow"
+        assert self.due.pop(0) == command
+        return self
+
+    @property
+    def is_over(self) -> bool:
+        assert not self.due, f"not expected: {self.due}"
+        return self.machine.step is Step.OVER
+
+
+def session() -> SessionState:
+    return SessionState.opened("ann", 5, {}, TOPOLOGY)
+
+
+def statement(sql: str = "TEXT", state: SessionState | None = None, **options: bool) -> Playbook:
+    """A statement to which nothing has happened."""
+    return Playbook(StatementMachine(sql, state or session(), **options))  # type: ignore[arg-type]
+
+
+def analysed(what: Known | Unknown, sql: str = "TEXT", state: SessionState | None = None,
+             **options: bool) -> Playbook:  # fmt: skip
+    """A statement that was read and analysed; its commands are not looked at."""
+    book = statement(sql, state, **options)
+    for event in (Started(), CommandRead(None), Analysed(what)):
+        book.due = book.machine.receive(event)
+    return book
+
+
+def decided(what: Known | Unknown, **options: bool) -> Playbook:
+    """A statement that runs in east; the command that enters it is not looked at."""
+    book = analysed(what, **options)
+    book.due = []
+    book = book >> routed(what)
+    book.due = []
+    return book
+
+
+def routed(what: Known | Unknown, decision: Decision | None = None) -> Routed:
+    runs = RunIn(EAST, "DC-D1", "it is there")
+    reads = what.reads if isinstance(what, Known) else ()
+    facts = {read.table: TableFacts(Replicas(EAST, frozenset())) for read in reads}
+    return Routed(what, decision or runs, facts, {read.table: 1 for read in reads})
