@@ -44,8 +44,7 @@ from proxy.protocol.requests import (
     open_session_call,
     operation_call,
 )
-from proxy.protocol.types import NEWEST_PROTOCOL, Orientation
-from proxy.statement.states import ENDS
+from proxy.protocol.types import ENDS, NEWEST_PROTOCOL, Orientation
 from thriftcodec.values import BOOL, CALL, STRING, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message
 

@@ -33,8 +33,7 @@ from proxy.protocol.requests import (
     open_session_call,
     operation_call,
 )
-from proxy.protocol.types import NEWEST_PROTOCOL, OperationState, Orientation
-from proxy.statement.states import ENDS
+from proxy.protocol.types import ENDS, NEWEST_PROTOCOL, OperationState, Orientation
 from thriftcodec.values import CALL, STRING, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message
 

@@ -28,10 +28,10 @@ from proxy.protocol.requests import (
     operation_call,
 )
 from proxy.protocol.types import Orientation
+from proxy.session.cluster_session import ClusterSession
+from proxy.session.local_result import Local
 from proxy.session.open_session import Session
-from proxy.statement.local_result import Local
 from proxy.statement.statement_router import Loader
-from proxy.upstream.upstream_session import UpstreamSession
 from thriftcodec.values import STRING, Struct
 
 VERSION = "3.5."
@@ -60,10 +60,10 @@ class Metadata:
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
-        self._servers: WeakKeyDictionary[UpstreamSession, _Server] = WeakKeyDictionary()
+        self._servers: WeakKeyDictionary[ClusterSession, _Server] = WeakKeyDictionary()
 
     async def answer(
-        self, name: str, arguments: Struct, session: Session, upstream: UpstreamSession
+        self, name: str, arguments: Struct, session: Session, upstream: ClusterSession
     ) -> Local | None:
         """The whole result, when it is certain; None: the cluster has to say."""
         asked = question(name, arguments)
@@ -80,7 +80,7 @@ class Metadata:
         return None if table is None else Local(table, schema=schema)
 
     async def _schemas(
-        self, asked: LoginStep, session: Session, upstream: UpstreamSession
+        self, asked: LoginStep, session: Session, upstream: ClusterSession
     ) -> Local | None:
         databases = await self._loader.schemas(asked.databases)
         told = None if databases is None else await self._told(asked, session, upstream)
@@ -89,7 +89,7 @@ class Metadata:
         return Local(asked.schemas(databases), schema=told[0])
 
     async def _told(
-        self, asked: LoginStep, session: Session, upstream: UpstreamSession
+        self, asked: LoginStep, session: Session, upstream: ClusterSession
     ) -> tuple[bytes, Sequence[Row]] | None:
         """What describes the answer, and those of its rows that the cluster alone knows; None when
         it is to say all of it in its own words."""
@@ -106,7 +106,7 @@ class Metadata:
         server.schemas[asked.name] = schema
         return schema, rows
 
-    async def _server(self, upstream: UpstreamSession, session: Session) -> _Server:
+    async def _server(self, upstream: ClusterSession, session: Session) -> _Server:
         changes = session.state.journal.changes
         server = self._servers.get(upstream)
         if server is None or server.changes != changes:
@@ -117,7 +117,7 @@ class Metadata:
 
 
 def _may_have_views(
-    asked: LoginStep, session: Session, upstream: UpstreamSession, server: _Server
+    asked: LoginStep, session: Session, upstream: ClusterSession, server: _Server
 ) -> bool:
     """Whether temporary views may be among the rows: anybody may have made global ones."""
     if asked.name == SCHEMAS:
@@ -126,7 +126,7 @@ def _may_have_views(
     return asked.globally or own or server.shared or not upstream.replay.understood
 
 
-async def _learn(upstream: UpstreamSession, protocol: int, changes: int) -> _Server:
+async def _learn(upstream: ClusterSession, protocol: int, changes: int) -> _Server:
     info = await upstream.call("GetInfo", get_info_call(upstream.session, DBMS_VERSION))
     if not replies.info_text(info).startswith(VERSION):
         return _Server(changes, usual=False, shared=True)
@@ -135,7 +135,7 @@ async def _learn(upstream: UpstreamSession, protocol: int, changes: int) -> _Ser
     return _Server(changes, is_usual, settings.get(_ONE_SESSION, "false").lower() != "false")
 
 
-async def _settings(upstream: UpstreamSession, protocol: int) -> Mapping[str, str]:
+async def _settings(upstream: ClusterSession, protocol: int) -> Mapping[str, str]:
     """All settings of the session in the cluster, whoever set them."""
     operation = await upstream.execute_to_end("SET", {})
     try:
@@ -146,7 +146,7 @@ async def _settings(upstream: UpstreamSession, protocol: int) -> Mapping[str, st
 
 
 async def _temporary(
-    upstream: UpstreamSession, asked: LoginStep, protocol: int
+    upstream: ClusterSession, asked: LoginStep, protocol: int
 ) -> tuple[bytes, Sequence[Row]]:
     """The reply to GetResultSetMetadata, and what the cluster alone knows of."""
     request = metadata_call(asked.name, upstream.session, asked.temporary)
@@ -163,7 +163,7 @@ async def _temporary(
 
 
 async def _fetched(
-    upstream: UpstreamSession,
+    upstream: ClusterSession,
     operation: RemoteOperation,
     types: Sequence[int],
     limit: int,

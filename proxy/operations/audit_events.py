@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
-from proxy.statement.record import utc
+from proxy.operations.record import utc
 
 _MAX_TEXT = 1_000  # characters of one value
 

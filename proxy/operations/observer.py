@@ -8,12 +8,12 @@ from conf.log_fields import extra
 from proxy.errors import Failure, InternalError
 from proxy.operations.audit_events import Event, EventKind
 from proxy.operations.audit_store import Audit
+from proxy.operations.masking import masked_message
 from proxy.operations.metrics import Metrics
+from proxy.operations.record import Record
 from proxy.protocol.types import OperationState
 from proxy.session.open_session import Session
-from proxy.statement.masking import masked_message
-from proxy.statement.operation import Operation
-from proxy.statement.record import Record
+from proxy.session.operation import Operation
 
 _log = logging.getLogger(__name__)
 _MAX_ERROR = 500  # characters in a line

@@ -22,6 +22,18 @@ class OperationState(IntEnum):
     TIMEDOUT = 8
 
 
+ENDS = frozenset(
+    {
+        OperationState.FINISHED,
+        OperationState.CANCELED,
+        OperationState.ERROR,
+        OperationState.TIMEDOUT,
+        OperationState.CLOSED,
+    }
+)
+"""The states that only CLOSED may follow."""
+
+
 class OperationType(IntEnum):
     EXECUTE_STATEMENT = 0
     GET_TYPE_INFO = 1

@@ -22,8 +22,8 @@ from proxy.protocol.framing import (
 )
 from proxy.protocol.security_layer import SecurityLayer
 from proxy.server.receive_budget import ReceiveBudget
-from proxy.server.sasl_transport import SaslTransport
-from proxy.server.sockets import HIGH_WATER
+from proxy.transport.sasl_transport import SaslTransport
+from proxy.transport.sockets import HIGH_WATER
 from proxy.upstream.upstream_connection import UpstreamConnection
 
 MAX_WAITING = 4  # messages; then the connection is not read

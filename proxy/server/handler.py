@@ -19,6 +19,8 @@ from proxy.catalog import server_info
 from proxy.catalog.metadata import METADATA_KINDS
 from proxy.errors import Failure, Rejected, SessionGone, TooLarge, WireError
 from proxy.operations.incidents import internal_error
+from proxy.operations.record import Record
+from proxy.operations.statement_text import StatementText
 from proxy.protocol import replies, results
 from proxy.protocol.framing import Frame, Oversized
 from proxy.protocol.messages import MAX_VALUES, decode_head, decode_message
@@ -51,18 +53,17 @@ from proxy.protocol.types import (
     OperationType,
 )
 from proxy.server.client_connection import ClientConnection
+from proxy.server.row_relay import relay_rows
 from proxy.server.server_state import OwnedOperation, ServerState
 from proxy.session.handles import new_handle, no_such_operation, no_such_session
+from proxy.session.local_result import Local
 from proxy.session.open_session import Session
+from proxy.session.operation import Operation
 from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.settings import cannot_open
-from proxy.statement.local_result import Local
-from proxy.statement.operation import Operation, Remote
-from proxy.statement.record import Record
 from proxy.statement.statement_limits import check_result
 from proxy.statement.statement_runner import StatementRunner
-from proxy.statement.statement_text import StatementText
-from proxy.upstream.row_relay import relay_rows
+from proxy.upstream.remote_result import Remote
 from thriftcodec.values import Message, Struct
 
 _Result = TypeVar("_Result")
@@ -236,6 +237,7 @@ class HiveServer2Handler:
                 self._server.through,
                 self._client.peer,
                 user,
+                self._server.functions,
             )
             self._server.admit(session, self._user)
             try:

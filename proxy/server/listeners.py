@@ -16,9 +16,9 @@ from proxy.protocol.request_guard import guard_of
 from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.http_connection import HttpConnection, HttpListener
-from proxy.server.sockets import tune
 from proxy.server.tls import Certificate
 from proxy.server.tls_listener import TlsListener
+from proxy.transport.sockets import tune
 
 Connected = Callable[[ClientConnection], None]
 MakeConnection = Callable[[], ClientConnection]

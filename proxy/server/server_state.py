@@ -17,10 +17,11 @@ from proxy.operations.observer import Observer
 from proxy.operations.peers import ALONE, Peers, WorkerGroup
 from proxy.protocol import replies
 from proxy.protocol.requests import NO_SESSION, get_info_call
+from proxy.session.function_changes import FunctionChanges
 from proxy.session.handles import Registry
-from proxy.session.open_session import Session, close_remote
+from proxy.session.open_session import Session
+from proxy.session.operation import Operation, close_remote
 from proxy.session.quota import Bounds, Quota
-from proxy.statement.operation import Operation
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import Copier, StatementRunner
@@ -66,9 +67,8 @@ class ServerState:
         self.identity = settings.identity
         other = settings.upstream_login if self.through else None
         credentials = CredentialsByCluster(settings.logins, other)
-        self.pool = UpstreamPool(
-            limits, router.health, credentials, workers.counters, workers.functions
-        )
+        self.functions = workers.functions or FunctionChanges()
+        self.pool = UpstreamPool(limits, router.health, credentials, workers.counters)
         self.peers = Peers(workers)
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
         self._statement_quota = Quota("statements running", Bounds(), workers.counters)

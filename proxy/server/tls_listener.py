@@ -14,8 +14,8 @@ from conf.topology import Endpoint
 from proxy.limits import Limits
 from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import ConnectionLimiter
-from proxy.server.sockets import tune
 from proxy.server.tls import Certificate
+from proxy.transport.sockets import tune
 
 _BACKLOG = 100
 _RETRY = 1.0  # seconds after a failed accept; mostly there are no file descriptors left

@@ -3,7 +3,7 @@
 Every entry means something in every cluster. Most are repeated. An entry with a `home` is repeated
 only there: it made, changed or dropped an object that only that cluster has. In all others it means
 that the names which it touched are gone, whatever they meant there before
-(`proxy.upstream.session_replay`).
+(`proxy.session.session_replay`).
 
 A journal is bounded and keeps only what matters: among neighbouring SET, RESET and USE a later
 one replaces an earlier one of the same key. What a view or function was created under stays

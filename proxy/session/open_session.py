@@ -1,26 +1,24 @@
 """A session as the server keeps it: its state, its sessions in clusters and its operations."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Iterable
 
-from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.settings.names import TIME_ZONE
 from conf.topology import Cluster, Endpoint
 from dialect.statement import SetVariable
-from proxy.errors import ClusterDown, ClusterLost, Rejected
+from proxy.errors import ClusterDown, ClusterLost
 from proxy.limits import Limits
 from proxy.protocol.requests import Handle
+from proxy.session.cluster_session import ClusterSession
+from proxy.session.function_changes import FunctionChanges
+from proxy.session.operation import Operation
 from proxy.session.session import SessionState
+from proxy.session.session_replay import SessionReplay, StaleSession
 from proxy.session.time_zone import FIRST, setting_zone
-from proxy.statement.operation import Operation, Remote
-from proxy.upstream.session_replay import StaleSession
+from proxy.upstream.remote_result import Remote
 from proxy.upstream.upstream_pool import UpstreamPool
-from proxy.upstream.upstream_session import UpstreamSession
-
-_log = logging.getLogger(__name__)
 
 
 class Session:
@@ -39,6 +37,7 @@ class Session:
         through: Cluster | None = None,
         address: str = "",
         by: str = "",
+        functions: FunctionChanges | None = None,
     ) -> None:
         self.address = address
         self.by = by or state.user
@@ -52,7 +51,8 @@ class Session:
         self._zone: str | None = None  # with which it began in its first cluster
         self.operations: dict[bytes, Operation] = {}
         self._pool = pool
-        self._upstreams: dict[ClusterName, UpstreamSession] = {}
+        self._functions = functions or FunctionChanges()
+        self._upstreams: dict[ClusterName, ClusterSession] = {}
         self._opening: dict[ClusterName, asyncio.Lock] = {}
         self._closed = False
 
@@ -61,7 +61,7 @@ class Session:
         """The context in which a call is answered."""
         return _Asked(self)
 
-    async def upstream(self, cluster: ClusterName) -> UpstreamSession:
+    async def upstream(self, cluster: ClusterName) -> ClusterSession:
         """The session in that cluster, opened and caught up.
 
         Raises ClusterDown, ClusterLost, TooMany, NotCarried, and Rejected.
@@ -85,27 +85,29 @@ class Session:
             return await self.upstream(cluster)
         return upstream
 
-    def refreshed(self, tables: Iterable[TableRef], by: UpstreamSession) -> None:
+    def refreshed(self, tables: Iterable[TableRef], by: ClusterSession) -> None:
         """A statement in the session `by` refreshed what Spark remembers of the tables."""
         tables = tuple(tables)
         for upstream in self._upstreams.values():
             if upstream is not by:
                 upstream.replay.forget_files(tables)
 
-    async def _open(self, cluster: ClusterName) -> UpstreamSession:
-        upstream = await UpstreamSession.open(
+    async def _open(self, cluster: ClusterName) -> ClusterSession:
+        upstream = await ClusterSession.open(
             self._pool,
             self._where(cluster),
             self.state.user,
             self.state.protocol,
             self.state.configuration,
-            self.state.journal,
             claims=self.through is None,
             zone=self._needs_zone,
         )
         if self._closed:
             await upstream.close()
             raise ClusterDown("The session was closed.")
+        upstream.replay = SessionReplay(
+            cluster, upstream.endpoint, self.state.journal, self._functions, upstream.run
+        )
         self._keep_zone(upstream)
         self._upstreams[cluster] = upstream
         return upstream
@@ -115,7 +117,7 @@ class Session:
         """Whether its clusters have a say in its time zone."""
         return self.through is None and not self._chose_zone
 
-    def _keep_zone(self, upstream: UpstreamSession) -> None:
+    def _keep_zone(self, upstream: ClusterSession) -> None:
         """The time zone of its first cluster is that of the session in all clusters."""
         if upstream.zone is None:
             return
@@ -126,7 +128,7 @@ class Session:
         if upstream.zone == self._zone:
             upstream.replay.applied(FIRST, effect)
 
-    def _chose_away(self, upstream: UpstreamSession) -> bool:
+    def _chose_away(self, upstream: ClusterSession) -> bool:
         """Whether the session chose other endpoints since, with SET hive.cluster.properties.
 
         An endpoint that the operator took away keeps the sessions that it has.
@@ -138,7 +140,7 @@ class Session:
             and upstream.endpoint in configured.hs2
         )
 
-    def _may_leave(self, upstream: UpstreamSession) -> bool:
+    def _may_leave(self, upstream: ClusterSession) -> bool:
         """Whether the session's endpoint is down, another is up, and nothing would be lost."""
         if self.through is not None or upstream.cluster in self.state.objects.homes().values():
             return False
@@ -202,19 +204,3 @@ class _Asked:
     def __exit__(self, *exc: object) -> None:
         self._session.asking -= 1
         self._session.touch()
-
-
-async def cancel_remote(remote: Remote) -> None:
-    """Asks the cluster; a cluster that does not answer has ended it or will be found out."""
-    try:
-        await remote.upstream.cancel(remote.operation)
-    except (CausewayError, Rejected) as error:
-        _log.info("cancelling in %s: %s", remote.upstream.cluster, error)
-
-
-def close_remote(operation: Operation) -> None:
-    """Has it closed where it ran."""
-    remote = operation.result
-    if isinstance(remote, Remote):
-        remote.reader.stop()
-        remote.upstream.close_operation(remote.operation)

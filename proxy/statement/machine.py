@@ -35,6 +35,7 @@ from proxy.protocol.types import OperationState
 from proxy.session import settings
 from proxy.session.restrictions import check_statement, is_ignored
 from proxy.session.session import SessionState
+from proxy.session.states import BadTransition
 from proxy.session.time_zone import is_left_to_server, with_zone
 from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
@@ -43,7 +44,6 @@ from proxy.statement.attempt import Attempt
 from proxy.statement.claims import claim_overlay, is_outdated
 from proxy.statement.commands import Command
 from proxy.statement.events import Event, Routed, WriteToken
-from proxy.statement.states import BadTransition
 from proxy.statement.steps import TRANSITIONS, Step
 from router import decision
 from router.report import report

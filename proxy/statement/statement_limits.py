@@ -10,9 +10,9 @@ from proxy.errors import ResultTooLarge, StatementTooLong
 from proxy.limits import Limits
 from proxy.protocol.results import NO_ROWS
 from proxy.protocol.status import failure_of
-from proxy.session.open_session import close_remote
-from proxy.statement.local_result import Local
-from proxy.statement.operation import Operation, Remote
+from proxy.session.local_result import Local
+from proxy.session.operation import Operation, close_remote
+from proxy.upstream.remote_result import Remote
 
 
 def check_result(operation: Operation, limits: Limits) -> None:

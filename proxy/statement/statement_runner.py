@@ -16,18 +16,18 @@ from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
-from proxy.session.open_session import Session, cancel_remote, close_remote
+from proxy.session.cluster_session import ClusterSession
+from proxy.session.local_result import Local
+from proxy.session.open_session import Session
+from proxy.session.operation import Operation, close_remote, nothing_runs
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
 from proxy.statement.commands import Command
 from proxy.statement.events import Event, WriteToken
-from proxy.statement.local_result import Local
 from proxy.statement.machine import StatementMachine
-from proxy.statement.operation import Operation, Remote
 from proxy.statement.spark_error import spark_error
 from proxy.statement.statement_router import StatementRouter
-from proxy.upstream.lost_operation import settle
-from proxy.upstream.upstream_session import UpstreamSession
+from proxy.upstream.remote_result import Remote
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class StatementRunner:
         self._router = router
         self._copier = copier
         self._linger = linger
-        self._upstream: UpstreamSession | None = None
+        self._upstream: ClusterSession | None = None
         self._remote: Remote | None = None
         self._reported: Callable[[], object] | None = None
         self._left: list[Command] = []  # commands that follow the one that is carried out
@@ -72,14 +72,16 @@ class StatementRunner:
             can_copy=copier is not None,
             is_checked=router.health.is_checked,
         )
-        operation.stop = self.stop
 
     async def run(self, reported: Callable[[], object]) -> None:
         """Raises CancelledError alone. `reported` is called when the outcome is final; what is left
         then is to see to a write, which may take minutes where a cluster is lost."""
         self._reported = reported
+        self._operation.stop = self.stop
         event: Event | None = ev.Started()
         try:
+            if self._operation.cancelled:
+                self._machine.receive(ev.Stopped())
             while event is not None:
                 event = await self._carry_out(self._machine.receive(event))
         except asyncio.CancelledError:
@@ -89,6 +91,8 @@ class StatementRunner:
         except Exception:
             self._operation.fail(failure_of(internal_error(_log, "running a statement")))
             await self._report()
+        finally:
+            self._operation.stop = nothing_runs  # leaves no cycle
 
     async def stop(self) -> None:
         """The statement was stopped: it ends in its cluster, too."""
@@ -193,7 +197,7 @@ class StatementRunner:
         return ev.Ended(Status(OperationState.FINISHED)) if command.at_once else ev.Accepted()
 
     async def _learn_outcome(self, token: WriteToken) -> Event:
-        ended = await settle(self._sent)
+        ended = await self._sent.learn_end()
         if ended:
             _log.warning("a write whose end was not known has ended: %r", token)
         return ev.OutcomeLearned(ended)
@@ -230,7 +234,7 @@ class StatementRunner:
                 close_remote(operation)
                 operation.result = None
             case cmd.CancelInCluster():
-                await cancel_remote(self._sent)
+                await self._sent.cancel()
             case cmd.CloseWrite(token):
                 await self._close_write(token)
             case cmd.KeepMark(token):
@@ -255,7 +259,7 @@ class StatementRunner:
             _log.warning("a write ended, its mark stays and its copies unread: %s", error)
 
     @property
-    def _entered(self) -> UpstreamSession:
+    def _entered(self) -> ClusterSession:
         assert self._upstream is not None
         return self._upstream
 

@@ -17,8 +17,8 @@ from conf.names import ClusterName
 from conf.topology import Endpoint
 from proxy.errors import ClusterLost, WireError
 from proxy.protocol.framing import SaslReply, read_sasl_reply, sasl_response, sasl_start
-from proxy.server.sasl_transport import SaslTransport
-from proxy.server.sockets import HIGH_WATER, tune
+from proxy.transport.sasl_transport import SaslTransport
+from proxy.transport.sockets import HIGH_WATER, tune
 from proxy.upstream.credentials import Conversation, UpstreamCredentials
 
 _SLAB = memoryview(bytearray(128 << 10))  # what comes in goes out within the same turn

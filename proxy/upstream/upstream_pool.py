@@ -21,7 +21,6 @@ from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
 from proxy.limits import Limits
 from proxy.operations.counters import Counters, LocalCounters
 from proxy.protocol.requests import NO_SESSION, get_info_call
-from proxy.session.function_changes import FunctionChanges
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.endpoint_health import EndpointHealth
 from proxy.upstream.upstream_connection import UpstreamConnection
@@ -55,10 +54,8 @@ class UpstreamPool:
         health: EndpointHealth | None = None,
         credentials: CredentialsByCluster | None = None,
         counters: Counters | None = None,
-        functions: FunctionChanges | None = None,
     ) -> None:
         self.limits = limits
-        self.functions = functions or FunctionChanges()
         self.health = health or EndpointHealth()
         self.credentials = credentials or CredentialsByCluster({})
         self._counters = LocalCounters() if counters is None else counters

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Self
 
 from conf.errors import CausewayError
 from conf.log_fields import extra, log_fields
@@ -37,10 +38,7 @@ from proxy.protocol.requests import (
     operation_call,
 )
 from proxy.protocol.results import rows_in
-from proxy.protocol.types import OperationState, Orientation
-from proxy.session.journal import Journal
-from proxy.statement.states import ENDS
-from proxy.upstream.session_replay import SessionReplay
+from proxy.protocol.types import ENDS, OperationState, Orientation
 from proxy.upstream.upstream_connection import PipelinedCall, UpstreamConnection
 from proxy.upstream.upstream_pool import UpstreamPool
 from router import claim
@@ -66,7 +64,6 @@ class UpstreamSession:
         user: str,
         main: UpstreamConnection,
         session: RemoteSession,
-        journal: Journal,
         protocol: int,
         checked: bool = False,
     ) -> None:
@@ -74,7 +71,6 @@ class UpstreamSession:
         self.zone: str | None = None  # the default of its sessions, unless the client chose one
         self.cluster = cluster
         self.session = session
-        self.replay = SessionReplay(cluster, endpoint, journal, pool.functions, self.run)
         self._pool = pool
         self.endpoint = endpoint
         self._user = user
@@ -92,10 +88,9 @@ class UpstreamSession:
         user: str,
         protocol: int,
         configuration: Mapping[str, str],
-        journal: Journal,
         claims: bool = False,
         zone: bool = False,
-    ) -> "UpstreamSession":
+    ) -> Self:
         """Opens the user's session in the cluster, at another endpoint where one fails: nothing is
         lost by asking twice. With `claims` it learns whether claims are checked there, with `zone`
         which time zone the session has. Raises
@@ -114,7 +109,7 @@ class UpstreamSession:
                 if len(tried) == len(cluster.hs2):
                     raise
             else:
-                upstream = cls(pool, cluster.name, endpoint, user, main, session, journal, protocol)
+                upstream = cls(pool, cluster.name, endpoint, user, main, session, protocol)
                 if claims:
                     await upstream._learn_checked()
                 if zone:

@@ -20,6 +20,7 @@ from proxy.auth.errors import BadCredentials
 from proxy.auth.tokens.bearer_tokens import read_keys, user_of
 from proxy.catalog.metadata import question
 from proxy.errors import WireError
+from proxy.operations.statement_text import StatementText
 from proxy.protocol import replies, results
 from proxy.protocol.forwarding import PeerInbound
 from proxy.protocol.framing import (
@@ -37,8 +38,7 @@ from proxy.protocol.http import Head, HttpReader, authorization_of, basic, do_as
 from proxy.protocol.messages import MessageEnd, decode_head, decode_message
 from proxy.protocol.requests import Handle, handle_of, operation_type, read_request
 from proxy.protocol.row_count import rows_in
-from proxy.server.sasl_transport import SaslTransport
-from proxy.statement.statement_text import StatementText
+from proxy.transport.sasl_transport import SaslTransport
 from tests.dialect.catalogs import TestCatalog
 from tests.fuzz.view_targets import asked, told
 from thriftcodec.values import I32, STRING, Struct

@@ -17,14 +17,13 @@ from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement, RemoteOperation
 from proxy.protocol.types import OperationState, OperationType
 from proxy.session import open_session as session_module
+from proxy.session.function_changes import FunctionChanges
 from proxy.session.handles import new_handle
-from proxy.session.journal import Journal
 from proxy.session.open_session import Session
+from proxy.session.operation import Operation
 from proxy.session.session import SessionState
-from proxy.statement.operation import Operation
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import StatementRunner
-from proxy.upstream.session_replay import SessionReplay
 from proxy.upstream.upstream_pool import UpstreamPool
 from tests.proxy.fakes import FakeMetastore
 from tests.sessions.histories import Names
@@ -60,13 +59,10 @@ class Snapshot(FakeMetastore):
 class FakeUpstream:
     """A cluster's session with its model in the place of a connection."""
 
-    def __init__(
-        self, pool: UpstreamPool, cluster: Cluster, spark: SparkSession, journal: Journal
-    ) -> None:
+    def __init__(self, cluster: Cluster, spark: SparkSession) -> None:
         self.cluster = cluster.name
         self.endpoint = cluster.hs2[0]
         self.alive, self.checked = True, False
-        self.replay = SessionReplay(cluster.name, self.endpoint, journal, pool.functions, self.run)
         self.rows: Rows = ()
         self.failure: Failure | None = None
         chosen = TIME_ZONE in spark.settings
@@ -87,16 +83,10 @@ class FakeUpstream:
         await self.run(statement)
         return RemoteOperation(Struct())
 
-    async def execute_to_end(self, statement: str, _: object) -> RemoteOperation:
-        failure = await self.run(statement)
-        if failure is not None:
-            raise Rejected(failure)
-        return RemoteOperation(Struct())
-
     async def execute_to_end(self, statement: str, *_: object) -> RemoteOperation:
         if (failure := await self.run(statement)) is not None:
             raise Rejected(failure)
-        return RemoteOperation({})
+        return RemoteOperation(Struct())
 
     async def end_of(self, _: RemoteOperation) -> Status:
         if self.failure is None:
@@ -118,7 +108,7 @@ class Proxied:
 
     opening: Mapping[str, str]
     store: Metastore = field(default_factory=metastore)
-    pool: UpstreamPool = field(default_factory=lambda: UpstreamPool(Limits()))
+    functions: FunctionChanges = field(default_factory=FunctionChanges)
 
     def __post_init__(self) -> None:
         self.servers = {
@@ -132,19 +122,21 @@ class Proxied:
         snapshot = Snapshot(primaries, databases=set(self.store.databases))
         self.router = StatementRouter(Settings(TOPOLOGY, ()), snapshot, snapshot)
         self.state = SessionState.opened("ann", 5, self.opening, TOPOLOGY)
-        self.session = Session(new_handle(), self.state, self.pool)
+        self.session = Session(
+            new_handle(), self.state, UpstreamPool(Limits()), functions=self.functions
+        )
 
     def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Sessions in clusters are opened here from now on."""
         opener = type("Opener", (), {"open": staticmethod(self.open_upstream)})
-        monkeypatch.setattr(session_module, "UpstreamSession", opener)
+        monkeypatch.setattr(session_module, "ClusterSession", opener)
 
     async def open_upstream(
         self, pool: UpstreamPool, cluster: Cluster, user: str, protocol: int,
-        configuration: Mapping[str, str], journal: Journal, **_: object,
+        configuration: Mapping[str, str], **_: object,
     ) -> FakeUpstream:  # fmt: skip
         spark = SparkSession(self.servers[cluster.name], dict(configuration))
-        upstream = FakeUpstream(pool, cluster, spark, journal)
+        upstream = FakeUpstream(cluster, spark)
         self.upstreams.append(upstream)
         return upstream
 

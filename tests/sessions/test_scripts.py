@@ -204,7 +204,7 @@ def test_objects_of_two_clusters_are_in_no_statement(monkeypatch: pytest.MonkeyP
 def test_a_function_that_another_session_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         one = Proxied({"use:database": "d1"})
-        other = Proxied({"use:database": "d1"}, one.store, one.pool)
+        other = Proxied({"use:database": "d1"}, one.store, one.functions)
         one.patch(monkeypatch)
         await one.execute(f"CREATE {UPPER_F}")
         assert await one.execute("SELECT f('Ab') AS c") == (("AB",),)

@@ -19,9 +19,9 @@ from proxy.protocol import replies, results
 from proxy.protocol.messages import decode_message
 from proxy.protocol.requests import Handle, RemoteOperation, RemoteSession
 from proxy.protocol.results import Table
+from proxy.session.local_result import Local
 from proxy.session.open_session import Session
 from proxy.session.session import SessionState
-from proxy.statement.local_result import Local
 from thriftcodec.values import REPLY, STRING, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message
 

@@ -14,8 +14,8 @@ from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.operating import Operating
 from proxy.operations import audit_store as module
 from proxy.operations.audit_store import Audit
-from proxy.statement.record import Record
-from proxy.statement.statement_text import StatementText
+from proxy.operations.record import Record
+from proxy.operations.statement_text import StatementText
 from tests.proxy.fakes import error_of, until
 from tests.proxy.running import Site, play
 from thriftcodec.values import STRING, STRUCT, Struct

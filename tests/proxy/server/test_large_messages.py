@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from dialect.parsing.tokenize import MAX_LENGTH
+from proxy.operations import statement_text
+from proxy.operations.statement_text import StatementText
 from proxy.protocol.framing import Frame, SaslInbound, client_negotiation
 from proxy.protocol.requests import decoded
 from proxy.server import handler
-from proxy.statement import analyzer_pool, statement_text
-from proxy.statement.statement_text import StatementText
+from proxy.statement import analyzer_pool
 from tests.proxy.fakes import Client, World, error_of, play
 
 MEGABYTE = 1 << 20

@@ -6,14 +6,14 @@ import gc
 from collections import Counter
 
 from proxy.session.open_session import Session
-from proxy.statement.operation import Operation
-from proxy.statement.statement_runner import Statement
+from proxy.session.operation import Operation
+from proxy.statement.statement_runner import StatementRunner
 from proxy.upstream.upstream_connection import UpstreamConnection
 from proxy.upstream.upstream_session import UpstreamSession
 from tests.proxy.fakes import World, error_of, play, until
 
 SESSIONS = 20
-KINDS = (Session, Operation, Statement, UpstreamSession, UpstreamConnection)
+KINDS = (Session, Operation, StatementRunner, UpstreamSession, UpstreamConnection)
 
 
 def alive() -> Counter[type]:

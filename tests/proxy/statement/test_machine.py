@@ -29,6 +29,7 @@ from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
+from proxy.session.states import BadTransition
 from proxy.statement import commands as cmd
 from proxy.statement.events import (
     Accepted,
@@ -52,7 +53,6 @@ from proxy.statement.events import (
     ZoneRead,
 )
 from proxy.statement.machine import StatementMachine
-from proxy.statement.states import BadTransition
 from proxy.statement.steps import TRANSITIONS, Step
 from router.claim import KEY
 from router.decision import Answer, Refuse

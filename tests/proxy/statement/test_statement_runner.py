@@ -262,7 +262,7 @@ def test_a_cancelled_write_stays_open_a_little_longer() -> None:
 
 
 def test_a_write_whose_end_is_not_known_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proxy.upstream.lost_operation._PAUSES", (0.01, 0.01))
+    monkeypatch.setattr("proxy.upstream.remote_result.LEARNING_PAUSES", (0.01, 0.01))
 
     async def scenario(world: World) -> None:
         world.west.sleeping.add("INSERT INTO w SELECT 1")
@@ -283,7 +283,7 @@ def test_a_write_whose_end_is_not_known_stays_open(monkeypatch: pytest.MonkeyPat
 def test_a_lost_write_is_told_at_once_and_closed_when_a_server_knows_nothing_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("proxy.upstream.lost_operation._PAUSES", (0.5,) * 20)
+    monkeypatch.setattr("proxy.upstream.remote_result.LEARNING_PAUSES", (0.5,) * 20)
 
     async def scenario(world: World) -> None:
         world.west.sleeping.add("INSERT INTO w SELECT 1")

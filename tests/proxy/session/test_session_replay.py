@@ -22,7 +22,7 @@ from dialect.statement import (
 from proxy.errors import Failure, NotCarried
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.journal import Journal
-from proxy.upstream.session_replay import SessionReplay, StaleSession
+from proxy.session.session_replay import SessionReplay, StaleSession
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 VIEW = CreateTempView("v", ViewText("SELECT 1", "d"))

@@ -7,7 +7,7 @@ from proxy.protocol.requests import FetchResults
 from proxy.protocol.row_count import rows_in
 from proxy.protocol.types import COLUMNS_SINCE
 from proxy.server.client_connection import ClientConnection
-from proxy.statement.operation import Remote
+from proxy.upstream.remote_result import Remote
 from thriftcodec.values import Message, Struct
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from proxy.protocol.types import OperationState
-from proxy.statement.states import ENDS, TRANSITIONS, BadTransition, advance
+from proxy.protocol.types import ENDS, OperationState
+from proxy.session.states import TRANSITIONS, BadTransition, advance
 
 
 def test_every_end_leads_only_to_closed() -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from conf.errors import Blame
 from dialect.statement import Known, Unknown
 from proxy.errors import Failure
+from proxy.operations.masking import masked_message
+from proxy.operations.statement_text import StatementText
 from proxy.protocol.status import blame_of
 from proxy.protocol.types import OperationState
-from proxy.statement.masking import masked_message
-from proxy.statement.statement_text import StatementText
 
 PHASES = ("analyse", "decide", "connect", "execute", "fetch")
 MAX_ERROR = 16 << 10  # characters

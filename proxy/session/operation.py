@@ -7,53 +7,16 @@ operation ends and that a write is marked as ended.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from functools import partial
 
 from proxy.errors import Failure
+from proxy.operations.record import Record
 from proxy.protocol.replies import Status
-from proxy.protocol.requests import Handle, RemoteOperation, operation_call
-from proxy.protocol.types import OperationState
-from proxy.statement.local_result import Local
-from proxy.statement.record import Record
-from proxy.statement.states import ENDS, advance
-from proxy.upstream.read_ahead import ReadAhead
-from proxy.upstream.upstream_connection import PipelinedCall, release
-from proxy.upstream.upstream_session import UpstreamSession
-
-
-@dataclass(slots=True)
-class Remote:
-    """A result that a cluster keeps. `schema` is its reply to GetResultSetMetadata, once known:
-    before the end of a statement it may be a false one.
-    """
-
-    upstream: UpstreamSession
-    operation: RemoteOperation
-    reader: ReadAhead
-    schema: bytes | None = None
-    _asked: asyncio.Future[bytes | None] | None = None
-
-    @classmethod
-    def of(
-        cls, upstream: UpstreamSession, operation: RemoteOperation, may_run_ahead: bool
-    ) -> "Remote":
-        return cls(upstream, operation, ReadAhead(upstream, operation, may_run_ahead))
-
-    def ask_schema(self) -> PipelinedCall:
-        """The call that asks for the schema; `learn_schema` is for when its time has come."""
-        self._asked = asyncio.get_running_loop().create_future()
-        request = operation_call("GetResultSetMetadata", self.operation)
-        return PipelinedCall(request, partial(release, self._asked))
-
-    async def learn_schema(self) -> bytes:
-        """What was asked last, or is asked now. Raises ClusterLost, TooMany."""
-        if self.schema is None and self._asked is not None:
-            self.schema = await self.upstream.pipelined_reply(self._asked)
-        if self.schema is None:
-            name = "GetResultSetMetadata"
-            self.schema = await self.upstream.reply(name, operation_call(name, self.operation))
-        return self.schema
+from proxy.protocol.requests import Handle
+from proxy.protocol.types import ENDS, OperationState
+from proxy.session.local_result import Local
+from proxy.session.states import advance
+from proxy.upstream.remote_result import Remote
+from proxy.upstream.upstream_connection import release
 
 
 class Operation:
@@ -73,7 +36,7 @@ class Operation:
         self.working = False
         self.learning = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
-        self.stop: Callable[[], Awaitable[None]] = _nothing_runs  # ends it in its cluster
+        self.stop: Callable[[], Awaitable[None]] = nothing_runs  # ends it in its cluster
 
     @property
     def ended(self) -> bool:
@@ -134,5 +97,11 @@ class Operation:
         await self.stop()
 
 
-async def _nothing_runs() -> None:
+def close_remote(operation: Operation) -> None:
+    """Has its result closed where it ran."""
+    if isinstance(operation.result, Remote):
+        operation.result.close()
+
+
+async def nothing_runs() -> None:
     """Metadata calls have ended when they become operations."""

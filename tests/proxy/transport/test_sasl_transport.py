@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.errors import WireError
-from proxy.server.sasl_transport import SaslTransport
+from proxy.transport.sasl_transport import SaslTransport
 
 
 class Below(asyncio.Transport):

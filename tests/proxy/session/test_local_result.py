@@ -5,7 +5,7 @@ import pytest
 from proxy.errors import Rejected
 from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.results import Table
-from proxy.statement.local_result import Local
+from proxy.session.local_result import Local
 
 NEXT, PRIOR, RELATIVE, ABSOLUTE, FIRST, LAST = range(6)
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
-from proxy.statement.masking import end_of_comment, masked, masked_tail
+from proxy.operations.masking import end_of_comment, masked, masked_tail
 
 MAX_TEXT = 32 << 10  # characters of a text that is kept whole
 MAX_SHOWN = 16 << 10  # characters that are shown

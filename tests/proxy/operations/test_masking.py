@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.statement.masking import masked, masked_message, tokens
+from proxy.operations.masking import masked, masked_message, tokens
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ The other states are ends: nothing leaves them but CLOSED. A transition that is 
 table is a mistake of ours and raises.
 """
 
+from proxy.protocol.types import ENDS
 from proxy.protocol.types import OperationState as State
-
-ENDS = frozenset({State.FINISHED, State.CANCELED, State.ERROR, State.TIMEDOUT, State.CLOSED})
 
 TRANSITIONS: dict[State, frozenset[State]] = {
     State.PENDING: frozenset({State.RUNNING}) | ENDS,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conf.settings.transports import Tls, Transport, Transports
-from proxy.server.sockets import tune
+from proxy.transport.sockets import tune
 from tests.proxy.certificates import made
 from tests.proxy.fakes import World, play, until
 from tests.secret_files import readable
