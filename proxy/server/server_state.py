@@ -153,7 +153,8 @@ class ServerState:
                     asyncio.timeout(_INFO_WAIT),
                     self.pool.borrow(cluster.name, endpoint, user) as connection,
                 ):
-                    data = await connection.call(get_info_call(NO_SESSION, kind))
+                    request = get_info_call(NO_SESSION, kind)
+                    data = await connection.call("GetInfo", request, _INFO_WAIT)
                 self._info[kind] = replies.read_result(data, "GetInfo")
         return self._info.get(kind)
 

@@ -188,7 +188,7 @@ class StatementRunner:
             raise SessionGone(f"The connection to cluster {upstream.cluster} broke.")
         overlay = {**request.overlay, **command.claim}
         if command.at_once:
-            started = await upstream.execute_to_end(request.statement, overlay)
+            started = await upstream.execute_to_end(request.statement, overlay, is_bounded=False)
             self._operation.record.mark("execute")
         else:
             started = await upstream.execute(request.statement, overlay, request.timeout)

@@ -204,7 +204,9 @@ class ReadAhead:
         try:
             await batch.give(lambda length, head: b"", _Nowhere())
             if request.orientation != Orientation.FIRST:
-                read = await batch.connection.call(self._call(Orientation.PRIOR, batch.limit))
+                back = self._call(Orientation.PRIOR, batch.limit)
+                seconds = self._upstream.call_seconds
+                read = await batch.connection.call("FetchResults", back, seconds)
                 failure = result_failure(read_result(read, "FetchResults"))
                 if failure is not None:
                     raise ClusterLost(f"Its cluster does not go back: {failure.message}")

@@ -1,5 +1,8 @@
 """One connection to a Thrift Server, which answers calls in their order; replies are streamed.
 
+It is the one owner of a call: only here a call is sent, waited for, and given up when its reply
+does not come in time. The pool (`upstream_pool`) opens connections and marks endpoints up and down.
+
 Receiving uses one slab for all connections: a buffer is filled and emptied within one turn of
 the loop. A reply is looked at by its beginning; what follows goes straight to the client's
 transport, and reading stops while that transport is full.
@@ -67,6 +70,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
     def __init__(self, cluster: ClusterName, lost: Callable[[], None]) -> None:
         self.cluster = cluster
         self.broken = False
+        self.timed_out = False  # a call had no reply in time
         self._lost = lost
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
@@ -203,13 +207,35 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         finally:
             self._negotiation = None
 
-    async def call(self, request: bytes, pipelined: Sequence[PipelinedCall] = ()) -> bytes:
-        """The whole reply to a call. Whatever else is to be asked goes in the same breath: the
-        server answers in turn, and no reply has to travel before it begins with the next."""
-        done: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+    async def call(
+        self,
+        name: str,
+        request: bytes,
+        seconds: float | None,
+        pipelined: Sequence[PipelinedCall] = (),
+    ) -> bytes:
+        """The whole reply to the call `name`. `pipelined` calls are sent in the same write: the
+        server answers in turn, and no reply has to travel before it begins with the next.
+
+        Raises ClusterLost: when the connection breaks, or there is no reply after `seconds` (None:
+        as long as the server is up). After that the connection is of no use.
+        """
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[bytes] = loop.create_future()
         self._write(request, *(each.request for each in pipelined))
         self._expected += (done, *pipelined)
-        return await self._until(done)
+        timer = None if seconds is None else loop.call_later(seconds, self._time_out, name)
+        try:
+            return await self._until(done)
+        except WireError as error:
+            raise ClusterLost(_no_answer(self.cluster, name, str(error))) from error
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _time_out(self, name: str) -> None:
+        self.timed_out = True
+        self.give_up(_no_answer(self.cluster, name, "no answer in time"))
 
     def tell(self, pipelined: Sequence[PipelinedCall]) -> None:
         """Sends calls that nobody waits for. Raises ClusterLost."""
@@ -350,6 +376,10 @@ class UpstreamConnection(asyncio.BufferedProtocol):
                 future = each.done if isinstance(each, _Relay) else each
                 if not future.done():
                     future.set_exception(error)
+
+
+def _no_answer(cluster: ClusterName, name: str, why: str) -> str:
+    return f"Cluster {cluster}: no answer to {name} ({why})."
 
 
 def release(waiter: asyncio.Future[_T], result: _T) -> None:

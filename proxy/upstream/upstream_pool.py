@@ -181,16 +181,14 @@ class UpstreamPool:
         ever: neither for rows that may take long to make, nor for the rest of a reply.
         """
         began = time.monotonic()
+        request = get_info_call(NO_SESSION, _SERVER_NAME)
+        connection = None
         try:
-            async with (
-                asyncio.timeout(self.limits.connect),
-                self.borrow(cluster, endpoint, _CHECKER) as connection,
-            ):
-                await connection.call(get_info_call(NO_SESSION, _SERVER_NAME))
-        except TimeoutError:
-            self.health.mark_down(endpoint, "no answer in time")
-        except (ClusterLost, WireError, TooMany):
-            pass  # whoever opens a connection says what comes of it
+            async with self.borrow(cluster, endpoint, _CHECKER) as connection:
+                await connection.call("GetInfo", request, self.limits.connect)
+        except (ClusterLost, TooMany):
+            if connection is not None and connection.timed_out:
+                self.health.mark_down(endpoint, "no answer in time")
         else:
             self.health.mark_up(endpoint, time.monotonic() - began)
         if self.health.condition(endpoint).up is False:

@@ -158,6 +158,11 @@ class UpstreamSession:
         return False
 
     @property
+    def call_seconds(self) -> float:
+        """How long a call may take that is not a poll."""
+        return self._pool.limits.call
+
+    @property
     def alive(self) -> bool:
         return not self._main.broken
 
@@ -209,22 +214,24 @@ class UpstreamSession:
         return Rejected(failure)
 
     async def reply(
-        self, name: str, request: bytes, long: bool = False, pipelined: Sequence[PipelinedCall] = ()
+        self,
+        name: str,
+        request: bytes,
+        long: bool = False,
+        pipelined: Sequence[PipelinedCall] = (),
+        is_bounded: bool = True,
     ) -> bytes:
         """The whole reply to a call, not looked at. Raises ClusterLost, TooMany."""
-        try:
-            async with asyncio.timeout(self._pool.limits.call), self.connection(long) as connection:
-                return await connection.call(request, pipelined)
-        except (WireError, TimeoutError) as error:
-            why = str(error) or "no answer in time"
-            raise ClusterLost(f"Cluster {self.cluster}: no answer to {name} ({why}).") from error
+        seconds = self.call_seconds if is_bounded else None
+        async with self.connection(long) as connection:
+            return await connection.call(name, request, seconds, pipelined)
 
     async def pipelined_reply(self, reply: asyncio.Future[bytes | None]) -> bytes | None:
         """The reply to a pipelined call; None when it did not come in time."""
         if reply.done():
             return reply.result()
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._pool.limits.call):
+            async with asyncio.timeout(self.call_seconds):
                 return await asyncio.shield(reply)
         return None
 
@@ -240,20 +247,26 @@ class UpstreamSession:
             return await self._start(await asyncio.to_thread(execute_call, *arguments))
         return await self._start(execute_call(*arguments))
 
-    async def execute_to_end(self, statement: str, overlay: Mapping[str, str]) -> RemoteOperation:
-        """Runs a statement that takes no time; it has finished then. Raises as `call`."""
+    async def execute_to_end(
+        self, statement: str, overlay: Mapping[str, str], is_bounded: bool = True
+    ) -> RemoteOperation:
+        """Runs a statement that takes no time; it has finished then. `is_bounded`: it fails when
+        the server is too busy for it. Raises as `call`."""
         traced = {**overlay, **self._trace()}
         request = execute_call(self.session, statement, traced, 0, run_async=False)
-        return await self._start(request, long=True)
+        return await self._start(request, long=True, is_bounded=is_bounded)
 
     def _trace(self) -> dict[str, str]:
         """The id of the statement, which a guard puts into the description of Spark's jobs."""
         statement = log_fields().get("statement")
         return {_STATEMENT: statement} if statement and self.checked else {}
 
-    async def _start(self, request: bytes, long: bool = False) -> RemoteOperation:
+    async def _start(
+        self, request: bytes, long: bool = False, is_bounded: bool = True
+    ) -> RemoteOperation:
+        closings = self._take_closings()
         started = read_started(
-            await self.reply("ExecuteStatement", request, long, self._take_closings())
+            await self.reply("ExecuteStatement", request, long, closings, is_bounded)
         )
         if isinstance(started, Failure):
             raise self._refusal(started)
@@ -337,8 +350,7 @@ async def _opened(
     main: UpstreamConnection, request: bytes, cluster: ClusterName, patience: float
 ) -> RemoteSession:
     try:
-        async with asyncio.timeout(patience):
-            data = await main.call(request)
+        data = await main.call("OpenSession", request, patience)
         result = read_result(data, "OpenSession")
         failure = result_failure(result)
         if failure is not None:
@@ -346,6 +358,6 @@ async def _opened(
         return opened_session(result)
     except BaseException as error:
         main.abort()
-        if isinstance(error, WireError | TimeoutError):
+        if isinstance(error, WireError):
             raise ClusterLost(f"Cluster {cluster} opened no session: {error}.") from error
         raise

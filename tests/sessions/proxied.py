@@ -83,7 +83,7 @@ class FakeUpstream:
         await self.run(statement)
         return RemoteOperation(Struct())
 
-    async def execute_to_end(self, statement: str, *_: object) -> RemoteOperation:
+    async def execute_to_end(self, statement: str, *_: object, **__: object) -> RemoteOperation:
         if (failure := await self.run(statement)) is not None:
             raise Rejected(failure)
         return RemoteOperation(Struct())

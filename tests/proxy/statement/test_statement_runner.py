@@ -102,6 +102,32 @@ def test_a_select_of_literals_fails_as_any_statement() -> None:
     play(scenario)
 
 
+def test_a_select_of_literals_waits_for_a_busy_cluster() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SELECT count(1)")
+        world.east.hangs_at = "ExecuteStatement"
+        operation = await client.operation("SELECT 1", run_async=True)
+        await asyncio.sleep(0.4)
+        status = await client.on("GetOperationStatus", operation)
+        assert status.get(2) == OperationState.RUNNING
+
+    play(scenario, Limits(call=0.1))
+
+
+def test_a_call_without_a_reply_is_given_up() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("SELECT count(1)")
+        world.east.hangs_at = "ExecuteStatement"
+        failure = error_of(await client.execute("SELECT count(1)"))
+        assert failure is not None
+        text = "[CW202] Cluster east: no answer to ExecuteStatement (no answer in time)."
+        assert failure.message.startswith(text)
+
+    play(scenario, Limits(call=0.1))
+
+
 def test_a_select_of_literals_is_cancelled_at_once() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
