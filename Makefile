@@ -30,7 +30,7 @@ $(STAMP): requirements.lock requirements/build.lock pyproject.toml
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C
 	$(BIN)/causeway up
 
-test: install $(GUARD) ## the whole suite: lint and both parts of the tests at once, each told when it ends
+test: install $(GUARD) ## the whole suite: lint and both parts of the tests at the same time
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target lint shared apart
 
 shared: install $(GUARD) ## the tests that share one stack, and those that need none

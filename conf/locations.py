@@ -108,7 +108,7 @@ def is_inside(location: str, folder: str) -> bool:
 
 
 def clusters_of(location: str, filesystems: Mapping[ClusterName, str]) -> frozenset[ClusterName]:
-    """The clusters whose file system has, or may have, the location; none where it is shared."""
+    """The clusters with a file system that has or may have the location; none if it is shared."""
     roots = {name: Location.of(filesystem) for name, filesystem in filesystems.items()}
     return frozenset(name for each in readings(location) for name in _owners(each, roots))
 

@@ -8,7 +8,7 @@ fresh.
 A running write is a mark in the *table's* parameters: one change covers a million partitions,
 writers do not remove each other's marks, and the mark of a writer that died stays. It covers the
 partitions that it names, or all. When the write ends, the id of what it covered changes: of each
-named partition, or of the table, whose id is part of its partitions' versions.
+named partition, or of the table; the table's id is part of its partitions' versions.
 
 A table's `facts` id changes with the facts of any partition, so that a cache of partitions only has
 to compare the table. Only `metastore.placement.placement_store` may change facts; it keeps these

@@ -6,7 +6,7 @@ from conf.secrets import SecretFile
 
 
 def private(path: Path, text: str) -> Path:
-    """The file with this text, which nobody else can read, as an operator has to make it."""
+    """Writes a file that only its owner can read, as an operator has to."""
     path.touch()
     path.chmod(0o600)
     path.write_text(text)
@@ -14,5 +14,5 @@ def private(path: Path, text: str) -> Path:
 
 
 def readable(path: Path) -> SecretFile:
-    """The file, whoever else can read it."""
+    """The file as a secret, also if other users can read it."""
     return SecretFile(path, shared=True)

@@ -266,8 +266,8 @@ class _Command:
 
 def as_json(report: CopyReport) -> dict[str, object]:
     """The result as one JSON object."""
-    told = dataclasses.asdict(report)
-    return told | {"failed": {name: str(error) for name, error in report.failed.items()}}
+    facts = dataclasses.asdict(report)
+    return facts | {"failed": {name: str(error) for name, error in report.failed.items()}}
 
 
 def in_words(report: CopyReport, plan: CopyPlan) -> str:

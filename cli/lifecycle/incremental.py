@@ -169,7 +169,7 @@ def _show(done: PullResult, as_json: bool) -> None:
     if done.fallback:
         print(f"the whole table was read: {done.fallback}")
     if done.reloaded:
-        print(f"the target was loaded anew: {done.reloaded}")
+        print(f"the target was reloaded: {done.reloaded}")
     if done.held_back_by:
         print(f"commits behind {done.held_back_by} wait for it")
 

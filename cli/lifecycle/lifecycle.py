@@ -3,12 +3,11 @@
     causeway lifecycle serve [--once] [--at TIME] [--workers N]
     causeway lifecycle plan [--at TIME] [--evictions]
 
-`serve` runs the entities that its user submitted, until it is told to stop; several may share
-one store. With --once it ends when nothing is left to do. --at sets the clock, which then runs
-on from there (with --once it stands still): the past, lived through again. `plan` prints what
-a round would do and does nothing, `plan --evictions` what retention would drop. Events go to
-standard error as JSON, an object a line. --conf names settings whose views hear of every change
-before it is reported: `snapshot.writers = views` there needs it.
+`serve` runs the entities that its user submitted, until it is stopped; several servers may share a
+store. With --once it ends when nothing is left to do. --at sets the clock, which then runs on (with
+--once it stands still). `plan` prints what a round would do, `plan --evictions` what retention
+would drop. Events go to standard error as JSON lines. --conf names settings; their views are
+notified of every change before it is reported, which `snapshot.writers = views` requires.
 """
 
 import argparse

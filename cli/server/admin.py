@@ -121,7 +121,7 @@ def _headers(operating: Operating) -> dict[str, str]:
 
 
 def _kill(operating: Operating, beginning: str) -> Any:
-    """Kills the one statement or session whose id begins so. Raises AdminRefused."""
+    """Kills the only statement or session with this beginning of an id. Raises AdminRefused."""
     found = []
     for kind, key in (("statements", "statement"), ("sessions", "session")):
         ids = {each[key] for each in call(operating, "GET", f"/v1/{kind}")}

@@ -40,12 +40,12 @@ def _candidates() -> Iterator[Path]:
 
 def _major(java: Path) -> int | None:
     try:
-        told = subprocess.run(
+        output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=30, check=True
         ).stderr
     except (OSError, subprocess.SubprocessError):
         return None
-    match = re.search(r'version "(\d+)', told)
+    match = re.search(r'version "(\d+)', output)
     return int(match[1]) if match else None
 
 

@@ -20,7 +20,7 @@ class Children:
     """The running services, each the leader of a process group of its own.
 
     A watchdog process holds the other end of a pipe: when this process is gone, even killed,
-    the watchdog reads the pipe's end and kills every group that it was told of.
+    the watchdog reads the pipe's end and kills every group that it was given.
     """
 
     def __init__(self) -> None:

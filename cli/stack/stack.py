@@ -108,10 +108,10 @@ class Stack:
         self._wait(self._services[name], time.monotonic())
 
     def _cluster_endpoints(self, name: ClusterName) -> dict[str, str]:
-        told = {"hs2": str(self.ports.hs2[name]), "filesystem": self.layout.filesystem(name)}
+        found = {"hs2": str(self.ports.hs2[name]), "filesystem": self.layout.filesystem(name)}
         if self.spec.views:
-            told["metastore"] = f"thrift://{self.ports.views[name]}"
-        return told
+            found["metastore"] = f"thrift://{self.ports.views[name]}"
+        return found
 
     def _admin(self) -> dict[str, object] | None:
         where = self.ports.admin
@@ -192,7 +192,7 @@ def _choose_ports(spec: StackSpec) -> Ports:
 
 
 def free_ports(count: int) -> list[Endpoint]:
-    """Addresses of this machine where nobody listens now."""
+    """Addresses of this machine with free ports."""
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -236,7 +236,7 @@ def spark_home() -> Path:
 
 
 def _write_secret(path: Path) -> None:
-    """A new word that nobody else can read."""
+    """Writes a random token to a new file that only this user can read."""
     path.unlink(missing_ok=True)
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(file, "w") as stream:

@@ -14,7 +14,7 @@ _GRACE = 3.0  # seconds
 
 
 def left(lines: Iterable[str]) -> set[int]:
-    """The process groups told of and not taken back."""
+    """The process groups that were added and not removed."""
     groups: set[int] = set()
     for line in lines:
         sign, group = line[:1], int(line[1:])

@@ -183,7 +183,7 @@ def spliced(data: bytes | bytearray, start: int, end: int, edits: list[Edit]) ->
 
 
 def _scan_descriptor(data: bytes | bytearray, at: int, found: Found, shape: Shape) -> int:
-    """A partition's serde has its table's `path`, which nobody reads: left alone."""
+    """A partition's serde has its table's `path`, which is not read, so it is skipped."""
     found.descriptor = at
     while True:
         kind, number, value = read_field_header(data, at)

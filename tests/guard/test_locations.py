@@ -27,7 +27,7 @@ PIECES = [
 
 
 def invented() -> list[str]:
-    """Locations that nobody would write, from the pieces of those that people do."""
+    """Unusual locations, made of pieces of usual ones."""
     numbers = random.Random(SEED)
     roots = [root for case in CASES for root in case["filesystems"].values()]
     return [

@@ -1,4 +1,4 @@
-"""What the guard is told of a decision."""
+"""The claims of decisions."""
 
 import json
 from base64 import b64decode

@@ -17,14 +17,14 @@ class Connection:
 
     def __init__(self, stop_at: str) -> None:
         self.stop_at = stop_at
-        self.said: list[str] = []
+        self.statements: list[str] = []
         self.closed = False
 
     def cursor(self) -> "Connection":
         return self
 
     def execute(self, statement: str) -> None:
-        self.said.append(statement)
+        self.statements.append(statement)
         if statement.startswith(self.stop_at):
             raise KeyboardInterrupt
 
@@ -48,5 +48,5 @@ def test_an_interrupt_asks_no_more_of_the_connection(
     with pytest.raises(KeyboardInterrupt):
         sample.make(stack, Endpoint("127.0.0.1", 1))
     assert not connection.closed
-    assert connection.said[-1].startswith("CREATE TABLE")
+    assert connection.statements[-1].startswith("CREATE TABLE")
     assert not left.parent.exists()  # a table could not be made over another's files

@@ -55,10 +55,10 @@ def test_entering_starts_all_and_leaving_ends_all(
     with Stack(SPEC, tmp_path / "d", lambda name, seconds: seen.append(name)) as stack:
         assert sorted(seen) == ["east", "metastore", "west"]
         pids = [stack.pid(name) for name in seen]
-        told = json.loads(stack.layout.endpoints.read_text())
-        assert told["metastore"] == {"uri": f"thrift://{stack.ports.metastore}"}
-        assert list(told["clusters"]) == ["east", "west"]
-        assert told["clusters"]["west"] == {
+        endpoints = json.loads(stack.layout.endpoints.read_text())
+        assert endpoints["metastore"] == {"uri": f"thrift://{stack.ports.metastore}"}
+        assert list(endpoints["clusters"]) == ["east", "west"]
+        assert endpoints["clusters"]["west"] == {
             "hs2": str(stack.ports.hs2[ClusterName("west")]),
             "filesystem": (tmp_path / "d" / "warehouse" / "west").as_uri(),
         }
