@@ -91,10 +91,11 @@ class Operation:
             await self.stop()
 
     async def end(self, failure: Failure) -> None:
-        """It fails for its client at once, and is ended in its cluster."""
-        self.becomes(OperationState.ERROR, failure)
-        self.cancelled = True  # the client does not see what its cluster says from now on
-        await self.stop()
+        """It fails for its client at once, and is ended in its cluster; unless it has ended."""
+        if not self.ended:
+            self.becomes(OperationState.ERROR, failure)
+            self.cancelled = True  # the client does not see what its cluster says from now on
+            await self.stop()
 
 
 def close_remote(operation: Operation) -> None:
