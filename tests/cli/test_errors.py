@@ -24,6 +24,8 @@ ROOMS = {
     "7": "Feeds and processes",
     "8": "Incremental pull",
 }
+# Ids of requirements, which mean nothing to a user.
+_IDS = re.compile(r" \((?:(?:DC|FA|HU)-[A-Z]+\d*|D\d+|, )+\)")
 HEAD = """\
 # Errors
 
@@ -72,7 +74,7 @@ def _all() -> list[Documented]:
 
 
 def _first_sentence(docstring: str) -> str:
-    text = " ".join(docstring.split("\n\n")[0].split())
+    text = _IDS.sub("", " ".join(docstring.split("\n\n")[0].split()))
     return re.split(r"(?<=\.)\s", text)[0]
 
 

@@ -67,3 +67,11 @@ def test_environment_variables_are_read_somewhere() -> None:
         files += ROOT.glob(f"{room}/**/*.py")
     text = "\n".join(each.read_text() for each in files if each.is_file() and each not in PAGES)
     assert [each for each in sorted(named) if each not in text] == []
+
+
+def test_pages_for_users_say_rules_in_words() -> None:
+    """Ids of requirements are in the specification; users need not know them."""
+    pages = [*ROOT.glob("docs/guide/*.md"), *ROOT.glob("docs/reference/*.md"), *ROOT.glob("*.md")]
+    pages.remove(ROOT / "docs" / "reference" / "specification.md")
+    ids = re.compile(r"\b(?:(?:DC|FA|HU)-[A-Z]+\d*|D\d{1,2})\b")
+    assert [(name(page), found) for page in pages if (found := ids.findall(page.read_text()))] == []
