@@ -8,7 +8,7 @@ from cli.metastore.migration import migration
 from cli.target import add_target_arguments
 from metastore.errors import NotUpgraded
 
-SHOWN = 20  # problems printed; --json has all
+SHOWN = 20  # problems and folders printed; --json has all
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +30,12 @@ def run(args: argparse.Namespace) -> int:
     )
     for problem in found.problems[:SHOWN]:
         print(problem)
+    if found.elsewhere:
+        print(
+            f"{len(found.elsewhere):,} folders in the storage of a cluster that is not the primary:"
+        )
+    for folder in found.elsewhere[:SHOWN]:
+        print(folder)
     if not found.upgraded:
         lacking = found.lacking_tables + found.lacking_partitions
         raise NotUpgraded(f"{lacking:,} objects lack a primary, {len(found.problems):,} are wrong.")

@@ -50,7 +50,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of `verify`: objects, those without a primary, copies, and problems in words."""
+    """The result of `verify`: objects, those without a primary, copies, and problems in words.
+
+    `elsewhere` names the tables and partitions whose folder lies in the storage of a cluster that
+    is not their primary. They are no problem: `causeway table assign` may have made them so.
+    """
 
     tables: int = 0
     partitions: int = 0
@@ -60,6 +64,7 @@ class Verdict:
     copies: int = 0
     writing: int = 0
     problems: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def upgraded(self) -> bool:
@@ -117,7 +122,8 @@ class Migration:
         owner = default_cluster(self._topology)
         verdict = Verdict()
         with self._connect() as client:
-            for found in survey(client, owner, self._progress):
+            folders = self._topology.filesystems()
+            for found in survey(client, owner, self._progress, folders):
                 verdict = _add(verdict, found, self._topology)
         return verdict
 
@@ -251,4 +257,5 @@ def _add(verdict: Verdict, found: TableSurvey, topology: Topology) -> Verdict:
         copies=verdict.copies + found.copies,
         writing=verdict.writing + (found.placement is not None and found.placement.writing),
         problems=(*verdict.problems, *problems),
+        elsewhere=(*verdict.elsewhere, *found.elsewhere),
     )

@@ -1,8 +1,9 @@
 """Reads the cluster facts of a whole metastore, table by table (`causeway metastore verify`)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from conf.locations import foreign_cluster
 from conf.names import ClusterName, TableRef, partition_name
 from conf.placement import (
     PARTITIONS,
@@ -16,6 +17,7 @@ from conf.placement import (
 from metastore.client.metastore_client import BATCH, HmsClient, batches
 from metastore.client.types import Table
 
+Filesystems = Mapping[ClusterName, str]  # each cluster's FileSystem
 VIEWS = frozenset({"VIRTUAL_VIEW", "MATERIALIZED_VIEW"})
 Progress = Callable[[str, int, int], None]  # kind of object, number done, number in all
 
@@ -25,7 +27,8 @@ class TableSurvey:
     """The facts of a table; `named` says whether it names its primary.
 
     Names of partitions: `own` have another primary than the table, or copies; `lacking` name no
-    primary; `marked` have any fact. `problems` are in words.
+    primary; `marked` have any fact. `problems` are in words, and so are `elsewhere`: objects whose
+    folder lies in the storage of a cluster that is not their primary.
     """
 
     ref: TableRef
@@ -40,6 +43,7 @@ class TableSurvey:
     lacking: list[str] = field(default_factory=list)
     marked: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
 
 
 def table_refs(client: HmsClient) -> list[TableRef]:
@@ -52,19 +56,28 @@ def table_refs(client: HmsClient) -> list[TableRef]:
 
 
 def survey(
-    client: HmsClient, owner: ClusterName, progress: Progress = lambda *_: None
+    client: HmsClient,
+    owner: ClusterName,
+    progress: Progress = lambda *_: None,
+    filesystems: Filesystems | None = None,
 ) -> Iterator[TableSurvey]:
-    """The survey of each table; tables without a primary count as the owner's."""
+    """The survey of each table; tables without a primary count as the owner's. Folders are compared
+    with the clusters' `filesystems` where these are given.
+    """
     refs = table_refs(client)
     for number, ref in enumerate(refs):
         progress("tables", number, len(refs))
         for table in client.get_tables(ref.db, [ref.name]):  # none if it was dropped
-            yield survey_table(client, table, owner, progress)
+            yield survey_table(client, table, owner, progress, filesystems)
     progress("tables", len(refs), len(refs))
 
 
 def survey_table(
-    client: HmsClient, table: Table, owner: ClusterName, progress: Progress = lambda *_: None
+    client: HmsClient,
+    table: Table,
+    owner: ClusterName,
+    progress: Progress = lambda *_: None,
+    filesystems: Filesystems | None = None,
 ) -> TableSurvey:
     """The facts of a table and of its partitions."""
     parameters = table.parameters
@@ -84,13 +97,38 @@ def survey_table(
         copies=0 if placement is None else len(placement.copies),
         problems=problems,
     )
-    if found.partitioned and not found.is_view:
-        _survey_partitions(client, table, found, placement or Placement(owner), progress)
+    if found.is_view:
+        return found
+    placed = placement or Placement(owner)
+    folders = (table.location, table.storage.serde.parameters.get("path", ""))
+    for location in dict.fromkeys(folders):
+        _note_folder(found, str(table.ref), location, placed.primary, filesystems)
+    if found.partitioned:
+        _survey_partitions(client, table, found, placed, progress, filesystems)
     return found
 
 
+def _note_folder(
+    found: TableSurvey,
+    what: str,
+    location: str,
+    primary: ClusterName,
+    filesystems: Filesystems | None,
+) -> None:
+    holder = foreign_cluster(location, filesystems, primary) if filesystems and location else None
+    if holder is not None:
+        found.elsewhere.append(
+            f"{what}: folder {location} is in the storage of {holder}, the primary is {primary}"
+        )
+
+
 def _survey_partitions(
-    client: HmsClient, table: Table, found: TableSurvey, placement: Placement, progress: Progress
+    client: HmsClient,
+    table: Table,
+    found: TableSurvey,
+    placement: Placement,
+    progress: Progress,
+    filesystems: Filesystems | None,
 ) -> None:
     keys = [key for key, _ in table.partition_keys]
     names = client.get_partition_names(table.ref)
@@ -101,7 +139,8 @@ def _survey_partitions(
                 found.problems.append(f"{table.ref}: a partition has {len(facts.values)} values")
                 continue
             name = partition_name(zip(keys, facts.values, strict=True))
-            _note_partition(found, name, facts.parameters, placement)
+            primary = _note_partition(found, name, facts.parameters, placement)
+            _note_folder(found, f"{table.ref}@{name}", facts.location, primary, filesystems)
         done += len(batch)
         progress(f"partitions of {table.ref}", done, len(names))
     exceptions = placement.exceptions
@@ -115,7 +154,8 @@ def _survey_partitions(
 
 def _note_partition(
     found: TableSurvey, name: str, parameters: dict[str, str], table: Placement
-) -> None:
+) -> ClusterName:
+    """Adds a partition's facts to `found`; its primary."""
     found.partitions += 1
     if PRIMARY not in parameters:
         found.lacking.append(name)
@@ -125,7 +165,8 @@ def _note_partition(
         own = read_partition_placement(parameters, table, name)
     except BadPlacement as error:
         found.problems.append(f"{found.ref}@{name}: {error}")
-        return
+        return table.primary
     found.copies += len(own.copies)
     if own.copies or own.primary != table.primary:
         found.own.append(name)
+    return own.primary

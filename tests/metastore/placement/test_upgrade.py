@@ -159,3 +159,32 @@ def test_verify_names_what_contradicts(old: FakeMetastore) -> None:
         "default.parted@ds=2",
         "default.plain",
     ]
+
+
+def test_verify_lists_folders_in_the_storage_of_another_cluster(old: FakeMetastore) -> None:
+    """They are no fault: `causeway table assign` may have made them so."""
+    strange = Table.make(TableRef("default", "strange"), [], location="file:/C2/strange")
+    strange.parameters = {"causeway.primary": "C1"}
+    old.add(strange)
+    spark = Table.make(TableRef("default", "spark"), [], location="file:/C1/spark")
+    serde = spark.storage.serde
+    serde.parameters = {"path": "file:/C2/spark"}
+    old.add(spark)
+    moved = Table.make(
+        TableRef("default", "moved"),
+        [],
+        partition_keys=[("ds", "string")],
+        location="file:/C1/moved",
+    )
+    old.add(moved, ("ds=1", {}), ("ds=2", {"causeway.primary": "C2"}), ("ds=3", {}))
+    partition = Partition(old.partitions[moved.ref]["ds=3"])
+    partition.location = "file:/C2/moved/ds=3"
+    _migration(old).upgrade()
+    verdict = _migration(old).verify()
+    assert verdict.upgraded
+    assert verdict.elsewhere == (
+        "default.moved@ds=2: folder file:/C1/moved/ds=2 is in the storage of C1, the primary is C2",
+        "default.moved@ds=3: folder file:/C2/moved/ds=3 is in the storage of C2, the primary is C1",
+        "default.spark: folder file:/C2/spark is in the storage of C2, the primary is C1",
+        "default.strange: folder file:/C2/strange is in the storage of C2, the primary is C1",
+    )
