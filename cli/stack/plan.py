@@ -14,6 +14,7 @@ from conf.topology import Endpoint
 METASTORE = "metastore"
 VIEW = "view"
 PROXY = "proxy"
+WRITE_PLUGIN = "causeway.guard.WritePlugin"
 GUARD = "causeway.guard.Guard"
 SERVICES = frozenset({METASTORE, VIEW, PROXY})  # all others are clusters
 
@@ -324,9 +325,12 @@ def _guard_settings(cluster: ClusterName, spec: StackSpec, layout: Layout) -> di
         settings[f"spark.causeway.filesystem.{other}"] = layout.filesystem(other)
     if spec.guard is not None:
         extensions.insert(0, GUARD)
-        # For programs that are started with this configuration; the Thrift Server's command has it.
-        settings["spark.driver.extraClassPath"] = str(spec.guard)
-        settings["spark.driver.extraJavaOptions"] = f'"-javaagent:{spec.guard}"'
+        # The driver's are for programs that are started with this configuration; the Thrift
+        # Server's command has them. Executors are processes of their own unless it runs locally.
+        for process in ("driver", "executor"):
+            settings[f"spark.{process}.extraClassPath"] = str(spec.guard)
+            settings[f"spark.{process}.extraJavaOptions"] = f'"-javaagent:{spec.guard}"'
+        settings["spark.plugins"] = WRITE_PLUGIN
     if extensions:
         settings["spark.sql.extensions"] = ",".join(extensions)
     return settings

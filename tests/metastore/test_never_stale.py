@@ -3,9 +3,9 @@ outside the primary (DC-M4, DC-R2, DC-R4, D10, D15).
 
 The facts are changed by the real code over a metastore in memory, routed by the real router from
 real partition sheets; the bytes are numbers in a dictionary, which is the model. Some writers come
-past the proxy, by table, by path, through a second table or as streams: the view gets the guard's
-calls before and after each of them, as long as the writer lives. Proxies and writers die and leave
-their marks, and the view starts anew.
+past the proxy, by table, by path, through a second table, as streams or file by file without a
+plan: the view gets the guard's calls before and after each of them, as long as the writer lives.
+Proxies and writers die and leave their marks, and the view starts anew.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ tables = st.sampled_from([*PLAIN, PARTED])
 pins = st.one_of(st.none(), st.none(), st.none(), clusters)
 seldom = st.sampled_from([False] * 5 + [True])
 objects = st.sampled_from([(table, None) for table in PLAIN] + [(PARTED, day) for day in DAYS])
-ways = st.sampled_from(["table", "path", "above", "alias"])
+ways = st.sampled_from(["table", "path", "above", "alias", "file"])
 copied = objects | st.just((PARTED, None))  # a Hudi table is copied as a whole
 
 
@@ -358,11 +358,14 @@ class Lives(RuleBasedStateMachine):
             found = self.memory.partitions[PARTED]
             if any(not each.location.startswith(location) for each in found.values()):
                 return
+        if how == "file" and table == PARTED and day is None:
+            return  # a file lies in one partition
         write = {
             "table": SparkWrite(table, {} if day is None else {"ds": day}, (location,)),
             "path": SparkWrite(paths=(location,)),
             "above": SparkWrite(paths=(location.rpartition("/")[0],)),
             "alias": SparkWrite(TableRef("db", "alias"), {}, (location,)),
+            "file": SparkWrite(paths=(f"{location}/new/part-0",)),
         }[how]
         others = {self.placement(table, each)[0].primary for each in self.days_of(table, day)}
         if others - {placement.primary}:

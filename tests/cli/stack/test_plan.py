@@ -79,7 +79,10 @@ def test_the_guard_comes_first_and_knows_the_clusters(tmp_path: Path) -> None:
     assert spark["spark.causeway.cluster"] == "west"
     assert spark["spark.causeway.default.cluster"] == "east"
     assert spark["spark.causeway.filesystem.east"] == layout.filesystem(EAST)
-    assert spark["spark.driver.extraJavaOptions"] == '"-javaagent:/guard.jar"'
+    for process in ("driver", "executor"):
+        assert spark[f"spark.{process}.extraJavaOptions"] == '"-javaagent:/guard.jar"'
+        assert spark[f"spark.{process}.extraClassPath"] == "/guard.jar"
+    assert spark["spark.plugins"] == "causeway.guard.WritePlugin"
     argv = thrift_server(WEST, Path("java"), Path("spark"), spec, layout, PORTS).argv
     assert "-javaagent:/guard.jar" in argv[: argv.index("-cp")]
     assert spark["spark.causeway.filesystem.east"] == layout.filesystem(EAST)

@@ -51,7 +51,7 @@ class Copies:
 
     def soon_unmarked(self, table: str) -> bool:
         """Whether the table's marks go: what follows a write is not waited for."""
-        end = monotonic() + 8
+        end = monotonic() + 12
         while self.marks(table) and monotonic() < end:
             sleep(0.1)
         return not self.marks(table)
@@ -206,6 +206,7 @@ def test_a_write_elsewhere_keeps_the_copies(
     table = copied()
     sql(f"INSERT OVERWRITE DIRECTORY '{tmp_path}/x' USING parquet SELECT 2 AS a", cluster=C1)
     sql(f"SELECT * FROM {table}", cluster=C1)
+    sql(f"EXPLAIN INSERT INTO {table} VALUES (2)", cluster=C1)
     assert copies.fresh(table)
 
 
@@ -237,6 +238,92 @@ def test_dataframe_writers_and_streams_end_the_copies_of_what_they_write(
         write(table)
         fresh[name] = copies.fresh(table)
     assert not any(fresh.values()), fresh
+
+
+def test_writers_without_a_plan_end_the_copies_of_what_they_write(
+    copied: Callable[[], str],
+    tables: Tables,
+    copies: Copies,
+    job: SparkJob,
+    tmp_path: Path,
+    sql: Sql,
+) -> None:
+    """RDDs and programs that call a file system."""
+    writers: dict[str, Callable[[Path], object]] = {
+        "saveAsTextFile": lambda t: job("save_as_text", path=f"{t.as_uri()}/text"),
+        "saveAsNewAPIHadoopFile": lambda t: job("save_as_hadoop", path=f"{t.as_uri()}/text"),
+        "create": lambda t: (job("create", path=f"{t.as_uri()}/new"), job("close")),
+        "createFileContext": lambda t: job("create_in_context", path=f"{t.as_uri()}/new"),
+        "rename into": lambda t: job("rename", path=_file(tmp_path).as_uri(), to=t.as_uri()),
+        "rename out of": lambda t: job(
+            "rename", path=_data(t).as_uri(), to=f"{tmp_path.as_uri()}/{t.name}"
+        ),
+        "delete": lambda t: job("delete", path=_data(t).as_uri()),
+        "delete all": lambda t: job("delete", path=t.as_uri()),
+        "rename all": lambda t: job(
+            "rename", path=t.as_uri(), to=t.with_name(f"{t.name}_old").as_uri()
+        ),
+    }
+    written, fresh = {}, {}
+    for name, write in writers.items():
+        table = written[name] = copied()
+        write(tables.location(table))
+        fresh[name] = copies.fresh(table)
+    assert not any(fresh.values()), fresh
+    with pytest.raises(Exception, match="CW105"):
+        sql(f"USE CLUSTER {C2}", f"SELECT a FROM {written['saveAsTextFile']}")
+    left = {name: copies.marks(t) for name, t in written.items() if not copies.soon_unmarked(t)}
+    assert left == {}
+    assert not any(copies.fresh(table) for table in written.values())
+
+
+def test_a_file_that_is_open_keeps_the_mark_of_its_folder(
+    copied: Callable[[], str], tables: Tables, copies: Copies, job: SparkJob
+) -> None:
+    table, other = copied(), copied()
+    folder = tables.location(table)
+    job("create", path=f"{folder.as_uri()}/new")
+    sleep(8)  # longer than a lease is kept without use
+    copies.publish(table, folder)
+    assert copies.marks(table)
+    assert not copies.fresh(table)
+    assert copies.fresh(other)
+    job("close")
+    assert copies.soon_unmarked(table)
+    assert not copies.fresh(table)
+
+
+def _data(folder: Path) -> Path:
+    return next(path for path in folder.iterdir() if path.name.startswith("part"))
+
+
+def _file(folder: Path) -> Path:
+    path = folder / "new_file"
+    path.write_text("1")
+    return path
+
+
+CLUSTER = "local-cluster[1,1,512]"  # a worker whose executor is a process of its own
+UNCHECKED = {"spark.driver.extraJavaOptions": "-Dcauseway=unchecked"}  # a driver without the agent
+
+
+def test_executors_end_the_copies_of_what_they_write(
+    copied: Callable[[], str], tables: Tables, copies: Copies, stack: Stack, tmp_path: Path
+) -> None:
+    """The driver has no agent here: the executor reports its files to the view."""
+    text, inserted = copied(), copied()
+    job = SparkJob(stack, C1, tmp_path / "job", CLUSTER, UNCHECKED)
+    try:
+        job("save_as_text", path=f"{tables.location(text).as_uri()}/text")
+        assert not copies.fresh(text)
+        assert copies.marks(text)
+        job("sql", text=f"INSERT INTO {inserted} VALUES (2)")
+        assert not copies.marks(inserted)  # the driver knows that the command covers its tasks
+        assert not copies.fresh(inserted)
+        assert copies.soon_unmarked(text)
+        assert not copies.fresh(text)
+    finally:
+        job.close()
 
 
 SLOW = (

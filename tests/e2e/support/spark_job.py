@@ -9,10 +9,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from cli.stack.java import find_java
 from cli.stack.stack import Stack, spark_home
 from conf.names import ClusterName
 from pipeline.spark.jar import guard_jar
@@ -21,7 +24,14 @@ from pipeline.spark.jar import guard_jar
 class SparkJob:
     """The parent's side: each call is one question. Raises RuntimeError with Spark's error."""
 
-    def __init__(self, stack: Stack, cluster: ClusterName, scratch: Path) -> None:
+    def __init__(
+        self,
+        stack: Stack,
+        cluster: ClusterName,
+        scratch: Path,
+        master: str = "local[2]",
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
         jars = [str(each) for each in (guard_jar(), *stack.spec.jars)]
         self._log = os.open(scratch / "spark.log", os.O_CREAT | os.O_WRONLY)
@@ -30,9 +40,12 @@ class SparkJob:
             "SPARK_HOME": str(spark_home()),
             "SPARK_CONF_DIR": str(stack.layout.conf(cluster)),
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_WORKER_DIR": str(scratch),
+            "JAVA_HOME": str(find_java().parents[1]),
         }
         self._process = subprocess.Popen(
-            [sys.executable, __file__, os.pathsep.join(jars), str(scratch)],
+            [sys.executable, __file__, os.pathsep.join(jars), str(scratch), master,
+             json.dumps(dict(settings))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True,
             env={**os.environ, **environment}, start_new_session=True,
         )  # fmt: skip
@@ -80,6 +93,7 @@ class _Answers:
         self._spark = spark
         self._scratch = scratch
         self._streams = 0
+        self._stream: Any = None
 
     def sql(self, text: str) -> list[list[Any]]:
         return [list(row) for row in self._spark.sql(text).collect()]
@@ -101,6 +115,43 @@ class _Answers:
     def save_as_text(self, path: str) -> None:
         self._spark.sparkContext.parallelize(["1"], 1).saveAsTextFile(path)
 
+    def save_as_hadoop(self, path: str) -> None:
+        self._spark.sparkContext.parallelize([("1", "1")], 1).saveAsNewAPIHadoopFile(
+            path, "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
+        )
+
+    def create(self, path: str) -> None:
+        """Opens a new file, which `close` closes."""
+        self._stream = self._file_system(path).create(self._path(path))
+        self._stream.writeBytes("1")
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def create_in_context(self, path: str) -> None:
+        """The same by Hadoop's other interface."""
+        jvm = self._spark.sparkContext._jvm
+        flags = jvm.java.util.EnumSet.of(jvm.org.apache.hadoop.fs.CreateFlag.CREATE)
+        options = self._spark.sparkContext._gateway.new_array(
+            jvm.org.apache.hadoop.fs.Options.CreateOpts, 0
+        )
+        jvm.org.apache.hadoop.fs.FileContext.getFileContext().create(
+            self._path(path), flags, options
+        ).close()
+
+    def delete(self, path: str) -> None:
+        assert self._file_system(path).delete(self._path(path), True)
+
+    def rename(self, path: str, to: str) -> None:
+        assert self._file_system(path).rename(self._path(path), self._path(to))
+
+    def _path(self, path: str) -> Any:
+        return self._spark.sparkContext._jvm.org.apache.hadoop.fs.Path(path)
+
+    def _file_system(self, path: str) -> Any:
+        settings = self._spark.sparkContext._jsc.hadoopConfiguration()
+        return self._path(path).getFileSystem(settings)
+
     def stream(self, rows: list[int], path: str | None = None, table: str | None = None) -> None:
         """Copies a folder of rows into a path or a table, by a stream that ends."""
         self._streams += 1
@@ -117,11 +168,14 @@ class _Answers:
         return self._spark.createDataFrame([tuple(row) for row in rows], kinds).coalesce(1)
 
 
-def _serve(jars: str, scratch: str) -> None:
+def _serve(jars: str, scratch: str, master: str, settings: str) -> None:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.config("spark.driver.extraClassPath", jars)
+    builder = SparkSession.builder.master(master).config("spark.driver.extraClassPath", jars)
     builder = builder.config("spark.driver.memory", "1g").config("spark.local.dir", scratch)
+    builder = builder.config("spark.executor.memory", "512m")
+    for name, value in json.loads(settings).items():
+        builder = builder.config(name, value)
     spark = builder.enableHiveSupport().getOrCreate()
     spark.sparkContext.setLogLevel("WARN")
     answers = _Answers(spark, scratch)
@@ -130,7 +184,7 @@ def _serve(jars: str, scratch: str) -> None:
         try:
             answer = {"ok": getattr(answers, question.pop("do"))(**question)}
         except Exception as error:  # the test decides what it means
-            answer = {"error": f"{type(error).__name__}: {str(error)[:2000]}"}
+            answer = {"error": f"{type(error).__name__}: {str(error)[:20_000]}"}
         print(json.dumps(answer), flush=True)
     spark.stop()
 

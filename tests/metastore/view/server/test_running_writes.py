@@ -3,6 +3,7 @@ published meanwhile is not read, also when the server that writes dies."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from time import sleep
 
 import pytest
@@ -40,29 +41,31 @@ def guard(view: Views) -> Iterator[HmsClient]:
         yield client
 
 
+def report(
+    guard: HmsClient,
+    write_id: str = "w",
+    ref: TableRef | None = None,
+    spec: Mapping[str, str] | None = None,
+    paths: Sequence[str] = (),
+    marks: Sequence[str] = (),
+    ended: bool = False,
+) -> None:
+    """A guard's `causeway_write`."""
+    arguments = Struct({3: (MAP, string_map(spec or {})), 6: (STRING, write_id)})
+    if ref is not None:
+        arguments.set(1, STRING, ref.db)
+        arguments.set(2, STRING, ref.name)
+    arguments.set(4, LIST, strings(paths))
+    arguments.set(5, LIST, strings(marks))
+    arguments.set(7, BOOL, ended)
+    arguments.set(8, STRING, "c1 server")
+    guard.call("causeway_write", arguments)
+
+
 @pytest.fixture
 def call(guard: HmsClient) -> Call:
     """`causeway_write` in C1."""
-
-    def run(
-        write_id: str = "w",
-        ref: TableRef | None = None,
-        spec: Mapping[str, str] | None = None,
-        paths: Sequence[str] = (),
-        marks: Sequence[str] = (),
-        ended: bool = False,
-    ) -> None:
-        arguments = Struct({3: (MAP, string_map(spec or {})), 6: (STRING, write_id)})
-        if ref is not None:
-            arguments.set(1, STRING, ref.db)
-            arguments.set(2, STRING, ref.name)
-        arguments.set(4, LIST, strings(paths))
-        arguments.set(5, LIST, strings(marks))
-        arguments.set(7, BOOL, ended)
-        arguments.set(8, STRING, "c1 server")
-        guard.call("causeway_write", arguments)
-
-    return run
+    return partial(report, guard)
 
 
 @contextmanager
@@ -131,6 +134,30 @@ def test_the_first_copy_of_a_table_that_the_write_creates(hms, view, call) -> No
     with other_process(hms, view) as facts:
         facts.change_table(REF, published)
     assert not fresh(hms)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_two_processes_of_a_view_know_of_a_write(hms, view, call, named: bool) -> None:
+    """The guard reports to both. A copy is published through the one that the settings name, which
+    has died and begun again where the write names its table: then the mark is in the metastore.
+    """
+    hms.add(table(placed()))
+    written = {"ref": REF if named else None, "paths": [f"{HOME}/part-0"]}
+    with views(hms) as other, HmsClient((other[C1],), 5.0) as second:
+        call(**written)
+        if not named:
+            report(second, **written)
+        with other_process(hms, other) as facts:
+            facts.change_table(REF, published)
+        assert now(hms).copies
+        assert not fresh(hms)
+        call(**written, ended=True)
+        report(second, **written, ended=True)
+        assert not now(hms).writing
+        assert not fresh(hms)
+        with other_process(hms, view) as facts:
+            facts.change_table(REF, published)
+        assert fresh(hms)
 
 
 def test_a_copy_of_another_path_published_during_the_write_is_fresh(hms, view, call) -> None:

@@ -53,6 +53,10 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
             writes.add(write);
         }
 
+        synchronized boolean covers(Location file) {
+            return writes.stream().anyMatch(each -> each.covers(file));
+        }
+
         synchronized void end(boolean failed) {
             for (RunningWrite write : writes) {
                 if (failed) {
@@ -137,6 +141,20 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         }
     }
 
+    /** Whether a running write of the plan, which Spark executes, may change a file there. */
+    static boolean covers(LogicalPlan plan, Location file) {
+        Option<Running> running = plan.getTagValue(RUNNING);
+        if (running.isDefined() && running.get().covers(file)) {
+            return true;
+        }
+        for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
+            if (covers(each.next(), file)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private static void ended(LogicalPlan plan, boolean failed) {
         Option<Running> running = plan.getTagValue(RUNNING);
         if (running.isDefined()) {
@@ -158,6 +176,9 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
         List<String> paths = new ArrayList<>();
         for (String path : write.target.paths) {
             paths.add(qualified(path, settings));
+        }
+        if (isExplained()) {
+            return;
         }
         boolean runs = isRunBySpark(write.node);
         WriteReport report = new WriteReport(write.target, paths, marks,
@@ -202,21 +223,23 @@ final class CopyInvalidation extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     }
 
     /**
-     * Whether Spark runs the plan now and says when it has ended. EXPLAIN only shows it, and of a
-     * stream each batch is a plan of its own.
+     * Whether Spark runs the plan now and says when it has ended: of a stream each batch is a plan of
+     * its own.
      */
     private static boolean isRunBySpark(LogicalPlan node) {
         String name = node.getClass().getSimpleName();
-        if (name.startsWith("WriteToStream")
-                || (name.startsWith("WriteToMicroBatch") && batchOf(node) == null)) {
-            return false;
-        }
+        return !name.startsWith("WriteToStream")
+                && !(name.startsWith("WriteToMicroBatch") && batchOf(node) == null);
+    }
+
+    /** Whether the plan is only shown. */
+    private static boolean isExplained() {
         for (StackTraceElement frame : new Throwable().getStackTrace()) {
             if (frame.getClassName().endsWith(".ExplainCommand")) {
-                return false;
+                return true;
             }
         }
-        return true;
+        return false;
     }
 
     private static String qualified(String path, Configuration settings) {

@@ -119,6 +119,11 @@ public final class Location {
                 && parts.subList(0, folder.parts.size()).equals(folder.parts);
     }
 
+    /** The names on the way here from a folder that this lies in. */
+    List<String> namesBelow(Location folder) {
+        return parts.subList(folder.parts.size(), parts.size());
+    }
+
     /** Whether both may lie in one file system. */
     boolean mayShare(Location other) {
         if (kind == Kind.BARE || other.kind == Kind.BARE) {

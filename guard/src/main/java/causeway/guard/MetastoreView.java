@@ -12,11 +12,13 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 
 /**
@@ -24,9 +26,10 @@ import org.apache.hadoop.conf.Configuration;
  * client, which does not know it. Connections are kept for the next write.
  */
 final class MetastoreView {
-    private static final String METASTORE = "hive.metastore.uris";
+    static final String METASTORE = "hive.metastore.uris";
     private static final ConcurrentMap<String, MetastoreView> SHARED = new ConcurrentHashMap<>();
     private static final int CONNECT_MILLIS = 10_000;
+    private static final long AWAY_NANOS = TimeUnit.SECONDS.toNanos(15);
     private static final int REPLY_MILLIS = 600_000;
     private static final int CALL = 0x80010001;
     private static final byte STOP = 0;
@@ -40,19 +43,22 @@ final class MetastoreView {
     private static final int UNKNOWN_METHOD = 1;
     private static final int LONGEST = 1 << 20; // bytes of a text in a reply
 
-    private final List<URI> addresses = new ArrayList<>();
-    private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
+    private final List<Address> addresses = new ArrayList<>();
 
     /** The view that a configuration names; one a process, whoever asks. */
     static MetastoreView shared(Configuration settings) {
-        return SHARED.computeIfAbsent(settings.get(METASTORE, ""), MetastoreView::new);
+        return at(settings.get(METASTORE, ""));
     }
 
-    /** {@code uris} is the value of hive.metastore.uris. */
+    /** The view at these addresses, a value of hive.metastore.uris. */
+    static MetastoreView at(String uris) {
+        return SHARED.computeIfAbsent(uris, MetastoreView::new);
+    }
+
     private MetastoreView(String uris) {
         for (String each : uris.split(",")) {
             if (!each.trim().isEmpty()) {
-                addresses.add(URI.create(each.trim()));
+                addresses.add(new Address(URI.create(each.trim())));
             }
         }
     }
@@ -71,48 +77,116 @@ final class MetastoreView {
         private static final long serialVersionUID = 1L;
     }
 
-    /** Returns when no copy of what the write may change is fresh. */
+    /** Nothing listens at an address. */
+    private static final class Unreachable extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        Unreachable(IOException cause) {
+            super(cause.toString(), cause);
+        }
+    }
+
+    /**
+     * Returns when no copy of what the write may change is fresh. Each process of the view gets the
+     * report, since a copy may be published through any of them; one that does not run gets it when
+     * it is repeated. Raises IOException when none runs.
+     */
     void report(WriteReport write) throws IOException, Refused, NotKnown {
         if (addresses.isEmpty()) {
             throw new NotKnown();
         }
-        Connection kept = idle.pollFirst();
-        if (kept != null) {
-            try {
-                use(kept, write);
-                return;
-            } catch (IOException closed) {
-                kept.close(); // the view may have ended it: the call may be made twice
+        boolean reported = false;
+        List<Address> away = new ArrayList<>();
+        for (Address each : addresses) {
+            if (each.isAway()) {
+                away.add(each);
+            } else {
+                reported |= each.tryReport(write);
             }
         }
-        use(connect(), write);
-    }
-
-    private void use(Connection connection, WriteReport write)
-            throws IOException, Refused, NotKnown {
-        try {
-            connection.send(write);
-            connection.receive();
-        } catch (IOException broken) {
-            connection.close();
-            throw broken;
-        } catch (Refused | NotKnown refused) {
-            idle.addFirst(connection);
-            throw refused;
+        for (Address each : reported ? Collections.<Address>emptyList() : away) {
+            reported |= each.tryReport(write);
         }
-        idle.addFirst(connection);
+        if (!reported) {
+            throw new IOException("no metastore view is reached at " + addresses);
+        }
     }
 
-    private Connection connect() throws IOException {
-        IOException problem = null;
-        for (URI address : addresses) {
+    /** Whether a report may have reached one process and not another. */
+    boolean isSeveral() {
+        return addresses.size() > 1;
+    }
+
+    /** One process of the view. */
+    private static final class Address {
+        private final URI uri;
+        private final ConcurrentLinkedDeque<Connection> idle = new ConcurrentLinkedDeque<>();
+        private volatile boolean failed;
+        private volatile long failure;
+
+        Address(URI uri) {
+            this.uri = uri;
+        }
+
+        /** Whether it could not be reached a moment ago. */
+        boolean isAway() {
+            return failed && System.nanoTime() - failure < AWAY_NANOS;
+        }
+
+        /** Whether the process runs; if so it has the report. */
+        boolean tryReport(WriteReport write) throws IOException, Refused, NotKnown {
             try {
-                return new Connection(address);
+                report(write);
+                return true;
+            } catch (Unreachable absent) {
+                return false;
+            }
+        }
+
+        @Override
+        public String toString() {
+            return uri.toString();
+        }
+
+        private void report(WriteReport write) throws IOException, Refused, NotKnown {
+            Connection kept = idle.pollFirst();
+            if (kept != null) {
+                try {
+                    use(kept, write);
+                    return;
+                } catch (IOException closed) {
+                    kept.close(); // the view may have ended it: the call may be made twice
+                }
+            }
+            use(connect(), write);
+        }
+
+        private Connection connect() throws Unreachable {
+            try {
+                Connection made = new Connection(uri);
+                failed = false;
+                return made;
             } catch (IOException error) {
-                problem = error;
+                failure = System.nanoTime();
+                failed = true;
+                throw new Unreachable(error);
             }
         }
-        throw problem;
+
+        private void use(Connection connection, WriteReport write)
+                throws IOException, Refused, NotKnown {
+            try {
+                connection.send(write);
+                connection.receive();
+            } catch (IOException broken) {
+                connection.close();
+                throw broken;
+            } catch (Refused | NotKnown refused) {
+                idle.addFirst(connection);
+                throw refused;
+            }
+            idle.addFirst(connection);
+        }
     }
 
     private static final class Connection implements Closeable {

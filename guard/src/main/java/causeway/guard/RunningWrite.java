@@ -70,6 +70,12 @@ final class RunningWrite {
                 ALL.add(write);
             }
             throw error;
+        } catch (MetastoreView.Refused | MetastoreView.NotKnown refused) {
+            if (view.isSeveral()) { // another process of the view may have put the mark
+                write.ended = true;
+                ALL.add(write);
+            }
+            throw refused;
         }
         ALL.add(write);
         write.keep(plan);
@@ -80,6 +86,11 @@ final class RunningWrite {
     private void keep(Object plan) {
         plans.incrementAndGet();
         PLANS.add(new Plan(plan, this));
+    }
+
+    /** Whether it runs and may write a file there. */
+    boolean covers(Location file) {
+        return !ended && report.covers(file);
     }
 
     static String newId() {
@@ -173,6 +184,16 @@ final class RunningWrite {
 
         static void start() {
             // The class is initialised now.
+        }
+
+        static void every(int seconds, Runnable task) {
+            SCHEDULE.scheduleWithFixedDelay(() -> {
+                try {
+                    task.run();
+                } catch (RuntimeException error) { // else the schedule would end
+                    LOG.warn("running writes were not ended: {}", error.toString());
+                }
+            }, seconds, seconds, TimeUnit.SECONDS);
         }
 
         static void after(int seconds, Runnable task) {

@@ -1,6 +1,7 @@
 package causeway.guard;
 
 import java.net.InetAddress;
+import java.net.URI;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -8,6 +9,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.deploy.SparkHadoopUtil;
@@ -27,6 +30,7 @@ final class ServerStorage {
     private final String cluster;
     private final ClusterFolders folders;
     private final Configuration hadoop;
+    private final List<Location> scratch = new ArrayList<>();
 
     private ServerStorage(SparkConf conf) {
         this.conf = conf;
@@ -36,7 +40,17 @@ final class ServerStorage {
         for (Tuple2<String, String> pair : conf.getAllWithPrefix(FILESYSTEM)) {
             filesystems.put(pair._1, pair._2);
         }
+        addScratch(hadoop.get("hive.exec.scratchdir", "/tmp/hive"));
+        addScratch(conf.get("spark.eventLog.dir", ""));
         folders = new ClusterFolders(filesystems, this::spellings, ServerStorage::sameAddress);
+    }
+
+    private void addScratch(String folder) {
+        if (!folder.isEmpty()) {
+            URI uri = new Path(folder).toUri();
+            URI system = uri.getScheme() == null ? FileSystem.getDefaultUri(hadoop) : uri;
+            scratch.add(Location.of(system.getScheme(), system.getAuthority(), uri.getPath()));
+        }
     }
 
     static ServerStorage of(SparkConf conf) {
@@ -56,6 +70,16 @@ final class ServerStorage {
 
     String cluster() {
         return cluster;
+    }
+
+    /** Hadoop's configuration of the process, with hive-site.xml. */
+    Configuration hadoop() {
+        return hadoop;
+    }
+
+    /** Whether Spark and Hive keep files of their own there: no table lies in such a folder. */
+    boolean isScratch(Location location) {
+        return scratch.stream().anyMatch(location::isInside);
     }
 
     /** Whether there are other clusters' file systems to protect. */

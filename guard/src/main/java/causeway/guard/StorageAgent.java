@@ -10,6 +10,7 @@ import java.util.Set;
 import org.apache.xbean.asm9.ClassReader;
 import org.apache.xbean.asm9.ClassVisitor;
 import org.apache.xbean.asm9.ClassWriter;
+import org.apache.xbean.asm9.Label;
 import org.apache.xbean.asm9.MethodVisitor;
 import org.apache.xbean.asm9.Opcodes;
 import org.apache.xbean.asm9.Type;
@@ -39,6 +40,16 @@ public final class StorageAgent implements ClassFileTransformer {
             "createSnapshot", "renameSnapshot", "deleteSnapshot", "allowSnapshot",
             "disallowSnapshot", "provisionSnapshotTrash"));
 
+    /** Those of them that change the bytes of files, or which files there are. */
+    private static final Set<String> FILES = new HashSet<>(Arrays.asList(
+            "create", "createNewFile", "createNonRecursive", "createInternal", "createFile",
+            "primitiveCreate", "append", "appendFile", "truncate", "concat",
+            "createMultipartUploader", "createSymlink"));
+    /** The same of whole directories. */
+    private static final Set<String> TREES = new HashSet<>(Arrays.asList(
+            "rename", "renameInternal", "delete", "copyFromLocalFile", "moveFromLocalFile"));
+    private static final String STREAM = "org/apache/hadoop/fs/FSDataOutputStream";
+
     private static final String PATH = "Lorg/apache/hadoop/fs/Path;";
     private static final String PATHS = "[" + PATH;
     private static final byte[] MARK =
@@ -67,7 +78,8 @@ public final class StorageAgent implements ClassFileTransformer {
     public byte[] transform(
             ClassLoader loader, String name, Class<?> old, ProtectionDomain domain, byte[] code) {
         if (name == null || loader == null || name.equals(BASE)
-                || name.startsWith("causeway/guard/") || !mentionsPath(code)) {
+                || name.startsWith("causeway/guard/")
+                || !(name.equals(STREAM) || mentionsPath(code))) {
             return null;
         }
         try {
@@ -76,7 +88,7 @@ public final class StorageAgent implements ClassFileTransformer {
                 return null;
             }
             ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
-            CheckedClass checked = new CheckedClass(writer);
+            CheckedClass checked = new CheckedClass(writer, name.equals(STREAM));
             reader.accept(checked, 0);
             return checked.changed ? writer.toByteArray() : null;
         } catch (Throwable failure) { // the virtual machine would ignore it
@@ -99,10 +111,12 @@ public final class StorageAgent implements ClassFileTransformer {
     }
 
     private static final class CheckedClass extends ClassVisitor {
+        private final boolean isStream;
         boolean changed;
 
-        CheckedClass(ClassVisitor next) {
+        CheckedClass(ClassVisitor next, boolean isStream) {
             super(Opcodes.ASM9, next);
+            this.isStream = isStream;
         }
 
         @Override
@@ -110,36 +124,118 @@ public final class StorageAgent implements ClassFileTransformer {
                 int access, String name, String types, String signature, String[] thrown) {
             MethodVisitor next = super.visitMethod(access, name, types, signature, thrown);
             boolean runs = (access & (Opcodes.ACC_STATIC | Opcodes.ACC_ABSTRACT)) == 0;
+            if (isStream && name.equals("close") && types.equals("()V")) {
+                changed = true;
+                return new ClosingMethod(next);
+            }
             if (!runs || !CHANGES.contains(name) || !types.contains(PATH)) {
                 return next;
             }
             changed = true;
-            return new CheckedMethod(next, Type.getArgumentTypes(types));
+            return new CheckedMethod(next, name, Type.getArgumentTypes(types));
         }
     }
 
+    /** A method that changes files: checked at its beginning, and followed to each of its ends. */
     private static final class CheckedMethod extends MethodVisitor {
+        private final String name;
         private final Type[] arguments;
+        private final Label begin = new Label();
+        private final Label end = new Label();
 
-        CheckedMethod(MethodVisitor next, Type[] arguments) {
+        CheckedMethod(MethodVisitor next, String name, Type[] arguments) {
             super(Opcodes.ASM9, next);
+            this.name = name;
             this.arguments = arguments;
         }
 
         @Override
         public void visitCode() {
             super.visitCode();
+            call("enter", "()V");
+            visitLabel(begin);
+            forEachPath("beforeChange");
+            if (name.startsWith("rename") && pathArguments() == 2) {
+                visitVarInsn(Opcodes.ALOAD, 0);
+                loadPaths();
+                call("beforeRename", "(Ljava/lang/Object;" + PATH + PATH + ")V");
+            } else if (TREES.contains(name)) {
+                forEachPath("beforeTree");
+            } else if (FILES.contains(name)) {
+                forEachPath("beforeFile");
+            }
+        }
+
+        @Override
+        public void visitInsn(int instruction) {
+            if (instruction == Opcodes.ARETURN) {
+                super.visitInsn(Opcodes.DUP);
+                call("exit", "(Ljava/lang/Object;)V");
+            } else if (instruction >= Opcodes.IRETURN && instruction <= Opcodes.RETURN) {
+                call("exit", "()V");
+            }
+            super.visitInsn(instruction);
+        }
+
+        @Override
+        public void visitMaxs(int stack, int locals) {
+            visitLabel(end);
+            visitTryCatchBlock(begin, end, end, null);
+            visitFrame(Opcodes.F_FULL, 0, null, 1, new Object[] {"java/lang/Throwable"});
+            call("exit", "()V");
+            super.visitInsn(Opcodes.ATHROW);
+            super.visitMaxs(stack, locals);
+        }
+
+        private void forEachPath(String method) {
             int local = 1; // after `this`
             for (Type argument : arguments) {
                 String type = argument.getDescriptor();
-                if (type.equals(PATH) || type.equals(PATHS)) {
+                if (isPath(argument)) {
                     visitVarInsn(Opcodes.ALOAD, 0);
                     visitVarInsn(Opcodes.ALOAD, local);
-                    visitMethodInsn(Opcodes.INVOKESTATIC, CHECK, "beforeChange",
-                            "(Ljava/lang/Object;" + type + ")V", false);
+                    call(method, "(Ljava/lang/Object;" + type + ")V");
                 }
                 local += argument.getSize();
             }
+        }
+
+        private void loadPaths() {
+            int local = 1;
+            for (Type argument : arguments) {
+                if (isPath(argument)) {
+                    visitVarInsn(Opcodes.ALOAD, local);
+                }
+                local += argument.getSize();
+            }
+        }
+
+        private int pathArguments() {
+            return (int) Arrays.stream(arguments).filter(CheckedMethod::isPath).count();
+        }
+
+        private static boolean isPath(Type argument) {
+            return argument.getDescriptor().equals(PATH) || argument.getDescriptor().equals(PATHS);
+        }
+
+        private void call(String method, String types) {
+            visitMethodInsn(Opcodes.INVOKESTATIC, CHECK, method, types, false);
+        }
+    }
+
+    /** The end of a stream's {@code close}. */
+    private static final class ClosingMethod extends MethodVisitor {
+        ClosingMethod(MethodVisitor next) {
+            super(Opcodes.ASM9, next);
+        }
+
+        @Override
+        public void visitInsn(int instruction) {
+            if (instruction == Opcodes.RETURN) {
+                visitVarInsn(Opcodes.ALOAD, 0);
+                visitMethodInsn(Opcodes.INVOKESTATIC, CHECK, "closed", "(Ljava/lang/Object;)V", false);
+            }
+            super.visitInsn(instruction);
         }
     }
 }

@@ -11,11 +11,32 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.security.AccessControlException;
 
 /**
- * Refuses changes in the file systems of other clusters. {@link StorageAgent} has every file system
- * call it.
+ * What every file system of the process calls before and after it changes files, since
+ * {@link StorageAgent} has changed its methods. Refuses changes in the file systems of other clusters,
+ * and ends the copies of what is written in the cluster's own ({@link FileWrites}).
  */
 public final class StorageCheck {
     private StorageCheck() {}
+
+    /** A method that changes files begins. */
+    public static void enter() {
+        FileWrites.enter();
+    }
+
+    /** The method ends, well or not. */
+    public static void exit() {
+        FileWrites.exit(null);
+    }
+
+    /** The method returns {@code result}, which may be an open stream. */
+    public static void exit(Object result) {
+        FileWrites.exit(result);
+    }
+
+    /** A stream has been closed. */
+    public static void closed(Object stream) {
+        OpenStreams.close(stream);
+    }
 
     /** Raises AccessControlException, before {@code system} changes one of {@code paths}. */
     public static void beforeChange(Object system, Path[] paths) throws IOException {
@@ -28,20 +49,81 @@ public final class StorageCheck {
 
     /** Raises AccessControlException, before {@code system} changes {@code path}. */
     public static void beforeChange(Object system, Path path) throws IOException {
-        // What filters another file system changes files through that one, which is checked too.
-        if (path == null || system instanceof FilterFileSystem || system instanceof FilterFs) {
+        ServerStorage storage = storageFor(system, path);
+        if (storage == null) {
             return;
         }
-        ServerStorage storage = ServerStorage.current();
-        URI home = storage == null ? null : homeOf(system);
-        if (home == null) {
-            return;
-        }
+        URI home = homeOf(system);
         URI uri = absolute(system, path).toUri();
         check(storage, Location.of(home.getScheme(), home.getAuthority(), uri.getPath()));
         if (uri.getScheme() != null && !uri.getScheme().equalsIgnoreCase(home.getScheme())) {
             check(storage, Location.of(uri.getScheme(), uri.getAuthority(), uri.getPath()));
         }
+    }
+
+    /** Before {@code system} writes these files. Raises IOException if it must not. */
+    public static void beforeFile(Object system, Path[] paths) throws IOException {
+        if (paths != null) {
+            for (Path path : paths) {
+                beforeFile(system, path);
+            }
+        }
+    }
+
+    /** Before {@code system} writes the file {@code path}. Raises IOException if it must not. */
+    public static void beforeFile(Object system, Path path) throws IOException {
+        ServerStorage storage = storageFor(system, path);
+        if (storage != null && !storage.isScratch(location(system, path))) {
+            FileWrites.beforeFile(system, path, storage);
+        }
+    }
+
+    /** Before {@code system} deletes or replaces these, with all that is in them. */
+    public static void beforeTree(Object system, Path[] paths) throws IOException {
+        if (paths != null) {
+            for (Path path : paths) {
+                beforeTree(system, path);
+            }
+        }
+    }
+
+    /** Before {@code system} deletes or replaces {@code path}, with all that is in it. */
+    public static void beforeTree(Object system, Path path) throws IOException {
+        ServerStorage storage = storageFor(system, path);
+        if (storage != null && !storage.isScratch(location(system, path))) {
+            FileWrites.beforeTree(system, path, storage);
+        }
+    }
+
+    /** Before {@code system} renames {@code from} to {@code to}. Raises IOException if it must not. */
+    public static void beforeRename(Object system, Path from, Path to) throws IOException {
+        ServerStorage storage = storageFor(system, from);
+        if (storage != null && to != null) {
+            FileWrites.beforeRename(system, from, to, storage);
+        }
+    }
+
+    /** What the process may write; null where nothing is to be checked. */
+    private static ServerStorage storageFor(Object system, Path path) {
+        // What filters another file system changes files through that one, which is checked too.
+        if (path == null || system instanceof FilterFileSystem || system instanceof FilterFs) {
+            return null;
+        }
+        ServerStorage storage = ServerStorage.current();
+        return storage == null || storage.cluster().isEmpty() || homeOf(system) == null
+                ? null : storage;
+    }
+
+    /** Where {@code system} has a path. */
+    static Location location(Object system, Path path) {
+        URI home = homeOf(system);
+        return Location.of(home.getScheme(), home.getAuthority(), absolute(system, path).toUri().getPath());
+    }
+
+    /** The path with scheme and host. */
+    static Path fullName(Object system, Path path) {
+        URI home = homeOf(system);
+        return new Path(home.getScheme(), home.getAuthority(), absolute(system, path).toUri().getPath());
     }
 
     private static void check(ServerStorage storage, Location location) throws IOException {

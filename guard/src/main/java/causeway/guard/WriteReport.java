@@ -1,8 +1,12 @@
 package causeway.guard;
 
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 
 /** What one call of {@code causeway_write} says. Without an id the view only ends copies. */
 final class WriteReport {
@@ -14,17 +18,21 @@ final class WriteReport {
     final String id;
     final String by;
     final boolean ended;
+    private final WriteTarget target; // null: files that no command names
+    private final List<Location> folders = new ArrayList<>();
 
     /** {@code id} and {@code by} are null for a report that is followed by no other. */
     WriteReport(WriteTarget target, Collection<String> paths, Collection<String> marks, String id,
             String by) {
-        this(target.isNamed() ? target.table.database() : null,
+        this(target, target.isNamed() ? target.table.database() : null,
                 target.isNamed() ? target.table.identifier().table() : null,
                 target.spec, paths, marks, id, by, false);
     }
 
-    private WriteReport(String database, String table, Map<String, String> spec,
-            Collection<String> paths, Collection<String> marks, String id, String by, boolean ended) {
+    private WriteReport(WriteTarget target, String database, String table,
+            Map<String, String> spec, Collection<String> paths, Collection<String> marks, String id,
+            String by, boolean ended) {
+        this.target = target;
         this.database = database;
         this.table = table;
         this.spec = spec;
@@ -33,6 +41,31 @@ final class WriteReport {
         this.id = id;
         this.by = by;
         this.ended = ended;
+        paths.forEach(path -> folders.add(Location.of(path)));
+    }
+
+    /** A write of files that no command names. */
+    WriteReport(Collection<String> paths, String id, String by) {
+        this(null, null, null, Collections.emptyMap(), paths, Collections.emptyList(), id, by, false);
+    }
+
+    /** Whether the command that reported this may write a file there, and its marks cover that. */
+    boolean covers(Location file) {
+        return target != null && folders.stream().anyMatch(
+                folder -> file.isInside(folder) && !isOtherPartition(file.namesBelow(folder)));
+    }
+
+    /** Whether the names on the way to a file are of a partition that the view has not marked. */
+    private boolean isOtherPartition(List<String> names) {
+        for (String name : names) {
+            int at = name.indexOf('=');
+            String value = at < 0 ? null : target.textOf(name.substring(0, at));
+            if (value != null && !value.equals(
+                    ExternalCatalogUtils.unescapePathName(name.substring(at + 1)))) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether both name the same table and paths. */
@@ -42,6 +75,7 @@ final class WriteReport {
     }
 
     WriteReport atEnd() {
-        return new WriteReport(database, table, spec, paths, marks, id, by, true);
+        return new WriteReport(
+                target, database, table, spec, paths, marks, id, by, true);
     }
 }

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.types.StringType;
 
 /** What one command writes: a table of the metastore, or null, and every path that it may touch. */
 final class WriteTarget {
@@ -24,6 +25,18 @@ final class WriteTarget {
     /** Whether the table is one that the metastore has. */
     boolean isNamed() {
         return table != null && table.identifier().database().isDefined();
+    }
+
+    /** The static value of a partition key of type string; null for other keys. */
+    String textOf(String key) {
+        for (Map.Entry<String, String> each : spec.entrySet()) {
+            if (each.getKey().equalsIgnoreCase(key)) {
+                boolean isText = table != null && table.partitionSchema().exists(field ->
+                        field.name().equalsIgnoreCase(key) && field.dataType() instanceof StringType);
+                return isText ? each.getValue() : null;
+            }
+        }
+        return null;
     }
 
     /** Whether the metastore says that the table, or perhaps one of its partitions, has copies. */

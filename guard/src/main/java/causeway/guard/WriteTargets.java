@@ -2,6 +2,7 @@ package causeway.guard;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -232,7 +233,21 @@ final class WriteTargets {
 
     private void addTable(LogicalPlan node, CatalogTable table) {
         if (table != null) {
-            found.add(new Write(node, new WriteTarget(table)));
+            WriteTarget target = new WriteTarget(table);
+            if (target.paths.isEmpty() && target.isNamed()) {
+                addDefaultFolder(target);
+            }
+            found.add(new Write(node, target));
+        }
+    }
+
+    /** The folder of a table that the command will make. */
+    private void addDefaultFolder(WriteTarget target) {
+        try {
+            URI folder = catalog().defaultTablePath(target.table.identifier());
+            target.paths.add(new Path(folder).toString());
+        } catch (Exception absent) { // no such database: the command itself reports it
+            return;
         }
     }
 

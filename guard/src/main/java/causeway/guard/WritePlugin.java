@@ -1,0 +1,33 @@
+package causeway.guard;
+
+import java.util.Map;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.ExecutorPlugin;
+import org.apache.spark.api.plugin.PluginContext;
+import org.apache.spark.api.plugin.SparkPlugin;
+
+/**
+ * Lets the agent of an executor ask its driver which writes run there. Put this class in
+ * {@code spark.plugins} where executors are processes of their own.
+ */
+public final class WritePlugin implements SparkPlugin {
+    @Override
+    public DriverPlugin driverPlugin() {
+        return new DriverPlugin() {
+            @Override
+            public Object receive(Object message) {
+                return StatementWrites.answer(message);
+            }
+        };
+    }
+
+    @Override
+    public ExecutorPlugin executorPlugin() {
+        return new ExecutorPlugin() {
+            @Override
+            public void init(PluginContext context, Map<String, String> extra) {
+                StatementWrites.connect(context);
+            }
+        };
+    }
+}
