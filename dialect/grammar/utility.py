@@ -69,7 +69,8 @@ def _about_table(context: StatementContext) -> Known:
 def _describe(context: StatementContext) -> Known:
     cursor = context.cursor
     cursor.take_any("DESCRIBE", "DESC")
-    if cursor.word() in ("DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION"):
+    last = cursor.at + 1 == len(cursor.tokens)  # a table's name
+    if cursor.word() in ("DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION") and not last:
         return context.known("metadata_read")
     cursor.take_any("EXTENDED", "FORMATTED", "PRETTY")
     queries = cursor.word() in ("SELECT", "WITH", "(", "FROM", "VALUES", "QUERY")

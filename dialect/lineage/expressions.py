@@ -9,6 +9,7 @@ from dialect.lineage import calls
 from dialect.pruning.terms import (
     ANYTHING,
     MAX_DEPTH,
+    OPAQUE,
     Call,
     Column,
     Constant,
@@ -38,13 +39,14 @@ class Translator:
         """The term of an expression."""
         handler = None if tree is None else _HANDLERS.get(type(tree))
         if handler is None or tree is None or not _is_read(tree):
-            return ANYTHING
+            return _unknown(tree)
         spend()
         self._depth += 1
         try:
-            return ANYTHING if self._depth > MAX_DEPTH else handler(self, tree)
+            found = ANYTHING if self._depth > MAX_DEPTH else handler(self, tree)
         finally:
             self._depth -= 1
+        return _unknown(tree) if found == ANYTHING else found
 
     def column(self, tree: exp.Expr) -> Term:
         return self._names(tree) if isinstance(tree, exp.Column) else ANYTHING
@@ -63,6 +65,20 @@ class Translator:
             else:
                 parts.append(self.term(each))
         return call(name, *parts)
+
+
+def _unknown(tree: exp.Expr | None) -> Term:
+    """OPAQUE for an expression with a sub-query or a random value, else ANYTHING."""
+    if tree is None or isinstance(tree, exp.Column):
+        return ANYTHING
+    for each in tree.walk():
+        spend()
+        if isinstance(each, _OPAQUE):
+            return OPAQUE
+    return ANYTHING
+
+
+_OPAQUE = (exp.Query, exp.Rand, exp.Randn, exp.Uuid)
 
 
 def _literal(_self: Translator, tree: exp.Expr) -> Term:

@@ -7,7 +7,16 @@ from dialect.lineage.plan import Node, Scan, scans
 from dialect.parsing.variables import Pruning
 from dialect.pruning.predicate import Conditions, any_of
 from dialect.pruning.prune import Pruner
-from dialect.pruning.terms import ANYTHING, Call, Column, Term, call, columns_of, replace_columns
+from dialect.pruning.terms import (
+    ANYTHING,
+    Call,
+    Column,
+    Term,
+    call,
+    columns_of,
+    is_opaque,
+    replace_columns,
+)
 from dialect.statement import ALL, PartitionPredicate, Read
 
 # With more scans than this inference takes too long.
@@ -42,6 +51,8 @@ def _predicate(scan: Scan, terms: Sequence[Term]) -> PartitionPredicate:
 
     own = []
     for term in terms:
+        if is_opaque(term):
+            continue
         new = _of_keys(term, scan.rid, keys)
         if new != ANYTHING and (not columns_of_any(term) or columns_of_any(new)):
             own.append(new)

@@ -33,7 +33,9 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """An unknown value."""
+    """An unknown value. Spark selects no partitions by a condition with an `opaque` part."""
+
+    opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Members:
 Term = Column | Constant | Anything | Call | Members
 
 ANYTHING = Anything()
+OPAQUE = Anything(opaque=True)
 TRUE = Constant(True)
 _NONE: frozenset[int] = frozenset()
 
@@ -123,6 +126,18 @@ def rids_of(term: Term) -> frozenset[int]:
     if isinstance(term, Call):
         return term.rids
     return frozenset({term.rid}) if isinstance(term, Column) else _NONE
+
+
+def is_opaque(term: Term) -> bool:
+    """Whether a part of the term is a sub-query, or random."""
+    waiting: list[Term] = [term]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Anything) and each.opaque:
+            return True
+        if isinstance(each, Call):
+            waiting.extend(each.args)
+    return False
 
 
 def columns_of(term: Term) -> Iterator[Column]:

@@ -275,6 +275,14 @@ SELECT * FROM p WHERE ds NOT IN (SELECT ds FROM q WHERE ds > '2020-01-01')
 SELECT * FROM p WHERE ds IN (SELECT '2020-01-01' FROM a)
 --> select; reads d.p@*, d.a
 
+-- Spark selects no partitions by a condition with a sub-query, or with a random value
+SELECT * FROM p WHERE ds = '2020-01-01' AND if(hr = 0, ds = (SELECT max(ds) FROM q), false)
+--> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11], d.q@*
+
+-- a random value in a condition with several parts
+SELECT * FROM p WHERE (ds = '2020-01-01' AND rand() > 0.5) OR (ds = '2020-01-01' AND hr = 0)
+--> select; reads d.p@*
+
 -- correlated EXISTS
 SELECT * FROM q WHERE EXISTS (SELECT 1 FROM p WHERE p.ds = q.ds AND p.hr = 11) AND q.ds = '2020-01-02'
 --> select; reads d.q@[ds=2020-01-02], d.p@[ds=2020-01-01/hr=11 ds=2020-01-02/hr=11]
