@@ -14,6 +14,7 @@ from dialect.pruning.terms import (
     Term,
     call,
     columns_of,
+    has_unknown,
     is_opaque,
     replace_columns,
 )
@@ -79,6 +80,8 @@ def _of_keys(term: Term, rid: int, keys: Set[str]) -> Term:
         if inner.name == "not":
             return _of_keys(inner.args[0], rid, keys)
     if any(column.rid != rid or column.name not in keys for column in columns_of(term)):
+        return ANYTHING
+    if has_unknown(term):  # it may be another column
         return ANYTHING
     return replace_columns(term, lambda column: Column(0, column.name, column.type))
 

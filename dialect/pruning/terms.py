@@ -128,16 +128,24 @@ def rids_of(term: Term) -> frozenset[int]:
     return frozenset({term.rid}) if isinstance(term, Column) else _NONE
 
 
+def has_unknown(term: Term) -> bool:
+    """Whether a part of the term is not known."""
+    return next(_unknown_parts(term), None) is not None
+
+
 def is_opaque(term: Term) -> bool:
     """Whether a part of the term is a sub-query, or random."""
+    return any(each.opaque for each in _unknown_parts(term))
+
+
+def _unknown_parts(term: Term) -> Iterator[Anything]:
     waiting: list[Term] = [term]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, Anything) and each.opaque:
-            return True
-        if isinstance(each, Call):
+        if isinstance(each, Anything):
+            yield each
+        elif isinstance(each, Call):
             waiting.extend(each.args)
-    return False
 
 
 def columns_of(term: Term) -> Iterator[Column]:

@@ -279,6 +279,10 @@ SELECT * FROM p WHERE ds IN (SELECT '2020-01-01' FROM a)
 SELECT * FROM p WHERE ds = '2020-01-01' AND if(hr = 0, ds = (SELECT max(ds) FROM q), false)
 --> select; reads d.p@[ds=2020-01-01/hr=0 ds=2020-01-01/hr=11], d.q@*
 
+-- a tuple with a part that is not known, and may be another column
+SELECT * FROM (SELECT x, unknown AS y FROM a) s LEFT JOIN p ON (p.ds, s.y) IN (('2020-01-01', 1), ('b', 2))
+--> select; reads d.a, d.p@*
+
 -- a random value in a condition with several parts
 SELECT * FROM p WHERE (ds = '2020-01-01' AND rand() > 0.5) OR (ds = '2020-01-01' AND hr = 0)
 --> select; reads d.p@*
