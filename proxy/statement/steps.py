@@ -25,13 +25,13 @@ A client that stops a statement is told so at once, at any step. The statement g
 point where it can end with its mark and its session in a known state.
 """
 
-from enum import Enum, auto
+from enum import IntEnum, auto
 
 from proxy.statement import events as ev
 from proxy.statement.events import Event
 
 
-class Step(Enum):
+class Step(IntEnum):
     """Where a statement is on its way; the module's docstring says what each step is."""
 
     NEW = auto()
