@@ -265,6 +265,9 @@ class StatementMachine:
         assert attempt is not None
         assert routed is not None
         attempt.token = opened.token
+        if self._stopped:
+            closed = [] if opened.token is None else [cmd.CloseWrite(opened.token)]
+            return [*closed, *self._conclude()]
         claim: Mapping[str, str] = {}
         if attempt.checked:
             claim = claim_overlay(routed, attempt.cluster, opened.targets, opened.token)

@@ -73,7 +73,7 @@ TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
     Step.ROUTING: {ev.Routed: _ATTEMPT | {Step.PARSING}, ev.Failed: _OVER},
     Step.PARSING: {ev.SyntaxChecked: _OVER, ev.Failed: _OVER},
     Step.ENTERING: {ev.Entered: _OVER | {Step.MARKING, Step.SENDING}, ev.Failed: _ATTEMPT},
-    Step.MARKING: {ev.WriteOpened: frozenset({Step.SENDING}), ev.Failed: _ATTEMPT},
+    Step.MARKING: {ev.WriteOpened: _OVER | {Step.SENDING}, ev.Failed: _ATTEMPT},
     Step.SENDING: {
         ev.Accepted: frozenset({Step.RUNNING}),
         ev.Ended: _OVER,

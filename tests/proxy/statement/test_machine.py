@@ -330,6 +330,35 @@ def test_a_cancelled_write_keeps_its_mark_a_little_longer() -> None:
     assert (book >> Lingered() << cmd.CloseWrite(TOKEN)).is_over
 
 
+@pytest.mark.parametrize(
+    ("at", "marked", "executed", "cancelled"),
+    [
+        *((at, 0, 0, 0) for at in range(5)),
+        (5, 1, 0, 0),
+        (6, 1, 1, 1),
+        (7, 1, 1, 1),
+        (8, 1, 1, 0),
+    ],
+)
+def test_a_stop_at_each_step_of_a_write(
+    at: int, marked: int, executed: int, cancelled: int
+) -> None:
+    read = Started(), CommandRead(None), Analysed(WRITE), routed(WRITE)
+    ran = Entered(checked=False), OPENED, Accepted(), CANCELED, Lingered()
+    events = [*read, *ran]
+    events.insert(at, Stopped())
+    machine, done = StatementMachine("TEXT", session()), []
+    for event in events:
+        if machine.step is not Step.OVER:
+            done += machine.receive(event)
+    assert machine.step is Step.OVER
+    count = [type(each) for each in done].count
+    assert count(cmd.OpenWrite) == count(cmd.CloseWrite) == marked
+    assert count(cmd.Execute) == executed
+    assert count(cmd.CancelInCluster) == cancelled
+    assert count(cmd.Report) == 1
+
+
 def test_a_statement_that_timed_out_in_its_cluster_says_so() -> None:
     timed_out = Status(OperationState.TIMEDOUT)
     book = running(WRITE) >> Ended(timed_out) << WROTE << cmd.Become(OperationState.TIMEDOUT)
