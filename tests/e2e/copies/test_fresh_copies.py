@@ -303,8 +303,62 @@ def _file(folder: Path) -> Path:
     return path
 
 
+def test_a_copy_that_follows_a_command_at_once_stays_fresh(
+    db: str, sql: Sql, tables: Tables, copies: Copies, tmp_path: Path, job: SparkJob
+) -> None:
+    """The agent takes no file of a command for one that no command names."""
+    (tmp_path / "rows").write_text("1")
+    spark, hive, days, frame = (f"{db}.{name}" for name in ("spark", "hive", "days", "frame"))
+    commands = [
+        (spark, f"CREATE TABLE {spark} USING parquet AS SELECT 1 AS a"),
+        (hive, f"CREATE TABLE {hive} STORED AS textfile AS SELECT 1 AS a"),
+        (hive, f"INSERT INTO {hive} SELECT 2"),
+        (hive, f"INSERT OVERWRITE TABLE {hive} SELECT 2"),
+        (hive, f"LOAD DATA LOCAL INPATH '{tmp_path}/rows' INTO TABLE {hive}"),
+        (spark, f"INSERT OVERWRITE TABLE {spark} SELECT 2"),
+        (spark, f"TRUNCATE TABLE {spark}"),
+    ]
+    for table, text in commands:
+        sql(text, cluster=C1)
+        assert copies.marks(table) == [], text
+        tables.copy(table, C2)
+        sleep(0.1)
+        assert copies.fresh(table), text
+    sql(f"CREATE TABLE {days} (a int, ds string) USING parquet PARTITIONED BY (ds)", cluster=C1)
+    for text in (
+        f"INSERT INTO {days} PARTITION (ds = 'a') VALUES (1)",
+        f"INSERT OVERWRITE {days} PARTITION (ds = 'a') VALUES (1)",
+        f"INSERT INTO {days} VALUES (1, 'a')",
+    ):
+        sql(text, cluster=C1)
+        tables.copy(days, C2, "ds=a")
+        assert copies.fresh(days, "ds=a"), text
+    job("save_as_table", table=frame, rows=[[2]], columns=["a"])
+    assert copies.soon_unmarked(frame)
+    tables.copy(frame, C2)
+    sleep(7)  # longer than a lease is kept without use
+    assert copies.fresh(frame)
+    assert copies.fresh(spark)
+    assert copies.fresh(hive)
+    assert copies.fresh(days, "ds=a")
+
+
 CLUSTER = "local-cluster[1,1,512]"  # a worker whose executor is a process of its own
 UNCHECKED = {"spark.driver.extraJavaOptions": "-Dcauseway=unchecked"}  # a driver without the agent
+
+
+def test_executors_do_not_write_the_storage_of_another_cluster(
+    stack: Stack, tmp_path: Path
+) -> None:
+    """The driver has no agent here: it is the executor's that refuses."""
+    folder = stack.layout.warehouse(C2) / "from_an_executor"
+    job = SparkJob(stack, C1, tmp_path / "job", CLUSTER, UNCHECKED)
+    try:
+        with pytest.raises(RuntimeError, match="CW350"):
+            job("save_as_text", path=folder.as_uri())
+    finally:
+        job.close()
+    assert not list(folder.rglob("part*"))
 
 
 def test_executors_end_the_copies_of_what_they_write(
