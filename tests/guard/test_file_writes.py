@@ -1,0 +1,111 @@
+"""What the agent reports of files that no command names, to views that are played by the test."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from cli.stack.java import find_java
+from cli.stack.stack import free_ports, spark_home
+from tests.metastore.fake import FakeMetastore
+from thriftcodec.values import Struct
+
+pytestmark = pytest.mark.slow
+PROGRAM = Path(__file__).with_name("file_writes.py")
+MOST = 500  # folders that one process reports at a time
+
+
+class FakeView(FakeMetastore):
+    """Keeps the reports: a write's id, its paths, whether it has ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reports: list[tuple[str, tuple[str, ...], bool]] = []
+        self.running: set[str] = set()
+        self.most = 0
+
+    def _causeway_write(self, arguments: Struct) -> None:
+        write_id, ended = str(arguments.get(6)), bool(arguments.get(7))
+        self.reports.append((write_id, tuple(arguments.get(4)), ended))
+        (self.running.discard if ended else self.running.add)(write_id)
+        self.most = max(self.most, len(self.running))
+
+
+@pytest.fixture
+def two() -> Iterator[tuple[FakeView, FakeView]]:
+    one, other = FakeView(), FakeView()
+    yield one, other
+    one.stop()
+    other.stop()
+
+
+class Program:
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def __call__(self, *words: Any) -> str:
+        """The error of a command, empty if none."""
+        assert self._process.stdin is not None
+        print(*words, file=self._process.stdin, flush=True)
+        return self.answer()
+
+    def answer(self) -> str:
+        assert self._process.stdout is not None
+        return next(line for line in self._process.stdout if line.startswith(":"))[1:].strip()
+
+
+@contextmanager
+def program(folder: Path, jar: Path, *ports: int) -> Iterator[Program]:
+    (folder / "conf").mkdir()
+    (folder / "conf" / "spark-defaults.conf").write_text(
+        f"spark.driver.extraClassPath {jar}\nspark.driver.extraJavaOptions -javaagent:{jar}\n"
+    )
+    environment = os.environ | {
+        "SPARK_CONF_DIR": str(folder / "conf"),
+        "SPARK_HOME": str(spark_home()),
+        "JAVA_HOME": str(find_java().parents[1]),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    uris = ",".join(f"thrift://127.0.0.1:{port}" for port in ports)
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, str(PROGRAM), uris, str(folder)],
+            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+        ) as process,
+    ):  # fmt: skip
+        running = Program(process)
+        assert running.answer() == ""
+        yield running
+
+
+def test_each_view_gets_one_report_of_a_folder_and_one_of_its_end(
+    two: tuple[FakeView, FakeView], tmp_path: Path, jar: Path
+) -> None:
+    ports = [view.endpoint.port for view in two]
+    with program(tmp_path, jar, *ports, free_ports(1)[0].port) as run:  # the last one does not run
+        for name in "abc":
+            assert run("create", f"{tmp_path}/t/{name}") == ""
+        for view in two:
+            ((write_id, paths, ended),) = view.reports
+            assert (paths, ended) == ((f"file:{tmp_path}/t/a",), False)
+            assert write_id == two[0].reports[0][0]
+        end = monotonic() + 15
+        while (two[0].running or two[1].running) and monotonic() < end:
+            sleep(0.1)
+        for view in two:
+            assert [ended for _, _, ended in view.reports] == [False, True]
+        assert run("many", f"{tmp_path}/parts", MOST + 50) == ""
+        assert 0 < two[0].most <= MOST
+        assert run("create", f"{tmp_path}/t/d") == ""
+        two[0].stop()
+        assert run("create", f"{tmp_path}/u/a") == ""
+        two[1].stop()
+        assert "CW354" in run("create", f"{tmp_path}/v/a")
+        assert not (tmp_path / "v" / "a").exists()
