@@ -40,26 +40,26 @@ class ClusterDown(CausewayError):
 
 
 class ClusterLost(CausewayError):
-    """The connection to a cluster broke while a request was there."""
+    """The connection to a cluster broke during a request."""
 
     code = "CW202"
     blame = Blame.CLUSTER
     sqlstate = "08006"
-    hint = "The session goes on, and is set up anew there; look before repeating a write."
+    hint = "The session continues. Check whether a write was done before you repeat it."
 
 
 class SessionGone(ClusterLost):
-    """A cluster closed the session by itself, so the request did nothing there."""
+    """A cluster closed its session, so the request did nothing there."""
 
     code = "CW211"
 
 
 class NotCarried(CausewayError):
-    """Something of the session could not be repeated on another cluster."""
+    """A part of the session's state could not be repeated in another cluster."""
 
     code = "CW203"
     sqlstate = "0A000"
-    hint = "Stay on the cluster where it was said, with USE CLUSTER, or take it back."
+    hint = "Stay in the cluster where it was set, with USE CLUSTER, or undo it."
 
 
 class NotYourself(CausewayError):
@@ -71,19 +71,19 @@ class NotYourself(CausewayError):
 
 
 class EndpointNotAllowed(CausewayError):
-    """`SET hive.cluster.properties` named an endpoint that the operator did not (D13)."""
+    """`SET hive.cluster.properties` named an endpoint that is not configured (D13)."""
 
     code = "CW205"
     sqlstate = "42501"
-    hint = "Choose among the configured clusters and endpoints; SHOW CLUSTERS lists them."
+    hint = "Use a configured cluster and endpoint; SHOW CLUSTERS lists them."
 
 
 class PartitionsPassedBy(CausewayError):
-    """A setting would have Spark list a table's folder instead of asking for its partitions."""
+    """A setting would make Spark list a table's folder instead of asking for its partitions."""
 
     code = "CW212"
     sqlstate = "42000"
-    hint = "Leave it as it is: each cluster's own copies are told partition by partition."
+    hint = "Keep the default: a cluster learns the locations of its copies by partition."
 
 
 class SettingDenied(CausewayError):
@@ -95,7 +95,7 @@ class SettingDenied(CausewayError):
 
 
 class CodeDenied(CausewayError):
-    """A statement calls a function or brings code that the operator denies, or may do so."""
+    """A statement calls, or may call, a function or code that the operator denies."""
 
     code = "CW231"
     sqlstate = "42501"
@@ -107,58 +107,58 @@ class UnknownCluster(CausewayError):
 
     code = "CW206"
     sqlstate = "42704"
-    hint = "SHOW CLUSTERS lists the names; the session is unchanged."
+    hint = "SHOW CLUSTERS lists the names. The session is unchanged."
 
 
 class TooMany(CausewayError):
-    """A bound on sessions, operations or connections was reached."""
+    """A limit on sessions, operations or connections was reached."""
 
     code = "CW207"
     sqlstate = "53300"
-    hint = "Close some, or open a new session, then try again."
+    hint = "Close some sessions or statements, then try again."
 
 
 class Stopping(CausewayError):
-    """The proxy is about to end and begins nothing new."""
+    """The proxy is stopping and accepts no new work."""
 
     code = "CW215"
     sqlstate = "57P01"
-    hint = "Connect again: another one may serve you."
+    hint = "Connect again; another proxy may answer."
 
 
 class NoSuchThing(CausewayError):
-    """An operator named what is not there."""
+    """An administrator's command named a session, statement or cluster that does not exist."""
 
     code = "CW216"
     sqlstate = "42704"
-    hint = "`causeway admin clusters`, `sessions` and `statements` list what is."
+    hint = "`causeway admin clusters`, `sessions` and `statements` list the names."
 
 
 class TooLarge(CausewayError):
-    """A request longer than the proxy takes."""
+    """A request is longer than the limit."""
 
     code = "CW208"
     sqlstate = "54000"
-    hint = "Put the data in a file or table and read it from there."
+    hint = "Write the data to a file or table and read it from there."
 
 
 class NotUnderstoodCommand(CausewayError):
-    """A command of ours that cannot be carried out as written."""
+    """A command of Causeway's own that cannot be run as written."""
 
     code = "CW209"
     sqlstate = "42601"
 
 
 class Unsettled(CausewayError):
-    """The catalog kept asking for more tables while a statement was analysed, or kept changing."""
+    """The tables of a statement changed again and again, or were too many, during its analysis."""
 
     code = "CW210"
     sqlstate = "54001"
-    hint = "Try again; views that are nested too deeply have to be simplified."
+    hint = "Try again. If it fails again, use fewer nested views."
 
 
 class BadCertificate(CausewayError):
-    """hive.server2.keystore.path holds nothing that clients could be shown."""
+    """hive.server2.keystore.path has no certificate with its key."""
 
     code = "CW214"
     hint = "Put the certificate, its chain and its key into one PEM or PKCS12 file."
@@ -175,32 +175,32 @@ class AuthRejected(CausewayError):
 
 
 class ResultTooLarge(CausewayError):
-    """More of a statement's result was read than it may have, and it was closed."""
+    """A statement's result exceeded the limit of rows or bytes, and the statement was closed."""
 
     code = "CW222"
     sqlstate = "54000"
-    hint = "Write it into a table or a directory; proxy.limit.result.* are the operator's."
+    hint = "Write the result to a table or a directory; proxy.limit.result.* set the limits."
 
 
 class StatementTooLong(CausewayError):
-    """A statement ran for longer than it may, and was cancelled."""
+    """A statement exceeded the time limit and was cancelled."""
 
     code = "CW223"
     sqlstate = "57014"
-    hint = "proxy.limit.statement.time is the operator's; look before repeating a write."
+    hint = "proxy.limit.statement.time sets the limit. Check a write before you repeat it."
 
 
 class WorkerLost(CausewayError):
-    """The process of Causeway that kept a session ended while a request was there."""
+    """The worker process that kept a session ended during a request."""
 
     code = "CW220"
     blame = Blame.CAUSEWAY
     sqlstate = "08006"
-    hint = "Open another session; look before repeating a write."
+    hint = "Open another session. Check whether a write was done before you repeat it."
 
 
 class WorkerFailed(CausewayError):
-    """One of the server's processes did not start, or does not answer its supervisor."""
+    """A worker process did not start, or does not answer its supervisor."""
 
     code = "CW221"
     blame = Blame.CAUSEWAY
@@ -208,7 +208,7 @@ class WorkerFailed(CausewayError):
 
 
 class InternalError(CausewayError):
-    """A fault of Causeway itself. The message has the id of the incident, which the log has too,
+    """A fault of Causeway itself. The message has the id of the incident; the log has the same id
     with a traceback."""
 
     code = "CW224"
