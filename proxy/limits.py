@@ -19,7 +19,7 @@ class Limits:
 
     `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs. The
     counts of users and addresses, and what is idle, are the settings' (`of`): 0 is no bound, and
-    `new_connections` are those that have not said who they are; `buffered` is in bytes, and
+    `new_connections` are those that have not authenticated yet; `buffered` is in bytes, and
     `idle_operation` below 0 holds for statements that run, too. `health_interval` 0: no checks.
     A server that is ill may owe an answer for `silence`.
     """

@@ -198,8 +198,8 @@ RULES: tuple[Callable[[_Case], Decision | None], ...] = (
 def _no_cluster(
     case: _Case, tried: dict[ClusterName, list[str]], rule: str, lead: str | None
 ) -> Decision:
-    said = "; ".join(f"{cluster}: {', '.join(words)}" for cluster, words in tried.items())
-    text = f"No cluster has all inputs. Tried {_list(tried)}: {said}."
+    reasons = "; ".join(f"{cluster}: {', '.join(words)}" for cluster, words in tried.items())
+    text = f"No cluster has all inputs. Tried {_list(tried)}: {reasons}."
     return _refuse(NO_CLUSTER_HAS_INPUTS, rule, f"{text} ({lead}.)" if lead else text)
 
 

@@ -70,7 +70,9 @@ def _methods(text: str) -> frozenset[Auth]:
     if len(methods & _BY_PASSWORD) > 1:
         raise ValueError("a password is checked in one way; two are named")
     if Auth.NOSASL in methods and len(methods) > 1:
-        raise ValueError("NOSASL asks nobody who they are, and goes with nothing else")
+        raise ValueError(
+            "NOSASL authenticates no client, and cannot be combined with another method"
+        )
     return methods
 
 

@@ -144,7 +144,7 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
     if writers is Writers.VIEWS and (without_view or not clusters):
         raise reader.bad(
             WRITERS,
-            f"what changes through {without_view or 'no view'} is not told:"
+            f"what changes through {without_view or 'no view'} is not reported:"
             f" each cluster needs its {VIEW}",
         )
     return reader.group(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 _SLOTS = 1 << 16
-_KEY = 32  # bytes; secret, so that nobody can choose names that share places with another's
+_KEY = 32  # bytes; secret, so that a client cannot choose names that share a slot with another name
 _TABLE = _SLOTS * 8  # bytes
 
 

@@ -72,10 +72,10 @@ class Metadata:
         if asked.name == SCHEMAS:
             return await self._schemas(asked, session, upstream)
         listed = await self._loader.listed(asked.databases)
-        told = None if listed is None else await self._told(asked, session, upstream)
-        if listed is None or told is None:
+        from_cluster = None if listed is None else await self._ask_cluster(asked, session, upstream)
+        if listed is None or from_cluster is None:
             return None
-        schema, temporary = told
+        schema, temporary = from_cluster
         table = asked.answer(listed, temporary)
         return None if table is None else Local(table, schema=schema)
 
@@ -83,12 +83,14 @@ class Metadata:
         self, asked: LoginStep, session: Session, upstream: ClusterSession
     ) -> Local | None:
         databases = await self._loader.schemas(asked.databases)
-        told = None if databases is None else await self._told(asked, session, upstream)
-        if databases is None or told is None:
+        from_cluster = (
+            None if databases is None else await self._ask_cluster(asked, session, upstream)
+        )
+        if databases is None or from_cluster is None:
             return None
-        return Local(asked.schemas(databases), schema=told[0])
+        return Local(asked.schemas(databases), schema=from_cluster[0])
 
-    async def _told(
+    async def _ask_cluster(
         self, asked: LoginStep, session: Session, upstream: ClusterSession
     ) -> tuple[bytes, Sequence[Row]] | None:
         """What describes the answer, and those of its rows that the cluster alone knows; None when
@@ -136,7 +138,7 @@ async def _learn(upstream: ClusterSession, protocol: int, changes: int) -> _Serv
 
 
 async def _settings(upstream: ClusterSession, protocol: int) -> Mapping[str, str]:
-    """All settings of the session in the cluster, whoever set them."""
+    """All settings of the session in the cluster."""
     operation = await upstream.execute_to_end("SET", {})
     try:
         rows = await _fetched(upstream, operation, (STRING, STRING), MAX_SETTINGS, protocol)

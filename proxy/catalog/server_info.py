@@ -39,5 +39,5 @@ _USER_NAME = 47
 
 
 def answer(info_type: int, user: str) -> str | int:
-    """What is said of a kind, when no cluster is asked."""
+    """The answer to one kind of GetInfo, without a cluster."""
     return user if info_type == _USER_NAME else _ANSWERS.get(info_type, 0)

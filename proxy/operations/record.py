@@ -1,4 +1,4 @@
-"""What operators are told of one statement: kept while it runs, cheap to write into."""
+"""The record of one statement for operators: kept while it runs, cheap to write."""
 
 import time
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _CODE = "[CW"
 
 @dataclass(slots=True)
 class Record:
-    """`user` is whom the statement runs as, `by` who proved to be somebody and may act for them.
+    """`user` is the user as whom the statement runs, `by` the authenticated user who acts for them.
     `phases` are seconds by name; `began` is Unix time. `rule` and `cluster` are the router's,
     `code` that of a refusal or failure of ours. `rows` and `bytes` are those sent to the client;
     rows are None where a reply did not say how many it has.

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def new_handle(worker: int = 0) -> Handle:
-    """A handle that nobody can guess, and of which `worker_of` tells who keeps what it stands for.
+    """A handle that cannot be guessed; `worker_of` reads from it which worker keeps its session.
 
     `worker` is below 256.
     """

@@ -40,7 +40,7 @@ def check_setting(key: str, restrictions: Restrictions) -> bool:
 
 def check_statement(statement: Known | Unknown, restrictions: Restrictions) -> None:
     """Before a statement runs. Raises CodeDenied, SettingDenied; CodeDenied for one that is not
-    understood, once anything is denied: nobody knows what it calls."""
+    understood, once anything is denied: what it calls is not known."""
     if isinstance(statement, Unknown):
         if restrictions.deny_code:
             raise CodeDenied(

@@ -54,16 +54,16 @@ def show_current_cluster(session: SessionState) -> Table:
     return Table(("cluster",), ((session.pinned,),))
 
 
-def explain(told: Report) -> Table:
+def explain(shown: Report) -> Table:
     """One row: what `causeway route` prints of the same statement."""
     row = (
-        told.decision,
-        told.cluster,
-        told.rule,
-        told.because,
-        ", ".join(told.reads),
-        ", ".join(told.writes),
-        told.code,
+        shown.decision,
+        shown.cluster,
+        shown.rule,
+        shown.because,
+        ", ".join(shown.reads),
+        ", ".join(shown.writes),
+        shown.code,
     )
     columns = ("decision", "cluster", "rule", "because", "reads", "writes", "code")
     return Table(columns, (row,))

@@ -49,7 +49,7 @@ def is_too_long(operation: Operation, now: float, limits: Limits) -> bool:
 
 
 def is_unread(operation: Operation, now: float, limits: Limits) -> bool:
-    """Whether it has ended with a result in a cluster, and nobody asked for it for too long."""
+    """Whether its result in a cluster was not asked for during the idle time-out."""
     limit = limits.idle_result
     kept = isinstance(operation.result, Remote)
     return bool(limit) and kept and operation.is_idle(now - limit, running_too=False)

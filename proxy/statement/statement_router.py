@@ -143,7 +143,7 @@ class StatementRouter:
     ) -> Routed:
         """What the statement is and where it runs, by the facts of now.
 
-        `known` is what `analyse` said of it a moment ago.
+        `known` is what `analyse` just returned for it.
 
         Raises a CausewayError when the metastore cannot be asked.
         """
@@ -242,7 +242,7 @@ def _client(session: SessionState) -> Client:
 
 def _named(statement: Known | Unknown) -> frozenset[TableRef]:
     """All that has to be as it was analysed: tables read, views read through, tables written,
-    the missing ones too, since somebody may have made them meanwhile."""
+    the missing ones too, since another client may have created them meanwhile."""
     if isinstance(statement, Unknown):
         return frozenset()
     written = frozenset(write.table for write in statement.writes)

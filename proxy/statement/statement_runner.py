@@ -273,6 +273,6 @@ def _ask_schema(remote: Remote) -> None:
     """Asks for the schema of a statement that ended, before its client does.
 
     Not before the end: a Thrift Server that is asked too early makes up a column `Result` and
-    remembers it. Nor before the client has heard of the end.
+    remembers it. Nor before the client knows of the end.
     """
     remote.upstream.ask(remote.ask_schema())

@@ -40,7 +40,7 @@ class Conversation:
 
     @property
     def layer(self) -> SecurityLayer | None:
-        """What protects all that is said once it is complete; None: nothing."""
+        """The security layer of the bytes after the negotiation; None for none."""
         return None if self._client.qop == QOP.AUTH else _Layer(self._client)
 
     async def answer(self, challenge: bytes | None) -> bytes:
@@ -85,13 +85,13 @@ class UpstreamCredentials:
         login = self.login
         if login.proof is Proof.KERBEROS:
             return Conversation(GSSAPI, SASLClient(endpoint.host, None, _OURS, login=login))
-        said = (user, _ANY_PASSWORD)
+        pair = (user, _ANY_PASSWORD)
         if login.proof is Proof.PLAIN:
             try:
-                said = (login.user, _password(login))
+                pair = (login.user, _password(login))
             except BadSetting as error:
                 raise WireError(f"we have no password ({error})") from None
-        name, password = said
+        name, password = pair
         client = SASLClient(endpoint.host, None, PLAIN, username=name, password=password)
         return Conversation(PLAIN, client)
 

@@ -88,7 +88,7 @@ class EndpointHealth:
     ) -> list[Endpoint]:
         """Where a new session may be opened, best first: those that are well, by their `load`.
 
-        Those that are ill come last, for nobody knows how old that is. Raises ClusterDown.
+        Endpoints that are down come last: their state may be old. Raises ClusterDown.
         """
         if cluster.name in self._drained:
             raise ClusterDown(f"Cluster {cluster.name} is drained: it takes no new sessions.")

@@ -1,4 +1,4 @@
-"""Asks every Thrift Server now and then whether it is well, so that nobody has to find out."""
+"""Checks every Thrift Server at intervals, so that statements avoid those that are down."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ _JITTER = 0.3  # of the interval: the servers of a hundred proxies are not asked
 async def watch(
     pool: UpstreamPool, clusters: Callable[[], Iterable[Cluster]], interval: Callable[[], float]
 ) -> None:
-    """Until cancelled. Both are asked anew each time, since configurations change."""
+    """Runs until it is cancelled. Both functions are called each time: the settings may change."""
     while True:
         await check_all(pool, clusters(), interval() * _JITTER)
         await asyncio.sleep(interval() * (1 - _JITTER * random.random()))

@@ -1,8 +1,8 @@
-"""The next batch of a result is asked for while its client still reads the one before: the cluster
-encodes while the client decodes.
+"""Requests the next batch of a result while the client still reads the batch before it, so that the
+cluster encodes while the client decodes.
 
-A batch that is asked for moves the cluster's place in the result. So it is given to a client that
-wants what comes next, and the cluster is put back for one that wants something else.
+A requested batch moves the cluster's cursor in the result. A client that asks for the next rows
+gets the batch. For any other request the cursor is moved back first.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ from proxy.upstream.upstream_connection import Sink, UpstreamConnection
 from proxy.upstream.upstream_session import UpstreamSession
 
 _HELD = 256 << 10  # bytes of a batch that are kept; the rest waits in the cluster's connection
-_NOBODY = Handle(b"", b"")  # what our own calls leave out
-_FULL_BATCHES = 2  # in a row: who reads no further has nothing encoded in vain
+_NO_HANDLE = Handle(b"", b"")  # `fetch_call` puts the cluster's handle in its place
+_FULL_BATCHES = 2  # in a row, before the next batch is requested ahead
 
 First = Callable[[int, bytes], bytes]
 
 
 class _Batch:
-    """A reply under way: kept until there is a `Sink` for it, and passed on from then."""
+    """A requested batch. Keeps the bytes that arrive until it has a `Sink`, then passes them on."""
 
     def __init__(self, connection: UpstreamConnection, request: bytes, limit: int) -> None:
         self.connection = connection
-        self.limit = limit  # rows that were asked for
+        self.limit = limit  # rows requested
         self._request = request
         self._length: int | None = None  # of the reply, once that began
         self._head = b""
@@ -40,7 +40,7 @@ class _Batch:
         self._done.add_done_callback(_seen)
 
     def another(self) -> "_Batch":
-        """As many more rows, asked for behind this one."""
+        """Requests as many rows again, behind this batch."""
         return _Batch(self.connection, self._request, self.limit)
 
     # as a sink
@@ -75,9 +75,9 @@ class _Batch:
         return self._done.done()
 
     async def give(self, first: First, sink: Sink) -> None:
-        """As a connection's `relay`, of what was asked before."""
+        """Passes the batch on, as a connection's `relay` does."""
         if self._done.done():
-            self._done.result()  # what broke off in the middle is an error, and not half a reply
+            self._done.result()  # raises the error of a broken reply before any byte is passed on
         self._first, self._sink = first, sink
         if self._length is not None:
             sink.write(first(self._length, self._head))
@@ -93,7 +93,7 @@ class _Batch:
 
 
 class _Nowhere:
-    """A sink for what nobody wants any more."""
+    """A sink that discards the bytes."""
 
     is_full = False
 
@@ -105,8 +105,10 @@ class _Nowhere:
 
 
 class ReadAhead:
-    """Reads one result of a cluster, in turn, on a connection of its own once it runs ahead:
-    nothing else of the session waits behind a batch for which the client may never come."""
+    """Reads one result of a cluster, one request at a time.
+
+    Requests ahead use a connection of their own, so that no other call of the session waits behind
+    a batch that the client may never fetch."""
 
     def __init__(
         self, upstream: UpstreamSession, operation: RemoteOperation, may_run_ahead: bool
@@ -122,7 +124,7 @@ class ReadAhead:
     async def relay(
         self, request: FetchResults, first: First, sink: Sink, rows: Callable[[], int | None]
     ) -> None:
-        """Passes on what is asked for; `rows` says afterwards how many there were.
+        """Passes on the requested rows; `rows` returns afterwards how many there were.
 
         Raises ClusterLost, TooMany, WireError.
         """
@@ -147,7 +149,7 @@ class ReadAhead:
                     self._drop()
 
     def stop(self) -> None:
-        """Nothing more is wanted of it."""
+        """The client will fetch no more rows."""
         self._over = True
         if not self._turn.locked():
             self._drop()
@@ -166,7 +168,7 @@ class ReadAhead:
             await connection.relay(fetch_call(self._operation, request), first, sink)
 
     def _learn(self, request: FetchResults, rows: int | None) -> None:
-        """How its client reads, and whether there is likely to be more."""
+        """Counts the client's full batches of equal size: more rows are likely after some."""
         as_before = request.orientation == Orientation.NEXT and request.max_rows == self._limit
         self._limit = request.max_rows
         if rows is None or not 0 < request.max_rows <= rows:
@@ -184,8 +186,8 @@ class ReadAhead:
             self._batch = _Batch(connection, call, self._limit)
 
     async def _give(self, batch: _Batch, request: FetchResults, first: First, sink: Sink) -> None:
-        """The one after it is asked for before this one is here: between two of them the cluster
-        waits for nobody."""
+        """Passes a batch on. The next batch is requested before this one has arrived, so that the
+        cluster never waits between two batches."""
         connection = batch.connection
         if self._may_go_on and request.max_rows == batch.limit and not connection.broken:
             self._batch = batch.another()
@@ -199,8 +201,8 @@ class ReadAhead:
             self._upstream.give_back(connection)
 
     async def _put_back(self, batch: _Batch, request: FetchResults) -> None:
-        """Has the cluster where it was before the batch was asked for; a request that begins anew
-        does not mind where that is."""
+        """Moves the cluster's cursor back to where it was before the batch. A request from the
+        first row needs no move."""
         try:
             await batch.give(lambda length, head: b"", _Nowhere())
             if request.orientation != Orientation.FIRST:
@@ -209,14 +211,14 @@ class ReadAhead:
                 read = await batch.connection.call("FetchResults", back, seconds)
                 failure = result_failure(read_result(read, "FetchResults"))
                 if failure is not None:
-                    raise ClusterLost(f"Its cluster does not go back: {failure.message}")
+                    raise ClusterLost(f"The cluster cannot fetch backwards: {failure.message}")
         except BaseException:
             batch.connection.abort()
             raise
         self._upstream.give_back(batch.connection)
 
     def _call(self, orientation: Orientation, limit: int) -> bytes:
-        return fetch_call(self._operation, FetchResults(_NOBODY, orientation, limit, FETCH_ROWS))
+        return fetch_call(self._operation, FetchResults(_NO_HANDLE, orientation, limit, FETCH_ROWS))
 
 
 def _serves(batch: _Batch, request: FetchResults) -> bool:
@@ -224,6 +226,6 @@ def _serves(batch: _Batch, request: FetchResults) -> bool:
 
 
 def _seen(done: asyncio.Future[None]) -> None:
-    """Nobody may ever wait for it: that it failed is no news then."""
+    """Retrieves the exception, so that asyncio does not log it."""
     if not done.cancelled():
         done.exception()

@@ -41,14 +41,14 @@ class Sink(Protocol):
     def is_full(self) -> bool: ...
 
     def when_writable(self, source: "UpstreamConnection | None") -> None:
-        """Who has to be told (`resume`) once there is room; None: nobody."""
+        """Sets the connection to `resume` when the sink has room again; None for no connection."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PipelinedCall:
     """A call that is sent without waiting for its reply. `on_reply` is called with the reply, or
-    with None when the connection broke before."""
+    with None when the connection breaks first."""
 
     request: bytes
     on_reply: Callable[[bytes | None], None] = lambda reply: None
@@ -65,7 +65,7 @@ _Expected = asyncio.Future[bytes] | PipelinedCall | _Relay
 
 
 class UpstreamConnection(asyncio.BufferedProtocol):
-    """Use `connect`. After any exception but a time-out of `connect` itself, `abort` it."""
+    """Use `connect`. After any exception except a time-out of `connect` itself, call `abort`."""
 
     def __init__(self, cluster: ClusterName, lost: Callable[[], None]) -> None:
         self.cluster = cluster
@@ -79,7 +79,8 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self._expected: deque[_Expected] = deque()  # whose replies are due, in their order
         self._relaying: _Relay | None = None
         self._streaming = 0  # bytes still to come of the reply being relayed
-        self._heard = time.monotonic()  # when it last said something, or was asked first
+        # The time of the last byte, or of the first call after all replies had come.
+        self._last_received = time.monotonic()
 
     # asyncio's side
 
@@ -95,7 +96,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self._receive(_SLAB[:nbytes])
 
     def _receive(self, data: memoryview) -> None:
-        self._heard = time.monotonic()
+        self._last_received = time.monotonic()
         if self._streaming:
             data = self._stream(data)
         if self._buffer:
@@ -114,7 +115,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
     def resume(self) -> None:
         """The sink has room again."""
         if self._transport is not None and not self.broken:
-            self._heard = time.monotonic()
+            self._last_received = time.monotonic()
             self._transport.resume_reading()
 
     # our side
@@ -128,7 +129,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         lost: Callable[[], None],
         credentials: UpstreamCredentials,
     ) -> "UpstreamConnection":
-        """A connection authenticated as `user`; `lost` is called once when it is over.
+        """A connection authenticated as `user`; `lost` is called once when it closes.
 
         Raises OSError (then `lost` is never called), WireError, ClusterLost.
         """
@@ -151,7 +152,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
 
     @classmethod
     async def to_peer(cls, name: ClusterName, path: Path) -> "UpstreamConnection":
-        """A connection to another worker of ours; there is nothing to negotiate. Raises OSError."""
+        """A connection to another worker, without authentication. Raises OSError."""
         connection = cls(name, lambda: None)
         connection._needed = _LENGTH
         loop = asyncio.get_running_loop()
@@ -159,14 +160,14 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         return connection
 
     async def _negotiate(self, conversation: Conversation) -> None:
-        """Proves who we are, and has the server prove it where the mechanism does."""
+        """Authenticates the proxy to the server, and the server where the mechanism is mutual."""
         assert self._transport is not None
         begin, challenge = sasl_start(conversation.mechanism), None
         while True:
-            said = await conversation.answer(challenge)
+            response = await conversation.answer(challenge)
             if self.broken:
                 raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
-            self._transport.write(begin + sasl_response(said, conversation.complete))
+            self._transport.write(begin + sasl_response(response, conversation.complete))
             begin = b""
             word = await self._word()
             if not word.ok:
@@ -182,14 +183,14 @@ class UpstreamConnection(asyncio.BufferedProtocol):
             challenge = word.payload
 
     def _protect(self, conversation: Conversation) -> None:
-        """Has what is said from now on wrapped, where the server wants that."""
+        """Protects all further bytes with the security layer that the server asked for, if any."""
         if (layer := conversation.layer) is not None:
             assert self._transport is not None
             take = lambda data: self._receive(memoryview(data))  # noqa: E731
             self._transport = SaslTransport(self._transport, self, take, layer, MAX_WHOLE)
 
     async def _word(self) -> SaslReply:
-        """The server's next one."""
+        """The server's next message of the negotiation."""
         while (word := read_sasl_reply(bytes(self._buffer))) is None:
             self._needed = len(self._buffer) + 1
             await self._more()
@@ -198,7 +199,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         return word
 
     async def _more(self) -> None:
-        """Until there is more of the negotiation."""
+        """Waits for more bytes of the negotiation. Raises ClusterLost."""
         if self.broken:
             raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
         self._negotiation = asyncio.get_running_loop().create_future()
@@ -214,11 +215,11 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         seconds: float | None,
         pipelined: Sequence[PipelinedCall] = (),
     ) -> bytes:
-        """The whole reply to the call `name`. `pipelined` calls are sent in the same write: the
-        server answers in turn, and no reply has to travel before it begins with the next.
+        """The whole reply to the call `name`. `pipelined` calls are sent in the same write, so that
+        the server begins each without waiting for a round trip.
 
-        Raises ClusterLost: when the connection breaks, or there is no reply after `seconds` (None:
-        as long as the server is up). After that the connection is of no use.
+        Raises ClusterLost when the connection breaks, or when no reply comes within `seconds` (None
+        waits as long as the server is up). The connection cannot be used after that.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[bytes] = loop.create_future()
@@ -238,22 +239,22 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         self.give_up(_no_answer(self.cluster, name, "no answer in time"))
 
     def tell(self, pipelined: Sequence[PipelinedCall]) -> None:
-        """Sends calls that nobody waits for. Raises ClusterLost."""
+        """Sends calls without waiting for their replies. Raises ClusterLost."""
         self._write(*(each.request for each in pipelined))
         self._expected += pipelined
 
     async def relay(self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink) -> None:
-        """Passes the reply to a call to the sink, as fast as that takes it.
+        """Passes the reply to a call to the sink, as fast as the sink accepts it.
 
-        `first` is given the reply's length and its beginning, `HEAD` bytes or all there is, and
-        says what is passed in its place.
+        `first` receives the reply's length and its first `HEAD` bytes, or fewer if the reply is
+        shorter, and returns the bytes that are passed on in their place.
         """
         await self.relayed(self.ask(request, first, sink), sink)
 
     def ask(
         self, request: bytes, first: Callable[[int, bytes], bytes], sink: Sink
     ) -> asyncio.Future[None]:
-        """Begins a `relay`; `relayed` awaits its end. Raises ClusterLost."""
+        """Starts a `relay`; `relayed` waits for its end. Raises ClusterLost."""
         relay = _Relay(first, sink, asyncio.get_running_loop().create_future())
         self._write(request)
         self._expected.append(relay)
@@ -271,14 +272,14 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         return bool(self._expected or self._relaying)
 
     def silent_for(self) -> float:
-        """Seconds in which nothing came of what is due; 0 while nothing is, or nobody reads."""
+        """Seconds without a byte of a due reply; 0 if none is due or the sink is full."""
         relay = self._relaying
         if not self.owes or (relay is not None and relay.sink.is_full):
             return 0.0
-        return time.monotonic() - self._heard
+        return time.monotonic() - self._last_received
 
     def give_up(self, why: str) -> None:
-        """Closes at once; who waits for a reply is told why."""
+        """Closes at once. Calls that wait for a reply raise ClusterLost with the reason."""
         self._fail(ClusterLost(why))
 
     def abort(self) -> None:
@@ -291,7 +292,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         if self.broken or self._transport is None:
             raise ClusterLost(f"The connection to cluster {self.cluster} broke.")
         if not self.owes:
-            self._heard = time.monotonic()
+            self._last_received = time.monotonic()
         pieces: list[bytes] = []
         for each in requests:
             pieces += (len(each).to_bytes(4, "big"), each)
@@ -301,18 +302,18 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         try:
             return await done
         except asyncio.CancelledError:
-            self.abort()  # a reply may be under way; nobody can tell where it would end
+            self.abort()  # a reply may have begun, and its end is not known
             raise
 
     # replies
 
     def _take_reply(self, data: memoryview) -> memoryview | None:
-        """Takes what comes first, and gives what comes after it; None when it is not all here."""
+        """Handles the first message of `data`. Returns the rest, or None if it is not complete."""
         if self._negotiation is not None:
             release(self._negotiation, None)
             return None
         if not self._expected:
-            self._fail(WireError(f"Cluster {self.cluster} said what it was not asked."))
+            self._fail(WireError(f"Cluster {self.cluster} sent a reply without a call."))
             return None
         length = int.from_bytes(data[:_LENGTH], "big")
         expected = self._expected[0]
@@ -338,7 +339,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
     def _begin(
         self, relay: _Relay, length: int, head: bytes, data: memoryview
     ) -> memoryview | None:
-        """Passes on how a reply begins, with what else of it is here."""
+        """Passes on the beginning of a reply, with all its bytes that have arrived."""
         self._relaying = relay
         self._streaming = length - len(head)
         try:
@@ -349,7 +350,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         return self._stream(data, head)
 
     def _stream(self, data: memoryview, before: bytes = b"") -> memoryview:
-        """Passes on what belongs to the reply being relayed; gives what comes after it."""
+        """Passes on the bytes of the reply that is being relayed. Returns the bytes after it."""
         relay = self._relaying
         assert relay is not None
         piece = data[: self._streaming]
@@ -364,7 +365,7 @@ class UpstreamConnection(asyncio.BufferedProtocol):
         return data[len(piece) :]
 
     def _fail(self, error: Exception) -> None:
-        """Nothing more will come that anybody could make sense of."""
+        """Closes the connection and fails all calls that wait for a reply."""
         self.abort()
         waiting = [self._negotiation, *self._expected, self._relaying]
         self._expected.clear()

@@ -1,5 +1,5 @@
-"""Connections to the clusters' Thrift Servers: counted, authenticated as a user, reused by none
-but that user.
+"""Connections to the clusters' Thrift Servers. They are counted, and authenticated as one user, who
+alone reuses them.
 
 A Thrift Server's handles work on any connection, so a call that finds its session's own
 connection busy borrows another of the same user.
@@ -27,19 +27,19 @@ from proxy.upstream.upstream_connection import UpstreamConnection
 
 _log = logging.getLogger(__name__)
 _Key = tuple[Endpoint, str]
-_CHECKER = "causeway"  # asks as a user of its own, so that nobody's connections are in its way
+_CHECKER = "causeway"  # the user of health checks, so that they use no connection of a client
 _SERVER_NAME = 17  # of GetInfo
 
 
 class _Slot:
-    """One connection's place in the count of its endpoint."""
+    """One connection in the count of its endpoint."""
 
     def __init__(self, add: Callable[[int], None]) -> None:
         self._add: Callable[[int], None] | None = add
         add(1)
 
     def release(self) -> None:
-        """Once; later calls do nothing."""
+        """Takes the connection out of the count. Later calls do nothing."""
         if self._add is not None:
             self._add(-1)
             self._add = None
@@ -67,7 +67,7 @@ class UpstreamPool:
         return self._counts.total()
 
     def named(self, cluster: Cluster, user: str) -> dict[str, str]:
-        """What of a session's configuration says whose it is, on a connection that is ours."""
+        """The session setting that names the user, on connections that log in as a service."""
         return {PROXY_USER: user} if self.credentials.of(cluster.name).login.is_service else {}
 
     def _add(self, endpoint: Endpoint, by: int) -> None:
@@ -75,20 +75,20 @@ class UpstreamPool:
         self._counters.add(_key(endpoint), by)
 
     def _of_all(self, endpoint: Endpoint) -> int:
-        """Connections that it has from all our processes."""
+        """Connections of all workers to the endpoint."""
         return self._counters.count(_key(endpoint))
 
     def load(self, endpoint: Endpoint) -> int:
-        """Connections that it has from all our processes, without those that only wait here."""
+        """Connections of all workers to the endpoint, without this worker's idle ones."""
         idle = sum(len(each) for (where, _), each in self._idle.items() if where == endpoint)
         return self._of_all(endpoint) - idle
 
     def held(self, endpoint: Endpoint) -> int:
-        """Connections that it has from this process."""
+        """Connections of this worker to the endpoint."""
         return self._counts[endpoint]
 
     def owing(self) -> set[tuple[ClusterName, Endpoint]]:
-        """Endpoints that owe a reply, whatever the settings say of them by now."""
+        """Endpoints that owe a reply, also those that are no longer configured."""
         return {
             (connection.cluster, endpoint)
             for endpoint, made in self._made.items()
@@ -99,7 +99,7 @@ class UpstreamPool:
     async def connect(
         self, cluster: Cluster, user: str, but: Collection[Endpoint] = ()
     ) -> tuple[Endpoint, UpstreamConnection]:
-        """A new connection to the least loaded endpoint that takes it, none of `but`.
+        """A new connection to the least loaded endpoint that accepts it, except those in `but`.
 
         Raises ClusterDown, and TooMany when those that are up are full.
         """
@@ -129,11 +129,11 @@ class UpstreamPool:
         self.give_back(endpoint, user, connection)
 
     def has_room(self, endpoint: Endpoint) -> bool:
-        """Whether it may have connections that only make things faster."""
+        """Whether the endpoint may get optional connections, such as those of read-ahead."""
         return self._of_all(endpoint) < self.limits.endpoint_connections // 2
 
     async def take(self, cluster: ClusterName, endpoint: Endpoint, user: str) -> UpstreamConnection:
-        """A connection to be given back, or aborted. Raises ClusterLost, TooMany."""
+        """A connection that the caller gives back or aborts. Raises ClusterLost, TooMany."""
         idle = self._idle[endpoint, user]
         while idle:
             _, connection = idle.pop()
@@ -145,7 +145,7 @@ class UpstreamPool:
             raise ClusterLost(f"Cluster {cluster} is not reachable: {_reason(error)}.") from error
 
     def give_back(self, endpoint: Endpoint, user: str, connection: UpstreamConnection) -> None:
-        """One on which no reply is due."""
+        """Returns a connection on which no reply is due to the pool."""
         idle = self._idle[endpoint, user]
         if connection.broken or len(idle) >= self.limits.idle_connections:
             connection.abort()
@@ -175,10 +175,10 @@ class UpstreamPool:
         return made
 
     async def check(self, cluster: ClusterName, endpoint: Endpoint) -> None:
-        """Learns whether the endpoint is well: it let us in and answered a call.
+        """Marks the endpoint up if it accepts a login and answers a call, and down otherwise.
 
-        One that refuses us, or has no room for us, is there. Of one that is not, nobody waits for
-        ever: neither for rows that may take long to make, nor for the rest of a reply.
+        An endpoint that refuses the login or has no free connection is up. Calls to an endpoint
+        that is down end after `limits.silence` seconds without a byte.
         """
         began = time.monotonic()
         request = get_info_call(NO_SESSION, _SERVER_NAME)
@@ -201,7 +201,7 @@ class UpstreamPool:
                 connection.give_up(f"Cluster {cluster} has not answered for {limit:g} s.")
 
     def sweep(self) -> None:
-        """Closes what has been idle for long."""
+        """Closes connections that were idle for `limits.idle_seconds`."""
         oldest = time.monotonic() - self.limits.idle_seconds
         for key, idle in list(self._idle.items()):
             kept = [(since, each) for since, each in idle if since > oldest and not each.broken]

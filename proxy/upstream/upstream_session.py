@@ -1,6 +1,6 @@
-"""A user's session inside one cluster: its handle, its connection, what can be asked of it.
+"""A user's session in one cluster: its handle, its connection and its calls.
 
-Where the server has a guard that checks claims, each statement carries one; `checked` says so.
+`checked` says whether the server's guard checks claims; each statement carries a claim then.
 
 The session was opened on a connection of its own, so the server closes it when that connection
 breaks, even when the proxy is killed.
@@ -54,7 +54,7 @@ _REASON = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # seconds between attempts to learn
 
 
 class UpstreamSession:
-    """Use `UpstreamSession.open`. Not `alive` any more once its own connection broke."""
+    """Use `UpstreamSession.open`. `alive` becomes False when its own connection breaks."""
 
     def __init__(
         self,
@@ -91,11 +91,11 @@ class UpstreamSession:
         claims: bool = False,
         zone: bool = False,
     ) -> Self:
-        """Opens the user's session in the cluster, at another endpoint where one fails: nothing is
-        lost by asking twice. With `claims` it learns whether claims are checked there, with `zone`
-        which time zone the session has. Raises
-        ClusterDown, TooMany, ClusterLost, and Rejected with the cluster's words when it does not
-        want the session."""
+        """Opens the user's session in the cluster. Tries the next endpoint when one fails.
+
+        With `claims` it asks whether the guard checks claims, with `zone` for the session's time
+        zone. Raises ClusterDown, TooMany, ClusterLost, and Rejected with the cluster's message
+        when the cluster refuses the session."""
         tried: list[Endpoint] = []
         while True:
             endpoint, main = await pool.connect(cluster, user, tried)
@@ -117,7 +117,7 @@ class UpstreamSession:
                 return upstream
 
     async def _learn_checked(self) -> None:
-        """Asks the guard whether it checks claims, once an endpoint while that is up."""
+        """Asks the guard whether it checks claims, once for each endpoint while it is up."""
         health = self._pool.health
         known = health.condition(self.endpoint).checked
         if known is None:
@@ -129,15 +129,14 @@ class UpstreamSession:
         self.checked = known
 
     async def _learn_zone(self) -> None:
-        """Asks for the time zone, once an endpoint while that is up."""
+        """Asks for the time zone, once for each endpoint while it is up."""
         condition = self._pool.health.condition(self.endpoint)
         if condition.zone is None:
             condition.zone = await self.read_zone()
         self.zone = condition.zone
 
     async def read_zone(self) -> str | None:
-        """The time zone that the session has now; None where the server does not say it. Raises
-        ClusterLost."""
+        """The session's time zone; None where the server returns none. Raises ClusterLost."""
         try:
             operation = await self.execute_to_end(f"SET {TIME_ZONE}", {})
             request = FetchResults(Handle(b"", b""), Orientation.NEXT, 1, 0)
@@ -159,7 +158,7 @@ class UpstreamSession:
 
     @property
     def call_seconds(self) -> float:
-        """How long a call may take that is not a poll."""
+        """Seconds that a call may take that is not a poll."""
         return self._pool.limits.call
 
     @property
@@ -168,9 +167,9 @@ class UpstreamSession:
 
     @asynccontextmanager
     async def connection(self, long: bool = False) -> AsyncIterator[UpstreamConnection]:
-        """A connection for one call of this session: its own, in turn.
+        """A connection for one call of this session: its own, one call at a time.
 
-        Another one while a `long` call, which may take seconds, is on its own.
+        While a `long` call, which may take seconds, uses its own, another connection is borrowed.
         """
         if self._long_call or self._main.broken or (long and self._own.locked()):
             async with self._pool.borrow(self.cluster, self.endpoint, self._user) as connection:
@@ -221,7 +220,7 @@ class UpstreamSession:
         pipelined: Sequence[PipelinedCall] = (),
         is_bounded: bool = True,
     ) -> bytes:
-        """The whole reply to a call, not looked at. Raises ClusterLost, TooMany."""
+        """The whole reply to a call, as bytes. Raises ClusterLost, TooMany."""
         seconds = self.call_seconds if is_bounded else None
         async with self.connection(long) as connection:
             return await connection.call(name, request, seconds, pipelined)
@@ -250,14 +249,14 @@ class UpstreamSession:
     async def execute_to_end(
         self, statement: str, overlay: Mapping[str, str], is_bounded: bool = True
     ) -> RemoteOperation:
-        """Runs a statement that takes no time; it has finished then. `is_bounded`: it fails when
-        the server is too busy for it. Raises as `call`."""
+        """Runs a short statement and returns when it has finished. With `is_bounded` it fails after
+        `call_seconds`. Raises as `call`."""
         traced = {**overlay, **self._trace()}
         request = execute_call(self.session, statement, traced, 0, run_async=False)
         return await self._start(request, long=True, is_bounded=is_bounded)
 
     def _trace(self) -> dict[str, str]:
-        """The id of the statement, which a guard puts into the description of Spark's jobs."""
+        """The statement's id, which a guard writes into the description of Spark's jobs."""
         statement = log_fields().get("statement")
         return {_STATEMENT: statement} if statement and self.checked else {}
 
@@ -279,9 +278,9 @@ class UpstreamSession:
         return read_operation_status(await self.call(name, request, long=True))
 
     async def end_of(self, operation: RemoteOperation) -> Status:
-        """How the operation ends. Raises as `call`.
+        """Waits for the end of the operation and returns its status. Raises as `call`.
 
-        A Thrift Server says ERROR some 40 ms before it can say why: it is asked again.
+        A Thrift Server reports ERROR some 40 ms before it has the message, so it is polled again.
         """
         while (status := await self.poll(operation)).state not in ENDS:
             pass  # a poll takes up to five seconds by itself
@@ -294,8 +293,8 @@ class UpstreamSession:
         return status
 
     def ask(self, *pipelined: PipelinedCall) -> None:
-        """Asks what nobody waits for yet; not behind a call that may take seconds. What is to be
-        closed goes behind it."""
+        """Sends calls without waiting for their replies, and CloseOperation for ended operations.
+        While a long call is running they fail at once: their `on_reply` receives None."""
         if self.alive and not self._long_call:
             self._main.tell((*pipelined, *self._take_closings()))
             return
@@ -306,7 +305,7 @@ class UpstreamSession:
         await self.call("CancelOperation", operation_call("CancelOperation", operation))
 
     def close_operation(self, operation: RemoteOperation) -> None:
-        """Has it closed, behind the next statement or in a moment: nobody waits for that."""
+        """Sends CloseOperation with the next statement or after 50 ms, without waiting for it."""
         if not self._closings:
             asyncio.get_running_loop().call_later(_CLOSE_AFTER, self._close_operations)
         self._closings.append(PipelinedCall(operation_call("CloseOperation", operation)))
@@ -321,7 +320,7 @@ class UpstreamSession:
         return closings
 
     async def run(self, sql: str) -> Failure | None:
-        """Runs a statement of ours to its end; why it failed. Raises as `call`."""
+        """Runs a statement of the proxy's own to its end. Returns its failure. Raises as `call`."""
         overlay = {claim.KEY: claim.SESSION} if self.checked else {}
         operation = await self.execute(sql, overlay, 0)
         status = await self.end_of(operation)
@@ -331,11 +330,11 @@ class UpstreamSession:
         return status.failure or Failure(f"it ended {status.state.name}")
 
     def drop(self) -> None:
-        """Lets go of a session whose state is not known any more."""
+        """Drops a session whose state is no longer known, with its connection."""
         self._main.abort()
 
     async def close(self) -> None:
-        """Closes the cluster's session, which ends all that runs in it, and the connection."""
+        """Closes the cluster's session, which ends its running statements, and the connection."""
         try:
             async with asyncio.timeout(self._pool.limits.close):
                 if self.alive:

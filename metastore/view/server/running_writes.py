@@ -1,4 +1,4 @@
-"""The writes past the proxy that run now, as far as this process has heard of them (D10).
+"""The writes past the proxy that run now, as far as this process knows of them (D10).
 
 A write's mark lies in the tables that have copies when it begins, and in the table that it names. A
 copy that is published later, in a folder that the write touches, makes its table one more: whoever
@@ -34,7 +34,7 @@ class RunningWrite:
 
     write: SparkWrite
     view: ClusterView
-    heard: float
+    last_report: float
     source: object = None
     marked: set[TableRef] = field(default_factory=set)
     covered: set[TableRef] = field(default_factory=set)
@@ -55,14 +55,14 @@ class RunningWrites:
         return write_id in self._running
 
     def begin(self, write: SparkWrite, view: ClusterView, source: object = None) -> RunningWrite:
-        """The write runs: news, or said again."""
+        """Records that the write runs. It may be known already."""
         now = self._clock()
         known = self._running.pop(write.id, None)
         if known is None:
             known = RunningWrite(write, view, now)
             while len(self._running) >= LIMIT:  # the one that was silent longest
                 del self._running[next(iter(self._running))]
-        known.heard, known.source = now, source
+        known.last_report, known.source = now, source
         self._running[write.id] = known
         return known
 
@@ -85,7 +85,7 @@ class RunningWrites:
         """A connection has ended. A guard that lives repeats its writes by another one."""
         for running in self._running.values():
             if running.source is source:
-                running.heard = -inf
+                running.last_report = -inf
 
     def is_silent(self, running: RunningWrite) -> bool:
-        return self._clock() - running.heard > LAPSE
+        return self._clock() - running.last_report > LAPSE

@@ -146,7 +146,7 @@ class _SaslContext(_Context):
         if len(message) < 4 or message[0] != self._qop.bit:
             raise BadCredentials("a protection layer that is not offered")
         if message[4:] not in (b"", (self.principal or "").encode()):
-            raise BadCredentials("an authorisation id of somebody else")
+            raise BadCredentials("the authorisation id of another user")
         user = self.user()
         if self._qop is not Qop.AUTH:
             peer_limit = int.from_bytes(message[1:4], "big")

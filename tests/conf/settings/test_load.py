@@ -142,7 +142,7 @@ def test_a_file_without_clusters_is_valid(tmp_path: Path) -> None:
         ("hive.server2.authentication", "PAM", "PAM is not offered"),
         ("router.coverage", "all", "not one of read, table"),
         ("snapshot.writers", "all", "not one of any, views"),
-        ("snapshot.writers", "views", "what changes through C1 is not told"),
+        ("snapshot.writers", "views", "what changes through C1 is not reported"),
         ("snapshot.ttl", "soon", "not a time"),
         ("snapshot.ttl", "0s", "not a time"),
         ("snapshot.limit", "0", "not a number above 0"),
