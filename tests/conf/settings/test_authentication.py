@@ -78,7 +78,7 @@ def test_impersonation_rules_in_toml(tmp_path: Path) -> None:
     [
         ({H: "PAM"}, "PAM is not offered"),
         ({H: "LDAP,FILE"}, "one way"),
-        ({H: "NOSASL,KERBEROS"}, "nothing else"),
+        ({H: "NOSASL,KERBEROS"}, "combined with another"),
         ({H: "OAUTH"}, "is not one of"),
         ({H: "LDAP"}, "ldap.url: missing"),
         ({H: "LDAP", f"{L}url": "http://x"}, "not ldap"),
