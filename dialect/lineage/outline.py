@@ -44,6 +44,8 @@ _REFUSED = _words("FROM JOIN TABLE SELECT INSERT")
 # No names of tables, aliases or CTEs for certain.
 _STRUCTURE = _words(
     "JOIN LATERAL ON USING CROSS INNER LEFT RIGHT FULL SEMI ANTI NATURAL INSERT GROUP ORDER AS"
+    # After one of these the word before was no JOIN or FROM, but a column of that name.
+    " AND OR NOT BETWEEN IN LIKE ILIKE RLIKE REGEXP IS DIV"
 ).union(_QUERY, _SETS, _SINGLE)
 # `f(x FROM y)` is no query in these functions.
 _WITH_FROM = _words("EXTRACT TRIM SUBSTRING SUBSTR OVERLAY")
