@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from threading import Event, Thread
 
-from bench.embedded import EAST, embedded
 from bench.proxy import RawClient
+from bench.support.embedded import EAST, embedded
 from conf.topology import Endpoint
 
 _ROW = 1_000  # characters

@@ -118,7 +118,9 @@ class TokenCursor:
 
     def _continues(self) -> bool:
         token = self.tokens[self.at]
-        return token.token_type not in _TEXTS and token.text.replace("_", "a").isalnum()
+        if token.token_type in _TEXTS or token.token_type == TokenType.IDENTIFIER:
+            return False
+        return token.text.replace("_", "a").isalnum()
 
     def names(self) -> list[str]:
         """A dotted name's parts, in lower case."""

@@ -206,3 +206,9 @@ def test_names_are_lower_case() -> None:
     answer = analyze("SELECT * FROM D.A", Namespace("X"), TestCatalog())
     assert isinstance(answer, Known)
     assert [read.table for read in answer.reads] == [TableRef("d", "a")]
+
+
+def test_a_quoted_name_is_no_part_of_the_word_before_it() -> None:
+    """Spark reads two names there: of `a`, the column k."""
+    assert written(analyze("DESC a`k`", Namespace("d"), TestCatalog())).endswith("reads d.a")
+    assert "d.ak" not in written(analyze("TRUNCATE TABLE a`k`", Namespace("d"), TestCatalog()))
