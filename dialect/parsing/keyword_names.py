@@ -139,11 +139,13 @@ def check_select(tokens: Sequence[Token]) -> None:
 
 
 def check_operands(tokens: Sequence[Token]) -> None:
-    """Refuse columns called from or join: `SELECT x, from, t`, `ON join LEFT JOIN t`."""
+    """Refuse columns called from, select or join: `SELECT x, from, t`, `ON select, t`."""
     for at in range(1, len(tokens)):
         kind = tokens[at].token_type
         if kind == TokenType.FROM:
             named = word_of(tokens[at - 1]) in _BEFORE_OPERANDS or _multiplies(tokens, at - 1)
+        elif kind == TokenType.SELECT:
+            named = word_of(tokens[at - 1]) in _BEFORE_OPERANDS
         elif kind == TokenType.JOIN and at + 1 < len(tokens):
             after = tokens[at + 1]
             relation = after.token_type == TokenType.L_PAREN or is_name(after)

@@ -76,6 +76,7 @@ AMBIGUOUS = [
     "SELECT CAST(NULL AS VOID) FROM a INSERT INTO b SELECT x",
     "WITH RECURSIVE c AS (SELECT 1) SELECT CAST(NULL AS VOID) FROM c",
     "SELECT * FROM my_function('d.a')",
+    "FROM a JOIN b ON select, d.c AS x SELECT 1",
     # A column called join.
     "SELECT CAST(NULL AS VOID) FROM a JOIN b ON 1 BETWEEN join AND 2",
 ]
