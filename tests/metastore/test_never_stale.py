@@ -413,7 +413,7 @@ class Lives(RuleBasedStateMachine):
         self.direct.remove(direct)
         for running in self.view.shared.writes.all():
             if running.write.id == direct.write.id:
-                running.notified = -1e9
+                running.last_report = -1e9
 
     @rule(now=seldom)
     def restart_view(self, now: bool) -> None:
