@@ -66,21 +66,32 @@ def _about_table(context: StatementContext) -> Known:
     return context.known("metadata_read", reads=[Read(ref, NONE)])
 
 
+_QUERIES = ("SELECT", "WITH", "(", "FROM", "VALUES", "QUERY")
+
+
 def _describe(context: StatementContext) -> Known:
+    """`DESCRIBE [TABLE] [EXTENDED | FORMATTED] t [column]`, in that order alone: in
+    `DESCRIBE EXTENDED TABLE x` Spark describes the column x of a table called table."""
     cursor = context.cursor
     cursor.take_any("DESCRIBE", "DESC")
-    last = cursor.at + 1 == len(cursor.tokens)  # a table's name
-    if cursor.word() in ("DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION") and not last:
+    if _is_keyword(cursor, "DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION"):
         return context.known("metadata_read")
-    cursor.take_any("EXTENDED", "FORMATTED", "PRETTY")
-    queries = cursor.word() in ("SELECT", "WITH", "(", "FROM", "VALUES", "QUERY")
-    if queries and not _names_column(cursor):
+    if cursor.word() in _QUERIES and not _names_column(cursor):
         cursor.take("QUERY")
         context.rest_is_query()
         return context.known("metadata_read")
-    cursor.take("TABLE")
-    cursor.take_any("EXTENDED", "FORMATTED")
+    for words in (("TABLE",), ("EXTENDED", "FORMATTED")):
+        if _is_keyword(cursor, *words):
+            cursor.at += 1
+    if cursor.word() in _QUERIES and not _names_column(cursor):
+        raise NotUnderstood("DESCRIBE EXTENDED of a query")
     return _about_table(context)
+
+
+def _is_keyword(cursor: TokenCursor, *words: str) -> bool:
+    """Whether one of the words comes next, and is not itself the table's name."""
+    last = cursor.at + 1 == len(cursor.tokens)
+    return cursor.word() in words and not last and cursor.word(1) != "."
 
 
 def _names_column(cursor: TokenCursor) -> bool:

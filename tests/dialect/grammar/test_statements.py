@@ -212,3 +212,21 @@ def test_a_quoted_name_is_no_part_of_the_word_before_it() -> None:
     """Spark reads two names there: of `a`, the column k."""
     assert written(analyze("DESC a`k`", Namespace("d"), TestCatalog())).endswith("reads d.a")
     assert "d.ak" not in written(analyze("TRUNCATE TABLE a`k`", Namespace("d"), TestCatalog()))
+
+
+@pytest.mark.parametrize(
+    ("sql", "table"),
+    [
+        ("DESCRIBE EXTENDED TABLE x", "d.table"),
+        ("DESCRIBE TABLE EXTENDED x", "d.x"),
+        ("DESC DATABASE.`d 2`", "database.d 2"),
+        ("DESC PRETTY a", "d.pretty"),
+        ("DESC EXTENDED", "d.extended"),
+        ("DESC FORMATTED a PARTITION (ds = 'x')", "d.a"),
+        ("DESC TABLE.x", "table.x"),
+    ],
+)
+def test_describe_names_the_table_that_spark_describes(sql: str, table: str) -> None:
+    answer = analyze(sql, Namespace("d"), TestCatalog())
+    assert isinstance(answer, Known)
+    assert [str(each.table) for each in answer.reads] == [table]
