@@ -88,7 +88,7 @@ _NUMERIC = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"
 
 
 @dataclass(frozen=True, slots=True)
-class LoginStep:
+class MetadataQuestion:
     """A call that can be answered from lists of tables.
 
     `databases` says which are wanted; `globally`: the one of global temporary views, too.
@@ -160,7 +160,7 @@ class LoginStep:
         return _Rows(columns, _column_row, temporary)
 
 
-def question(name: str, arguments: Struct) -> LoginStep | None:
+def question(name: str, arguments: Struct) -> MetadataQuestion | None:
     """What a call asks; None when only the cluster knows what it means by that."""
     if name not in METADATA_KINDS:
         return None
@@ -181,7 +181,7 @@ def question(name: str, arguments: Struct) -> LoginStep | None:
         return None
     globally = _means_global(schema) or (name == SCHEMAS and not schema)
     pattern = GLOBAL_TEMP.replace("_", "\\_") if globally else NO_DATABASE
-    return LoginStep(
+    return MetadataQuestion(
         name,
         _like(schema or "%"),
         _like("%" if tables is None else tables),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from conf.errors import CausewayError
-from proxy.catalog.metadata import SCHEMAS, LoginStep, Row, question, usual
+from proxy.catalog.metadata import SCHEMAS, MetadataQuestion, Row, question, usual
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.errors import Rejected, WireError
 from proxy.protocol import replies, results
@@ -80,7 +80,7 @@ class Metadata:
         return None if table is None else Local(table, schema=schema)
 
     async def _schemas(
-        self, asked: LoginStep, session: Session, upstream: ClusterSession
+        self, asked: MetadataQuestion, session: Session, upstream: ClusterSession
     ) -> Local | None:
         databases = await self._loader.schemas(asked.databases)
         from_cluster = (
@@ -91,7 +91,7 @@ class Metadata:
         return Local(asked.schemas(databases), schema=from_cluster[0])
 
     async def _ask_cluster(
-        self, asked: LoginStep, session: Session, upstream: ClusterSession
+        self, asked: MetadataQuestion, session: Session, upstream: ClusterSession
     ) -> tuple[bytes, Sequence[Row]] | None:
         """What describes the answer, and those of its rows that the cluster alone knows; None when
         it is to say all of it in its own words."""
@@ -119,7 +119,7 @@ class Metadata:
 
 
 def _may_have_views(
-    asked: LoginStep, session: Session, upstream: ClusterSession, server: _Server
+    asked: MetadataQuestion, session: Session, upstream: ClusterSession, server: _Server
 ) -> bool:
     """Whether temporary views may be among the rows: anybody may have made global ones."""
     if asked.name == SCHEMAS:
@@ -148,7 +148,7 @@ async def _settings(upstream: ClusterSession, protocol: int) -> Mapping[str, str
 
 
 async def _temporary(
-    upstream: ClusterSession, asked: LoginStep, protocol: int
+    upstream: ClusterSession, asked: MetadataQuestion, protocol: int
 ) -> tuple[bytes, Sequence[Row]]:
     """The reply to GetResultSetMetadata, and what the cluster alone knows of."""
     request = metadata_call(asked.name, upstream.session, asked.temporary)

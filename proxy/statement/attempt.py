@@ -41,7 +41,8 @@ class Attempt:
         return tuple(each.table for each in made)
 
     def effects(self, statement: Known | Unknown, end: Status | None) -> list[Command]:
-        """What the statement changed in metastore and session; None if that is not known."""
+        """The commands for what the statement changed in metastore and session when it ended with
+        `end`, which is None if its end is not known."""
         effects: list[Command] = []
         if self.writes:
             effects.append(cmd.ForgetFacts(tuple(each.table for each in self.writes)))

@@ -11,18 +11,18 @@
    time zone that a SET left to the server.
 4. After its end the mark goes, if the write certainly ended, and the session's journal gets the
    effect, if it certainly happened. CLAIMING makes the cluster the primary of new tables. Then the
-   client is told, and the outcome reported.
+   client gets the outcome, and operators its record.
 5. After that, LEARNING asks a cluster that was lost how a write ended; LINGERING waits for the last
    step of a cancelled write: a cluster says that a statement is cancelled while the thread that ran
-   it may still write. Where nobody knows how a write ended, its mark stays, and copies of the table
-   stay unread. OVER: nothing is left to do.
+   it may still write. Where it is not known how a write ended, its mark stays, and copies of
+   the table stay unread. OVER: nothing is left to do.
 
 An attempt is repeated when the cluster certainly did not start the statement: the connection was
 lost before it was sent, or the cluster had closed the session. The statement is routed again when
 the guard finds that a table changed after the decision (CW363): nothing has run then.
 
-A client that stops a statement is told so at once, at any step. The statement goes on to the next
-point where it can end with its mark and its session in a known state.
+A client that stops a statement gets its reply at once, at any step. The statement goes on to the
+next point where it can end with its mark and its session in a known state.
 """
 
 from enum import IntEnum, auto

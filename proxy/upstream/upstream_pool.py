@@ -175,10 +175,11 @@ class UpstreamPool:
         return made
 
     async def check(self, cluster: ClusterName, endpoint: Endpoint) -> None:
-        """Marks the endpoint up if it accepts a login and answers a call, and down otherwise.
+        """Marks the endpoint up if it accepts a login and answers a call, and down if it does not
+        accept connections or does not answer in time.
 
-        An endpoint that refuses the login or has no free connection is up. Calls to an endpoint
-        that is down end after `limits.silence` seconds without a byte.
+        A refused login or a full pool changes nothing. Calls to an endpoint that is down end after
+        `limits.silence` seconds without a byte.
         """
         began = time.monotonic()
         request = get_info_call(NO_SESSION, _SERVER_NAME)

@@ -294,7 +294,8 @@ class UpstreamSession:
 
     def ask(self, *pipelined: PipelinedCall) -> None:
         """Sends calls without waiting for their replies, and CloseOperation for ended operations.
-        While a long call is running they fail at once: their `on_reply` receives None."""
+        While a long call is running, or after the session was lost, nothing is sent: each
+        `on_reply` receives None."""
         if self.alive and not self._long_call:
             self._main.tell((*pipelined, *self._take_closings()))
             return

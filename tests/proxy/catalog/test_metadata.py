@@ -7,7 +7,7 @@ import pytest
 from conf.listing import ColumnType, ListedColumn, ListedTable
 from metastore.catalog.listing import listed
 from proxy.catalog import metadata
-from proxy.catalog.metadata import NO_DATABASE, LoginStep, question, scala_order, usual
+from proxy.catalog.metadata import NO_DATABASE, MetadataQuestion, question, scala_order, usual
 from tests.metastore.catalog.test_listing import RECORDED, table_of
 from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct
 
@@ -15,7 +15,9 @@ DATABASES = ("alpha", "beta_x", "d8", "default", "gamma", "sales", "sales2", "sa
 INT = ListedColumn("x", ColumnType("INT", "INT", 4, 0))
 
 
-def asked(name: str, *texts: str | None, kinds: tuple[str, ...] | None = None) -> LoginStep | None:
+def asked(
+    name: str, *texts: str | None, kinds: tuple[str, ...] | None = None
+) -> MetadataQuestion | None:
     """The question of a call with catalog null and these schema, table (and column) patterns."""
     arguments = Struct({1: (STRUCT, Struct())})
     for field, text in enumerate(texts, 3):
@@ -26,7 +28,7 @@ def asked(name: str, *texts: str | None, kinds: tuple[str, ...] | None = None) -
     return question(name, arguments)
 
 
-def sure(name: str, *texts: str | None, kinds: tuple[str, ...] | None = None) -> LoginStep:
+def sure(name: str, *texts: str | None, kinds: tuple[str, ...] | None = None) -> MetadataQuestion:
     found = asked(name, *texts, kinds=kinds)
     assert found is not None
     return found
@@ -37,7 +39,7 @@ def tables_of(db: str) -> list[ListedTable]:
     return sorted(found, key=lambda table: (table.age, table.name))
 
 
-def rows(found: LoginStep, db: str) -> list[list[Any]]:
+def rows(found: MetadataQuestion, db: str) -> list[list[Any]]:
     table = found.answer([(db, tables_of(db))], [])
     assert table is not None
     return [list(row) for row in table.rows[0 : len(table.rows)]]
