@@ -355,8 +355,7 @@ class Lives(RuleBasedStateMachine):
         placement, location = self.placement(table, day)
         if how != "table" and table == PARTED and day is None:
             # By its folder: partitions of other clusters and outside of the folder are not written.
-            found = self.memory.partitions[PARTED]
-            if any(not each.location.startswith(location) for each in found.values()):
+            if not self.all_below(location):
                 return
         if how == "file" and table == PARTED and day is None:
             return  # a file lies in one partition
@@ -376,6 +375,11 @@ class Lives(RuleBasedStateMachine):
         self.direct.append(direct)
         for copying in self.copies:
             copying.amid |= not direct.named and direct.touches(copying.table, copying.day)
+
+    def all_below(self, location: str) -> bool:
+        """Whether all partitions lie below this location."""
+        found = self.memory.partitions[PARTED]
+        return all(each.location.startswith(location) for each in found.values())
 
     def days_of(self, table: TableRef, day: str | None) -> list[str | None]:
         if table != PARTED or day is not None:
@@ -451,9 +455,11 @@ class Lives(RuleBasedStateMachine):
         """Some copies are done at once, others while the world goes on."""
         if not self.exists(*which):
             return
-        placement, _ = self.placement(*which)
+        placement, location = self.placement(*which)
         if cluster == placement.primary or placement.writing:
             return
+        if which == (PARTED, None) and not self.all_below(location):
+            return  # only Hudi tables are copied as a whole; their partitions lie in the folder
         amid = any(each.touches(*which) and not each.named for each in self.direct)
         copying = Copying(*which, cluster, placement.version, amid=amid)
         self.copies.append(copying)
