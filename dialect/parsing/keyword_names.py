@@ -292,6 +292,10 @@ def check_words(tokens: Sequence[Token]) -> None:
                 raise ValueError("VALUES that may be a name")
             if _rows_end_early(tokens, at + 1):
                 raise ValueError("VALUES before another table")
+        elif token.token_type == TokenType.IN and at:
+            called = at + 1 < len(tokens) and tokens[at + 1].token_type == TokenType.L_PAREN
+            if called and tokens[at - 1].token_type in _BEFORE_TABLES:
+                raise ValueError("a table function called in")
 
 
 def _rows_end_early(tokens: Sequence[Token], at: int) -> bool:

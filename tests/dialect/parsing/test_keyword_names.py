@@ -32,6 +32,9 @@ AMBIGUOUS = [
     "SELECT 1 FROM a, limit x",
     # a function called table
     "SELECT f(1, TABLE(a))",
+    # a table function called in
+    "SELECT 1 FROM in (1), IDENTIFIER('a')",
+    "SELECT 1 FROM a, in (1), b",
     # a query after a table's name, or its columns
     "CREATE TABLE n (TABLE d.a)",
     "CREATE TABLE n (TABLE a) EXCEPT SELECT 1",
