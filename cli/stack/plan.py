@@ -140,6 +140,7 @@ def files(spec: StackSpec, layout: Layout, ports: Ports) -> dict[Path, str]:
         conf = layout.conf(cluster)
         written[conf / "hive-site.xml"] = hive_site(_cluster_site(cluster, spec, layout, ports))
         written[conf / "spark-defaults.conf"] = _spark_defaults(cluster, spec, layout)
+        written[conf / "fairscheduler.xml"] = _FAIR_POOL
         written[conf / "log4j2.properties"] = _LOG4J
     return written
 
@@ -247,6 +248,14 @@ appender.console.layout.type = PatternLayout
 logger.goodbye.name = org.apache.thrift.server.TThreadPoolServer
 logger.goodbye.level = off
 appender.console.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
+"""
+# Without it all jobs are in one pool that runs them in the order of their start, in spite of FAIR.
+_FAIR_POOL = """\
+<allocations>
+  <pool name="default">
+    <schedulingMode>FAIR</schedulingMode>
+  </pool>
+</allocations>
 """
 
 

@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 from cli.stack.plan import Layout, Ports, StackSpec, files, hive_site, thrift_server
 from conf.names import ClusterName
@@ -57,6 +58,15 @@ def test_a_thrift_server_is_told_its_cluster(tmp_path: Path) -> None:
     assert "spark.app.name west" in spark
     assert f"spark.sql.warehouse.dir {layout.filesystem(WEST)}" in spark
     assert "spark.sql.filesourceTableRelationCacheSize 0" in spark
+
+
+def test_jobs_of_all_sessions_share_the_slots_of_a_server(tmp_path: Path) -> None:
+    layout = Layout.at(tmp_path)
+    written = files(SPEC, layout, PORTS)
+    spark = written[layout.conf(WEST) / "spark-defaults.conf"].splitlines()
+    pools = ElementTree.fromstring(written[layout.conf(WEST) / "fairscheduler.xml"])
+    assert "spark.scheduler.mode FAIR" in spark
+    assert pools.findtext("pool[@name='default']/schedulingMode") == "FAIR"
 
 
 def test_spark_settings_can_be_replaced_and_jars_come_first(tmp_path: Path) -> None:
