@@ -1,6 +1,5 @@
 """ARCHITECTURE.md names the rules of imports that lint-imports checks; imported names exist."""
 
-import ast
 import importlib
 import importlib.util
 import re
@@ -9,6 +8,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("conf", "thriftcodec", "dialect", "router", "metastore", "proxy", "pipeline", "cli")
+IMPORT = re.compile(
+    rf"^ *from ((?:{'|'.join((*ROOMS, 'bench'))})(?:\.[\w.]+)?) import (\([^)]*\)|.*)", re.MULTILINE
+)
 
 
 def test_architecture_lists_the_import_contracts() -> None:
@@ -32,19 +34,20 @@ def test_architecture_lists_the_layers_in_the_order_of_the_contracts() -> None:
 
 def test_every_imported_name_exists() -> None:
     """Also those that a function imports, which only fail when it runs."""
-    missing = []
-    for room in (*ROOMS, "bench", "tests"):
-        for path in (ROOT / room).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in (
-                    *ROOMS,
-                    "bench",
-                ):
-                    missing += [
-                        f"{path}:{node.lineno}: {node.module}.{alias.name}"
-                        for alias in node.names
-                        if not _exists(str(node.module), alias.name)
-                    ]
+    imported = {
+        (module, name.split()[0]): path
+        for room in (*ROOMS, "bench", "tests")
+        for path in (ROOT / room).rglob("*.py")
+        for module, names in IMPORT.findall(path.read_text())
+        for name in re.sub(r"#.*|[()]", "", names).split(",")
+        if name.strip()
+    }
+    assert len(imported) > 1000
+    missing = [
+        f"{path}: {module}.{name}"
+        for (module, name), path in imported.items()
+        if not _exists(module, name)
+    ]
     assert missing == []
 
 

@@ -353,10 +353,9 @@ class Lives(RuleBasedStateMachine):
         if not self.exists(table, day):
             return
         placement, location = self.placement(table, day)
-        if how != "table" and table == PARTED and day is None:
-            # By its folder: partitions of other clusters and outside of the folder are not written.
-            if not self.all_below(location):
-                return
+        by_folder = how != "table" and table == PARTED and day is None
+        if by_folder and not self.all_below(location):
+            return  # partitions of other clusters and outside of the folder are not written
         if how == "file" and table == PARTED and day is None:
             return  # a file lies in one partition
         write = {

@@ -15,7 +15,7 @@ from tests.sessions.histories import PINS, History
 from tests.sessions.proxied import Proxied, metastore, plain
 from tests.sessions.spark_model import Server, SparkSession
 
-COUNT = int(os.environ.get("CAUSEWAY_HISTORIES", "150"))
+COUNT = int(os.environ.get("CAUSEWAY_HISTORIES", "75"))
 SEED = int(os.environ.get("CAUSEWAY_SEED", "16"))
 LENGTH = 40
 

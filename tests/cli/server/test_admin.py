@@ -73,7 +73,7 @@ def proxy(folder: Path) -> Iterator[tuple[str, list[str]]]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         private(folder / "token", "word\n")
         conf = folder / "causeway.toml"

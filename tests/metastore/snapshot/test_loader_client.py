@@ -18,6 +18,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown, UnreadableFacts
 from metastore.placement.placement_store import PlacementStore
+from metastore.snapshot import loader_client
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from tests.metastore.fake import FakeMetastore
@@ -375,7 +376,10 @@ def test_cancelling_a_reader_does_not_cancel_the_load(metastore: FakeMetastore) 
     _run(metastore, scenario)
 
 
-def test_when_the_metastore_is_down_copies_do_not_count(metastore: FakeMetastore) -> None:
+def test_when_the_metastore_is_down_copies_do_not_count(
+    metastore: FakeMetastore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader_client, "CLOSE_PAUSES", (0.01,))
     metastore.add(_table(_copied()))
 
     async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:

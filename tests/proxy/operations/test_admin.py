@@ -147,7 +147,7 @@ def test_calls_to_a_server_that_a_reload_removed_end_in_time() -> None:
         assert failure is not None
         assert "[CW202] Cluster east has not answered for 0.3 s" in failure.message
 
-    play(scenario, Limits(health_interval=0.02, connect=0.1))
+    play(scenario, Limits(health_interval=0.02, connect=0.1, close=0.3))
 
 
 @pytest.mark.parametrize("moment", ["dies_at", "hangs_at"])
