@@ -15,7 +15,7 @@ _BUILT = Path(__file__).parents[2] / "guard" / "target" / NAME
 # One class of each package: the jar of an older checkout lacks some.
 _CLASSES = frozenset(
     {
-        "causeway/guard/StorageAgent.class",
+        "causeway/guard/files/StorageAgent.class",
         "causeway/copy/FileCopyTask.class",
         "causeway/stack/LocalMetastore.class",
     }

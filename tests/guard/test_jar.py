@@ -31,8 +31,8 @@ def test_the_guard_runs_on_java_8_and_the_rest_on_java_11(jar: Path) -> None:
 def test_virtual_machines_can_load_it_as_an_agent(jar: Path) -> None:
     with ZipFile(jar) as packed:
         manifest = packed.read("META-INF/MANIFEST.MF").decode()
-        assert "causeway/guard/StorageAgent.class" in packed.namelist()
-    assert "Premain-Class: causeway.guard.StorageAgent" in manifest.splitlines()
+        assert "causeway/guard/files/StorageAgent.class" in packed.namelist()
+    assert "Premain-Class: causeway.guard.files.StorageAgent" in manifest.splitlines()
 
 
 def test_it_brings_nothing_of_spark_along() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from router.errors import CHANGED_AFTER_DECISION, GUARD_REFUSALS, REFUSALS
 
-GUARD = Path(__file__).parents[2] / "guard/src/main/java/causeway/guard/ClaimException.java"
+GUARD = Path(__file__).parents[2] / "guard/src/main/java/causeway/guard/claim/ClaimException.java"
 
 
 def test_codes_are_unique_and_ours() -> None:

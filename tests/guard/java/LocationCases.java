@@ -1,4 +1,4 @@
-import causeway.guard.ClusterFolders;
+import causeway.guard.storage.ClusterFolders;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;

@@ -29,7 +29,7 @@ def test_a_checkout_without_the_jar_names_the_command_that_builds_it(built: Path
 
 
 def test_the_jar_of_an_older_checkout_is_refused(built: Path) -> None:
-    pack(built, "causeway/guard/StorageAgent.class")
+    pack(built, "causeway/guard/files/StorageAgent.class")
     with pytest.raises(JarMissing, match=r"older version.*make guard"):
         jar.guard_jar()
     pack(built, *jar._CLASSES)

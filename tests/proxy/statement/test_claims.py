@@ -163,7 +163,7 @@ def test_a_refusal_of_the_guard_is_no_error_of_analysis() -> None:
     async def scenario(world: World) -> None:
         sql = "CREATE TABLE a.b.c (x INT)"
         world.east.fails[sql] = (
-            "causeway.guard.ClaimException: no\n\tat org.apache.spark.sql.X.run()"
+            "causeway.guard.claim.ClaimException: no\n\tat org.apache.spark.sql.X.run()"
         )
         failure = error_of(await (await world.client()).execute(sql))
         assert failure is not None

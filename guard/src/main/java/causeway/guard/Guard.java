@@ -1,5 +1,12 @@
 package causeway.guard;
 
+import causeway.guard.claim.ClaimCheck;
+import causeway.guard.claim.ClaimParser;
+import causeway.guard.claim.PartitionCheck;
+import causeway.guard.files.StorageAgent;
+import causeway.guard.storage.ServerStorage;
+import causeway.guard.writes.CopyInvalidation;
+import causeway.guard.writes.WriteCheck;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -7,7 +14,7 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * A Spark session extension: refuses to write what belongs to another cluster.
+ * A Spark session extension: refuses writes of objects that belong to another cluster.
  *
  * <p>Spark writes files before it calls the metastore, and often without a call, so the metastore
  * cannot protect them. Put this class in {@code spark.sql.extensions} and the server's cluster in
@@ -20,7 +27,7 @@ public final class Guard extends AbstractFunction1<SparkSessionExtensions, Boxed
     public BoxedUnit apply(SparkSessionExtensions extensions) {
         extensions.injectCheckRule(WriteCheck::new);
         extensions.injectCheckRule(ClaimCheck::new);
-        extensions.injectCheckRule(CopyInvalidation::new); // after all that may refuse the statement
+        extensions.injectCheckRule(CopyInvalidation::new); // after the checks that refuse
         extensions.injectPlannerStrategy(PartitionCheck::new);
         extensions.injectParser(new ClaimParser.Builder());
         extensions.injectPostHocResolutionRule(CopyInvalidation.BeforeCheck::new);

@@ -1,5 +1,6 @@
 package causeway.guard;
 
+import causeway.guard.writes.StatementWrites;
 import java.util.Map;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;

@@ -1,0 +1,194 @@
+package causeway.guard.claim;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.zip.InflaterInputStream;
+
+/**
+ * The objects that one statement may read and write, by the proxy's decision. Names are
+ * {@code db.table} in lower case. router/claim.py writes the claim.
+ */
+public final class Claim {
+    static final String KEY = "causeway.claim";
+    static final int VERSION = 1;
+
+    /** The kinds of claims. */
+    enum Mode {
+        /** Read and write what the claim names. */
+        RUN,
+        /** Read anything, write nothing: a pinned session's statement that was not analysed. */
+        READ,
+        /** Change the session, read and write nothing: a statement that is repeated. */
+        SESSION,
+        /** Be parsed. */
+        PARSE,
+        /** Be parsed and analysed. */
+        ANALYZE,
+        /** Nothing: the proxy asks whether claims are checked. */
+        PROBE
+    }
+
+    final Mode mode;
+    private final boolean explain;
+    private final boolean idle;
+    private final Map<String, Selection> reads = new HashMap<>();
+    private final Map<String, Selection> writes = new HashMap<>();
+    private final Set<String> marks = new HashSet<>();
+    private final Set<String> opened = new HashSet<>();
+    private final Set<String> databases = new HashSet<>();
+    private final List<String> pathsRead = new ArrayList<>();
+    private final List<String> pathsWritten = new ArrayList<>();
+    private boolean explaining;
+
+    private Claim(JsonNode json) {
+        if (json.path("v").asInt() != VERSION) {
+            throw unreadable("it has version " + json.path("v").asText()
+                    + ", this server checks version " + VERSION);
+        }
+        mode = Mode.valueOf(json.path("mode").asText("run").toUpperCase(Locale.ROOT));
+        explain = json.path("explain").asBoolean();
+        idle = json.path("idle").asBoolean();
+        addSelections(json.path("reads"), reads);
+        addSelections(json.path("writes"), writes);
+        addTexts(json.path("marks"), marks);
+        addTexts(json.path("opens"), opened);
+        addTexts(json.path("databases"), databases);
+        addTexts(json.path("paths"), pathsRead);
+        addTexts(json.path("outs"), pathsWritten);
+    }
+
+    /** Reads JSON, or JSON that is deflated and in base64. Throws ClaimException. */
+    static Claim parse(String text) {
+        try {
+            ObjectMapper mapper = new ObjectMapper();
+            if (text.startsWith("{")) {
+                return new Claim(mapper.readTree(text));
+            }
+            byte[] packed = Base64.getDecoder().decode(text);
+            try (InputStream json = new InflaterInputStream(new ByteArrayInputStream(packed))) {
+                return new Claim(mapper.readTree(json));
+            }
+        } catch (IOException | IllegalArgumentException error) {
+            throw unreadable(error.getMessage());
+        }
+    }
+
+    private static ClaimException unreadable(String why) {
+        return new ClaimException(
+                ClaimException.UNREADABLE, "The claim of the statement cannot be read: " + why + ".");
+    }
+
+    /** Whether the statement ends before it runs, at the latest when it has been analysed. */
+    boolean runsNothing() {
+        return mode == Mode.PARSE || mode == Mode.ANALYZE || mode == Mode.PROBE;
+    }
+
+    /** Returns the partitions that may be read; null when the claim does not have the table. */
+    Selection read(String table) {
+        Selection selection = reads.get(table);
+        return selection == null && writes.containsKey(table) ? Selection.WRITTEN : selection;
+    }
+
+    /** Returns the partitions that may be written; null when the claim does not have the table. */
+    Selection written(String table) {
+        return writes.get(table);
+    }
+
+    Set<String> tablesWritten() {
+        return writes.keySet();
+    }
+
+    boolean opens(String view) {
+        return opened.contains(view);
+    }
+
+    Set<String> opened() {
+        return opened;
+    }
+
+    /** Whether the statement only changes or drops views: plans may be analysed, and none reads data. */
+    boolean readsNoData() {
+        return idle;
+    }
+
+    boolean writesDatabase(String database) {
+        return databases.contains(database.toLowerCase(Locale.ROOT));
+    }
+
+    /** Whether `id` is that of the mark of this statement's own write, {@code causeway.open.id}. */
+    boolean hasMark(String id) {
+        return marks.contains(id);
+    }
+
+    public Set<String> marks() {
+        return marks;
+    }
+
+    List<String> pathsRead() {
+        return pathsRead;
+    }
+
+    List<String> pathsWritten() {
+        return pathsWritten;
+    }
+
+    /** Allows writes to a folder: a command within the claim writes it in a plan of its own. */
+    void alsoWrites(String path) {
+        pathsWritten.add(path);
+    }
+
+    /** Allows a temporary view: a command within the claim creates it and reads through it. */
+    void alsoOpens(String view) {
+        opened.add(view);
+    }
+
+    /** Records that Spark explains a statement and does not run it. */
+    void beginExplain() {
+        explaining = true;
+    }
+
+    /** Whether the claim is of an EXPLAIN and Spark has not begun to explain a statement. */
+    boolean isOnlyExplained() {
+        return explain && !explaining;
+    }
+
+    /** Whether the statement may only read descriptions of tables, and write nothing. */
+    boolean isDescription() {
+        return !reads.isEmpty() && writes.isEmpty()
+                && reads.values().stream().allMatch(Selection::isNone);
+    }
+
+    /** Returns the tables that may be read and written, for messages. */
+    String describe() {
+        return "it reads " + names(reads) + " and writes " + names(writes);
+    }
+
+    private static String names(Map<String, ?> tables) {
+        return tables.isEmpty() ? "nothing" : String.join(", ", tables.keySet());
+    }
+
+    private static void addSelections(JsonNode json, Map<String, Selection> found) {
+        for (Iterator<Map.Entry<String, JsonNode>> each = json.fields(); each.hasNext(); ) {
+            Map.Entry<String, JsonNode> entry = each.next();
+            found.put(entry.getKey(), new Selection(entry.getValue()));
+        }
+    }
+
+    private static void addTexts(JsonNode json, java.util.Collection<String> found) {
+        for (JsonNode each : json) {
+            found.add(each.asText());
+        }
+    }
+}

@@ -1,0 +1,204 @@
+package causeway.guard.claim;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.SparkConf;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.TemporaryViewRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.Option;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Compares an analysed plan with the claim of its statement before it runs: each relation, view and
+ * path that it reads. {@link CommandCheck} looks at commands, {@link PartitionCheck} at partitions.
+ *
+ * <p>Commands run statements of their own, which pass here too and are covered by the same claim.
+ */
+public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> {
+    private final SparkSession session;
+    private final String cluster;
+    private final Freshness freshness;
+    private final Paths paths;
+
+    public ClaimCheck(SparkSession session) {
+        this.session = session;
+        SparkConf conf = session.sparkContext().getConf();
+        cluster = conf.get("spark.causeway.cluster", "");
+        freshness = new Freshness(cluster, conf.get("spark.causeway.default.cluster", cluster));
+        paths = new Paths(session.sparkContext().hadoopConfiguration());
+    }
+
+    @Override
+    public BoxedUnit apply(LogicalPlan plan) {
+        Claim claim = cluster.isEmpty() ? null : Claims.of(session);
+        if (claim != null) {
+            if (claim.runsNothing()) {
+                throw new NotRunException(NotRunException.PARSED);
+            }
+            try {
+                check(plan, claim, false);
+            } catch (ClaimException refused) {
+                // Before it drops, replaces or uncaches a view Spark analyses the view's query, to
+                // drop its cached rows. PartitionCheck refuses to read data in such a statement.
+                boolean ofView = !(plan instanceof Command) && claim.readsNoData();
+                if (!ofView && !isPart()) {
+                    throw refused;
+                }
+            }
+        }
+        return BoxedUnit.UNIT;
+    }
+
+    /**
+     * Whether Spark checks a part of a plan alone, a sub-query or a view's query. The whole plan is
+     * checked afterwards. There the part counts only if it is used: a query of WITH may have no
+     * reference to it.
+     */
+    private static boolean isPart() {
+        for (StackTraceElement each : Thread.currentThread().getStackTrace()) {
+            String method = each.getMethodName();
+            if (method.equals("checkSubqueryExpression") || method.endsWith("$resolveViews")) {
+                return true;
+            }
+            if (method.equals("executeAndCheck")) {
+                return false;
+            }
+        }
+        return false;
+    }
+
+    /** `opened`: the plan is inside a temporary view of the claim, so its folders are not in the claim. */
+    private void check(LogicalPlan plan, Claim claim, boolean opened) {
+        String name = plan.getClass().getSimpleName().replace("$", "");
+        boolean inside = opened;
+        if (plan instanceof Command) {
+            if (Commands.isExplain(name)) {
+                claim.beginExplain();
+                return;
+            }
+            if (Commands.isFree(name)) {
+                return;
+            }
+            new CommandCheck(session, claim, paths).check(plan, name);
+        } else if (claim.mode == Claim.Mode.RUN) {
+            if (plan instanceof View) {
+                Selection described = claim.read(Plans.name(((View) plan).desc().identifier()));
+                if (described != null && described.isNone()) {
+                    return;
+                }
+                checkView((View) plan, claim);
+                inside |= ((View) plan).isTempView();
+            } else {
+                checkRelation(plan, claim, inside);
+            }
+        }
+        boolean below = inside;
+        if (plan instanceof WithCTE) {
+            Plans.forEachUsed((WithCTE) plan, each -> check(each, claim, below));
+            return;
+        }
+        Plans.forEachBelow(plan, each -> check(each, claim, below));
+        Plans.forEachInside(plan, each -> check(each, claim, below));
+    }
+
+    private void checkView(View view, Claim claim) {
+        String name = Plans.name(view.desc().identifier());
+        if (!claim.opens(name) && !(view.isTempView() && opensRenamed(view.desc(), claim))) {
+            throw new ClaimException(ClaimException.NOT_READ, "Spark reads through "
+                    + (view.isTempView() ? "the temporary view " : "the view ") + name
+                    + ", which the decision did not know: " + claim.describe() + ".");
+        }
+    }
+
+    /** Whether the claim opens a temporary view of that description, which keeps its first name. */
+    private boolean opensRenamed(CatalogTable description, Claim claim) {
+        for (String name : claim.opened()) {
+            Option<TemporaryViewRelation> view = session.sessionState().catalog()
+                    .getRawLocalOrGlobalTempView(Plans.temporaryParts(name));
+            if (view.isDefined() && view.get().tableMeta().equals(description)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void checkRelation(LogicalPlan plan, Claim claim, boolean opened) {
+        CatalogTable table = Plans.table(plan);
+        String foreign = table == null ? Plans.foreignName(plan) : null;
+        if (table != null) {
+            checkTable(table, claim);
+        } else if (foreign != null) {
+            read(foreign, claim);
+        } else if (plan instanceof LogicalRelation && !opened) {
+            checkFolders((LogicalRelation) plan, claim);
+        }
+    }
+
+    private void checkTable(CatalogTable table, Claim claim) {
+        if (claim.isDescription()) {
+            return; // DESCRIBE analyses a view's query; PartitionCheck refuses to read data
+        }
+        String name = Plans.name(table.identifier());
+        Selection claimed = read(name, claim);
+        if (claimed.isNone() || claimed == Selection.WRITTEN) {
+            return;
+        }
+        if (claimed.readsCopy() && !freshness.isSameWrite(table.properties(), claimed)) {
+            throw changed(name);
+        }
+        boolean whole = table.partitionColumnNames().isEmpty()
+                || freshness.isUniform(table.properties());
+        if (whole && !freshness.isReadable(table.properties(), claim)) {
+            throw changed(name);
+        }
+    }
+
+    static Selection read(String table, Claim claim) {
+        Selection claimed = claim.read(table);
+        if (claimed == null) {
+            throw new ClaimException(ClaimException.NOT_READ, "Spark reads table " + table
+                    + ", which the decision did not know: " + claim.describe() + ".");
+        }
+        return claimed;
+    }
+
+    static ClaimException changed(String table) {
+        return new ClaimException(ClaimException.CHANGED, "Table " + table
+                + " was written or placed differently after the decision for this statement.");
+    }
+
+    private void checkFolders(LogicalRelation relation, Claim claim) {
+        List<String> folders = Plans.folders(relation);
+        boolean claimsAny = !claim.pathsRead().isEmpty() || !claim.pathsWritten().isEmpty();
+        if (folders == null) {
+            if (claimsAny) {
+                return;
+            }
+            throw new ClaimException(ClaimException.NOT_READ,
+                    "Spark reads a source outside the metastore, which the decision did not know.");
+        }
+        for (String folder : folders) {
+            if (!paths.isIn(folder, claim.pathsRead()) && !paths.isIn(folder, claim.pathsWritten())) {
+                throw new ClaimException(ClaimException.NOT_READ,
+                        "Spark reads folder " + folder + ", which the decision did not know.");
+            }
+        }
+    }
+
+    /** Returns the option `path` of a command; null where it has none. */
+    static String pathOption(Map<String, String> options) {
+        for (Map.Entry<String, String> each : options.entrySet()) {
+            if (each.getKey().equalsIgnoreCase("path")) {
+                return each.getValue();
+            }
+        }
+        return null;
+    }
+}

@@ -1,0 +1,40 @@
+package causeway.guard.claim;
+
+import org.apache.spark.SparkThrowable;
+
+/**
+ * A statement goes beyond the claim that Causeway sent along. Nothing of it was done.
+ *
+ * <p>The codes are those of docs/reference/errors.md.
+ */
+public final class ClaimException extends RuntimeException implements SparkThrowable {
+    static final String UNREADABLE = "CW360";
+    static final String NOT_READ = "CW361";
+    static final String PARTITION_NOT_READ = "CW362";
+    static final String CHANGED = "CW363";
+    static final String NOT_WRITTEN = "CW364";
+    static final String UNKNOWN_COMMAND = "CW365";
+
+    private static final long serialVersionUID = 1L;
+    private final String code;
+
+    ClaimException(String code, String text) {
+        super("[" + code + "] " + text);
+        this.code = code;
+    }
+
+    @Override
+    public String getErrorClass() {
+        return code;
+    }
+
+    /** The name that Spark 4 has for the error class. */
+    public String getCondition() {
+        return code;
+    }
+
+    @Override
+    public String getSqlState() {
+        return code.equals(CHANGED) ? "40001" : "0A000";
+    }
+}

@@ -1,0 +1,58 @@
+package causeway.guard.claim;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import scala.runtime.AbstractFunction2;
+
+/**
+ * Ends a statement after its parse if its claim allows no more. Every other call goes to the parser of
+ * Spark or of another extension: a proxy object has all methods of any version's interface.
+ */
+public final class ClaimParser implements InvocationHandler {
+    private final SparkSession session;
+    private final ParserInterface parser;
+
+    private ClaimParser(SparkSession session, ParserInterface parser) {
+        this.session = session;
+        this.parser = parser;
+    }
+
+    static ParserInterface around(SparkSession session, ParserInterface parser) {
+        return (ParserInterface) Proxy.newProxyInstance(
+                ClaimParser.class.getClassLoader(), new Class<?>[] {ParserInterface.class},
+                new ClaimParser(session, parser));
+    }
+
+    @Override
+    public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+        boolean statement = method.getName().equals("parsePlan");
+        Claim claim = statement ? Claims.of(session) : null;
+        if (claim != null && claim.mode == Claim.Mode.PROBE) {
+            throw new NotRunException(NotRunException.CHECKED + Claim.VERSION);
+        }
+        Object parsed;
+        try {
+            parsed = method.invoke(parser, arguments);
+        } catch (InvocationTargetException error) {
+            throw error.getCause();
+        }
+        if (claim != null && claim.mode == Claim.Mode.PARSE) {
+            throw new NotRunException(NotRunException.PARSED);
+        }
+        return parsed;
+    }
+
+    /** For SparkSessionExtensions.injectParser. */
+    public static final class Builder
+            extends AbstractFunction2<SparkSession, ParserInterface, ParserInterface> {
+        @Override
+        public ParserInterface apply(SparkSession session, ParserInterface parser) {
+            boolean named = session.sparkContext().getConf().contains("spark.causeway.cluster");
+            return named ? around(session, parser) : parser;
+        }
+    }
+}

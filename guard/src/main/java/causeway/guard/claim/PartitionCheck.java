@@ -1,0 +1,252 @@
+package causeway.guard.claim;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.SparkConf;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ReturnAnswer;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.SparkStrategy;
+import org.apache.spark.sql.execution.datasources.CatalogFileIndex;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.PartitionPath;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.collection.Iterator;
+import scala.collection.Seq;
+
+/**
+ * Compares the partitions that an optimised plan selects with the claim of its statement. It is a
+ * strategy of the planner, although it plans nothing, because extensions cannot add an optimizer rule
+ * that runs after Spark has pruned partitions.
+ */
+public final class PartitionCheck extends SparkStrategy {
+    private static final String NO_VALUE = "__HIVE_DEFAULT_PARTITION__";
+
+    private static final String CACHE_MANAGER = "org.apache.spark.sql.execution.CacheManager";
+
+    private final SparkSession session;
+    private final String cluster;
+    private final Freshness freshness;
+
+    public PartitionCheck(SparkSession session) {
+        this.session = session;
+        SparkConf conf = session.sparkContext().getConf();
+        cluster = conf.get("spark.causeway.cluster", "");
+        freshness = new Freshness(cluster, conf.get("spark.causeway.default.cluster", cluster));
+    }
+
+    @Override
+    public Seq<SparkPlan> apply(LogicalPlan plan) {
+        // The planner begins with this, and goes on with parts of the same plan.
+        Claim claim = plan instanceof ReturnAnswer && !cluster.isEmpty() ? Claims.of(session) : null;
+        if (claim != null && claim.mode != Claim.Mode.READ) {
+            try {
+                check(plan, claim);
+            } catch (ClaimException refused) {
+                if (!isOfCache()) {
+                    throw refused;
+                }
+            }
+        }
+        return (Seq<SparkPlan>) scala.collection.immutable.Seq$.MODULE$.<SparkPlan>empty();
+    }
+
+    /**
+     * Whether Spark plans cached queries of any session again, because the statement has changed one of
+     * their tables. Nothing is read then. The next statement that reads the cached rows has a claim
+     * for them.
+     */
+    private static boolean isOfCache() {
+        for (StackTraceElement each : Thread.currentThread().getStackTrace()) {
+            if (each.getClassName().startsWith(CACHE_MANAGER)
+                    && each.getMethodName().contains("recache")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void check(LogicalPlan plan, Claim claim) {
+        if (Commands.isRowChange(plan.getClass().getSimpleName())) {
+            return; // of a table with files Spark refuses it; of others it plans another command
+        }
+        CatalogTable table = Plans.table(plan);
+        if (claim.readsNoData() && (table != null || plan instanceof LogicalRelation)) {
+            throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark reads data, and the"
+                    + " decision knew only that views are changed.");
+        }
+        if (table != null) {
+            checkTable(plan, table, claim);
+        }
+        Plans.forEachBelow(plan, each -> check(each, claim));
+    }
+
+    private void checkTable(LogicalPlan plan, CatalogTable table, Claim claim) {
+        String name = Plans.name(table.identifier());
+        boolean repeated = claim.mode == Claim.Mode.SESSION;
+        Selection claimed = repeated ? Selection.READABLE : ClaimCheck.read(name, claim);
+        if (table.partitionColumnNames().isEmpty()) {
+            checkWhole(table, claimed, claim);
+        } else if (claimed.isAll() && !claimed.readsCopy()) {
+            return;
+        } else if (plan instanceof HiveTableRelation) {
+            Option<Seq<CatalogTablePartition>> pruned = ((HiveTableRelation) plan).prunedPartitions();
+            checkCatalog(table, pruned.isDefined() ? pruned.get() : listed(table), claimed, claim);
+        } else if (plan instanceof LogicalRelation
+                && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {
+            checkFiles((HadoopFsRelation) ((LogicalRelation) plan).relation(), table, claimed, claim);
+        } else {
+            checkAll(table, claim);
+        }
+    }
+
+    private void checkWhole(CatalogTable table, Selection claimed, Claim claim) {
+        String name = Plans.name(table.identifier());
+        if (claimed.isNone()) {
+            throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark reads the data of table "
+                    + name + ", of which the decision knew only that its description is read.");
+        }
+        if (claimed == Selection.READABLE && !freshness.isReadable(table.properties(), claim)) {
+            throw ClaimCheck.changed(name);
+        }
+    }
+
+    private void checkFiles(
+            HadoopFsRelation files, CatalogTable table, Selection claimed, Claim claim) {
+        FileIndex index = files.location();
+        if (index instanceof CatalogFileIndex) { // nothing was pruned
+            checkCatalog(table, listed(table), claimed, claim);
+        } else if (index instanceof PartitioningAwareFileIndex) {
+            List<InternalRow> read = rows((PartitioningAwareFileIndex) index);
+            boolean same = !claimed.readsCopy()
+                    || freshness.isSameFacts(table.properties(), claimed, claim);
+            if (!same || !areClaimed(read, files.partitionSchema(), claimed)) {
+                checkCatalog(table, listed(table, read, files.partitionSchema()), claimed, claim);
+            }
+        } else {
+            checkAll(table, claim);
+        }
+    }
+
+    private void checkCatalog(
+            CatalogTable table, Seq<CatalogTablePartition> read, Selection claimed, Claim claim) {
+        for (Iterator<CatalogTablePartition> each = read.iterator(); each.hasNext(); ) {
+            CatalogTablePartition partition = each.next();
+            List<String> values = values(table, partition);
+            checkValues(table, values, claimed);
+            if (claimed.readsCopy() && !isReadable(table, partition, claim)) {
+                throw ClaimCheck.changed(
+                        Plans.name(table.identifier()) + ", partition " + values + ",");
+            }
+        }
+    }
+
+    /** Checks that the cluster may read all partitions of a table with a reader that prunes by itself. */
+    private void checkAll(CatalogTable table, Claim claim) {
+        if (freshness.isUniform(table.properties())) {
+            return; // checked as a whole with the relation
+        }
+        for (Iterator<CatalogTablePartition> each = listed(table).iterator(); each.hasNext(); ) {
+            CatalogTablePartition partition = each.next();
+            if (!isReadable(table, partition, claim)) {
+                throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark may read partition "
+                        + values(table, partition) + " of table " + Plans.name(table.identifier())
+                        + ", which this cluster does not have.");
+            }
+        }
+    }
+
+    private boolean isReadable(CatalogTable table, CatalogTablePartition partition, Claim claim) {
+        StringBuilder name = new StringBuilder();
+        for (Iterator<String> each = table.partitionColumnNames().iterator(); each.hasNext(); ) {
+            String column = each.next();
+            name.append(name.length() == 0 ? "" : "/").append(column).append('=')
+                    .append(ExternalCatalogUtils.escapePathName(partition.spec().apply(column)));
+        }
+        return freshness.isReadable(
+                partition.parameters(), table.properties(), name.toString(), claim);
+    }
+
+    private static void checkValues(CatalogTable table, List<String> values, Selection claimed) {
+        if (!claimed.contains(values)) {
+            throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark reads partition "
+                    + values + " of table " + Plans.name(table.identifier())
+                    + ", which the decision did not know to be read.");
+        }
+    }
+
+    private Seq<CatalogTablePartition> listed(CatalogTable table) {
+        return session.sessionState().catalog().listPartitions(table.identifier(), Option.empty());
+    }
+
+    /** Returns the metastore's partitions for those of a file index, which has only typed values. */
+    private Seq<CatalogTablePartition> listed(
+            CatalogTable table, List<InternalRow> read, StructType schema) {
+        Set<InternalRow> rows = new HashSet<>(read);
+        String zone = session.sessionState().conf().sessionLocalTimeZone();
+        return (Seq<CatalogTablePartition>) listed(table).filter(
+                each -> rows.contains(each.toRow(schema, zone)));
+    }
+
+    private static List<String> values(CatalogTable table, CatalogTablePartition partition) {
+        List<String> found = new ArrayList<>();
+        for (Iterator<String> each = table.partitionColumnNames().iterator(); each.hasNext(); ) {
+            found.add(partition.spec().apply(each.next()));
+        }
+        return found;
+    }
+
+    private static List<InternalRow> rows(PartitioningAwareFileIndex index) {
+        List<InternalRow> found = new ArrayList<>();
+        for (Iterator<PartitionPath> each = index.partitionSpec().partitions().iterator();
+                each.hasNext(); ) {
+            found.add(each.next().values());
+        }
+        return found;
+    }
+
+    /**
+     * Whether the claim certainly has all rows, by the usual text of their values: a partition named
+     * 01 has the number 1.
+     */
+    private boolean areClaimed(List<InternalRow> rows, StructType schema, Selection claimed) {
+        for (InternalRow row : rows) {
+            List<String> values = new ArrayList<>();
+            for (int i = 0; i < schema.length(); i++) {
+                if (claimed.isExcept() && !schema.apply(i).dataType().equals(DataTypes.StringType)) {
+                    return false;
+                }
+                values.add(text(row, i, schema.apply(i).dataType()));
+            }
+            if (!claimed.contains(values)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private String text(InternalRow row, int column, DataType type) {
+        if (row.isNullAt(column)) {
+            return NO_VALUE;
+        }
+        Option<String> zone = Option.apply(session.sessionState().conf().sessionLocalTimeZone());
+        Literal value = new Literal(row.get(column, type), type);
+        return new Cast(value, DataTypes.StringType, zone).eval(null).toString();
+    }
+}

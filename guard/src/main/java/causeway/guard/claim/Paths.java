@@ -1,0 +1,45 @@
+package causeway.guard.claim;
+
+import java.io.IOException;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+
+/** Compares paths as a statement spells them with paths as Spark resolved them. */
+final class Paths {
+    private final Configuration settings;
+
+    Paths(Configuration settings) {
+        this.settings = settings;
+    }
+
+    /** Whether the path is one of these, or lies in one of them. */
+    boolean isIn(String path, List<String> claimed) {
+        String place = qualified(path) + "/";
+        for (String each : claimed) {
+            if (place.startsWith(beforePattern(qualified(each)))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private String qualified(String path) {
+        try {
+            Path parsed = new Path(path);
+            String text = parsed.getFileSystem(settings).makeQualified(parsed).toString();
+            return text.endsWith("/") ? text.substring(0, text.length() - 1) : text;
+        } catch (IOException | IllegalArgumentException unknown) {
+            return path; // as it is spelled: it is compared by its letters
+        }
+    }
+
+    /** The folder, or of a pattern of paths the part before its first wildcard. */
+    private static String beforePattern(String path) {
+        int at = 0;
+        while (at < path.length() && "*?[{".indexOf(path.charAt(at)) < 0) {
+            at++;
+        }
+        return at == path.length() ? path + "/" : path.substring(0, at);
+    }
+}

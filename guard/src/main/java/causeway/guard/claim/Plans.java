@@ -1,0 +1,179 @@
+package causeway.guard.claim;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import scala.Option;
+import scala.Product;
+import scala.collection.Iterator;
+import scala.collection.JavaConverters;
+import scala.collection.Seq;
+
+/** Finds tables, folders and sub-plans in Spark's plans. */
+final class Plans {
+    private static final String GLOBAL_TEMP = "global_temp.";
+
+    private Plans() {
+    }
+
+    /** Calls {@code each} with each plan below {@code plan}: children, and the plans of sub-queries. */
+    static void forEachBelow(LogicalPlan plan, Consumer<LogicalPlan> each) {
+        for (Iterator<?> all = plan.children().iterator(); all.hasNext(); ) {
+            each.accept((LogicalPlan) all.next());
+        }
+        for (Iterator<?> all = plan.subqueries().iterator(); all.hasNext(); ) {
+            each.accept((LogicalPlan) all.next());
+        }
+    }
+
+    /**
+     * Calls {@code each} with the plan under WITH and with the queries of WITH that it refers to,
+     * directly or through each other. Spark analyses the other queries too, but the optimizer drops
+     * them: they read nothing.
+     */
+    static void forEachUsed(WithCTE plan, Consumer<LogicalPlan> each) {
+        Set<Long> used = new HashSet<>();
+        each.accept(plan.plan());
+        addReferences(plan.plan(), used);
+        List<CTERelationDef> waiting = new ArrayList<>();
+        for (Iterator<CTERelationDef> all = plan.cteDefs().iterator(); all.hasNext(); ) {
+            waiting.add(all.next());
+        }
+        for (boolean more = true; more; ) {
+            more = false;
+            for (CTERelationDef query : new ArrayList<>(waiting)) {
+                if (used.contains(query.id())) {
+                    waiting.remove(query);
+                    each.accept(query);
+                    addReferences(query, used);
+                    more = true;
+                }
+            }
+        }
+    }
+
+    private static void addReferences(LogicalPlan plan, Set<Long> found) {
+        if (plan instanceof CTERelationRef) {
+            found.add(((CTERelationRef) plan).cteId());
+        }
+        forEachBelow(plan, each -> addReferences(each, found));
+        forEachInside(plan, each -> addReferences(each, found));
+    }
+
+    /** Calls {@code each} with each query that a command holds and runs by itself. */
+    static void forEachInside(LogicalPlan plan, Consumer<LogicalPlan> each) {
+        for (Iterator<? extends QueryPlan<?>> all = plan.innerChildren().iterator(); all.hasNext(); ) {
+            QueryPlan<?> inner = all.next();
+            if (inner instanceof LogicalPlan) {
+                each.accept((LogicalPlan) inner);
+            }
+        }
+    }
+
+    /** Returns the metastore's table of a relation; null where it has none. */
+    static CatalogTable table(LogicalPlan plan) {
+        if (plan instanceof HiveTableRelation) {
+            return ((HiveTableRelation) plan).tableMeta();
+        }
+        if (plan instanceof LogicalRelation) {
+            Option<CatalogTable> table = ((LogicalRelation) plan).catalogTable();
+            return table.isDefined() ? table.get() : null;
+        }
+        if (plan.children().isEmpty() && plan instanceof Product && !(plan instanceof Command)) {
+            for (Object each : arguments((Product) plan)) { // a relation of a later version of Spark
+                if (each instanceof CatalogTable) {
+                    return (CatalogTable) each;
+                }
+            }
+        }
+        return null;
+    }
+
+    /** The name of the table that a relation of another catalog's interface reads; else null. */
+    static String foreignName(LogicalPlan plan) {
+        if (!(plan instanceof DataSourceV2Relation)) {
+            return null;
+        }
+        Option<Identifier> identifier = ((DataSourceV2Relation) plan).identifier();
+        return identifier.isDefined() ? name(identifier.get()) : ((DataSourceV2Relation) plan).name();
+    }
+
+    /** Returns the folders that a relation without a table reads; null where they are not known. */
+    static List<String> folders(LogicalRelation relation) {
+        if (!(relation.relation() instanceof HadoopFsRelation)) {
+            return null;
+        }
+        List<String> found = new ArrayList<>();
+        HadoopFsRelation files = (HadoopFsRelation) relation.relation();
+        for (Iterator<?> each = files.location().rootPaths().iterator(); each.hasNext(); ) {
+            found.add(each.next().toString());
+        }
+        // Spark's own index without a path has no file. The files of another index are not known.
+        return found.isEmpty() && !(files.location() instanceof InMemoryFileIndex) ? null : found;
+    }
+
+    /** Returns the first table at or below the plan, the target of a command with that plan. */
+    static String firstTable(LogicalPlan plan) {
+        CatalogTable table = table(plan);
+        if (table != null) {
+            return name(table.identifier());
+        }
+        String foreign = foreignName(plan);
+        for (Iterator<?> each = plan.children().iterator(); foreign == null && each.hasNext(); ) {
+            foreign = firstTable((LogicalPlan) each.next());
+        }
+        return foreign;
+    }
+
+    /** Returns the parts of a temporary view's name, as an argument for the session's catalog. */
+    static Seq<String> temporaryParts(String name) {
+        List<String> parts = name.startsWith(GLOBAL_TEMP)
+                ? Arrays.asList("global_temp", name.substring(GLOBAL_TEMP.length()))
+                : Arrays.asList(name);
+        return JavaConverters.asScalaBuffer(parts);
+    }
+
+    static String name(TableIdentifier table) {
+        String database = table.database().isDefined() ? table.database().get() + "." : "";
+        return lower(database + table.table());
+    }
+
+    static String name(Identifier table) {
+        return lower(String.join(".", table.namespace()) + "." + table.name());
+    }
+
+    static String lower(String name) {
+        return name.toLowerCase(Locale.ROOT);
+    }
+
+    /** Returns the arguments of a case class: of an Option its value, or null. */
+    static List<Object> arguments(Product product) {
+        List<Object> found = new ArrayList<>();
+        for (int i = 0; i < product.productArity(); i++) {
+            Object value = product.productElement(i);
+            if (value instanceof Option) {
+                value = ((Option<?>) value).isDefined() ? ((Option<?>) value).get() : null;
+            }
+            found.add(value);
+        }
+        return found;
+    }
+}

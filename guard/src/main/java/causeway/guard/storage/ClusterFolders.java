@@ -1,0 +1,100 @@
+package causeway.guard.storage;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.BiPredicate;
+import java.util.function.Function;
+
+/** The file systems of all clusters. Finds the cluster of a location. */
+public final class ClusterFolders {
+    private final SortedMap<String, List<Location>> roots = new TreeMap<>();
+    private final BiPredicate<Location, Location> sameServer;
+
+    /** Compares hosts by name, without a network. */
+    public ClusterFolders(Map<String, String> filesystems) {
+        this(filesystems, Collections::singletonList, (one, other) -> false);
+    }
+
+    /**
+     * {@code filesystems} has each cluster's FileSystem; {@code spellings} gives the other names
+     * that one of these locations has, and {@code sameServer} says whether two hosts of different
+     * names are one.
+     */
+    ClusterFolders(
+            Map<String, String> filesystems,
+            Function<Location, List<Location>> spellings,
+            BiPredicate<Location, Location> sameServer) {
+        filesystems.forEach((name, root) -> roots.put(name, spellings.apply(Location.of(root))));
+        this.sameServer = sameServer;
+    }
+
+    /** Returns the clusters that a reading of {@code location} belongs, or may belong, to, sorted. */
+    public List<String> clustersOf(String location) {
+        List<String> found = new ArrayList<>();
+        for (String name : roots.keySet()) {
+            for (Location reading : Location.readings(location)) {
+                if (!found.contains(name) && owners(reading).contains(name)) {
+                    found.add(name);
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Whether a cluster other than {@code own} has a file system here. */
+    boolean hasOthers(String own) {
+        return roots.keySet().stream().anyMatch(name -> !name.equals(own));
+    }
+
+    /**
+     * Returns a cluster other than {@code own} that the location belongs, or may belong, to; null if none.
+     * Clusters with the same file system may both write it.
+     */
+    String foreignCluster(Location location, String own) {
+        for (String name : owners(location)) {
+            if (!name.equals(own) && !roots.get(name).equals(roots.get(own))) {
+                return name;
+            }
+        }
+        return null;
+    }
+
+    private List<String> owners(Location location) {
+        boolean certain = false;
+        for (List<Location> names : roots.values()) {
+            certain |= names.stream().anyMatch(location::shares);
+        }
+        List<String> found = new ArrayList<>();
+        int depth = 0;
+        for (Map.Entry<String, List<Location>> each : roots.entrySet()) {
+            for (Location root : each.getValue()) {
+                if (!isInside(location, root, certain) || root.depth() < depth) {
+                    continue;
+                }
+                if (certain && root.depth() > depth) {
+                    depth = root.depth();
+                    found.clear();
+                }
+                if (!found.contains(each.getKey())) {
+                    found.add(each.getKey());
+                }
+            }
+        }
+        return found;
+    }
+
+    private boolean isInside(Location location, Location root, boolean certain) {
+        if (!location.isBelow(root)) {
+            return false;
+        }
+        if (certain) {
+            return location.shares(root);
+        }
+        return location.mayShare(root)
+                || (location.hasHost() && root.hasHost() && sameServer.test(location, root));
+    }
+}

@@ -1,0 +1,155 @@
+package causeway.guard.storage;
+
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.deploy.SparkHadoopUtil;
+import scala.Tuple2;
+
+/**
+ * The file systems that this process may write, by its Spark configuration: no session can change it,
+ * and executors get it from their driver.
+ */
+public final class ServerStorage {
+    public static final String CLUSTER = "spark.causeway.cluster";
+    static final String FILESYSTEM = "spark.causeway.filesystem.";
+
+    private static volatile ServerStorage current;
+
+    private final SparkConf conf;
+    private final String cluster;
+    private final ClusterFolders folders;
+    private final Configuration hadoop;
+    private final List<Location> scratch = new ArrayList<>();
+
+    private ServerStorage(SparkConf conf) {
+        this.conf = conf;
+        cluster = conf.get(CLUSTER, "");
+        hadoop = SparkHadoopUtil.get().newConfiguration(conf);
+        Map<String, String> filesystems = new HashMap<>();
+        for (Tuple2<String, String> pair : conf.getAllWithPrefix(FILESYSTEM)) {
+            filesystems.put(pair._1, pair._2);
+        }
+        addScratch(hadoop.get("hive.exec.scratchdir", "/tmp/hive"));
+        addScratch(conf.get("spark.eventLog.dir", ""));
+        folders = new ClusterFolders(filesystems, this::spellings, ServerStorage::sameAddress);
+    }
+
+    private void addScratch(String folder) {
+        if (!folder.isEmpty()) {
+            URI uri = new Path(folder).toUri();
+            URI system = uri.getScheme() == null ? FileSystem.getDefaultUri(hadoop) : uri;
+            scratch.add(Location.of(system.getScheme(), system.getAuthority(), uri.getPath()));
+        }
+    }
+
+    public static ServerStorage of(SparkConf conf) {
+        return new ServerStorage(conf);
+    }
+
+    /** Returns the storage of the running Spark, or of the last one; null before the first has started. */
+    public static ServerStorage current() {
+        SparkEnv running = SparkEnv.get();
+        ServerStorage known = current;
+        if (running != null && (known == null || known.conf != running.conf())) {
+            known = of(running.conf());
+            current = known;
+        }
+        return known;
+    }
+
+    public String cluster() {
+        return cluster;
+    }
+
+    /** Hadoop's configuration of the process, with hive-site.xml. */
+    public Configuration hadoop() {
+        return hadoop;
+    }
+
+    /** Whether the location is a folder of Spark's and Hive's temporary files, which has no tables. */
+    public boolean isScratch(Location location) {
+        return scratch.stream().anyMatch(location::isInside);
+    }
+
+    /** Whether there are other clusters' file systems to protect. */
+    public boolean protects() {
+        return !cluster.isEmpty() && folders.hasOthers(cluster);
+    }
+
+    /** Returns another cluster that the location belongs, or may belong, to; null if none. */
+    public String foreignCluster(Location location) {
+        if (cluster.isEmpty()) {
+            return null;
+        }
+        for (Location each : spellings(location)) {
+            String owner = folders.foreignCluster(each, cluster);
+            if (owner != null) {
+                return owner;
+            }
+        }
+        return null;
+    }
+
+    /** The same for each reading of a text. */
+    public String foreignCluster(String text) {
+        for (Location reading : Location.readings(text)) {
+            String owner = foreignCluster(reading);
+            if (owner != null) {
+                return owner;
+            }
+        }
+        return null;
+    }
+
+    /** A location, and where its name is one of several name nodes, the location at each. */
+    private List<Location> spellings(Location location) {
+        List<Location> all = new ArrayList<>();
+        all.add(location);
+        if (location.hasHost()) {
+            for (String service : hadoop.getTrimmedStrings("dfs.nameservices")) {
+                if (service.equalsIgnoreCase(location.host())) {
+                    addNodes(service, location, all);
+                }
+            }
+        }
+        return all;
+    }
+
+    private void addNodes(String service, Location location, List<Location> all) {
+        for (String node : hadoop.getTrimmedStrings("dfs.ha.namenodes." + service)) {
+            for (String kind : Arrays.asList("rpc", "http", "https")) {
+                String address = hadoop.get(
+                        "dfs.namenode." + kind + "-address." + service + "." + node);
+                if (address != null) {
+                    all.add(location.at(address));
+                }
+            }
+        }
+    }
+
+    /** Whether two hosts have an address in common. The resolver caches addresses. */
+    private static boolean sameAddress(Location one, Location other) {
+        try {
+            List<InetAddress> found = Arrays.asList(InetAddress.getAllByName(one.host()));
+            for (InetAddress each : InetAddress.getAllByName(other.host())) {
+                if (found.contains(each)) {
+                    return true;
+                }
+            }
+        } catch (UnknownHostException unreachable) {
+            return false; // no file can be written at an unknown host
+        }
+        return false;
+    }
+}

@@ -1,0 +1,368 @@
+package causeway.guard.writes;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
+import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import scala.Option;
+import scala.Product;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.collection.Seq;
+
+/**
+ * Finds what a plan writes, by the types of its commands' arguments, so that one rule serves tables of
+ * Spark, of Hive and of other sources, DataFrame writers and streams. A command that is not known to
+ * leave files alone counts as a writer of the tables and folders that it names.
+ */
+final class WriteTargets {
+    /** Beginnings of the names of commands that change no file of a table, or that the metastore
+     * carries out, where the view sees them. */
+    private static final String[] HARMLESS = {
+        "Add", "AlterColumn", "AlterDatabase", "AlterNamespace", "AlterTable", "AlterView", "Analyze",
+        "Cache", "ClearCache", "CommandResult", "Comment", "CreateDatabase", "CreateDataSourceTableCommand",
+        "CreateFunction", "CreateNamespace", "CreateTableCommand", "CreateTableLike", "CreateTempView",
+        "CreateView", "Describe", "Drop", "Explain", "List", "Noop", "Refresh", "RenameTable",
+        "RepairTable", "Reset", "Set", "Show", "StreamingExplain", "Uncache",
+    };
+    private static final String[] SPECS = {"staticPartitions", "partition", "partitionSpec"};
+
+    private final SparkSession session;
+    private final List<Write> found = new ArrayList<>();
+
+    private WriteTargets(SparkSession session) {
+        this.session = session;
+    }
+
+    /** A node of a plan that writes, with one of its targets. */
+    static final class Write {
+        final LogicalPlan node;
+        final WriteTarget target;
+
+        Write(LogicalPlan node, WriteTarget target) {
+            this.node = node;
+            this.target = target;
+        }
+    }
+
+    static List<Write> of(LogicalPlan plan, SparkSession session) {
+        WriteTargets targets = new WriteTargets(session);
+        targets.walk(plan);
+        return targets.found;
+    }
+
+    private void walk(LogicalPlan plan) {
+        if (isWriter(plan)) {
+            add(plan, plan);
+        }
+        for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
+            walk(each.next());
+        }
+    }
+
+    static boolean isWriter(LogicalPlan plan) {
+        String name = plan.getClass().getSimpleName();
+        if (name.startsWith("WriteTo")) { // streams
+            return true;
+        }
+        if (!(plan instanceof Command)) {
+            return false;
+        }
+        for (String harmless : HARMLESS) {
+            if (name.startsWith(harmless)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Adds the targets of the command `plan`, found in `node`. */
+    private void add(LogicalPlan node, LogicalPlan plan) {
+        if (plan instanceof MergeIntoTable) {
+            addRelations(node, ((MergeIntoTable) plan).targetTable());
+            return;
+        }
+        if (plan instanceof UpdateTable) {
+            addRelations(node, ((UpdateTable) plan).table());
+            return;
+        }
+        if (plan instanceof DeleteFromTable) {
+            addRelations(node, ((DeleteFromTable) plan).table());
+            return;
+        }
+        int before = found.size();
+        WriteTarget paths = new WriteTarget(null);
+        Object query = call(plan, "query");
+        Product command = (Product) plan;
+        for (int i = 0; i < command.productArity(); i++) {
+            Object argument = unwrapped(command.productElement(i));
+            if (argument != null && argument != query && !isChild(plan, argument)) {
+                addArgument(node, argument, paths);
+            }
+        }
+        for (Write write : found.subList(before, found.size())) {
+            addSpec(plan, write.target);
+            addPartitionFolders(write.target);
+            write.target.paths.addAll(paths.paths);
+        }
+        if (found.size() == before && !paths.paths.isEmpty()) {
+            found.add(new Write(node, paths));
+        }
+    }
+
+    private static boolean isChild(LogicalPlan plan, Object argument) {
+        return plan.children().exists(child -> child == argument);
+    }
+
+    private void addArgument(LogicalPlan node, Object argument, WriteTarget paths) {
+        if (argument instanceof CatalogTable) {
+            addTable(node, (CatalogTable) argument);
+        } else if (argument instanceof TableIdentifier) {
+            addTable(node, existing((TableIdentifier) argument));
+        } else if (argument instanceof MergeIntoTable || argument instanceof UpdateTable
+                || argument instanceof DeleteFromTable) {
+            add(node, (LogicalPlan) argument); // commands of other sources wrap Spark's own
+        } else if (argument instanceof LogicalPlan) {
+            addRelations(node, (LogicalPlan) argument);
+        } else if (argument instanceof CatalogStorageFormat) {
+            CatalogStorageFormat storage = (CatalogStorageFormat) argument;
+            if (storage.locationUri().isDefined()) {
+                paths.paths.add(new Path(storage.locationUri().get()).toString());
+            }
+        } else if (argument instanceof Path) {
+            paths.paths.add(argument.toString());
+        } else if (argument instanceof Table) {
+            addSink(node, (Table) argument, paths);
+        } else if (argument instanceof scala.collection.Map) {
+            addPathOption((scala.collection.Map<?, ?>) argument, paths);
+        } else if (argument.getClass().getSimpleName().equals("HoodieCatalogTable")) {
+            addArgument(node, unwrapped(call(argument, "table")), paths);
+        }
+    }
+
+    /** The relations that a target consists of. */
+    private void addRelations(LogicalPlan node, LogicalPlan plan) {
+        if (plan instanceof LogicalRelation) {
+            LogicalRelation relation = (LogicalRelation) plan;
+            WriteTarget paths = new WriteTarget(null);
+            if (relation.relation() instanceof HadoopFsRelation) {
+                Seq<Path> roots = ((HadoopFsRelation) relation.relation()).location().rootPaths();
+                for (Iterator<Path> each = roots.iterator(); each.hasNext(); ) {
+                    paths.paths.add(each.next().toString());
+                }
+            }
+            if (relation.catalogTable().isDefined()) {
+                addTable(node, relation.catalogTable().get());
+                last().paths.addAll(paths.paths);
+            } else if (!paths.paths.isEmpty()) {
+                found.add(new Write(node, paths));
+            }
+        } else if (plan instanceof HiveTableRelation) {
+            addTable(node, ((HiveTableRelation) plan).tableMeta());
+        } else if (plan instanceof DataSourceV2Relation) {
+            addForeign(node, (DataSourceV2Relation) plan);
+        }
+        for (Iterator<LogicalPlan> each = plan.children().iterator(); each.hasNext(); ) {
+            addRelations(node, each.next());
+        }
+    }
+
+    private void addForeign(LogicalPlan node, DataSourceV2Relation relation) {
+        WriteTarget paths = new WriteTarget(null);
+        addSink(node, relation.table(), paths);
+        CatalogTable table = null;
+        if (relation.identifier().isDefined()) {
+            Identifier name = relation.identifier().get();
+            if (name.namespace().length == 1) {
+                table = existing(new TableIdentifier(name.name(), Option.apply(name.namespace()[0])));
+            }
+        }
+        if (table != null) {
+            addTable(node, table);
+            last().paths.addAll(paths.paths);
+        } else if (!paths.paths.isEmpty()) {
+            found.add(new Write(node, paths));
+        }
+    }
+
+    /** Adds a table of another source, or the sink of a stream. */
+    private void addSink(LogicalPlan node, Table sink, WriteTarget paths) {
+        Object table = unwrapped(first(call(sink, "catalogTable"), call(sink, "v1Table")));
+        if (table instanceof CatalogTable) {
+            addTable(node, (CatalogTable) table);
+        }
+        addPath(first(call(sink, "path"), field(sink, "path")), paths); // FileStreamSink has a field
+        Object several = call(sink, "paths");
+        if (several instanceof Seq) {
+            for (Iterator<?> each = ((Seq<?>) several).iterator(); each.hasNext(); ) {
+                addPath(each.next(), paths);
+            }
+        }
+        addPathOption((scala.collection.Map<?, ?>) asMap(field(sink, "options")), paths);
+        try {
+            Map<String, String> properties = sink.properties();
+            addPath(properties.get("location"), paths);
+            addPath(properties.get("path"), paths);
+        } catch (RuntimeException none) {
+            return; // a sink of the first interface has no properties
+        }
+    }
+
+    private void addTable(LogicalPlan node, CatalogTable table) {
+        if (table != null) {
+            WriteTarget target = new WriteTarget(table);
+            if (target.paths.isEmpty() && target.isNamed()) {
+                addDefaultFolder(target);
+            }
+            found.add(new Write(node, target));
+        }
+    }
+
+    /** Adds the folder of a table that the command will create. */
+    private void addDefaultFolder(WriteTarget target) {
+        try {
+            URI folder = catalog().defaultTablePath(target.table.identifier());
+            target.paths.add(new Path(folder).toString());
+        } catch (Exception absent) { // no such database: the command itself reports it
+            return;
+        }
+    }
+
+    private WriteTarget last() {
+        return found.get(found.size() - 1).target;
+    }
+
+    private static void addPath(Object path, WriteTarget paths) {
+        if (path instanceof String || path instanceof Path) {
+            paths.paths.add(path.toString());
+        }
+    }
+
+    private static void addPathOption(scala.collection.Map<?, ?> options, WriteTarget paths) {
+        if (options != null) {
+            for (Map.Entry<String, Object> each : entries(options).entrySet()) {
+                if (each.getKey().equalsIgnoreCase("path")) {
+                    addPath(each.getValue(), paths);
+                }
+            }
+        }
+    }
+
+    private static void addSpec(LogicalPlan command, WriteTarget target) {
+        for (String name : SPECS) {
+            Object spec = unwrapped(call(command, name));
+            if (spec instanceof scala.collection.Map) {
+                entries((scala.collection.Map<?, ?>) spec).forEach((key, value) -> {
+                    if (value instanceof String) { // a key without a value is dynamic
+                        target.spec.put(key, (String) value);
+                    }
+                });
+            }
+        }
+    }
+
+    /** Adds the folder of a partition that is named in full: it may lie outside its table's folder. */
+    private void addPartitionFolders(WriteTarget target) {
+        CatalogTable table = target.table;
+        scala.collection.immutable.Map<String, String> chosen =
+                scala.collection.immutable.Map$.MODULE$.empty();
+        for (Map.Entry<String, String> each : target.spec.entrySet()) {
+            if (table.partitionColumnNames().contains(each.getKey())) {
+                chosen = chosen.$plus(new Tuple2<>(each.getKey(), each.getValue()));
+            }
+        }
+        if (chosen.isEmpty() || chosen.size() < table.partitionColumnNames().size()) {
+            return;
+        }
+        Seq<CatalogTablePartition> there =
+                catalog().listPartitions(table.identifier(), Option.apply(chosen));
+        for (Iterator<CatalogTablePartition> each = there.iterator(); each.hasNext(); ) {
+            CatalogStorageFormat storage = each.next().storage();
+            if (storage.locationUri().isDefined()) {
+                target.paths.add(new Path(storage.locationUri().get()).toString());
+            }
+        }
+    }
+
+    private CatalogTable existing(TableIdentifier name) {
+        try {
+            boolean there = !catalog().isTempView(name) && catalog().tableExists(name);
+            return there ? catalog().getTableMetadata(name) : null;
+        } catch (NoSuchDatabaseException | NoSuchTableException gone) {
+            return null; // the command itself reports it
+        }
+    }
+
+    private SessionCatalog catalog() {
+        return session.sessionState().catalog();
+    }
+
+    private static Map<String, Object> entries(scala.collection.Map<?, ?> map) {
+        Map<String, Object> entries = new HashMap<>();
+        for (Iterator<? extends Tuple2<?, ?>> each = map.iterator(); each.hasNext(); ) {
+            Tuple2<?, ?> pair = each.next();
+            if (pair._1() instanceof String) {
+                entries.put((String) pair._1(), unwrapped(pair._2()));
+            }
+        }
+        return entries;
+    }
+
+    private static Object asMap(Object value) {
+        return value instanceof scala.collection.Map ? value : null;
+    }
+
+    private static Object first(Object one, Object other) {
+        return one != null ? one : other;
+    }
+
+    private static Object unwrapped(Object value) {
+        if (value instanceof Option) {
+            Option<?> option = (Option<?>) value;
+            return option.isDefined() ? option.get() : null;
+        }
+        return value;
+    }
+
+    /** Returns the result of a method without arguments; null where the class has no such method. */
+    static Object call(Object target, String method) {
+        try {
+            return target.getClass().getMethod(method).invoke(target);
+        } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException none) {
+            return null;
+        }
+    }
+
+    private static Object field(Object target, String name) {
+        try {
+            Field field = target.getClass().getDeclaredField(name);
+            field.setAccessible(true);
+            return field.get(target);
+        } catch (NoSuchFieldException | IllegalAccessException none) {
+            return null;
+        }
+    }
+}
