@@ -1,5 +1,6 @@
 """The clusters and their addresses (hive.cluster.properties, DC-C3, D9)."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -52,3 +53,11 @@ class Topology:
     @property
     def in_use(self) -> bool:
         return bool(self.clusters)
+
+
+def first_up(
+    default: ClusterName, clusters: Iterable[ClusterName], down: Collection[ClusterName]
+) -> ClusterName:
+    """The cluster for what any cluster can do (D11): the default one, else the first of `clusters`
+    that is not down; the default one again when all are down."""
+    return next((each for each in (default, *clusters) if each not in down), default)

@@ -7,10 +7,36 @@ from conf.locations import clusters_of
 from conf.names import ClusterName, TableRef, partition_name
 from conf.partitions import PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
-from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Write
+from dialect.statement import (
+    ALL,
+    NONE,
+    Action,
+    AddResource,
+    CreateTempFunction,
+    CreateTempView,
+    DropTemp,
+    DropTempFunction,
+    Known,
+    PartitionPredicate,
+    RenameTemp,
+    ResetVariables,
+    SetVariable,
+    Write,
+)
 from router.request import Facts, Request
 
 NAMED_IN_MESSAGES = 3
+_ANYWHERE = frozenset({"select", "from_select", "metadata_read", "set", "use", "empty"})
+_REPEATED = (
+    SetVariable,
+    ResetVariables,
+    CreateTempView,
+    RenameTemp,
+    DropTemp,
+    CreateTempFunction,
+    DropTempFunction,
+    AddResource,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +147,17 @@ def path_clusters(request: Request, statement: Known) -> frozenset[ClusterName]:
         for path in (*statement.paths_read, *statement.paths_written)
         for cluster in clusters_of(path, request.filesystems)
     )
+
+
+def runs_anywhere(statement: Known) -> bool:
+    """Whether every cluster can run a statement that has no input and no output (D11).
+
+    It only reads what all clusters have, or changes the session by what is repeated in each
+    cluster. A path may lie in the cluster's own file system, and a cached result stays where it was
+    made.
+    """
+    paths = statement.paths_read or statement.paths_written
+    if statement.writes or statement.database_written is not None or paths:
+        return False
+    changes = statement.changes
+    return statement.kind in _ANYWHERE if changes is None else isinstance(changes, _REPEATED)

@@ -25,8 +25,9 @@ class Request:
     """One statement with what its session and the configuration say.
 
     `filesystems` has each cluster's default file system URI. `viewed` are the clusters whose
-    metastore view hands out only locations that hold the data (D11). `down` are those that no
-    session can be opened in now: where several may read what is asked for, another one does.
+    metastore view hands out only locations that hold the data (D11). `clusters` are all clusters in
+    the order of the settings, `down` those that no session can be opened in now: where several can
+    run the statement, another one does.
     """
 
     statement: Known | Unknown
@@ -38,6 +39,7 @@ class Request:
     filesystems: Mapping[ClusterName, str] = field(default_factory=dict)
     viewed: frozenset[ClusterName] = frozenset()
     down: frozenset[ClusterName] = frozenset()
+    clusters: tuple[ClusterName, ...] = ()
 
 
 def tables_needed(statement: Known | Unknown) -> frozenset[TableRef]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from conf.names import ClusterName
+from conf.topology import first_up
 from dialect.statement import Known, Unknown
 from router.decision import Decision, Refuse, RunIn
 from router.errors import (
@@ -15,7 +16,7 @@ from router.errors import (
     WRONG_OUTPUT_CLUSTER,
     Refusal,
 )
-from router.needs import Input, inputs, output_primaries, path_clusters
+from router.needs import Input, inputs, output_primaries, path_clusters, runs_anywhere
 from router.request import Bound, Facts, Request
 
 
@@ -149,9 +150,10 @@ def _inputs_decide(case: _Case) -> Decision | None:
     request = case.request
     reads = isinstance(request.statement, Known) and not request.statement.writes
     down = request.down if reads else frozenset()
-    candidates: list[ClusterName] = [request.default] if request.use_default else []
-    candidates += [cluster for each in case.inputs for cluster in each.clusters()]
+    candidates = [cluster for each in case.inputs for cluster in each.clusters()]
     candidates += sorted(case.paths)
+    if candidates and request.use_default:
+        candidates.insert(0, request.default)
     tried: dict[ClusterName, list[str]] = {}
     valid: list[ClusterName] = []
     for cluster in dict.fromkeys(candidates):
@@ -176,12 +178,19 @@ def _valid(case: _Case, cluster: ClusterName, passed: list[ClusterName]) -> Deci
 
 
 def _default(case: _Case) -> Decision | None:
-    statement = case.request.statement
-    creates = isinstance(statement, Known) and any(not write.exists for write in statement.writes)
-    default = case.request.default
-    return RunIn(
-        default, "D3" if creates else "D11", f"no input decides; {default} is the default cluster"
-    )
+    """The default cluster. While it is down, another one for what every cluster can do."""
+    request, statement = case.request, case.request.statement
+    assert isinstance(statement, Known)
+    default = request.default
+    because = f"no input decides; {default} is the default cluster"
+    if any(not write.exists for write in statement.writes):
+        return RunIn(default, "D3", because)
+    if runs_anywhere(statement):
+        cluster = first_up(default, request.clusters, request.down)
+        if cluster != default:
+            because = f"no input decides; the default cluster {default} is down, {cluster} is up"
+            return RunIn(cluster, "D11", because)
+    return RunIn(default, "D11", because)
 
 
 RULES: tuple[Callable[[_Case], Decision | None], ...] = (

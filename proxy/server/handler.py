@@ -17,7 +17,7 @@ from conf.names import ClusterName
 from proxy.auth.impersonation.impersonation_client import impersonated_user
 from proxy.catalog import server_info
 from proxy.catalog.metadata import METADATA_KINDS
-from proxy.errors import Failure, Rejected, SessionGone, TooLarge, WireError
+from proxy.errors import ClusterDown, Failure, Rejected, SessionGone, TooLarge, WireError
 from proxy.operations.incidents import internal_error
 from proxy.operations.record import Record
 from proxy.operations.statement_text import StatementText
@@ -320,16 +320,33 @@ class HiveServer2Handler:
         session, began = self._session(request), time.perf_counter()
         try:
             with session.asked:
+                cluster = self._metadata_cluster(session)
                 try:
-                    return await self._metadata_result(session, name, request)
-                except SessionGone:
-                    return await self._metadata_result(session, name, request)
+                    return await self._metadata_result(session, cluster, name, request)
+                except (SessionGone, ClusterDown) as error:
+                    again = self._metadata_cluster(session)
+                    if isinstance(error, ClusterDown) and again == cluster:
+                        raise
+                    return await self._metadata_result(session, again, name, request)
         finally:
             spent, observer = time.perf_counter() - began, self._server.observer
             observer.metadata(session, name, texts_of(request), spent)
 
-    async def _metadata_result(self, session: Session, name: str, request: MetadataCall) -> Struct:
-        upstream = await session.upstream(_metadata_cluster(session))
+    def _metadata_cluster(self, session: Session) -> ClusterName:
+        """The cluster of a metadata call (DC-A1): the pinned one; otherwise the only one that has
+        temporary objects of the session, which are listed too; otherwise the default cluster, or
+        another one while that is down (D11)."""
+        if session.through is not None:
+            return session.through.name
+        state = session.state
+        homes = set(state.objects.homes().values())
+        only = homes.pop() if len(homes) == 1 else None
+        return state.pinned or only or self._server.pool.health.first_up(state.topology)
+
+    async def _metadata_result(
+        self, session: Session, cluster: ClusterName, name: str, request: MetadataCall
+    ) -> Struct:
+        upstream = await session.upstream(cluster)
         local = None
         if session.through is None:
             local = await self._server.metadata.answer(name, request.arguments, session, upstream)
@@ -440,15 +457,3 @@ def _fill_record(
     record.address = session.address
     record.session, record.statement = session.handle.guid.hex(), operation.handle.guid.hex()
     record.text = text
-
-
-def _metadata_cluster(session: Session) -> ClusterName:
-    """The cluster of a metadata call (DC-A1): the pinned one; otherwise the only one that has
-    temporary objects of the session, which are listed too; otherwise the default cluster."""
-    if session.through is not None:
-        return session.through.name
-    homes = set(session.state.objects.homes().values())
-    only = homes.pop() if len(homes) == 1 else None
-    cluster = session.state.pinned or only or session.state.topology.default
-    assert cluster is not None, "validated settings with clusters have a default cluster"
-    return cluster

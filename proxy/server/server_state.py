@@ -72,7 +72,7 @@ class ServerState:
         self.peers = Peers(workers)
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
         self._statement_quota = Quota("statements running", Bounds(), workers.counters)
-        self._info: dict[int, Struct] = {}
+        self._info: dict[tuple[ClusterName, int], Struct] = {}
         self.sessions: Registry[Session] = Registry("sessions", 0)
         self.operations: Registry[OwnedOperation] = Registry(
             "operations", limits.operations_per_user
@@ -143,20 +143,21 @@ class ServerState:
         return [self.through] if self.through else list(self.topology.clusters.values())
 
     async def learn_info(self, kind: int, user: str) -> Struct | None:
-        """The default cluster's reply to GetInfo, remembered; None while it does not answer."""
-        default = self.topology.default or ClusterName("")
-        cluster = self.through or self.topology.clusters.get(default)
-        if kind not in self._info and cluster is not None:
+        """The default cluster's reply to GetInfo, remembered; another cluster's while that one is
+        down (D11); None while it does not answer."""
+        health, topology = self.pool.health, self.topology
+        cluster = self.through or topology.clusters[health.first_up(topology)]
+        if (cluster.name, kind) not in self._info:
             with suppress(CausewayError, TimeoutError):
-                endpoint = self.pool.health.choose(cluster, self.pool.load)[0]
+                endpoint = health.choose(cluster, self.pool.load)[0]
                 async with (
                     asyncio.timeout(_INFO_WAIT),
                     self.pool.borrow(cluster.name, endpoint, user) as connection,
                 ):
                     request = get_info_call(NO_SESSION, kind)
                     data = await connection.call("GetInfo", request, _INFO_WAIT)
-                self._info[kind] = replies.read_result(data, "GetInfo")
-        return self._info.get(kind)
+                self._info[cluster.name, kind] = replies.read_result(data, "GetInfo")
+        return self._info.get((cluster.name, kind))
 
     def forget(self, session: Session) -> None:
         if self.sessions.remove(session.handle):

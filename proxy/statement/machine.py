@@ -27,7 +27,14 @@ from dialect.statement import (
     Unknown,
     UseDatabase,
 )
-from proxy.errors import ClusterLost, Failure, NotUnderstoodCommand, Rejected, SessionGone
+from proxy.errors import (
+    ClusterDown,
+    ClusterLost,
+    Failure,
+    NotUnderstoodCommand,
+    Rejected,
+    SessionGone,
+)
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import failure_of
@@ -81,6 +88,9 @@ class StatementMachine:
         self._routed: Routed | None = None
         self._decisions = 0
         self._attempts = 0  # after the last decision
+        self._down: tuple[ClusterName, ClusterDown] | None = (
+            None  # the last cluster without session
+        )
         self._attempt: Attempt | None = None
         self._lost: WriteToken | None = None  # a write whose end may still be learnt
         self._lingering: WriteToken | None = None
@@ -216,6 +226,8 @@ class StatementMachine:
         self._decisions += 1
         self._attempts = 0
         match routed.decision:
+            case decision.RunIn(cluster) if self._down is not None and self._down[0] == cluster:
+                raise self._down[1]
             case decision.RunIn():
                 check_statement(routed.statement, self._state.restrictions)
                 return self._enter()
@@ -359,7 +371,20 @@ class StatementMachine:
             effects = self._cut_off(attempt, error if sent else None)
         if self._may_repeat(error):
             return effects + self._enter()
+        if isinstance(error, ClusterDown) and self.step is Step.ENTERING:
+            return self._decide_again(error)
         return effects + self._fail(error)
+
+    def _decide_again(self, error: ClusterDown) -> list[Command]:
+        """The cluster opened no session. It counts as down now, and the statement may be one that
+        another cluster can run."""
+        routed = self._routed
+        assert routed is not None
+        if self._through is not None or self._decisions >= DECISIONS:
+            return self._fail(error)
+        assert isinstance(routed.decision, decision.RunIn)
+        self._down = routed.decision.cluster, error
+        return self._go(Step.ROUTING, cmd.Route(routed.statement))
 
     def _send_again(self, attempt: Attempt) -> list[Command]:
         """A statement that the cluster refused at once: a client gets the error that it has when it

@@ -5,6 +5,7 @@ from dialect.analyze import too_long
 from dialect.statement import Unknown
 from proxy.errors import Failure, Rejected
 from proxy.session.open_session import Session
+from proxy.upstream.endpoint_health import EndpointHealth
 from router.claim import ANALYZE, KEY, PARSE
 
 _PARSED = "causeway: parsed"  # NotRunException.PARSED
@@ -13,7 +14,9 @@ _STACK = "\n\tat "  # before each line of a stack
 _OF_SPARK = "org.apache.spark.sql."  # the package of what its analysis throws
 
 
-async def spark_error(session: Session, sql: str, statement: Unknown) -> Failure | None:
+async def spark_error(
+    session: Session, sql: str, statement: Unknown, health: EndpointHealth
+) -> Failure | None:
     """What Spark's own parser says against a statement that was not understood, and its analysis
     where that reads no data and calls nothing that is denied.
 
@@ -24,11 +27,8 @@ async def spark_error(session: Session, sql: str, statement: Unknown) -> Failure
         return None
     state = session.state
     analyzed = statement.sourceless and not state.restrictions.deny_code
-    cluster = state.pinned or state.topology.default
-    if cluster is None:
-        return None
     try:
-        upstream = await session.upstream(cluster)
+        upstream = await session.upstream(state.pinned or health.first_up(state.topology))
         if not upstream.checked:
             return None
         operation = await upstream.execute(sql, {KEY: ANALYZE if analyzed else PARSE}, 0)

@@ -179,9 +179,8 @@ class StatementRouter:
             session.bounds(statement),
             topology.filesystems(),
             frozenset(self.settings.views),
-            frozenset(
-                name for name, each in topology.clusters.items() if self.health.is_down(each)
-            ),
+            self.health.down(topology),
+            tuple(topology.clusters),
         )
 
     async def _with_contents(self, statement: Known) -> Known:

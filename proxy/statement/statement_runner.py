@@ -151,7 +151,8 @@ class StatementRunner:
                 return ev.DatabaseChecked(await self._router.database_exists(name))
             case cmd.CheckSyntax(unknown):
                 sql = self._request.statement
-                return ev.SyntaxChecked(await spark_error(self._session, sql, unknown))
+                failure = await spark_error(self._session, sql, unknown, self._router.health)
+                return ev.SyntaxChecked(failure)
             case cmd.Explain(sql):
                 return await self._router.decide(sql, state)
             case cmd.Copy():

@@ -19,7 +19,8 @@
 
 An attempt is repeated when the cluster certainly did not start the statement: the connection was
 lost before it was sent, or the cluster had closed the session. The statement is routed again when
-the guard finds that a table changed after the decision (CW363): nothing has run then.
+the cluster opens no session, since another one may run it, and when the guard finds that a table
+changed after the decision (CW363): nothing has run then.
 
 A client that stops a statement gets its reply at once, at any step. The statement goes on to the
 next point where it can end with its mark and its session in a known state.
@@ -72,7 +73,10 @@ TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
     Step.CHECKING: {ev.DatabaseChecked: _OVER, ev.Failed: _OVER},
     Step.ROUTING: {ev.Routed: _ATTEMPT | {Step.PARSING}, ev.Failed: _OVER},
     Step.PARSING: {ev.SyntaxChecked: _OVER, ev.Failed: _OVER},
-    Step.ENTERING: {ev.Entered: _OVER | {Step.MARKING, Step.SENDING}, ev.Failed: _ATTEMPT},
+    Step.ENTERING: {
+        ev.Entered: _OVER | {Step.MARKING, Step.SENDING},
+        ev.Failed: _ATTEMPT | {Step.ROUTING},
+    },
     Step.MARKING: {ev.WriteOpened: _OVER | {Step.SENDING}, ev.Failed: _ATTEMPT},
     Step.SENDING: {
         ev.Accepted: frozenset({Step.RUNNING}),

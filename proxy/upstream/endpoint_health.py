@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from conf.names import ClusterName
-from conf.topology import Cluster, Endpoint
+from conf.topology import Cluster, Endpoint, Topology, first_up
 from proxy.errors import ClusterDown
 
 Place = Endpoint | ClusterName
@@ -106,6 +106,15 @@ class EndpointHealth:
         return self.is_drained(cluster.name) or all(
             each in self._drained or self.condition(each).up is False for each in cluster.hs2
         )
+
+    def down(self, topology: Topology) -> frozenset[ClusterName]:
+        """The clusters that are down (`is_down`)."""
+        return frozenset(name for name, each in topology.clusters.items() if self.is_down(each))
+
+    def first_up(self, topology: Topology) -> ClusterName:
+        """The cluster for what any cluster can do: the default one unless it is down (D11)."""
+        assert topology.default is not None, "settings with clusters have a default cluster"
+        return first_up(topology.default, topology.clusters, self.down(topology))
 
     def is_better_elsewhere(self, cluster: Cluster, endpoint: Endpoint) -> bool:
         """Whether the endpoint is ill and another one of its cluster is well."""

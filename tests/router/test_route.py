@@ -8,7 +8,24 @@ import pytest
 from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas, TableFacts
 from conf.settings.settings import Coverage
-from dialect.statement import ALL, NONE, Action, Known, Read, Unknown, Write
+from conf.tables import ViewText
+from dialect.statement import (
+    ALL,
+    NONE,
+    Action,
+    AddResource,
+    ChangeFunction,
+    CreateTempFunction,
+    CreateTempTable,
+    CreateTempView,
+    DropTemp,
+    Known,
+    Read,
+    ResetVariables,
+    SetVariable,
+    Unknown,
+    Write,
+)
 from router.decision import Decision, Refuse, RunIn
 from router.request import Bound, Request, tables_needed
 from router.route import route
@@ -76,6 +93,34 @@ def test_the_examples_of_the_specification(statement: Known, in_a: str, in_b: st
     assert outcome(decide(statement, SCENARIO_B)) == in_b
 
 
+ALL_CLUSTERS = (C1, C2, C3)
+C1_DOWN = {"clusters": ALL_CLUSTERS, "down": frozenset({C1})}
+VIEW = ViewText("SELECT 1", "default")
+ANYWHERE = (  # every cluster can do it, and its session has the same afterwards
+    select(),
+    Known("metadata_read"),
+    Known("set"),
+    Known("select", effect=None, explain=True),
+    Known("set", effect=SetVariable("a", "1")),
+    Known("set", effect=ResetVariables()),
+    Known("create_view", effect=CreateTempView("v", VIEW)),
+    Known("drop", effect=DropTemp("v")),
+    Known("ddl_other", effect=CreateTempFunction("f")),
+    Known("add", effect=AddResource(("s3a://jars/x.jar",))),
+)
+DEFAULT_ONLY = (  # it makes or changes what stays in one cluster, or reads its own files
+    Known("ddl_other", database_written="new"),
+    Known("drop"),
+    Known("create_table"),
+    Known("create_view", writes=(Write(ref("v"), Action.VIEW, exists=False),)),
+    insert("n", exists=False),
+    Known("cache", effect=CreateTempTable("t", cached=VIEW)),
+    Known("ddl_other", database_written="d", effect=ChangeFunction("d", "f")),
+    Known("select", paths_read=("/data",)),
+    Known("insert", paths_written=("/data",)),
+)
+
+
 @dataclass(frozen=True)
 class Row:
     rule: str
@@ -122,6 +167,15 @@ SHARED = {"a": table(C1, C3), "b": table(C2, C3)}
         row("down", select("a"), "C1", CROSSED, down=frozenset({C1})),
         row("down", select("a", "b"), "C1", CROSSED, down=frozenset({C1}), pinned=C1),
         row("down", select("a", "t31"), "CW104", CROSSED, down=frozenset({C1})),
+        *(row("D11 down", each, "C2", **C1_DOWN) for each in ANYWHERE),
+        *(row("D11 down", each, "C1", **C1_DOWN) for each in DEFAULT_ONLY),
+        row("D11 down", select(), "C3", clusters=ALL_CLUSTERS, down=frozenset({C1, C2})),
+        row("D11 down", select(), "C1", clusters=ALL_CLUSTERS, down=frozenset({C1, C2, C3})),
+        row("D11 down", select(), "C1", clusters=ALL_CLUSTERS, down=frozenset({C2})),
+        row("D11 down", select(), "C2", use_default=True, **C1_DOWN),
+        row("D11 down", select(), "C1", pinned=C1, **C1_DOWN),
+        row("D11 down", select(), "C1", bounds=(Bound(C1, "x"),), **C1_DOWN),
+        row("D11 down", select("t12"), "C1", **C1_DOWN),
         row("D11", select(), "C1"),
         row("D11", select(), "C3", pinned=C3),
         row("D11", Unknown("odd"), "CW101"),
@@ -269,3 +323,9 @@ def test_tables_needed_are_what_is_read_and_what_exists_of_what_is_written() -> 
     assert tables_needed(insert("n", "t11", exists=False)) == {ref("t11")}
     assert tables_needed(insert("t21", "t11")) == {ref("t11"), ref("t21")}
     assert tables_needed(Unknown("x")) == frozenset()
+
+
+def test_the_reason_names_the_default_cluster_that_is_down() -> None:
+    decision = decide(select(), **C1_DOWN)
+    because = "no input decides; the default cluster C1 is down, C2 is up"
+    assert decision == RunIn(C2, "D11", because)

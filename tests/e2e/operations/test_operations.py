@@ -21,13 +21,16 @@ from typing import Any
 import pytest
 from pyhive import hive
 
+from bench.proxy import RawClient
 from cli.server.admin import call
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.settings.load import load
 from conf.topology import Endpoint
+from proxy.protocol.requests import metadata_call
 from tests.e2e.conftest import C1, C2, rows
 from tests.secret_files import private
+from thriftcodec.values import Struct
 
 pytestmark = pytest.mark.e2e
 
@@ -236,6 +239,38 @@ def test_an_endpoint_dies_in_mid_query_and_another_one_hangs(site: Site) -> None
     site.forwarders[other].send_signal(signal.SIGCONT)
     until(lambda: site.state()[str(other)]["up"] is True)
     rows(second, f"DROP TABLE {table}")
+
+
+def test_what_needs_no_table_runs_elsewhere_while_the_default_cluster_is_down(site: Site) -> None:
+    """A pool's test query, metadata calls and settings; not a new table (D11)."""
+    site.start()
+    table = f"default.down_{os.getpid()}"
+    old = site.connect().cursor()
+    rows(old, f"CREATE TABLE {table} USING parquet AS SELECT 1 AS a", "SET my.own=1")
+    for endpoint in site.endpoints[:2]:
+        site.forwarders[endpoint].kill()
+    new = site.connect().cursor()
+    for cursor in (new, old):
+        assert rows(cursor, "SELECT 1") == [(1,)]
+        (explained,) = rows(cursor, "EXPLAIN CLUSTER SELECT 1")
+        because = f"no input decides; the default cluster {C1} is down, {C2} is up"
+        assert explained[:4] == ("run", C2, "D11", because)
+    assert ("default",) in rows(new, "SHOW DATABASES")
+    with RawClient(site.listen) as client:  # a metadata call: GetTypeInfo
+        client.result("GetTypeInfo", metadata_call("GetTypeInfo", client.open(), Struct({})))
+    rows(new, "USE default", "SET my.own=2", "CREATE TEMPORARY VIEW seven AS SELECT 7 AS a")
+    for statement in (f"SELECT * FROM {table}", "CREATE TABLE default.nowhere (a INT)"):
+        with pytest.raises(hive.OperationalError, match=f"CW201.*{C1} is down"):
+            new.execute(statement)
+    for endpoint in site.endpoints[:2]:
+        site.forward(endpoint, site.stack.ports.hs2[C1])
+    until(lambda: any(each["up"] for each in site.state().values()))
+    assert rows(new, "EXPLAIN CLUSTER SELECT 1")[0][:2] == ("run", C1)
+    assert rows(new, "SET my.own") == [("my.own", "2")]
+    assert rows(new, f"SELECT v.a, t.a FROM seven v, {table} t") == [(7, 1)]
+    assert rows(old, "SET my.own", f"SELECT * FROM {table}") == [(1,)]
+    assert site.where()
+    rows(old, f"DROP TABLE {table}")
 
 
 def test_draining_while_statements_run(site: Site) -> None:

@@ -55,7 +55,7 @@ from proxy.statement.events import (
 from proxy.statement.machine import StatementMachine
 from proxy.statement.steps import TRANSITIONS, Step
 from router.claim import KEY
-from router.decision import Answer, Refuse
+from router.decision import Answer, Refuse, RunIn
 from tests.proxy.statement.playbook import (
     CREATE,
     EAST,
@@ -81,6 +81,7 @@ WRONG = Failure("no such column", "42703")
 FAILED = Ended(Status(OperationState.ERROR, WRONG))
 LOST = ClusterLost("The connection to cluster east broke.")
 GONE = SessionGone("Cluster east closed the session.")
+DOWN = ClusterDown("Cluster east is down.")
 TOKEN = Token("t")
 OPENED = WriteOpened((TABLE,), TOKEN)
 WROTE = cmd.ForgetFacts((TABLE,))
@@ -263,8 +264,24 @@ def test_a_session_that_is_gone_when_the_write_is_sent_is_opened_again_without_i
 
 
 def test_a_cluster_that_is_down_is_an_error() -> None:
-    down = ClusterDown("Cluster east is down.")
-    assert (decided(READ) >> Failed(down) << error(down) << cmd.Report()).is_over
+    book = decided(READ) >> Failed(DOWN) << cmd.Route(READ)
+    assert (book >> routed(READ) << error(DOWN) << cmd.Report()).is_over
+
+
+def test_a_statement_runs_in_another_cluster_when_the_first_one_opens_no_session() -> None:
+    book = decided(READ) >> Failed(DOWN) << cmd.Route(READ)
+    book = book >> routed(READ, RunIn(WEST, "D11", "east is down"))
+    book = book << cmd.EnterCluster(WEST, READ, {TABLE: 1}) >> Entered(checked=False)
+    assert (book << cmd.Execute()).machine.step is Step.SENDING
+
+
+def test_clusters_that_open_no_session_are_tried_three_times_in_all() -> None:
+    book = decided(READ)
+    for cluster in (WEST, EAST):
+        book = book >> Failed(DOWN) << cmd.Route(READ)
+        book = book >> routed(READ, RunIn(cluster, "D11", "it may be up"))
+        book = book << cmd.EnterCluster(cluster, READ, {TABLE: 1})
+    assert (book >> Failed(DOWN) << error(DOWN) << cmd.Report()).is_over
 
 
 def test_a_read_that_may_have_been_sent_is_not_sent_again() -> None:
@@ -585,7 +602,9 @@ def an_event(
         OutcomeLearned: [OutcomeLearned(True), OutcomeLearned(False)],
         Lingered: [Lingered()],
         Started: [Started()],
-        Failed: [Failed(each) for each in (LOST, GONE, Rejected(WRONG), MetastoreDown("down"))],
+        Failed: [
+            Failed(each) for each in (LOST, GONE, DOWN, Rejected(WRONG), MetastoreDown("down"))
+        ],
     }
     return dice.choice(events[kind])
 
