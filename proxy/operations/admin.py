@@ -261,6 +261,7 @@ def _session(session: Session, now: float) -> dict[str, Any]:
         "session": session.handle.guid.hex(),
         "user": state.user,
         "address": session.address,
+        "application": session.application,
         "opened": round(session.opened, 3),
         "idle": round(now - session.used, 3),
         "pinned": state.pinned,

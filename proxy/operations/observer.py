@@ -48,6 +48,10 @@ class Observer:
         names: list[object] = [*sorted(session.state.configuration)]
         self._of_session(EventKind.SESSION_OPENED, session, {"settings": names})
 
+    def client_info(self, session: Session) -> None:
+        """A client named its application. The log has it, as HiveServer2's has."""
+        _log.info("client of the session: %s", session.application, extra=_of(session))
+
     def refused(self, user: str, address: str, failure: Failure) -> None:
         """No session was opened for `user`, who had authenticated."""
         details = {"error": failure.message}

@@ -57,6 +57,14 @@ class GetInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class SetClientInfo:
+    """JDBC's properties of a client, such as ApplicationName."""
+
+    session: Handle
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class ExecuteStatement:
     """`overlay` is the configuration of this statement; `timeout` is in seconds, 0: none."""
 
@@ -122,6 +130,7 @@ Request = (
     OpenSession
     | CloseSession
     | GetInfo
+    | SetClientInfo
     | ExecuteStatement
     | MetadataCall
     | DelegationToken
@@ -133,11 +142,13 @@ Request = (
 def handle_of(request: Request) -> Handle | None:
     """The handle of the request's session or operation, which must exist; None: it needs none."""
     match request:
-        case OpenSession() | GetInfo() | UnknownCall():
+        case OpenSession() | UnknownCall():
             return None
-        case CloseSession() | ExecuteStatement() | MetadataCall() | DelegationToken():
-            return request.session
-    return request.operation
+        case GetOperationStatus() | CancelOperation() | CloseOperation():
+            return request.operation
+        case GetResultSetMetadata() | FetchResults():
+            return request.operation
+    return request.session
 
 
 def read_request(message: Message) -> Request:
@@ -247,6 +258,7 @@ _READERS: dict[str, Callable[[Struct], Request]] = {
     "OpenSession": _open_session,
     "CloseSession": lambda request: CloseSession(_handle(request)),
     "GetInfo": lambda request: GetInfo(_handle(request), _integer(request, 2, -1)),
+    "SetClientInfo": lambda request: SetClientInfo(_handle(request), _text_map(request, 2)),
     "ExecuteStatement": _execute,
     **{name: lambda request: MetadataCall(_handle(request), request) for name in _METADATA},
     **{

@@ -38,6 +38,7 @@ from proxy.protocol.requests import (
     MetadataCall,
     OpenSession,
     OperationCall,
+    SetClientInfo,
     UnknownCall,
     handle_of,
     metadata_call,
@@ -68,8 +69,9 @@ from thriftcodec.values import Message, Struct
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
+_APPLICATION, _MAX_APPLICATION = "ApplicationName", 128  # property of JDBC; characters kept of it
 _LARGE = 16 << 10  # bytes of a message; larger ones are decoded and hashed in a thread
-_ANSWERED_WHOLE = (OpenSession, GetInfo, ExecuteStatement, MetadataCall)
+_ANSWERED_WHOLE = (OpenSession, GetInfo, SetClientInfo, ExecuteStatement, MetadataCall)
 
 
 class HiveServer2Handler:
@@ -189,7 +191,12 @@ class HiveServer2Handler:
                 await asyncio.shield(self._server.group.create_task(self._server.close(session)))
                 return replies.succeeded()
             case GetInfo():
-                return await self._get_info(request.info_type)
+                return await self._get_info(request)
+            case SetClientInfo():
+                session = self._session(request)
+                session.application = request.properties.get(_APPLICATION, "")[:_MAX_APPLICATION]
+                self._server.observer.client_info(session)
+                return replies.succeeded()
             case ExecuteStatement():
                 return await self._execute(call, request)
             case MetadataCall():
@@ -204,9 +211,14 @@ class HiveServer2Handler:
                 )
         raise AssertionError(f"unanswered request {request!r}")
 
-    async def _get_info(self, kind: int) -> Struct:
+    async def _get_info(self, request: GetInfo) -> Struct:
+        """Connection pools test their connections by this call (`Connection.isValid`), so a session
+        in which no statement can run gets an error. Raises Stopping, ClusterDown, ClusterLost."""
+        session, kind = self._session(request), request.info_type
+        self._server.check_not_stopping()
+        session.check_usable()
         if kind in server_info.ASKED_OF_CLUSTER:
-            learned = await self._server.learn_info(kind, self._client.user or "anonymous")
+            learned = await self._server.learn_info(kind, session)
             if learned is not None:
                 return learned
         return replies.info(server_info.answer(kind, self._client.user or ""))
@@ -263,7 +275,9 @@ class HiveServer2Handler:
         if database and not await self._server.router.database_exists(database.lower()):
             raise Rejected(cannot_open(database))
 
-    def _session(self, request: ExecuteStatement | MetadataCall) -> Session:
+    def _session(
+        self, request: GetInfo | SetClientInfo | ExecuteStatement | MetadataCall
+    ) -> Session:
         session = self._server.sessions.find(request.session, self._user)
         if session is None:
             raise no_such_session(request.session)
@@ -374,7 +388,7 @@ class HiveServer2Handler:
                 return await self._fetch(call, request, owned)
             case GetOperationStatus():
                 await self._delay_poll(operation)
-                return replies.operation_status(operation.status, True)
+                return replies.operation_status(operation.shown, True)
             case CancelOperation():
                 await operation.cancel()
                 return replies.succeeded()
@@ -416,7 +430,7 @@ class HiveServer2Handler:
         if request.fetch_type == FETCH_LOG and not isinstance(operation.result, Remote):
             return results.fetch_reply(results.LOG, 0, 0, protocol)
         if request.fetch_type != FETCH_LOG and operation.state is not OperationState.FINISHED:
-            text = f"Expected state FINISHED, but found {operation.state.name}"
+            text = f"Expected state FINISHED, but found {operation.shown.state.name}"
             raise Rejected(Failure(text))
         if request.fetch_type != FETCH_LOG:
             check_result(operation, self._server.limits)

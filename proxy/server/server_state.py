@@ -105,17 +105,20 @@ class ServerState:
         """The number of statements that run, or still run in their clusters."""
         return len(self._statement_quota)
 
-    def admit(self, session: Session, owner: str) -> None:
-        """Adds a session, whose handle `owner` may use. Raises TooMany, Stopping."""
+    def check_not_stopping(self) -> None:
+        """Raises Stopping once the server accepts no new work."""
         if self.stopping:
             raise Stopping("Causeway is about to end.")
+
+    def admit(self, session: Session, owner: str) -> None:
+        """Adds a session, whose handle `owner` may use. Raises TooMany, Stopping."""
+        self.check_not_stopping()
         self._take(self._session_quota, session, "session")
         self.sessions.add(session.handle, owner, session)
 
     def begin(self, session: Session, statement: StatementRunner, operation: Operation) -> None:
         """Starts a task that runs the statement. Raises TooMany, Stopping."""
-        if self.stopping:
-            raise Stopping("Causeway is about to end.")
+        self.check_not_stopping()
         self._take(self._statement_quota, session, "statement")
         operation.working = True
         operation.task = self.group.create_task(self._run(session, statement, operation))
@@ -142,22 +145,32 @@ class ServerState:
         """The clusters that statements may be sent to."""
         return [self.through] if self.through else list(self.topology.clusters.values())
 
-    async def learn_info(self, kind: int, user: str) -> Struct | None:
+    async def learn_info(self, kind: int, session: Session) -> Struct | None:
         """The default cluster's reply to GetInfo, remembered; another cluster's while that one is
         down (D11); None while it does not answer."""
         health, topology = self.pool.health, self.topology
         cluster = self.through or topology.clusters[health.first_up(topology)]
         if (cluster.name, kind) not in self._info:
             with suppress(CausewayError, TimeoutError):
-                endpoint = health.choose(cluster, self.pool.load)[0]
-                async with (
-                    asyncio.timeout(_INFO_WAIT),
-                    self.pool.borrow(cluster.name, endpoint, user) as connection,
-                ):
-                    request = get_info_call(NO_SESSION, kind)
-                    data = await connection.call("GetInfo", request, _INFO_WAIT)
-                self._info[cluster.name, kind] = replies.read_result(data, "GetInfo")
+                async with asyncio.timeout(_INFO_WAIT):
+                    reply = await self._ask_info(kind, session, cluster)
+                if replies.result_failure(reply) is None:
+                    self._info[cluster.name, kind] = reply
         return self._info.get((cluster.name, kind))
+
+    async def _ask_info(self, kind: int, session: Session, cluster: Cluster) -> Struct:
+        """The reply of a Thrift Server, which needs no session, or of the session's server that
+        everything goes to, which may be another HiveServer2 and need one. Raises ClusterDown,
+        ClusterLost, TooMany, WireError."""
+        if self.through is not None:
+            upstream = await session.upstream(cluster.name)
+            endpoint, remote = upstream.endpoint, upstream.session
+        else:
+            endpoint, remote = self.pool.health.choose(cluster, self.pool.load)[0], NO_SESSION
+        async with self.pool.borrow(cluster.name, endpoint, session.state.user) as connection:
+            request = get_info_call(remote, kind)
+            data = await connection.call("GetInfo", request, _INFO_WAIT)
+        return replies.read_result(data, "GetInfo")
 
     def forget(self, session: Session) -> None:
         if self.sessions.remove(session.handle):

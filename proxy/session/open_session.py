@@ -20,13 +20,15 @@ from proxy.session.time_zone import FIRST, setting_zone
 from proxy.upstream.remote_result import Remote
 from proxy.upstream.upstream_pool import UpstreamPool
 
+_CLOSED_THERE = "The Thrift Server closed the session; open another one."
+
 
 class Session:
     """`close` ends everything that the session has anywhere.
 
     `through` is where all of it goes, unlooked at, while no cluster is configured (DC-N1).
     `address` is its client's, `by` who that proved to be; `opened` Unix time, `used` the loop's
-    time of its last call.
+    time of its last call; `application` is the name that its client gave itself (SetClientInfo).
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Session:
     ) -> None:
         self.address = address
         self.by = by or state.user
+        self.application = ""
         self.opened = time.time()
         self.used = asyncio.get_running_loop().time()
         self.asking = 0  # calls that are being answered
@@ -73,7 +76,7 @@ class Session:
             if upstream is not None and upstream.alive and self._may_leave(upstream):
                 upstream.drop()
             if upstream is not None and not upstream.alive and self.through is not None:
-                raise ClusterLost("The Thrift Server closed the session; open another one.")
+                raise ClusterLost(_CLOSED_THERE)
             if upstream is None or not upstream.alive:
                 if upstream is not None:
                     self._pool.health.forget_checked(upstream.endpoint)
@@ -84,6 +87,28 @@ class Session:
             upstream.drop()
             return await self.upstream(cluster)
         return upstream
+
+    def check_usable(self) -> None:
+        """Raises ClusterDown or ClusterLost where no statement of the session can run: all clusters
+        that it may use are known to be down, or the server of `through` closed its session. Reads
+        what is known already and asks no cluster."""
+        if self.through is not None:
+            upstream = self._upstreams.get(self.through.name)
+            if upstream is not None and not upstream.alive:
+                raise ClusterLost(_CLOSED_THERE)
+            return
+        pinned = self.state.pinned
+        names = list(self.state.topology.clusters) if pinned is None else [pinned]
+        if all(self._is_down(name) for name in names):
+            raise ClusterDown(f"Cluster {' and cluster '.join(names)} is down.")
+
+    def _is_down(self, cluster: ClusterName) -> bool:
+        """Whether the session there cannot go on and no other can be opened, as far as is known."""
+        health, upstream = self._pool.health, self._upstreams.get(cluster)
+        if upstream is None or not upstream.alive:
+            return health.is_down(self._where(cluster))
+        is_up = health.condition(upstream.endpoint).up is not False
+        return not is_up and health.is_down(self._where(cluster))
 
     def refreshed(self, tables: Iterable[TableRef], by: ClusterSession) -> None:
         """A statement in the session `by` refreshed what Spark remembers of the tables."""

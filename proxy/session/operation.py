@@ -14,7 +14,7 @@ from proxy.protocol.replies import Status
 from proxy.protocol.requests import Handle
 from proxy.protocol.types import ENDS, OperationState
 from proxy.session.local_result import Local
-from proxy.session.states import advance
+from proxy.session.states import advance, shown
 from proxy.upstream.remote_result import Remote
 from proxy.upstream.upstream_connection import release
 
@@ -45,6 +45,11 @@ class Operation:
     @property
     def state(self) -> OperationState:
         return self.status.state
+
+    @property
+    def shown(self) -> Status:
+        """The status as its client sees it."""
+        return Status(shown(self.state), self.status.failure)
 
     def is_idle(self, since: float, running_too: bool) -> bool:
         """Whether its client asked nothing of it since then; of one that ended, or of any."""

@@ -82,6 +82,7 @@ class FakeCluster:
         self.without_columns: set[str] = set()
         self.numbered: set[str] = set()  # whose rows are their numbers, not `row`
         self.silent = False
+        self.checks_sessions = False  # whether it answers GetInfo for its sessions alone
         self.drip = 0  # bytes of a reply that are sent at a time, 0: all
         self.hangs_at = ""  # the call that it never answers
         self.dies_at = ""  # the call that makes it drop the connection
@@ -210,6 +211,13 @@ class FakeCluster:
                 self._end_session(request.sessionHandle.sessionId.guid)
                 return ttypes.TCloseSessionResp(_succeeded())
             case "GetInfo":
+                if (
+                    self.checks_sessions
+                    and request.sessionHandle.sessionId.guid not in self.sessions
+                ):
+                    return ttypes.TGetInfoResp(
+                        _failed("Invalid SessionHandle"), ttypes.TGetInfoValue("-")
+                    )
                 return ttypes.TGetInfoResp(_succeeded(), ttypes.TGetInfoValue("Fake 1"))
             case "ExecuteStatement":
                 if not request.runAsync and text in self.fails:

@@ -99,6 +99,10 @@ public final class JdbcProbe {
     say("holdability", connection::getHoldability);
     say("warnings", connection::getWarnings);
     say("client info", connection::getClientInfo);
+    say("set client info", () -> {
+      connection.setClientInfo("ApplicationName", "probe");
+      return connection.getClientInfo("ApplicationName");
+    });
     say("type map", connection::getTypeMap);
     say("network timeout", connection::getNetworkTimeout);
     say("native", () -> connection.nativeSQL("SELECT 1"));

@@ -5,6 +5,7 @@ import hashlib
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -15,6 +16,7 @@ from TCLIService.ttypes import TOperationState
 
 from bench.proxy import RawClient
 from cli.stack.stack import Stack
+from conf.names import ClusterName
 from conf.settings.settings import Settings
 from conf.topology import Endpoint, Topology
 from metastore.snapshot.snapshot import Snapshot
@@ -84,13 +86,43 @@ def test_statements_without_rows_have_none(sql: Sql, db: str) -> None:
 def test_asynchronous_execution_and_cancelling(connect: Connect) -> None:
     cursor = connect().cursor()
     cursor.execute(SLOW, async_=True)
-    assert cursor.poll().operationState in (
-        TOperationState.PENDING_STATE,
-        TOperationState.RUNNING_STATE,
-    )
+    assert cursor.poll().operationState == TOperationState.RUNNING_STATE
     cursor.cancel()
     assert cursor.poll().operationState == TOperationState.CANCELED_STATE
     assert rows(cursor, "SELECT 1") == [(1,)]
+
+
+def as_documented(cursor: Any, sql: str) -> list[tuple[Any, ...]]:
+    """PyHive's documented loop for asynchronous statements; its own tests and Superset have it."""
+    cursor.execute(sql, async_=True)
+    state = cursor.poll().operationState
+    while state in (TOperationState.INITIALIZED_STATE, TOperationState.RUNNING_STATE):
+        cursor.fetch_logs()
+        state = cursor.poll().operationState
+    fetched: list[tuple[Any, ...]] = cursor.fetchall()
+    return fetched
+
+
+@pytest.mark.parametrize("cluster", [None, C1])
+def test_pyhives_documented_loop(connect: Connect, sql: Sql, db: str, cluster: ClusterName) -> None:
+    sql(f"CREATE TABLE {db}.one_row USING parquet AS SELECT 1 AS number_of_rows")
+    cursor = connect(cluster).cursor()
+    assert as_documented(cursor, f"SELECT * FROM {db}.one_row") == [(1,)]
+    assert cursor.poll().operationState == TOperationState.FINISHED_STATE
+
+
+def test_eight_clients_loop_as_documented_while_the_cluster_is_busy(
+    connect: Connect, sql: Sql, db: str
+) -> None:
+    """The sessions in the cluster are opened, and the table's facts read, while others compute."""
+    sql(f"CREATE TABLE {db}.some USING parquet AS SELECT id FROM range(5000000)")
+
+    def count(number: int) -> list[tuple[Any, ...]]:
+        text = f"SELECT count(*) FROM {db}.some WHERE sqrt(id + rand()) >= 0 AND {number} >= 0"
+        return as_documented(connect().cursor(), text)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(count, range(8))) == [[(5_000_000,)]] * 8
 
 
 def test_an_asynchronous_error_has_its_reason(connect: Connect) -> None:

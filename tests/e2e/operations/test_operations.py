@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from cli.stack.stack import Stack, free_ports, spark_home
 from conf.settings.load import load
 from conf.topology import Endpoint
 from proxy.protocol.requests import metadata_call
+from tests.e2e.clients.test_proxy_clients import as_documented
 from tests.e2e.conftest import C1, C2, rows
 from tests.secret_files import private
 from thriftcodec.values import Struct
@@ -271,6 +273,26 @@ def test_what_needs_no_table_runs_elsewhere_while_the_default_cluster_is_down(si
     assert rows(old, "SET my.own", f"SELECT * FROM {table}") == [(1,)]
     assert site.where()
     rows(old, f"DROP TABLE {table}")
+
+
+def test_clients_loop_as_documented_while_a_thrift_server_stops_for_two_seconds(
+    site: Site,
+) -> None:
+    """The session in the cluster is opened, and the statement waits, while nothing answers."""
+    site.configure(site.endpoints[:1])
+    site.start()
+    forwarder = site.forwarders[site.endpoints[0]]
+    with ThreadPoolExecutor(4) as pool:
+        cursors = [site.connect().cursor() for _ in range(4)]
+        rows(cursors[0], "SELECT 1")
+        forwarder.send_signal(signal.SIGSTOP)
+        answers = [
+            pool.submit(as_documented, cursor, f"SELECT id FROM range({number})")
+            for number, cursor in enumerate(cursors, 1)
+        ]
+        time.sleep(2)
+        forwarder.send_signal(signal.SIGCONT)
+        assert [len(each.result(60)) for each in answers] == [1, 2, 3, 4]
 
 
 def test_draining_while_statements_run(site: Site) -> None:

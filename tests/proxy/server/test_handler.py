@@ -4,10 +4,23 @@ import asyncio
 from contextlib import suppress
 
 import pytest
+from TCLIService.ttypes import TOperationState
 
 from proxy.limits import Limits
+from proxy.protocol.types import OperationState
 from tests.proxy.fakes import Client, World, column_length, error_of, play, until
-from thriftcodec.values import CALL, I32, LIST, STRUCT, Items, Message, Struct
+from thriftcodec.values import (
+    CALL,
+    I32,
+    LIST,
+    MAP,
+    STRING,
+    STRUCT,
+    Items,
+    Message,
+    Pairs,
+    Struct,
+)
 from thriftcodec.writer import encode_message
 
 
@@ -97,6 +110,53 @@ def test_handles_belong_to_their_user() -> None:
     play(scenario)
 
 
+def test_a_statement_that_waits_for_its_cluster_is_shown_as_running() -> None:
+    async def scenario(world: World) -> None:
+        world.east.hangs_at = "OpenSession"
+        client = await world.client()
+        operation = await client.operation("SELECT id FROM range(2)", run_async=True)
+        for _ in range(2):
+            status = await client.on("GetOperationStatus", operation)
+            assert status.get(2) == OperationState.RUNNING
+        failure = error_of(await client.on("FetchResults", operation))
+        assert failure is not None
+        assert failure.message == "Expected state FINISHED, but found RUNNING"
+        await client.on("CancelOperation", operation)
+        status = await client.on("GetOperationStatus", operation)
+        assert status.get(2) == OperationState.CANCELED
+
+    play(scenario, Limits(first_poll=0.02, call=0.5))
+
+
+@pytest.mark.parametrize("state", [TOperationState.PENDING_STATE, TOperationState.UKNOWN_STATE])
+def test_a_statement_that_waits_in_its_cluster_is_shown_as_running(state: int) -> None:
+    async def scenario(world: World) -> None:
+        world.east.sleeping.add("SELECT 1 FROM e")
+        world.east.poll_time = 0.01
+        client = await world.client()
+        operation = await client.operation("SELECT 1 FROM e", run_async=True)
+        await until(lambda: len(world.east.operations) == 1)
+        (waiting,) = world.east.operations.values()
+        waiting.state = state
+        for _ in range(3):
+            status = await client.on("GetOperationStatus", operation)
+            assert status.get(2) == OperationState.RUNNING
+        world.east.end(waiting)
+        await finished(client, operation)
+        assert column_length(await client.on("FetchResults", operation)) == 1
+
+    play(scenario, Limits(first_poll=0.02))
+
+
+async def finished(client: Client, operation: Struct) -> None:
+    """Polls as PyHive's documented loop does: until the state is another one than RUNNING."""
+    state = OperationState.RUNNING
+    while state == OperationState.RUNNING:
+        status = await client.on("GetOperationStatus", operation)
+        state = OperationState(status.get(2))
+    assert state is OperationState.FINISHED
+
+
 def test_metadata_calls_go_to_the_pinned_or_default_cluster() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
@@ -127,6 +187,91 @@ def test_get_info() -> None:
         assert error_of(result) is None
 
     play(scenario)
+
+
+async def info(client: Client, kind: int = 17) -> Struct:
+    """The reply to GetInfo, by which `Connection.isValid` tests a connection."""
+    return await client.call("GetInfo", Struct({1: (STRUCT, client.session), 2: (I32, kind)}))
+
+
+def test_get_info_fails_for_a_session_that_is_gone() -> None:
+    async def scenario(world: World) -> None:
+        ann, bob = await world.client(), await world.client("bob")
+        for kind in (17, 30):
+            assert error_of(await info(ann, kind)) is None
+        await ann.call("CloseSession", Struct({1: (STRUCT, ann.session)}))
+        for kind in (17, 30):
+            failure = error_of(await info(ann, kind))
+            assert failure is not None
+            assert failure.message.startswith("Invalid SessionHandle")
+        ann.session = bob.session
+        assert error_of(await info(ann)) is not None, "another user's session"
+
+    play(scenario)
+
+
+def test_get_info_fails_once_the_upstream_closed_the_session() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        assert error_of(await info(client)) is None
+        await world.east.stop()
+        failure = error_of(await info(client))
+        assert failure is not None
+        assert failure.sqlstate == "08006"
+
+    play(scenario, in_use=False)
+
+
+def test_get_info_of_an_upstream_that_needs_a_session() -> None:
+    """Hive's own HiveServer2 answers for its sessions alone; a failure is not remembered."""
+
+    async def scenario(world: World) -> None:
+        world.east.checks_sessions = True
+        client = await world.client()
+        assert (await info(client, 18)).get(2) == Struct({1: (11, b"Fake 1")})
+        assert error_of(await info(await world.client("bob"), 17)) is None
+
+    play(scenario, in_use=False)
+
+
+def test_get_info_fails_while_no_cluster_of_the_session_is_up() -> None:
+    async def scenario(world: World) -> None:
+        limited, free = await world.client(), await world.client()
+        await limited.operation("USE CLUSTER west")
+        await world.west.stop()
+        assert error_of(await info(limited)) is None, "not known yet"
+        await until_down(limited, "08001")
+        assert error_of(await info(free)) is None, "it may use the other cluster"
+        await world.east.stop()
+        await until_down(free, "08001")
+        await world.west.start()
+        while error_of(await info(limited)) is not None:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+    play(scenario, Limits(health_interval=0.02))
+
+
+async def until_down(client: Client, sqlstate: str) -> None:
+    while (failure := error_of(await info(client))) is None:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    assert failure.sqlstate == sqlstate
+
+
+def test_a_client_names_its_application(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        properties = Pairs(
+            STRING, STRING, [(b"ApplicationName", b"Reports" * 100), (b"ClientUser", b"zed")]
+        )
+        request = Struct({1: (STRUCT, client.session), 2: (MAP, properties)})
+        assert error_of(await client.call("SetClientInfo", request)) is None
+        await client.call("CloseSession", Struct({1: (STRUCT, client.session)}))
+        assert error_of(await client.call("SetClientInfo", request)) is not None
+
+    caplog.set_level("INFO")
+    play(scenario)
+    (record,) = (each for each in caplog.records if "client of the session" in each.msg)
+    assert record.getMessage() == "client of the session: " + ("Reports" * 100)[:128]
 
 
 @pytest.mark.parametrize("name", ["GetLog", "CloseImpalaOperation", "GetQueryId"])

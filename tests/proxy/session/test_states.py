@@ -3,7 +3,7 @@
 import pytest
 
 from proxy.protocol.types import ENDS, OperationState
-from proxy.session.states import TRANSITIONS, BadTransition, advance
+from proxy.session.states import TRANSITIONS, BadTransition, advance, shown
 
 
 def test_every_end_leads_only_to_closed() -> None:
@@ -20,3 +20,9 @@ def test_only_the_tables_transitions(now: OperationState, then: OperationState) 
     else:
         with pytest.raises(BadTransition):
             advance(now, then)
+
+
+def test_clients_see_running_until_the_end() -> None:
+    """They see the states that a Thrift Server shows: PyHive's loop waits in RUNNING alone."""
+    assert {shown(state) for state in TRANSITIONS} == {OperationState.RUNNING} | ENDS
+    assert all(shown(end) is end for end in ENDS)
