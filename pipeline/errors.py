@@ -120,3 +120,7 @@ class ActionFailed(LifecycleError):
     def __init__(self, reason: str, final: bool = False) -> None:
         super().__init__(reason)
         self.final = final
+
+
+class InputsGone(ActionFailed):
+    """The data of an instance was dropped after its work had begun; it may come back."""

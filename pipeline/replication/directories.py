@@ -7,7 +7,7 @@ complete. After a kill the next attempt continues in the staging directory.
 from dataclasses import dataclass
 
 from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus
-from pipeline.errors import ActionFailed
+from pipeline.errors import ActionFailed, InputsGone
 from pipeline.lease import WorkLease
 from pipeline.replication.plan import fingerprint
 
@@ -29,7 +29,7 @@ def replicate_path(files: Files, copy: PathCopy, options: CopyOptions, lease: Wo
     for _ in range(_ATTEMPTS):
         before, there = files.listings([copy.source, copy.target])
         if before is None:
-            raise ActionFailed(f"{copy.source} is not there any more")
+            raise InputsGone(f"{copy.source} is not there any more")
         if there is not None and fingerprint(there) == fingerprint(before):
             return f"{copy.target} was up to date"
         files.make_folders({staged_copy: copy.source}, options.keep_owner)

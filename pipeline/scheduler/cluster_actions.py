@@ -24,7 +24,13 @@ from pipeline.copy.files import CopyOptions, FileListing, Files
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy
 from pipeline.copy.staging import default_root, staging_of
-from pipeline.errors import ActionFailed, AnotherCopyRuns, NotCopyable, UnsafeSchemaChange
+from pipeline.errors import (
+    ActionFailed,
+    AnotherCopyRuns,
+    InputsGone,
+    NotCopyable,
+    UnsafeSchemaChange,
+)
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
@@ -111,11 +117,11 @@ class ClusterActions:
             request = copy.request(self.options.checksum)
             plan = read_replication(request, source, target, self.files())
             if not plan.items and not plan.fresh:
-                raise ActionFailed(f"{copy.what} does not exist any more")
+                raise InputsGone(f"{copy.what} does not exist any more")
             report = run_replication(
                 plan, source, target, self._context(lease), self.options, self.limits
             )
-        return _summary(report, copy)
+        return _summary(report, copy, frozenset(report.gone) - {*plan.drops})
 
     def _secondary(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
         with self._metastore(copy.source, owner) as client:
@@ -125,14 +131,14 @@ class ClusterActions:
             names = [name for name in objects.names(state) if matches(spec, name)]
             chosen = objects.objects(state, names)
             if not chosen:
-                raise ActionFailed(f"{copy.what} does not exist any more")
+                raise InputsGone(f"{copy.what} does not exist any more")
             staging = staging_of(copy.root, state.ref)
             checksum = self.options.checksum
             plan = plan_copy(
                 state, chosen, copy.target.name, staging, checksum=checksum, again=False
             )
             report = run_copy(plan, objects, self._context(lease), self.options, self.limits)
-        return _summary(report, copy)
+        return _summary(report, copy, frozenset(report.gone))
 
     def _replicate_hudi(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
         """Replicates the table's new commits, for whichever partition the instance is."""
@@ -377,10 +383,14 @@ def _hudi_summary(done: HudiReplicationResult | None, copy: _Copy) -> str:
     return f"{copy.target_table}: {done.commits} commits, {done.files} files, {done.bytes} bytes"
 
 
-def _summary(report: CopyReport, copy: _Copy) -> str:
+def _summary(report: CopyReport, copy: _Copy, vanished: frozenset[str]) -> str:
+    """The line about a copy. `vanished` are source partitions that were dropped during it."""
     if report.failed:
         name, error = next(iter(report.failed.items()))
         raise ActionFailed(f"{name or copy.source_table}: {error}")
+    if vanished:
+        names = ", ".join(sorted(vanished)[:3])
+        raise InputsGone(f"{copy.what}: {names or 'the table'} was dropped during the copy")
     if not report.published:
         return f"{copy.target_table} was up to date"
     return (
@@ -394,7 +404,7 @@ def _require_owner(client: HmsClient, ref: TableRef, user: str) -> metastore.Tab
     try:
         table = client.get_table(ref)
     except NoSuchObject as error:
-        raise ActionFailed(f"table {ref} does not exist any more") from error
+        raise InputsGone(f"table {ref} does not exist any more") from error
     if table.owner and table.owner != user:
         raise WrongOwner(f"{ref} belongs to {table.owner}, the feed to {user}.")
     return table

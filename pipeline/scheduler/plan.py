@@ -239,15 +239,17 @@ def after_look(schedule: Schedule, look: Look, seen: Seen, now: datetime) -> Cha
             return None
         return move(instance, Event.FOUND, now)
     changed = _changed(schedule, instance.fingerprint, print_now)
+    assert schedule.late is not None  # only instances that may get late data are looked at again
+    checks = schedule.late.after(instance.nominal, instance.checks, now)
     if not changed:
-        return Change(instance, replace(instance, checks=instance.checks + 1), "checked")
+        return Change(instance, replace(instance, checks=checks), "checked")
     names = ",".join(changed)
     late = move(instance, Event.LATE, now, f"late data: {names} changed after run {instance.run}")
     fresh = replace(
         late.after,
         run=instance.run + 1,
         attempt=0,
-        checks=instance.checks + 1,
+        checks=checks,
         late=names,
     )
     return replace(late, after=fresh)
@@ -279,7 +281,14 @@ class Failed:
     final: bool = False
 
 
-Outcome = Succeeded | Failed
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """The inputs were dropped during the work: another attempt has to wait for them."""
+
+    reason: str
+
+
+Outcome = Succeeded | Failed | Vanished
 
 
 def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: datetime) -> Change:
@@ -288,9 +297,13 @@ def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: date
         change = move(running, Event.SUCCEED, now, outcome.detail)
         checks = running.checks if schedule.late else -1
         return replace(change, after=replace(change.after, detail=outcome.detail, checks=checks))
-    gap = None if outcome.final else schedule.retries.gap(running.attempt)
+    final = isinstance(outcome, Failed) and outcome.final
+    gap = None if final else schedule.retries.gap(running.attempt)
     if gap is None:
         return move(running, Event.FAIL, now, outcome.reason)
+    if isinstance(outcome, Vanished):
+        waits = move(running, Event.VANISH, now, outcome.reason)
+        return replace(waits, after=replace(waits.after, created=now))
     change = move(running, Event.RETRY, now, outcome.reason)
     return replace(change, after=replace(change.after, not_before=now + gap))
 

@@ -53,15 +53,26 @@ class LateChecks:
     inputs: frozenset[str] | None = None
 
     def time(self, nominal: datetime, number: int) -> datetime | None:
-        """The time of check `number` (0 = the first); None after the cut-off."""
+        """The time of check `number` (0 = the first); None after the last check, which is at the
+        cut-off.
+        """
         end = self.cutoff(nominal)
+        before = nominal if number == 0 else self._unbounded(nominal, number - 1, end)
+        return None if before >= end else min(self._unbounded(nominal, number, end), end)
+
+    def after(self, nominal: datetime, number: int, now: datetime) -> int:
+        """The check after `number` that is not due yet; those between would find the same."""
+        number += 1
+        while (time := self.time(nominal, number)) is not None and time <= now:
+            number += 1
+        return number
+
+    def _unbounded(self, nominal: datetime, number: int, end: datetime) -> datetime:
         if self.policy is Policy.FINAL:
-            return end if number == 0 else None
+            return end
         if self.policy is Policy.PERIODIC:
-            time = nominal + (number + 1) * self.delay
-        else:
-            time = nominal + (2 ** min(number, 40)) * self.delay
-        return time if time <= end else None
+            return nominal + (number + 1) * self.delay
+        return nominal + 2**number * self.delay
 
 
 @dataclass(frozen=True, slots=True)

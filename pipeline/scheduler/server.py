@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cache
 
 from conf.errors import CausewayError
-from pipeline.errors import ActionFailed, LeaseLost
+from pipeline.errors import ActionFailed, InputsGone, LeaseLost
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.inputs import Seen, fingerprint, missing
 from pipeline.falcon.model import Entity, EntityKey, Order
@@ -34,6 +34,7 @@ from pipeline.scheduler.plan import (
     Run,
     Situation,
     Succeeded,
+    Vanished,
     after_look,
     after_run,
     plan,
@@ -250,7 +251,7 @@ class SchedulerServer:
         except LeaseLost as lost:
             self._hand_back(lease, str(lost))
             return
-        if lease.lost and isinstance(outcome, Failed):
+        if lease.lost and not isinstance(outcome, Succeeded):
             self._hand_back(lease, outcome.reason)
             return
         change = after_run(task.schedule, running, outcome, self._clock.now())
@@ -264,7 +265,7 @@ class SchedulerServer:
                 seen: Seen = self._actions.look(needs, task.entity_set, task.owner)
                 look = fingerprint(needs, seen)
                 if look is None:
-                    return Failed(f"no longer there: {missing(needs, seen)}"), running
+                    return Vanished(f"no longer there: {missing(needs, seen)}"), running
                 running = replace(running, fingerprint=look)
                 if not self._store.record(running):
                     raise LeaseLost("taken over before it began")
@@ -272,6 +273,8 @@ class SchedulerServer:
             return Succeeded(self._act(replace(task, instance=running), lease)), running
         except LeaseLost:
             raise
+        except InputsGone as error:
+            return Vanished(str(error)), running
         except ActionFailed as error:
             return Failed(str(error), error.final), running
         except CausewayError as error:

@@ -1,8 +1,9 @@
 """The states of an instance, and the table of its transitions.
 
 An instance is planned WAITING; found inputs make it READY; a server claims it, RUNNING, and
-ends it. A failed attempt goes back to READY while its retry policy allows. Ends are not final:
-late data or a rerun start the next run of the same instance.
+ends it. A failed attempt goes back to READY while its retry policy allows, and to WAITING if its
+inputs were dropped meanwhile. Ends are not final: late data or a rerun start the next run of the
+same instance.
 """
 
 from enum import Enum
@@ -30,6 +31,7 @@ class Event(Enum):
     CLAIM = "claimed"
     SUCCEED = "succeeded"
     RETRY = "retried"
+    VANISH = "inputs gone"
     FAIL = "failed"
     KILL = "killed"
     LATE = "late data"
@@ -46,6 +48,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.READY, Event.KILL): State.KILLED,
     (State.RUNNING, Event.SUCCEED): State.SUCCEEDED,
     (State.RUNNING, Event.RETRY): State.READY,
+    (State.RUNNING, Event.VANISH): State.WAITING,
     (State.RUNNING, Event.FAIL): State.FAILED,
     (State.RUNNING, Event.KILL): State.KILLED,
     (State.SUCCEEDED, Event.LATE): State.READY,

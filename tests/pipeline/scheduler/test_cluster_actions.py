@@ -219,6 +219,33 @@ def test_one_metastore_means_secondary_copies(
     assert {e.run for e in site.store.instances(FEED_KEY) if e.key.schedule.source} == {0}
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_partition_that_is_dropped_during_its_copy_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    site = Site(tmp_path, monkeypatch, shared)
+    schedule(site.store, FEED_KEY)
+    site.add(0, a="zero")
+    copy_files = site.files.copy_files
+
+    def dropping(*args: Any) -> Any:
+        done = copy_files(*args)
+        site.source.parts[SOURCE].clear()
+        return done
+
+    monkeypatch.setattr(site.files, "copy_files", dropping)
+    site.run(0)
+    monkeypatch.setattr(site.files, "copy_files", copy_files)
+    assert site.states() == [State.WAITING]
+    (one,) = [each for each in site.store.instances(FEED_KEY) if each.key.schedule.source]
+    assert "was dropped during the copy" in one.detail
+    site.add(0, a="again")
+    site.run(0)
+    assert site.states() == [State.SUCCEEDED]
+    if not shared:
+        assert site.replicas() == {"ds=2013-09-24-06/region=us": {"a": b"again"}}
+
+
 def test_a_failed_registration_fails_the_instance_and_leaves_nothing(site: Site) -> None:
     """FA-R6."""
     site.add(0, a="zero")

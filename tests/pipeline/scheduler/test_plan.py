@@ -22,6 +22,7 @@ from pipeline.scheduler.plan import (
     Run,
     Situation,
     Succeeded,
+    Vanished,
     after_look,
     after_run,
     plan,
@@ -175,6 +176,19 @@ def test_an_absent_optional_input_is_no_obstacle() -> None:
     (one,) = need(T0)
     look = Look(instance(0, State.WAITING), (replace(one, optional=True),))
     assert after_look(schedule(), look, {}, T0) is not None
+
+
+def test_inputs_that_vanish_are_waited_for_while_there_are_attempts() -> None:
+    tried = schedule(retries=Retries(Policy.PERIODIC, HOUR, 2), timeout=3 * HOUR)
+    running = instance(0, State.RUNNING, attempt=2, started=T0)
+    waits = after_run(tried, running, Vanished("dropped"), T0 + 9 * HOUR).after
+    assert (waits.state, waits.attempt, waits.detail) == (State.WAITING, 2, "dropped")
+    later = Situation(tried.end, (waits,))
+    assert [type(step) for step in plan(tried, later, T0 + 11 * HOUR)] == [Look]
+    (late,) = changes(plan(tried, later, T0 + 12 * HOUR))
+    assert late.after.state is State.TIMEDOUT
+    last = replace(running, attempt=3)
+    assert after_run(tried, last, Vanished("dropped"), T0).after.state is State.FAILED
 
 
 LATE = LateChecks(Policy.PERIODIC, HOUR, lambda nominal: nominal + 3 * HOUR)

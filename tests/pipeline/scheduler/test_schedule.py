@@ -9,7 +9,7 @@ from pipeline.falcon.calendar import Frequency, format_time, parse_time
 from pipeline.falcon.inputs import inputs_of, outputs_of
 from pipeline.falcon.model import Feed, Order, Policy, Process
 from pipeline.scheduler.instance import Action
-from pipeline.scheduler.schedule import Retries, Schedule, of_feed, of_process
+from pipeline.scheduler.schedule import LateChecks, Retries, Schedule, of_feed, of_process
 from tests.pipeline.falcon.documents import FALCON, FEED, PROCESS, needs_documents
 from tests.pipeline.scheduler.worlds import START
 
@@ -111,6 +111,35 @@ def test_retry_policies(policy: Policy, minutes: list[int | None]) -> None:
     retries = Retries(policy, timedelta(minutes=10), 3)
     wanted = [None if each is None else timedelta(minutes=each) for each in minutes]
     assert [retries.gap(attempt) for attempt in (1, 2, 3, 4)] == wanted
+
+
+def late_checks(policy: Policy, hours: int, cutoff: float) -> LateChecks:
+    end = timedelta(hours=cutoff)
+    return LateChecks(policy, timedelta(hours=hours), lambda nominal: nominal + end)
+
+
+@pytest.mark.parametrize(
+    ("checks", "hours"),
+    [
+        (late_checks(Policy.EXP_BACKOFF, 1, 6), [1, 2, 4, 6, None]),
+        (late_checks(Policy.PERIODIC, 4, 6), [4, 6, None]),
+        (late_checks(Policy.PERIODIC, 3, 6), [3, 6, None]),
+        (late_checks(Policy.EXP_BACKOFF, 1, 0.5), [0.5, None]),
+        (late_checks(Policy.FINAL, 1, 6), [6, None]),
+        (late_checks(Policy.FINAL, 1, 0), [None]),
+    ],
+)
+def test_the_last_check_is_at_the_cutoff(checks: LateChecks, hours: list[float | None]) -> None:
+    nominal = parse_time("2013-09-25T00:00Z")
+    times = [checks.time(nominal, number) for number in range(len(hours))]
+    assert times == [None if h is None else nominal + timedelta(hours=h) for h in hours]
+
+
+@pytest.mark.parametrize(("hours", "number"), [(1, 1), (3.9, 2), (4, 3), (5.9, 3), (99, 4)])
+def test_one_check_stands_for_all_that_are_due(hours: float, number: int) -> None:
+    nominal = parse_time("2013-09-25T00:00Z")
+    checks = late_checks(Policy.EXP_BACKOFF, 1, 6)
+    assert checks.after(nominal, 0, nominal + timedelta(hours=hours)) == number
 
 
 @pytest.mark.parametrize(
