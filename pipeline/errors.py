@@ -79,6 +79,10 @@ class SparkFailed(CopyError):
     code = "CW610"
 
 
+class SparkLost(SparkFailed):
+    """The JVM of Spark ended during the work. The next use of Spark starts another."""
+
+
 class AnotherCopyRuns(CopyError):
     """A living run already copies this table to this cluster."""
 

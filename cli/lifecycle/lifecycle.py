@@ -156,31 +156,50 @@ def _actions(args: argparse.Namespace, notify: Notify) -> ClusterActions:
         options=CopyOptions(checksum=args.checksum, bandwidth=args.bandwidth),
         default=ClusterName(args.default_cluster) if args.default_cluster else None,
         notify=notify,
+        spark_ends=files.spark_ends,
     )
 
 
 class _Files:
-    """Spark's file systems, opened when first needed, once."""
+    """Spark's file systems, opened when first needed, and once more for each JVM that has ended."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self._args = args
         self._lock = threading.Lock()
+        self._ends = 0
         self._files: Files | None = None
         self._storage: HudiStorage | None = None
 
     def __call__(self) -> "Files":
         with self._lock:
+            self._forget_ended(0.0)
             if self._files is None:
                 from pipeline.spark.spark_files import SparkFiles
 
                 self._files = SparkFiles(self._session(), self._endpoints())
             return self._files
 
+    def spark_ends(self, patience: float) -> int:
+        """How many of Spark's JVMs have ended. Waits `patience` seconds for the present one."""
+        with self._lock:
+            self._forget_ended(patience)
+            return self._ends
+
+    def _forget_ended(self, patience: float) -> None:
+        if self._files is None and self._storage is None:
+            return  # Spark was not needed yet
+        from pipeline.spark.session import count_ends
+
+        ends = count_ends(patience)
+        if ends > self._ends:
+            self._ends, self._files, self._storage = ends, None, None
+
     def storage(self, uri: str) -> "HudiStorage":
         """What reads the timelines of Hudi tables there."""
         if tables.is_local(uri):
             return LocalStorage()
         with self._lock:
+            self._forget_ended(0.0)
             if self._storage is None:
                 from pipeline.hudi.spark_reader import HadoopStorage
 

@@ -8,8 +8,8 @@ of the cluster entities say where everything is.
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef, partition_name
@@ -29,6 +29,7 @@ from pipeline.errors import (
     AnotherCopyRuns,
     InputsGone,
     NotCopyable,
+    SparkLost,
     UnsafeSchemaChange,
 )
 from pipeline.falcon.calendar import format_time
@@ -58,6 +59,7 @@ from pipeline.scheduler.work import Task
 _COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
 _TURN = 600.0  # seconds to wait for another server's copy into the same table
 _TURN_POLL = 2.0
+_BREAKING = 0.5  # seconds between the end of a JVM's connections and of its process
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class ClusterActions:
     """`files` opens Spark's file systems at the first use; `storage` reads Hudi's timelines by URI.
     `default` is hive.default.cluster.name of clusters that share a metastore. `notify` returns
     when the views know that a table changed; it is called before a change is reported.
+    `spark_ends` counts the JVMs of Spark that have ended; it waits that many seconds for an end.
     """
 
     files: Callable[[], Files]
@@ -74,6 +77,7 @@ class ClusterActions:
     default: ClusterName | None = None
     storage: Storages = field(default=lambda uri: LocalStorage())
     notify: Notify = no_views
+    spark_ends: Callable[[float], int] = lambda patience: 0
     _turns: defaultdict[str, threading.Lock] = field(
         default_factory=lambda: defaultdict(threading.Lock)
     )
@@ -98,6 +102,21 @@ class ClusterActions:
 
     def replicate(self, task: Task, lease: WorkLease) -> str:
         """Replicates an instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
+        with self._blaming_spark():
+            return self._replicated(task, lease)
+
+    @contextmanager
+    def _blaming_spark(self) -> Iterator[None]:
+        """Raises SparkLost for work that failed because Spark's JVM ended."""
+        ends = self.spark_ends(0.0)
+        try:
+            yield
+        except Exception as error:
+            if self.spark_ends(_BREAKING) > ends:
+                raise SparkLost(f"Spark's JVM has ended: {error}") from error
+            raise
+
+    def _replicated(self, task: Task, lease: WorkLease) -> str:
         copy = _copy_of(task)
         if isinstance(copy, PathCopy):
             return replicate_path(self.files(), copy, self.options, lease)
@@ -169,6 +188,10 @@ class ClusterActions:
 
     def evict(self, task: Task, lease: WorkLease) -> str:
         """Drops old partitions on a cluster, by partition date (FA-V1..V5)."""
+        with self._blaming_spark():
+            return self._evicted(task, lease)
+
+    def _evicted(self, task: Task, lease: WorkLease) -> str:
         home = _home_of(task)
         if isinstance(home, PathHome):
             return evict_paths(self.files(), home, task.now, task.is_needed, lease)

@@ -19,7 +19,7 @@ from pipeline.scheduler.states import Event, State, after
 BATCH = 1000  # instances created in one go
 MAX_OPEN = 5000  # a FIFO schedule gets no more while so many are open
 MAX_LOOKS = 500  # instances with inputs to check in one round
-MAX_RECOVERIES = 3  # deaths of servers after which an instance has failed
+MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance has failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +288,14 @@ class Vanished:
     reason: str
 
 
-Outcome = Succeeded | Failed | Vanished
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """What did the work ended, and the work is not to blame: the attempt does not count."""
+
+    reason: str
+
+
+Outcome = Succeeded | Failed | Vanished | Interrupted
 
 
 def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: datetime) -> Change:
@@ -297,6 +304,8 @@ def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: date
         change = move(running, Event.SUCCEED, now, outcome.detail)
         checks = running.checks if schedule.late else -1
         return replace(change, after=replace(change.after, detail=outcome.detail, checks=checks))
+    if isinstance(outcome, Interrupted):
+        return recover(running, now, outcome.reason)
     final = isinstance(outcome, Failed) and outcome.final
     gap = None if final else schedule.retries.gap(running.attempt)
     if gap is None:
@@ -308,11 +317,13 @@ def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: date
     return replace(change, after=replace(change.after, not_before=now + gap))
 
 
-def recover(running: Instance, now: datetime) -> Change:
-    """The change of a RUNNING instance after its server died; the attempt does not count."""
+def recover(
+    running: Instance, now: datetime, why: str = "the server that ran it is gone"
+) -> Change:
+    """The change of a RUNNING instance after what ran it died; the attempt does not count."""
     if running.recoveries >= MAX_RECOVERIES:
-        return move(running, Event.FAIL, now, "the server died each time that it ran this")
-    change = move(running, Event.RETRY, now, "the server that ran it is gone")
+        return move(running, Event.FAIL, now, f"{why}, as each time before")
+    change = move(running, Event.RETRY, now, why)
     recovered = replace(
         change.after,
         attempt=max(0, running.attempt - 1),

@@ -72,7 +72,7 @@ class LateChecks:
             return end
         if self.policy is Policy.PERIODIC:
             return nominal + (number + 1) * self.delay
-        return nominal + 2**number * self.delay
+        return nominal + (1 << number) * self.delay
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cache
 
 from conf.errors import CausewayError
-from pipeline.errors import ActionFailed, InputsGone, LeaseLost
+from pipeline.errors import ActionFailed, InputsGone, LeaseLost, SparkLost
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.inputs import Seen, fingerprint, missing
 from pipeline.falcon.model import Entity, EntityKey, Order
@@ -29,6 +29,7 @@ from pipeline.scheduler.plan import (
     Change,
     Create,
     Failed,
+    Interrupted,
     Look,
     Outcome,
     Run,
@@ -273,6 +274,8 @@ class SchedulerServer:
             return Succeeded(self._act(replace(task, instance=running), lease)), running
         except LeaseLost:
             raise
+        except SparkLost as error:
+            return Interrupted(str(error)), running
         except InputsGone as error:
             return Vanished(str(error)), running
         except ActionFailed as error:

@@ -1,7 +1,11 @@
 """The Spark session of this process: local by default, any other master by option."""
 
+import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
 
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -19,7 +23,11 @@ _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.
 def open_session(
     master: str = "local[*]", conf: Mapping[str, str] | None = None, name: str = "causeway"
 ) -> SparkSession:
-    """The session of this process, started when there is none. Raises SparkFailed."""
+    """The session of this process, started when there is none or its JVM has ended. Raises
+    SparkFailed. Not for several threads at once.
+    """
+    if _ended(0.0):
+        _forget()
     builder = SparkSession.builder.master(master).appName(name)
     own = _HERE if master.startswith("local") else {}
     for key, value in {**_QUIET, **own, **(conf or {})}.items():
@@ -28,3 +36,33 @@ def open_session(
         return builder.getOrCreate()
     except (PySparkException, RuntimeError, OSError) as error:
         raise SparkFailed(f"Spark did not start at {master}: {error}") from error
+
+
+def count_ends(patience: float = 0.0) -> int:
+    """How many JVMs of this process's Spark have ended. Waits `patience` seconds for the present
+    one, because its connections may break before it is seen to have ended.
+    """
+    if _ended(patience):
+        _forget()
+    return _ends
+
+
+_ends = 0
+
+
+def _ended(patience: float) -> bool:
+    gateway: Any = SparkContext._gateway
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    if process is None:
+        return False
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(patience)
+    return process.poll() is not None
+
+
+def _forget() -> None:
+    """PySpark would use the connections to the JVM that has ended."""
+    global _ends
+    _ends += 1
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None

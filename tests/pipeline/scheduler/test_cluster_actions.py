@@ -15,7 +15,7 @@ from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
 from pipeline.copy.copy_job import CopyLimits
 from pipeline.copy.files import FileListing
-from pipeline.errors import ActionFailed
+from pipeline.errors import ActionFailed, SparkFailed
 from pipeline.falcon import document
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.model import Cluster, Feed
@@ -217,6 +217,26 @@ def test_one_metastore_means_secondary_copies(
     assert site.files.read(copy.location) == {"a": b"zero"}
     site.run(3)  # a copy of its own making is not late data
     assert {e.run for e in site.store.instances(FEED_KEY) if e.key.schedule.source} == {0}
+
+
+def test_a_copy_that_fails_with_sparks_jvm_keeps_its_attempts(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.add(0, a="zero")
+    ends = [0]
+    site.actions.spark_ends = lambda patience: ends[0]
+    copy_files = site.files.copy_files
+
+    def dying(*_: Any) -> Any:
+        ends[0] += 1
+        monkeypatch.setattr(site.files, "copy_files", copy_files)
+        raise SparkFailed("Answer from Java side is empty")
+
+    monkeypatch.setattr(site.files, "copy_files", dying)
+    site.run(0)
+    (one,) = [each for each in site.store.instances(FEED_KEY) if each.key.schedule.source]
+    assert (one.state, one.attempt, one.recoveries) == (State.SUCCEEDED, 1, 1)
+    assert len(site.replicas()) == 1
 
 
 @pytest.mark.parametrize("shared", [False, True])

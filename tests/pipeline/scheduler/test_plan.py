@@ -18,6 +18,7 @@ from pipeline.scheduler.plan import (
     Change,
     Create,
     Failed,
+    Interrupted,
     Look,
     Run,
     Situation,
@@ -176,6 +177,16 @@ def test_an_absent_optional_input_is_no_obstacle() -> None:
     (one,) = need(T0)
     look = Look(instance(0, State.WAITING), (replace(one, optional=True),))
     assert after_look(schedule(), look, {}, T0) is not None
+
+
+def test_an_attempt_that_was_interrupted_does_not_count() -> None:
+    tried = schedule(retries=Retries(Policy.FINAL))
+    running = instance(0, State.RUNNING, attempt=1, started=T0)
+    again = after_run(tried, running, Interrupted("Spark is gone"), T0).after
+    assert (again.state, again.attempt, again.recoveries) == (State.READY, 0, 1)
+    often = replace(running, recoveries=MAX_RECOVERIES)
+    last = after_run(tried, often, Interrupted("Spark is gone"), T0).after
+    assert (last.state, last.detail) == (State.FAILED, "Spark is gone, as each time before")
 
 
 def test_inputs_that_vanish_are_waited_for_while_there_are_attempts() -> None:
