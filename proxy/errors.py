@@ -125,6 +125,9 @@ class Stopping(CausewayError):
     sqlstate = "57P01"
     hint = "Connect again; another proxy may answer."
 
+    def __init__(self, text: str = "Causeway is about to end.") -> None:
+        super().__init__(text)
+
 
 class NoSuchThing(CausewayError):
     """An administrator's command named a session, statement or cluster that does not exist."""

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from conf.errors import CausewayError
@@ -13,10 +14,12 @@ from conf.names import ClusterName
 from conf.settings.reload import reloaded
 from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint
-from proxy.errors import NoSuchThing
+from proxy.errors import NoSuchThing, Stopping
 from proxy.limits import DEFAULT
 from proxy.operations import administration as actions
 from proxy.operations.metrics import Sample
+from proxy.protocol.replies import INTERNAL_ERROR, application_exception
+from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.listeners import Listeners
@@ -27,6 +30,7 @@ from proxy.upstream.health_runner import check_all
 
 _log = logging.getLogger(__name__)
 _STEP = 0.05  # seconds between checks whether the process is idle
+_LAST_REPLIES = 1.0  # seconds in which clients receive the last replies
 _FETCHING = 2.0  # seconds that a client may take from a reply to its next call
 
 
@@ -231,16 +235,42 @@ class Admin:
             _log.error("settings not reloaded: %s", error)
 
     async def finish(self) -> None:
-        """Stops accepting work; returns when all statements have ended or after `Limits.drain`."""
+        """Stops accepting work, and waits until all statements have ended or for `Limits.drain`.
+        Then ends the statements that are left and closes the clients' connections, each with the
+        reason where the protocol allows it."""
         server, loop = self._server, asyncio.get_running_loop()
         deadline = loop.time() + server.limits.drain
         server.stopping = True
         if self._leave is not None:
             await asyncio.to_thread(self._leave)
-        self._limiter.closed = "Causeway is about to end."
-        self._listeners.close()
+        self._limiter.closed = str(Stopping())
+        self._listeners.close_binary()
         while loop.time() < deadline and not self._is_idle(loop.time()):  # noqa: ASYNC110
             await asyncio.sleep(_STEP)
+        self._listeners.close()
+        await self._end_statements()
+        await self._dismiss_clients()
+
+    async def _end_statements(self) -> None:
+        """Ends all statements with CW215, and lets their clients receive that."""
+        operations = [each.operation for each in self._server.operations.items()]
+        running = [each for each in operations if not each.ended]
+        if not running:
+            return
+        failure = failure_of(Stopping())
+        ends = [asyncio.ensure_future(each.end(failure)) for each in running]
+        _, unfinished = await asyncio.wait(ends, timeout=_LAST_REPLIES)
+        for each in unfinished:
+            each.cancel()
+        await _until(lambda: all(each.task is None for each in self._limiter.clients))
+
+    async def _dismiss_clients(self) -> None:
+        """Closes all connections; returns when they are closed, or soon."""
+        text = str(Stopping())
+        farewell = application_exception("ExecuteStatement", 0, text, INTERNAL_ERROR)
+        for client in list(self._limiter.clients):
+            client.dismiss(farewell)
+        await _until(lambda: not self._limiter.clients)
 
     def _is_idle(self, now: float) -> bool:
         """Whether nothing runs, and no client is about to fetch a result that was just finished."""
@@ -252,6 +282,14 @@ class Admin:
         return not any(
             each.state is OperationState.FINISHED and now - each.used < _FETCHING for each in owned
         )
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    """Waits until the condition holds, or for `_LAST_REPLIES`."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_REPLIES):
+            while not condition():  # noqa: ASYNC110
+                await asyncio.sleep(_STEP)
 
 
 def _session(session: Session, now: float) -> dict[str, Any]:

@@ -252,6 +252,14 @@ class ClientConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def dismiss(self, farewell: bytes) -> None:
+        """Closes the connection when the server ends. A client that waits for no reply finds the
+        message `farewell` where it looks for the reply to its next call: the protocol has no other
+        way to give it a reason."""
+        if self.on_login is None and self.task is None:
+            self.write(self.wrap(len(farewell)) + farewell)
+        self.close()
+
     def reject(self, reason: str) -> None:
         """Answers the client's first bytes with `reason`, and nothing else.
 

@@ -26,7 +26,8 @@ class ConnectionLimiter:
 
     def __init__(self, limits: Limits, metrics: Metrics, counters: Counters | None = None) -> None:
         self.clients: set[ClientConnection] = set()
-        self.closed = ""  # the reason why no connection is accepted any more
+        # The reason why no connection is accepted any more, but those whose sessions may be older.
+        self.closed = ""
         self._metrics = metrics
         self._quota = Quota("connections", Bounds(), counters)
         self._new_quota = Quota("connections that log in", Bounds(), counters)
@@ -107,9 +108,10 @@ class ConnectionLimiter:
             self._new_quota.give_back("", client.peer)
 
     def _reserve(self, client: ClientConnection, rejection_time: float) -> bool:
+        if self.closed and not client.sessions_outlive:
+            self._reject(client, self.closed, rejection_time)
+            return False
         try:
-            if self.closed:
-                raise TooMany(self.closed)
             self._quota.check("", client.peer)
             self._take_new(client)
         except TooMany as error:

@@ -332,6 +332,7 @@ class HiveServer2Handler:
 
     async def _metadata_call(self, name: str, request: MetadataCall) -> Struct:
         session, began = self._session(request), time.perf_counter()
+        self._server.check_not_stopping()
         try:
             with session.asked:
                 cluster = self._metadata_cluster(session)

@@ -177,6 +177,11 @@ class HttpConnection(ClientConnection):
     def is_unfinished(self) -> bool:
         return self._reader.held > 0
 
+    def dismiss(self, farewell: bytes) -> None:
+        """Closes the connection. A reply without a request would be an error of the protocol; the
+        client sends its next request over another connection."""
+        self.close()
+
     def abort_unless_logged_in(self) -> None:
         """Does nothing: each request has its own time-outs."""
 

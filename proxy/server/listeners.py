@@ -79,6 +79,7 @@ class Listeners:
         self.addresses = ListenAddresses(None, None)
         self._certificate = certificate
         self._servers: list[asyncio.Server | TlsListener] = []
+        self._http: asyncio.Server | TlsListener | None = None
 
     @classmethod
     async def open(cls, connections: ConnectionFactory, shared: bool = False) -> "Listeners":
@@ -97,6 +98,7 @@ class Listeners:
             if settings.transports.http:
                 endpoint = Endpoint(host, settings.transports.http_port)
                 http = await listeners._listen(connections, connections.http(), endpoint)
+                listeners._http = listeners._servers[-1]
         except BaseException:
             listeners.close()
             raise
@@ -124,6 +126,13 @@ class Listeners:
         """Loads the certificate again if its file changed."""
         if self._certificate is not None:
             self._certificate.refresh()
+
+    def close_binary(self) -> None:
+        """Accepts no more connections but over HTTP, where a call of an open session may come over
+        another connection."""
+        for server in self._servers:
+            if server is not self._http:
+                server.close()
 
     def close(self) -> None:
         """Accepts no more connections."""

@@ -108,7 +108,7 @@ class ServerState:
     def check_not_stopping(self) -> None:
         """Raises Stopping once the server accepts no new work."""
         if self.stopping:
-            raise Stopping("Causeway is about to end.")
+            raise Stopping
 
     def admit(self, session: Session, owner: str) -> None:
         """Adds a session, whose handle `owner` may use. Raises TooMany, Stopping."""

@@ -84,6 +84,7 @@ class FakeCluster:
         self.silent = False
         self.checks_sessions = False  # whether it answers GetInfo for its sessions alone
         self.drip = 0  # bytes of a reply that are sent at a time, 0: all
+        self.stalls_after = 0  # bytes of a longer reply, of which no more is sent; 0: all is
         self.hangs_at = ""  # the call that it never answers
         self.dies_at = ""  # the call that makes it drop the connection
         self.row = b"x" * 1000
@@ -180,6 +181,11 @@ class FakeCluster:
         return True
 
     async def _send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        if 0 < self.stalls_after < len(data):
+            writer.write(data[: self.stalls_after])
+            while not writer.transport.is_closing():  # noqa: ASYNC110
+                await asyncio.sleep(0.002)
+            raise ConnectionResetError
         for at in range(0, len(data), self.drip or len(data)):
             writer.write(data[at : at + (self.drip or len(data))])
             if self.drip:

@@ -173,6 +173,10 @@ class Client:
             request.set(3, I64, more.get("rows", 1000))
         return await self.call(name, request)
 
+    async def info(self, kind: int = 17) -> Struct:
+        """The reply to GetInfo, by which `Connection.isValid` tests a connection."""
+        return await self.call("GetInfo", Struct({1: (STRUCT, self.session), 2: (I32, kind)}))
+
     async def operation(self, sql: str, run_async: bool = False) -> Struct:
         result = await self.execute(sql, run_async)
         assert error_of(result) is None, error_of(result)

@@ -11,6 +11,7 @@ import uvloop
 from conf.settings.authentication import Identity
 from conf.settings.operating import Operating
 from conf.settings.settings import Settings
+from conf.settings.transports import Transport, Transports
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.limits import Limits
 from proxy.operations.admin import Admin
@@ -37,6 +38,7 @@ class Site:
     metastore: FakeMetastore
     settings: Settings
     endpoint: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 0))
+    http: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 0))
     serving: asyncio.Future[None] | None = None
     clients: list[Client] = field(default_factory=list)
     _admins: list[Admin] = field(default_factory=list)
@@ -76,7 +78,12 @@ async def site(
     metastore = FakeMetastore({"default.e": EAST, "default.w": WEST})
     listen = Endpoint("127.0.0.1", 0)
     settings = Settings(
-        topology(*fakes), (), listen, operating=operating, identity=identity or Identity()
+        topology(*fakes),
+        (),
+        listen,
+        operating=operating,
+        identity=identity or Identity(),
+        transports=Transports(Transport.ALL, http_port=0),
     )
     there = Site(*fakes, metastore, settings)
     ready: asyncio.Future[ListenAddresses] = asyncio.get_running_loop().create_future()
@@ -93,7 +100,8 @@ async def site(
     )
     listening = await ready
     assert listening.binary is not None
-    there.endpoint = listening.binary
+    assert listening.http is not None
+    there.endpoint, there.http = listening.binary, listening.http
     try:
         yield there
     finally:

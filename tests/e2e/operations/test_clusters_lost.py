@@ -152,9 +152,21 @@ class Fetching:
         """Bytes that still come before the connection ends."""
         read = 1000
         with suppress(ConnectionError):
-            while got := self._socket.recv(1 << 20):
+            while read < self.length and (got := self._socket.recv(1 << 20)):
                 read += len(got)
         return read
+
+
+def _stop(pid: int) -> None:
+    """Stops all threads of a process. The signal arrives at one of them, when that is next
+    scheduled; until then the others go on, and may send the rest of a reply that is being read."""
+    os.kill(pid, signal.SIGSTOP)
+
+    def states() -> set[str]:
+        threads = Path(f"/proc/{pid}/task").glob("*/stat")
+        return {each.read_text().rpartition(")")[2].split()[0] for each in threads}
+
+    until(lambda: states() == {"T"})
 
 
 def _users(site: Site) -> set[str]:
@@ -260,7 +272,7 @@ def test_a_thrift_server_that_stops_is_told_of_and_heals(site: Site, vanished: N
         fetching = Fetching(site, exits)
         querying = Running(site.connect().cursor(), SLOW)
         site.statement()
-        os.kill(site.stack.pid(C1), signal.SIGSTOP)
+        _stop(site.stack.pid(C1))
         began = time.monotonic()
         rest = pool.submit(fetching.rest)
         try:

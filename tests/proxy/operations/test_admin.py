@@ -1,6 +1,7 @@
 """Administration: drained and lost endpoints, killed sessions, reloaded settings, finishing."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -8,15 +9,17 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.topology import Endpoint
-from proxy.errors import NoSuchThing
+from proxy.errors import NoSuchThing, Stopping
 from proxy.limits import Limits
 from proxy.operations.metrics import text
 from proxy.protocol.framing import client_negotiation
+from proxy.protocol.messages import decode_message
 from proxy.protocol.types import OperationState
 from tests.proxy.fake_cluster import FakeCluster
 from tests.proxy.fakes import Client, error_of, until
 from tests.proxy.running import Site, play, topology
-from thriftcodec.values import Struct
+from tests.proxy.web import web
+from thriftcodec.values import EXCEPTION, I32, I64, STRUCT, Struct
 
 
 async def refusal(client: Client, sql: str = "SELECT 1") -> str:
@@ -128,6 +131,32 @@ def test_calls_to_a_server_that_hangs_end_in_time() -> None:
         assert b"has not answered for 0.3 s" in status.get(5)
         site.one.silent = site.two.silent = False
         assert await client.rows("SELECT 1") == 1
+
+    play(scenario, Limits(health_interval=0.02, connect=0.1, silence=0.3, linger=0.0))
+
+
+@pytest.mark.parametrize("slow", [0.0, 0.8])
+def test_a_reply_that_stops_in_its_midst_ends_in_time(slow: float) -> None:
+    """The connection is closed, because the client has a part of the reply. While a slow client
+    has bytes to read it is left alone."""
+
+    async def scenario(site: Site) -> None:
+        for fake in (site.one, site.two):
+            fake.row, fake.counts = b"y" * 10_000, {"SELECT many": 5_000}
+        client = await site.client()
+        operation = await client.operation("SELECT many")
+        site.one.stalls_after = site.two.stalls_after = 30 << 20
+        await client.send(
+            "FetchResults", Struct({1: (STRUCT, operation), 2: (I32, 0), 3: (I64, 5_000)})
+        )
+        length = int.from_bytes(await client.reader.readexactly(4), "big")
+        site.one.silent = site.two.silent = True
+        await asyncio.sleep(slow)
+        read = 0
+        with suppress(ConnectionError):
+            while piece := await client.reader.read(1 << 20):
+                read += len(piece)
+        assert 1 << 20 < read < length
 
     play(scenario, Limits(health_interval=0.02, connect=0.1, silence=0.3, linger=0.0))
 
@@ -292,30 +321,101 @@ def test_finish_waits_for_statements_and_their_results() -> None:
     play(scenario, Limits(drain=15.0))
 
 
-def test_finish_waits_at_most_for_the_drain_timeout() -> None:
-    async def scenario(site: Site) -> None:
-        site.one.sleeping.add("SELECT long")
-        client = await site.client()
-        await client.operation("SELECT long", run_async=True)
-        await until(lambda: len(site.one.operations) == 1)
-        await site.admin.finish()
-        assert len(site.one.operations) == 1
-
-    play(scenario, Limits(drain=0.1))
-
-
 def test_a_client_that_connects_during_finish_is_refused() -> None:
     async def scenario(site: Site) -> None:
-        client = await site.client(opened=False)
-        site.admin._limiter.closed = "Causeway is about to end."
+        client, running = await site.client(opened=False), await site.client("bob")
+        site.admin._limiter.closed = str(Stopping())
         reader, writer = await asyncio.open_connection("127.0.0.1", site.endpoint.port)
         writer.write(client_negotiation("ann", "pw"))
         result = await reader.read()
         writer.transport.abort()
-        assert result[5:].startswith(b"[CW207] Causeway is about to end.")
-        await site.admin.finish()
-        failure = error_of(await client.open())
+        assert result[5:].startswith(b"[CW215] Causeway is about to end.")
+        site.one.sleeping.add("SELECT long")
+        await running.operation("SELECT long", run_async=True)
+        finishing = asyncio.ensure_future(site.admin.finish())
+        await until(lambda: site.admin.health() == {"status": "stopping"})
+        for call in (client.open, running.info):
+            failure = error_of(await call())
+            assert failure is not None
+            assert "[CW215]" in failure.message
+        await finishing
+
+    play(scenario, Limits(drain=0.2))
+
+
+def test_statements_that_run_at_the_end_of_finish_have_its_reason() -> None:
+    async def scenario(site: Site) -> None:
+        site.one.sleeping.add("SELECT long")
+        site.two.sleeping.add("SELECT long")
+        waiting, polling = await site.client(), await site.client("bob")
+        await polling.operation("SELECT long", run_async=True)
+        executing = asyncio.ensure_future(waiting.execute("SELECT long"))
+        await until(lambda: len(site.one.operations | site.two.operations) == 2)
+        began = asyncio.get_running_loop().time()
+        finishing = asyncio.ensure_future(site.admin.finish())
+        failure = error_of(await executing)
+        assert asyncio.get_running_loop().time() - began >= 0.1
         assert failure is not None
-        assert "[CW215]" in failure.message
+        assert (failure.sqlstate, failure.message[:7]) == ("57P01", "[CW215]")
+        assert "[CW215]" in await farewell(waiting)
+        await finishing
+        assert not site.one.operations
+        assert not site.two.operations
 
     play(scenario, Limits(drain=0.1))
+
+
+def test_idle_clients_have_the_reason_before_their_next_call() -> None:
+    async def scenario(site: Site) -> None:
+        client, newcomer = await site.client(), await site.client(opened=False)
+        assert await client.rows("SELECT 1") == 1
+        await site.admin.finish()
+        for each in (client, newcomer):
+            assert "[CW215] Causeway is about to end" in await farewell(each)
+            assert await each.reader.read() == b""
+        assert site.admin.sessions() == []
+
+    play(scenario, Limits(drain=5.0))
+
+
+def test_clients_over_http_fetch_their_results_during_finish() -> None:
+    """Each call may come over a connection of its own: PyHive's and impyla's do."""
+
+    async def scenario(site: Site) -> None:
+        site.one.sleeping.add("SELECT long")
+        async with web(site.http) as idle, web(site.http) as client:
+            await idle.open()
+            await client.open()
+            operation = await client.operation("SELECT long", run_async=True)
+            await until(lambda: len(site.one.operations) == 1)
+            finishing = asyncio.ensure_future(site.admin.finish())
+            await until(lambda: site.admin.health() == {"status": "stopping"})
+            async with web(site.http) as again:
+                again.session = idle.session
+                assert "[CW215]" in await refusal(again)
+                failure = error_of(await again.open())
+                assert failure is not None
+                assert failure.sqlstate == "57P01"
+            (running,) = site.one.operations.values()
+            site.one.end(running)
+            async with web(site.http) as again:
+                while error_of(await again.on("FetchResults", operation)) is not None:
+                    await again.on("GetOperationStatus", operation)
+            async with web(site.http) as again:
+                await again.on("CloseOperation", operation)
+            await finishing
+            assert await idle.reader.read() == b""
+        with pytest.raises(OSError):  # noqa: PT011
+            await asyncio.open_connection("127.0.0.1", site.http.port)
+
+    play(scenario, Limits(drain=15.0))
+
+
+async def farewell(client: Client) -> str:
+    """The message that a client finds where it looks for the reply to its next call."""
+    length = int.from_bytes(await client.reader.readexactly(4), "big")
+    message = decode_message(await client.reader.readexactly(length))
+    assert message.kind == EXCEPTION
+    text = message.body.get(1)
+    assert isinstance(text, bytes)
+    return text.decode()

@@ -189,23 +189,18 @@ def test_get_info() -> None:
     play(scenario)
 
 
-async def info(client: Client, kind: int = 17) -> Struct:
-    """The reply to GetInfo, by which `Connection.isValid` tests a connection."""
-    return await client.call("GetInfo", Struct({1: (STRUCT, client.session), 2: (I32, kind)}))
-
-
 def test_get_info_fails_for_a_session_that_is_gone() -> None:
     async def scenario(world: World) -> None:
         ann, bob = await world.client(), await world.client("bob")
         for kind in (17, 30):
-            assert error_of(await info(ann, kind)) is None
+            assert error_of(await ann.info(kind)) is None
         await ann.call("CloseSession", Struct({1: (STRUCT, ann.session)}))
         for kind in (17, 30):
-            failure = error_of(await info(ann, kind))
+            failure = error_of(await ann.info(kind))
             assert failure is not None
             assert failure.message.startswith("Invalid SessionHandle")
         ann.session = bob.session
-        assert error_of(await info(ann)) is not None, "another user's session"
+        assert error_of(await ann.info()) is not None, "another user's session"
 
     play(scenario)
 
@@ -213,9 +208,9 @@ def test_get_info_fails_for_a_session_that_is_gone() -> None:
 def test_get_info_fails_once_the_upstream_closed_the_session() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
-        assert error_of(await info(client)) is None
+        assert error_of(await client.info()) is None
         await world.east.stop()
-        failure = error_of(await info(client))
+        failure = error_of(await client.info())
         assert failure is not None
         assert failure.sqlstate == "08006"
 
@@ -228,8 +223,8 @@ def test_get_info_of_an_upstream_that_needs_a_session() -> None:
     async def scenario(world: World) -> None:
         world.east.checks_sessions = True
         client = await world.client()
-        assert (await info(client, 18)).get(2) == Struct({1: (11, b"Fake 1")})
-        assert error_of(await info(await world.client("bob"), 17)) is None
+        assert (await client.info(18)).get(2) == Struct({1: (11, b"Fake 1")})
+        assert error_of(await (await world.client("bob")).info()) is None
 
     play(scenario, in_use=False)
 
@@ -239,20 +234,20 @@ def test_get_info_fails_while_no_cluster_of_the_session_is_up() -> None:
         limited, free = await world.client(), await world.client()
         await limited.operation("USE CLUSTER west")
         await world.west.stop()
-        assert error_of(await info(limited)) is None, "not known yet"
+        assert error_of(await limited.info()) is None, "not known yet"
         await until_down(limited, "08001")
-        assert error_of(await info(free)) is None, "it may use the other cluster"
+        assert error_of(await free.info()) is None, "it may use the other cluster"
         await world.east.stop()
         await until_down(free, "08001")
         await world.west.start()
-        while error_of(await info(limited)) is not None:  # noqa: ASYNC110
+        while error_of(await limited.info()) is not None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
     play(scenario, Limits(health_interval=0.02))
 
 
 async def until_down(client: Client, sqlstate: str) -> None:
-    while (failure := error_of(await info(client))) is None:  # noqa: ASYNC110
+    while (failure := error_of(await client.info())) is None:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     assert failure.sqlstate == sqlstate
 
