@@ -10,6 +10,7 @@ import argparse
 
 from bench import metastore, proxy
 from bench.support.embedded import EAST, embedded
+from pipeline.spark.jar import guard_jar
 
 TARGETS = {"get_table, cached": "< 1 x", "get_partitions": "<= 1.3 x"}
 
@@ -19,7 +20,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=float, default=1.0, help="more or fewer (%(default)s)")
     parser.add_argument("--partitions", type=int, default=10_000, help="(%(default)s)")
     args = parser.parse_args()
-    with embedded(EAST) as (stack, listen):
+    with embedded(EAST, guard=guard_jar()) as (stack, listen):
         proxy.run(stack.ports.hs2[EAST], listen, args.rounds)
         rounds = max(3, round(9 * args.rounds))
         for row in metastore.run(stack.ports.metastore, args.partitions, rounds):

@@ -5,7 +5,8 @@
 
 The client is a bare socket that decodes nothing, so that the client's own work is not what is
 measured. Every round asks each way once, in turn; ratios and differences are medians over
-rounds of the same round's pairs.
+rounds of the same round's pairs. The first rows are what a dashboard asks: whole statements, from
+ExecuteStatement to CloseOperation, whose texts differ each time.
 """
 
 import argparse
@@ -18,12 +19,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import count
 from pathlib import Path
 from typing import Self
 
+from bench.support.dashboard import QUESTIONS, SCHEMA, Question
 from bench.support.embedded import EAST, embedded
 from conf.topology import Endpoint
+from pipeline.spark.jar import guard_jar
 from proxy.protocol.framing import client_negotiation, read_sasl_reply
 from proxy.protocol.replies import (
     opened_session,
@@ -55,6 +59,7 @@ WIDE = (
 )
 SPARK_THREADS = 110  # a Thrift Server makes a thread for each of its first 100 statements
 _NOBODY = Handle(b"", b"")
+_numbers = count()  # of statements, so that no two texts are the same
 _DBMS_NAME = 17
 
 
@@ -162,27 +167,32 @@ def _get_info(way: Way) -> None:
         way.client.call(get_info_call(way.session, _DBMS_NAME))
 
 
-def _select_1(way: Way) -> None:
+def _synchronously(way: Way, sql: str) -> None:
     """As PyHive does it."""
-    _read_and_close(way, way.client.execute(way.session, "SELECT 1"))
+    read_and_close(way.client, way.client.execute(way.session, sql))
 
 
-def _select_1_by_polls(way: Way) -> None:
+def _by_polls(way: Way, sql: str) -> None:
     """As hive-jdbc does it, and nearly all others."""
-    request = execute_call(way.session, "SELECT 1", {}, 0)
+    request = execute_call(way.session, sql, {}, 0)
     operation = started_operation(way.client.result("ExecuteStatement", request))
     while True:
         request = operation_call("GetOperationStatus", operation)
         status = read_operation_status(way.client.result("GetOperationStatus", request))
         if status.state in ENDS:
             break
-    _read_and_close(way, operation)
+    read_and_close(way.client, operation)
 
 
-def _read_and_close(way: Way, operation: RemoteOperation) -> None:
-    way.client.result("GetResultSetMetadata", operation_call("GetResultSetMetadata", operation))
-    way.client.result("FetchResults", fetch(operation, Orientation.NEXT, 1000))
-    way.client.result("CloseOperation", operation_call("CloseOperation", operation))
+def read_and_close(client: RawClient, operation: RemoteOperation) -> None:
+    """Asks for the schema of a finished operation, reads its rows and closes it."""
+    client.result("GetResultSetMetadata", operation_call("GetResultSetMetadata", operation))
+    client.result("FetchResults", fetch(operation, Orientation.NEXT, 1000))
+    client.result("CloseOperation", operation_call("CloseOperation", operation))
+
+
+def _asked(question: Question, ask: Callable[[Way, str], None], way: Way) -> None:
+    ask(way, question.text(next(_numbers)))
 
 
 def _fetch_all(way: Way) -> None:
@@ -209,18 +219,27 @@ class Measure:
     warm: int = 2
 
 
+_MORE = "<= + 1.5 ms"
+DASHBOARD = tuple(
+    Measure(f"{question.name}{how}", partial(_asked, question, ask), 60, _MORE, warm=20)
+    for how, ask in ((", synchronous", _synchronously), (", with polls", _by_polls))
+    for question in QUESTIONS
+)
 MEASURES = (
+    *DASHBOARD,
     Measure("open and close a session", _open, 40, "<= 0.1 x"),
     Measure("GetInfo", _get_info, 40, "", 20),
-    Measure("SELECT 1, synchronous", _select_1, 900, "<= + 1.5 ms", warm=SPARK_THREADS),
-    Measure("SELECT 1, with polls", _select_1_by_polls, 900, "<= + 1.5 ms", warm=SPARK_THREADS),
+    *(
+        Measure(f"SELECT 1, {how}", partial(ask, sql="SELECT 1"), 900, _MORE, warm=SPARK_THREADS)
+        for how, ask in (("synchronous", _synchronously), ("with polls", _by_polls))
+    ),
     Measure(f"fetch {ROWS:,} x 4 rows", _fetch_all, 12, "<= 1.03 x"),
 )
 
 
 def measure(ways: list[Way], rounds: float = 1.0) -> Iterator[str]:
     """The lines of the table, one a measure and way; the first way is what others pair with."""
-    yield f"{'':28} {'':9} {'median ms':>10} {'ratio':>7} {'+ ms':>8}  target for Causeway"
+    yield f"{'':38} {'':9} {'median ms':>10} {'ratio':>7} {'+ ms':>8}  target for Causeway"
     for each in MEASURES:
         times: dict[str, list[float]] = {way.name: [] for way in ways}
         for number in range(max(3, round(each.rounds * rounds)) + each.warm):
@@ -236,7 +255,7 @@ def measure(ways: list[Way], rounds: float = 1.0) -> Iterator[str]:
             plus = statistics.median(mine - base for mine, base in pairs)
             middle = statistics.median(times[way.name])
             target = each.target if way is ways[-1] else ""
-            yield f"{each.name:28} {way.name:9} {middle:10.3f} {ratio:7.2f} {plus:8.3f}  {target}"
+            yield f"{each.name:38} {way.name:9} {middle:10.3f} {ratio:7.2f} {plus:8.3f}  {target}"
 
 
 @contextmanager
@@ -275,7 +294,8 @@ def _wait_for(port: int) -> None:
 
 
 def run(direct: Endpoint, proxy: Endpoint, rounds: float = 1.0) -> None:
-    """Prints the table."""
+    """Prints the table. Makes the dashboard's tables unless they are there."""
+    _fill(proxy)
     with ExitStack() as exits:
         between = exits.enter_context(haproxy(direct))
         ways = []
@@ -293,6 +313,13 @@ def run(direct: Endpoint, proxy: Endpoint, rounds: float = 1.0) -> None:
             print(line, flush=True)
 
 
+def _fill(proxy: Endpoint) -> None:
+    with RawClient(proxy) as client:
+        session = client.open()
+        for sql in SCHEMA:
+            client.execute(session, sql)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.proxy", description=__doc__)
     parser.add_argument("--direct", type=Endpoint.parse, help="a running Thrift Server")
@@ -302,7 +329,7 @@ def main() -> None:
     if args.direct and args.proxy:
         run(args.direct, args.proxy, args.rounds)
         return
-    with embedded(EAST) as (stack, proxy):
+    with embedded(EAST, guard=guard_jar()) as (stack, proxy):
         run(stack.ports.hs2[EAST], proxy, args.rounds)
 
 

@@ -1,0 +1,231 @@
+"""The processor time that the proxy itself takes for one statement, and what it asks of others.
+
+    python -m bench.processor [--statements 1000] [--questions point ..]
+
+`causeway serve` runs with one worker, `causeway metastore serve` with the views of two clusters,
+before a Thrift Server and a metastore of a few lines: no JVM. A statement is executed
+synchronously, its schema is asked for, its rows are fetched and it is closed. The kernel counts the
+time of all threads of a process. A busy machine makes it longer, but far less than a client's wait.
+"""
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from bench.proxy import RawClient, read_and_close
+from bench.support.dashboard import DATABASE, DAYS, LITERAL, QUESTIONS, Question
+from cli.stack.stack import free_ports
+from conf.names import ClusterName, TableRef
+from conf.topology import Endpoint
+from metastore.client.types import Columns, Table
+from proxy.protocol.requests import RemoteSession
+from tests.metastore.fake import FakeMetastore
+from tests.proxy.fake_cluster import FakeCluster
+
+EAST, WEST = ClusterName("east"), ClusterName("west")
+WARM = 200  # statements
+PAUSE = 0.01  # seconds after each: a cluster works for some while, too
+_FOLDER = "file:/tmp/dashboard"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.processor", description=__doc__)
+    parser.add_argument("--statements", type=int, default=1000, help="of each kind (%(default)s)")
+    parser.add_argument("--questions", nargs="+", help="beginnings of their names")
+    args = parser.parse_args()
+    chosen = [
+        each
+        for each in QUESTIONS
+        if not args.questions or each.name.startswith(tuple(args.questions))
+    ]
+    with site() as there:
+        for line in measure(there, chosen, args.statements):
+            print(line, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The proxy at `proxy`, whose process is `pid`; the views' process is `views`."""
+
+    proxy: Endpoint
+    pid: int
+    views: int
+    cluster: Connection
+
+    def calls(self) -> Counter[str]:
+        """The calls that the cluster received."""
+        self.cluster.send(None)
+        found: Counter[str] = self.cluster.recv()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a process used: seconds of processor time, and how often a thread of it waited."""
+
+    seconds: float
+    waits: int
+
+    @classmethod
+    def by(cls, pid: int) -> "Used":
+        seconds, waits = 0.0, 0
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            seconds += int((thread / "schedstat").read_text().split()[0]) / 1e9
+            waits += _waits((thread / "status").read_text())
+        return cls(seconds, waits)
+
+
+def _waits(status: str) -> int:
+    lines = dict(line.split(":", 1) for line in status.splitlines())
+    return int(lines["voluntary_ctxt_switches"])
+
+
+def measure(there: Site, questions: Sequence[Question], statements: int) -> Iterator[str]:
+    """A line for each question."""
+    yield f"{'a statement':28}{'proxy ms':>9}{'waits':>7}{'views ms':>9}  calls to the cluster"
+    with RawClient(there.proxy) as client:
+        session = client.open()
+        _ask(client, session, LITERAL, WARM)
+        for question in questions:
+            _ask(client, session, question, WARM)
+            calls, proxy, views = there.calls(), Used.by(there.pid), Used.by(there.views)
+            _ask(client, session, question, statements, WARM)
+            calls = there.calls() - calls
+            proxy_after, views_after = Used.by(there.pid), Used.by(there.views)
+            spent = (proxy_after.seconds - proxy.seconds) * 1e3 / statements
+            waits = (proxy_after.waits - proxy.waits) / statements
+            beside = (views_after.seconds - views.seconds) * 1e3 / statements
+            asked = ", ".join(f"{name} {count / statements:.2g}" for name, count in calls.items())
+            yield f"{question.name:28}{spent:9.3f}{waits:7.2f}{beside:9.3f}  {asked}"
+
+
+def _ask(
+    client: RawClient, session: RemoteSession, question: Question, count: int, first: int = 0
+) -> None:
+    for number in range(first, first + count):
+        read_and_close(client, client.execute(session, question.text(number)))
+        time.sleep(PAUSE)
+
+
+@contextmanager
+def site() -> Iterator[Site]:
+    """Everything that runs, for as long as it is measured."""
+    with (
+        _cluster() as (cluster, calls),
+        _metastore() as metastore,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        conf = Path(folder, "causeway.toml")
+        listen, *view_ports = free_ports(3)
+        conf.write_text(_settings(listen, cluster, metastore, view_ports))
+        with (
+            _started(conf, "metastore", "serve", lines=2) as views,
+            _started(conf, "serve") as proxy,
+        ):
+            yield Site(listen, proxy, views, calls)
+
+
+def _settings(
+    listen: Endpoint, cluster: Endpoint, metastore: Endpoint, views: Sequence[Endpoint]
+) -> str:
+    clusters = {
+        name: {
+            "FileSystem": f"{_FOLDER}/{name}",
+            "JobTracker": str(cluster),
+            "MetastoreView": str(view),
+        }
+        for name, view in zip((EAST, WEST), views, strict=True)
+    }
+    settings = {
+        "hive.metastore.uris": f"thrift://{metastore}",
+        "hive.default.cluster.name": EAST,
+        "hive.server2.thrift.bind.host": listen.host,
+        "hive.server2.thrift.port": listen.port,
+        "snapshot.writers": "views",
+        "proxy.workers": 1,
+        "hive.cluster.properties": json.dumps(clusters),
+    }
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+
+
+@contextmanager
+def _started(conf: Path, *command: str, lines: int = 1) -> Iterator[int]:
+    """The process id of a `causeway` command, once it listens."""
+    argv = [sys.executable, "-m", "cli.main", *command, "--conf", str(conf)]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        for _ in range(lines):
+            assert process.stdout.readline(), f"causeway {command} ended"
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+@contextmanager
+def _metastore() -> Iterator[Endpoint]:
+    fake = FakeMetastore()
+    fake.databases.add(DATABASE)
+    text = "string"
+    fake.add(_table("shops", [("shop", "int"), ("name", text), ("city", text)]))
+    fake.add(_table("products", [("product", "int"), ("title", text), ("kind", text)]))
+    sales = [("id", "bigint"), ("shop", "int"), ("product", "int"), ("amount", "double")]
+    days: list[tuple[str, dict[str, str]]] = [
+        (f"day=2026-01-{day:02}", {}) for day in range(1, DAYS + 1)
+    ]
+    fake.add(_table("sales", sales, [("day", text)]), *days)
+    try:
+        yield fake.endpoint
+    finally:
+        fake.stop()
+
+
+def _table(name: str, columns: Columns, keys: Columns = ()) -> Table:
+    location = f"{_FOLDER}/{EAST}/{name}"
+    return Table.make(TableRef(DATABASE, name), columns, location=location, partition_keys=keys)
+
+
+@contextmanager
+def _cluster() -> Iterator[tuple[Endpoint, Connection]]:
+    """A Thrift Server in a process of its own; the connection answers with its calls' counts."""
+    spawn = multiprocessing.get_context("spawn")
+    ours, its = spawn.Pipe()
+    process = spawn.Process(target=serve_cluster, args=(its,))
+    process.start()
+    try:
+        yield ours.recv(), ours
+    finally:
+        process.terminate()
+        process.join()
+
+
+def serve_cluster(connection: Connection) -> None:
+    """Serves until the process is ended."""
+    asyncio.run(_serve_cluster(connection))
+
+
+async def _serve_cluster(connection: Connection) -> None:
+    cluster = FakeCluster(EAST)
+    cluster.checks = True
+    await cluster.start()
+    connection.send(cluster.endpoint)
+    while True:
+        await asyncio.to_thread(connection.recv)
+        connection.send(Counter(call for _, call, _ in cluster.log))
+
+
+if __name__ == "__main__":
+    main()
