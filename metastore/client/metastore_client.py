@@ -263,12 +263,12 @@ class HmsClient:
         """Changes through a view since position `after`; waits up to `wait` seconds for some."""
         arguments = Struct({1: (I64, after), 2: (I32, int(wait * 1000))})
         reply: Struct = self.call("causeway_changes", arguments, timeout=self._timeout + wait)
-        return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
+        return Changes.read(reply)
 
     def touched(self, after: int) -> Changes:
         """Changes since position `after` through a view, and those reported to it; at once."""
         reply: Struct = self.call("causeway_touched", Struct({1: (I64, after)}))
-        return Changes(int(reply.get(1)), tuple(reply.get(2) or ()), bool(reply.get(3)))
+        return Changes.read(reply)
 
     def wait_for_pending(self, ref: TableRef) -> None:
         """Reports a change of the table, and waits until the view's own pending ones have ended."""

@@ -297,9 +297,21 @@ class Changes:
     """The changes since a position; the next call gives the changes since `position`.
 
     `tables` are `db.table`, or `db.*` for a whole database. `everything`: any table may have
-    changed, because the caller is new, too late, or has a position of another process.
+    changed, because the caller is new, too late, or has a position of another process. `feed` is
+    the id of the view's feed, which all views of its process have; older views have none.
     """
 
     position: int
     tables: tuple[str, ...] = ()
     everything: bool = False
+    feed: str = ""
+
+    @classmethod
+    def read(cls, struct: Struct) -> "Changes":
+        """The result of causeway_changes and causeway_touched."""
+        return cls(
+            int(struct.get(1)),
+            tuple(struct.get(2) or ()),
+            bool(struct.get(3)),
+            str(struct.get(4) or ""),
+        )

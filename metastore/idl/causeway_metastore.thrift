@@ -49,7 +49,9 @@ struct Changes {
   /** `db.table`, or `db.*` for a whole database. */
   2: list<string> tables,
   /** Anything may have changed: the asker is new, too late, or knew another process. */
-  3: bool everything
+  3: bool everything,
+  /** The id of the feed: endpoints with the same one share it, so asking one of them will do. */
+  4: string feed
 }
 
 service CausewayMetastore {

@@ -3,19 +3,17 @@
 `snapshot.writers = views` promises that every change of the metastore is made through a view of the
 settings, or is reported to the views afterwards, as Causeway's own writers do. Then the views know
 each change before its writer gets the reply. One call to each view, answered from memory, replaces
-a call to the metastore for each table of a statement.
+a call to the metastore for each table of a statement. The views of one process have one feed of
+changes, so one of them is called.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from conf.names import TableRef
 from conf.settings.settings import Settings, Writers
-from conf.topology import Endpoint
-from metastore.client.async_client import ClientPool
 from metastore.client.notifying_client import EVERYTHING
-from metastore.client.types import Changes
-from metastore.errors import MetastoreDown, MetastoreRefused
+from metastore.snapshot.feed_client import FeedClient
 from metastore.snapshot.single_flight import SingleFlight
 
 LIMIT = 100_000  # tables
@@ -28,8 +26,7 @@ class ChangeTracker:
 
     def __init__(self, settings: Settings) -> None:
         views = dict.fromkeys(settings.views.values()) if settings.writers is Writers.VIEWS else ()
-        self._pools = {each: ClientPool((each,), settings.metastore_timeout) for each in views}
-        self._positions = dict.fromkeys(self._pools, 0)
+        self._feeds = [FeedClient(each, settings.metastore_timeout) for each in views]
         self._updates: SingleFlight[str, bool] = SingleFlight(
             lambda _: asyncio.ensure_future(self._update())
         )
@@ -43,18 +40,18 @@ class ChangeTracker:
 
     async def update(self) -> bool:
         """Reads the changes from all views. False if a view did not reply: nothing is certain."""
-        return bool(self._pools) and await self._updates.ask("")
+        return bool(self._feeds) and await self._updates.ask("")
 
     def close(self) -> None:
-        for pool in self._pools.values():
-            pool.close()
+        for feed in self._feeds:
+            feed.close()
 
-    async def unchanged(self, table: TableRef) -> bool:
-        """Whether the table has certainly not changed since it was last read."""
-        if not self._pools or table not in self._unchanged:
-            return False
+    async def unchanged(self, tables: Iterable[TableRef]) -> frozenset[TableRef]:
+        """Those of the tables that have certainly not changed since they were last read."""
+        if self._unchanged.isdisjoint(tables):
+            return frozenset()
         await self._updates.ask("")
-        return table in self._unchanged
+        return frozenset(tables) & self._unchanged
 
     def reading(self) -> int:
         """Call this before a table is read, and pass the result to `was_read`."""
@@ -62,14 +59,13 @@ class ChangeTracker:
 
     def was_read(self, table: TableRef, epoch: int) -> None:
         """The table is unchanged from now on, unless a change came while it was read."""
-        if self._pools and epoch == self._epoch:
+        if self._feeds and epoch == self._epoch:
             if len(self._unchanged) >= LIMIT:
                 self._unchanged.clear()
             self._unchanged.add(table)
 
     async def _update(self) -> bool:
-        calls = (self._changes_of(view, pool) for view, pool in self._pools.items())
-        replies = await asyncio.gather(*calls)
+        replies = await asyncio.gather(*(each.changes() for each in self._distinct()))
         changed = [None if each is None or each.everything else each.tables for each in replies]
         if any(each is None or each for each in changed):
             self._epoch += 1
@@ -77,15 +73,10 @@ class ChangeTracker:
             self._forget(None if each is None else tuple(map(TableRef.parse, each)))
         return None not in replies
 
-    async def _changes_of(self, view: Endpoint, pool: ClientPool) -> Changes | None:
-        """The changes since the last call; None if the view does not reply."""
-        position = self._positions[view]
-        try:
-            changes: Changes = await pool.run(lambda client: client.touched(position))
-        except (MetastoreDown, MetastoreRefused):
-            return None
-        self._positions[view] = changes.position
-        return changes
+    def _distinct(self) -> list[FeedClient]:
+        """One client of each feed, and those of which the feed is not known."""
+        known = {each.feed: each for each in reversed(self._feeds)}
+        return [each for each in self._feeds if not each.feed or known[each.feed] is each]
 
     def _forget(self, tables: tuple[TableRef, ...] | None) -> None:
         if tables is not None and EVERYTHING in tables:

@@ -114,13 +114,24 @@ class SnapshotLoader:
         """
         chosen = selectors or {}
         refs = tuple(dict.fromkeys(tables))
-        changed = await asyncio.gather(*(self._load_facts(ref, chosen.get(ref)) for ref in refs))
-        return frozenset(ref for ref, differs in zip(refs, changed, strict=True) if differs)
+        unchanged = await self._tracker.unchanged(refs)
+        due = [
+            ref
+            for ref in refs
+            if not (ref in unchanged and self._partitions.is_ready(ref, chosen.get(ref)))
+        ]
+        if not due:
+            return frozenset()
+        loads = (self._load_facts(ref, chosen.get(ref), ref in unchanged) for ref in due)
+        changed = await asyncio.gather(*loads)
+        return frozenset(ref for ref, differs in zip(due, changed, strict=True) if differs)
 
-    async def _load_facts(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
+    async def _load_facts(
+        self, ref: TableRef, selectors: Sequence[Selector] | None, unchanged: bool
+    ) -> bool:
         known = self._knows(ref)
         before = self._snapshot.table(ref) if known else None
-        if not (known and await self._tracker.unchanged(ref)):
+        if not (known and unchanged):
             try:
                 await _until_kept(self._tables, ref)
             except MetastoreDown:

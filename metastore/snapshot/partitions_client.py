@@ -36,6 +36,14 @@ class PartitionLoader:
         self._chosen: LRUCache[tuple[int, int], tuple[Selector, weakref.ref[PartitionSet]]]
         self._chosen = LRUCache(1_000)
 
+    def is_ready(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
+        """Whether memory has the table and the selected partitions, so that `ensure` would have
+        nothing to do."""
+        try:
+            return not self._due(ref, selectors) and self._ready(ref, selectors)
+        except NotLoaded:
+            return False
+
     async def ensure(self, ref: TableRef, selectors: Sequence[Selector] | None) -> bool:
         """Loads the selected partitions (None: all); False if the table changed."""
         try:
@@ -52,23 +60,29 @@ class PartitionLoader:
 
     async def _select(self, ref: TableRef, selectors: Sequence[Selector] | None) -> None:
         """Selects from many partitions in a thread; the predicates keep the result."""
-        record = self._snapshot.record(ref)
-        sheet = None if record is None else record.partitions
-        if sheet is None or not selectors or len(sheet.partitions) < MANY:
-            return
-        partitions = sheet.partitions
-        new = [each for each in selectors if not self._has_chosen(each, partitions)]
-        if not new:
+        due = self._due(ref, selectors)
+        if not due:
             return
 
         def select() -> None:
-            for selector in new:
+            for selector, partitions in due:
                 selector.select(partitions)
 
         async with self._selecting:
             await asyncio.to_thread(select)
-        for each in new:
-            self._chosen[id(each), id(partitions)] = (each, weakref.ref(partitions))
+        for selector, partitions in due:
+            self._chosen[id(selector), id(partitions)] = (selector, weakref.ref(partitions))
+
+    def _due(
+        self, ref: TableRef, selectors: Sequence[Selector] | None
+    ) -> list[tuple[Selector, PartitionSet]]:
+        """The selections that have to be made in a thread. Raises NotLoaded."""
+        record = self._snapshot.record(ref)
+        sheet = None if record is None else record.partitions
+        if sheet is None or not selectors or len(sheet.partitions) < MANY:
+            return []
+        partitions = sheet.partitions
+        return [(each, partitions) for each in selectors if not self._has_chosen(each, partitions)]
 
     def _has_chosen(self, selector: Selector, partitions: PartitionSet) -> bool:
         known = self._chosen.get((id(selector), id(partitions)))

@@ -152,6 +152,7 @@ def views(
     cache: float = 0.0,
     writers: Writers = Writers.ANY,
     limits: ViewLimits | None = None,
+    listen: Mapping[str, Endpoint] | None = None,
 ) -> Iterator[Mapping[str, Endpoint]]:
     """The addresses of a view per cluster and of `default`, served by a thread of their own."""
     listening: dict[str, Endpoint] = {}
@@ -173,8 +174,8 @@ def views(
             writers=writers,
             view_limits=limits or ViewLimits(),
         )
-        listen = {name: Endpoint("127.0.0.1", 0) for name in names}
-        await ViewServer(settings, leftovers, cache).run(listen, announce, stop)
+        where = listen or {name: Endpoint("127.0.0.1", 0) for name in names}
+        await ViewServer(settings, leftovers, cache).run(where, announce, stop)
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()

@@ -43,6 +43,7 @@ def changes(name: str, sequence: int, changes: Changes) -> bytes:
         1: (I64, changes.position),
         2: (LIST, strings(changes.tables)),
         3: (2, int(changes.everything)),
+        4: (STRING, changes.feed),
     }
     return _message(REPLY, name, sequence, Struct({0: (STRUCT, Struct(fields))}))
 

@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from uuid import uuid4
 
 from conf.names import TableRef
 from metastore.client.types import Changes
@@ -13,6 +14,7 @@ class ChangeFeed:
     """The last `KEPT` changes. Positions begin at the time in microseconds, so none repeats."""
 
     def __init__(self, first: int | None = None) -> None:
+        self.id = uuid4().hex
         self._first = time.time_ns() // 1000 if first is None else first
         self._tables: deque[str] = deque(maxlen=KEPT)
         self._next = self._first
@@ -24,6 +26,6 @@ class ChangeFeed:
     def since(self, position: int) -> Changes:
         oldest = self._next - len(self._tables)
         if not oldest <= position <= self._next:
-            return Changes(self._next, everything=True)
+            return Changes(self._next, everything=True, feed=self.id)
         recent = list(self._tables)[position - oldest :]
-        return Changes(self._next, tuple(dict.fromkeys(recent)))
+        return Changes(self._next, tuple(dict.fromkeys(recent)), feed=self.id)

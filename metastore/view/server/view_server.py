@@ -61,6 +61,10 @@ class ViewServer:
                 host, port = server.sockets[0].getsockname()[:2]
                 announce(name, Endpoint(host, port))
             await stop.wait()
+            await self._end_clients()  # first: then another process may listen at an endpoint
+        await self._end_clients()
+
+    async def _end_clients(self) -> None:
         for client in self._clients:
             client.cancel()
         await asyncio.gather(*self._clients, return_exceptions=True)

@@ -2,20 +2,23 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
 
 import pytest
 
+from conf.names import TableRef
 from conf.placement import Copy
 from conf.settings.settings import Settings, Writers
 from conf.topology import Endpoint
 from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import EVERYTHING
-from metastore.client.types import Partition
+from metastore.client.types import Changes, Partition, Table
 from metastore.client.view_sync import ViewSync
 from metastore.placement.placement_store import PlacementStore
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
+from metastore.view.server.shared import Shared
 from tests.metastore.view.server.test_view_server import AWAY, HOME, KEYS, REF, placed, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore, views
 from thriftcodec.values import STRING, STRUCT, Struct
@@ -129,9 +132,9 @@ def test_a_change_while_the_table_is_read_is_not_missed(hms, view) -> None:
         snapshot.invalidate([REF])
         began = loader._tracker.reading()
         await asyncio.to_thread(_alter, hms, view)
-        assert not await loader._tracker.unchanged(REF)
+        assert not await loader._tracker.unchanged([REF])
         loader._tracker.was_read(REF, began)
-        assert not await loader._tracker.unchanged(REF)
+        assert not await loader._tracker.unchanged([REF])
 
     run(settings_of(hms, view), scenario)
 
@@ -150,21 +153,84 @@ def test_without_a_view_the_metastore_is_asked(hms: WritableMetastore) -> None:
 
 def test_a_restarted_view_reports_everything(hms: WritableMetastore) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
+
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
+        for _ in range(3):
+            await loader.load_facts([REF])
+        await asyncio.to_thread(first.close)
+        with views(hms, listen=one):
+            assert await asked(hms, loader) == 1
+            assert await asked(hms, loader) == 0
+
+    with ExitStack() as first:
+        one = first.enter_context(views(hms))
+        run(settings_of(hms, one), scenario)
+
+
+@pytest.fixture
+def questions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The positions from which views were asked for changes."""
+    positions: list[int] = []
+    answer = Shared.touched
+
+    def touched(shared: Shared, since: int) -> Changes:
+        positions.append(since)
+        return answer(shared, since)
+
+    monkeypatch.setattr(Shared, "touched", touched)
+    return positions
+
+
+def test_views_of_one_process_are_asked_once_for_all_tables(hms, view, questions) -> None:
+    refs = [TableRef("default", name) for name in ("a", "b", "c")]
+    for ref in refs:
+        hms.add(Table.make(ref, [("x", "int")], location=HOME, parameters=placed()))
+
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
+        for _ in range(3):
+            await loader.load_facts(refs)
+        questions.clear()
+        await loader.load_facts(refs)
+        assert len(questions) == 1
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_views_of_two_processes_are_both_asked(hms, questions) -> None:
+    hms.add(table(placed(Copy(C2, AWAY, "0"))))
     with views(hms) as one, views(hms) as other:
-        settings = settings_of(hms, one)
+        settings = settings_of(hms, {C1: one[C1], C2: other[C2]})
 
         async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
             for _ in range(3):
                 await loader.load_facts([REF])
-            pools = loader._tracker._pools
-            pools[one[C1]]._endpoints = (other[C1],)
-            for _, client in pools[one[C1]]._idle:
-                client.close()
-                client._endpoints = (other[C1],)
-            assert await asked(hms, loader) == 1
+            questions.clear()
             assert await asked(hms, loader) == 0
+            assert len(questions) == 2
+            await asyncio.to_thread(_mark, hms, other)
+            assert await asked(hms, loader) == 1
 
         run(settings, scenario)
+
+
+def test_a_view_is_asked_again_when_the_connection_to_its_process_broke(
+    hms: WritableMetastore,
+) -> None:
+    """Two views of one process, of which another one takes over the second."""
+    hms.add(table(placed(Copy(C2, AWAY, "0"))))
+
+    async def scenario(loader: SnapshotLoader, snapshot: Snapshot) -> None:
+        for _ in range(3):
+            await loader.load_facts([REF])
+        await asyncio.to_thread(first.close)
+        with views(hms, listen={**one, C1: Endpoint("127.0.0.1", 0)}) as other:
+            await asked(hms, loader)  # C1's view does not answer any more
+            await asyncio.to_thread(_mark, hms, other)
+            assert await asked(hms, loader) == 1
+
+    with ExitStack() as first:
+        one = first.enter_context(views(hms))
+        run(settings_of(hms, one), scenario)
 
 
 def test_by_default_nobody_is_trusted(hms, view) -> None:

@@ -1,0 +1,139 @@
+"""Asks one view what changed, on a connection of its own and without a thread.
+
+Each statement waits for this answer, so it takes one write to a socket and one read from it.
+"""
+
+import asyncio
+from time import monotonic
+from typing import cast
+
+from conf.topology import Endpoint
+from metastore.client.types import Changes
+from metastore.errors import WireError
+from thriftcodec.errors import Incomplete, MalformedMessage
+from thriftcodec.reader import read_struct
+from thriftcodec.skip import read_message_header
+from thriftcodec.values import I64, REPLY, Struct
+from thriftcodec.writer import call_bytes
+
+REST = 0.5  # seconds without a call after the view did not answer in time
+_CALL = "causeway_touched"
+
+
+class FeedClient:
+    """The feed of changes of one view. Belongs to one event loop; one call at a time."""
+
+    def __init__(self, view: Endpoint, timeout: float) -> None:
+        """`timeout` of a call, with its connection, is in seconds."""
+        self._view = view
+        self._timeout = timeout
+        self._connection = _Connection()
+        self._position = 0
+        self._rest_until = 0.0
+
+    @property
+    def feed(self) -> str:
+        """The id of the feed behind the open connection; empty if it is not known.
+
+        The views of one process have one feed. While the connection is open, that process runs.
+        """
+        return self._connection.feed
+
+    async def changes(self) -> Changes | None:
+        """The changes since the last call; None if the view does not answer.
+
+        The first answer of a process is that anything may have changed.
+        """
+        if monotonic() < self._rest_until:
+            return None
+        try:
+            async with asyncio.timeout(self._timeout):
+                changes = await self._ask()
+        except TimeoutError:
+            self._rest_until = monotonic() + REST
+            return None
+        except (OSError, WireError):
+            return None
+        self._position = changes.position
+        return changes
+
+    async def _ask(self) -> Changes:
+        if not self._connection.is_open:
+            self._connection = connection = _Connection()
+            where = self._view.host, self._view.port
+            await asyncio.get_running_loop().create_connection(lambda: connection, *where)
+        try:
+            return await self._connection.ask(self._position)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connection; a running call has no answer."""
+        self._connection.close()
+
+
+class _Connection(asyncio.Protocol):
+    """One connection to a view; `feed` is the id of its process's feed, once it answered."""
+
+    def __init__(self) -> None:
+        self.feed = ""
+        self._transport: asyncio.Transport | None = None
+        self._data = bytearray()
+        self._sequence = 0
+        self._answer: asyncio.Future[Changes] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's classes do not derive
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport, self.feed = None, ""
+        self._fail(ConnectionResetError("the view closed the connection"))
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        try:
+            changes = _read(self._data, self._sequence)
+        except Incomplete:
+            return
+        except (MalformedMessage, WireError) as error:
+            self._fail(WireError(f"{_CALL}: {error}"))
+            return
+        self._data.clear()
+        self.feed = changes.feed
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(changes)
+
+    async def ask(self, position: int) -> Changes:
+        """The changes after a position. After any exception call `close`. Raises OSError,
+        WireError.
+        """
+        assert self._transport is not None
+        self._answer = asyncio.get_running_loop().create_future()
+        self._sequence += 1
+        self._transport.write(call_bytes(_CALL, self._sequence, Struct({1: (I64, position)})))
+        return await self._answer
+
+    def close(self) -> None:
+        self.feed = ""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _fail(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+
+
+def _read(data: bytearray, sequence: int) -> Changes:
+    """The changes in a whole reply. Raises Incomplete, MalformedMessage; WireError for any other
+    message, such as that of a view which does not have the call."""
+    kind, name, its, at = read_message_header(data)
+    result, _ = read_struct(data, at)
+    changes = result.get(0)
+    if (kind, name, its) != (REPLY, _CALL, sequence) or not isinstance(changes, Struct):
+        raise WireError("not an answer")
+    return Changes.read(changes)
