@@ -72,6 +72,11 @@ def parse_template(text: str) -> tuple[str, TableUri]:
     return f"{scheme}://{authority}", TableUri(_table(text, db, name), _keys(text, fragment))
 
 
+def is_numeric(value: str) -> bool:
+    """Whether the value pattern of a key always makes a whole number."""
+    return _VARIABLE.sub("0", value).isdigit()
+
+
 def filter_of(spec: tuple[tuple[str, str], ...]) -> str:
     """`(ds='20130918';region='us')`, the filter of one partition in a template's notation."""
     return "(" + ";".join(f"{key}='{value}'" for key, value in spec) + ")"

@@ -24,9 +24,8 @@ from pipeline.copy.plan import (
     step_lines,
 )
 from pipeline.errors import NotCopyable
+from pipeline.partition_values import Spec, canonical, kinds_of
 from pipeline.replication.schema import SchemaChange, follow, refuse_renaming
-
-Spec = tuple[tuple[str, str], ...]
 
 STAGING = "_causeway"  # below the table's own directory, where Hive and Spark ignore such names
 OF, FROM = "replicated.of", "replicated.from"
@@ -231,16 +230,11 @@ def target_name(request: ReplicationRequest, source: Table, name: str) -> str:
     """The name of a source partition in the target."""
     if not source.partition_keys:
         return WHOLE
+    kinds = kinds_of(source.partition_keys)
     pairs = zip(request.source_spec, request.target_spec, strict=True)
-    changed = {old: (new, value) for (old, _), (new, value) in pairs}
+    changed = {old: (new, canonical(value, kinds.get(old, ""))) for (old, _), (new, value) in pairs}
     spec = parse_partition_name(name)
     return partition_name(changed.get(key, (key, value)) for key, value in spec)
-
-
-def matches(spec: Spec, name: str) -> bool:
-    """Whether a partition's name has every (key, value) pair of a spec."""
-    values = dict(parse_partition_name(name))
-    return all(values.get(key) == value for key, value in spec)
 
 
 def base_of(location: str) -> str:

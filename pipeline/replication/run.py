@@ -11,12 +11,12 @@ from pipeline.copy.copy_job import CopyJob, CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions, Files
 from pipeline.copy.staging import new_run
 from pipeline.errors import NotCopyable, PublishFailed
+from pipeline.partition_values import kinds_of, matches
 from pipeline.replication.plan import (
     WHOLE,
     ReplicationPlan,
     ReplicationRequest,
     SourceObject,
-    matches,
     plan_replication,
     target_keys,
 )
@@ -52,7 +52,8 @@ def _partition_locations(
 ) -> dict[str, str]:
     """The location of each partition that the request selects, by name, in order."""
     names = source.get_partition_names(request.source)
-    selected: Sequence[str] = [name for name in names if matches(request.source_spec, name)]
+    kinds = kinds_of(table.partition_keys)
+    selected: Sequence[str] = [n for n in names if matches(request.source_spec, n, kinds)]
     partitions = source.get_partitions(request.source, selected)
     return dict(sorted((each.name(table), each.location) for each in partitions))
 
@@ -63,7 +64,8 @@ def _target_partitions(
     if table is None or not table.partition_keys:
         return {}
     names = target.get_partition_names(request.target)
-    selected = [name for name in names if matches(request.target_spec, name)]
+    kinds = kinds_of(table.partition_keys)
+    selected = [name for name in names if matches(request.target_spec, name, kinds)]
     return {each.name(table): each for each in target.get_partitions(request.target, selected)}
 
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from conf.names import parse_partition_name
 from pipeline.errors import BadRetention
+from pipeline.partition_values import Kinds, canonical_spec, is_number
 
 _PARTS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE")
 _VARIABLE = re.compile(r"\$\{(YEAR|MONTH|DAY|HOUR|MINUTE)\}")
@@ -19,11 +20,18 @@ Keys = Sequence[tuple[str, str]]  # (key, template) in the table's key order
 @dataclass(frozen=True, slots=True)
 class DatePattern:
     """The pattern of dates in a table's keys. `dated` has the keys with variables, in order, and
-    their templates; `static` the keys with a fixed value. Times are in UTC.
+    their templates; `static` the keys with a fixed value; `numbers` the keys whose values are whole
+    numbers, without leading zeros. Times are in UTC.
     """
 
     dated: tuple[tuple[str, str], ...]
     static: tuple[tuple[str, str], ...]
+    numbers: frozenset[str] = frozenset()
+
+    def for_keys(self, kinds: Kinds) -> "DatePattern":
+        """The pattern for a table whose keys have these types."""
+        numbers = frozenset(key for key, kind in kinds.items() if is_number(kind))
+        return replace(self, static=canonical_spec(self.static, kinds), numbers=numbers)
 
     @property
     def finest(self) -> str:
@@ -39,7 +47,8 @@ class DatePattern:
 
     def values(self, time: datetime) -> tuple[tuple[str, str], ...]:
         """The dated keys' values at a time."""
-        return tuple((key, _fill(template, time)) for key, template in self.dated)
+        texts = ((key, _fill(template, time)) for key, template in self.dated)
+        return canonical_spec(texts, dict.fromkeys(self.numbers, "bigint"))
 
 
 def read_date_pattern(keys: Keys) -> DatePattern:
@@ -63,21 +72,32 @@ class Reader:
 
     def __init__(self, date_pattern: DatePattern) -> None:
         self._static = dict(date_pattern.static)
+        self._kinds = dict.fromkeys(date_pattern.numbers, "bigint")
         self._patterns = [(key, _pattern(template)) for key, template in date_pattern.dated]
+        # Numbers have no leading zeros.
+        self._widths = {
+            key: len(_fill(template, datetime.min))
+            for key, template in date_pattern.dated
+            if key in date_pattern.numbers
+        }
         self._known: dict[tuple[str | None, ...], datetime | None] = {}
 
     def read(self, name: str) -> tuple[bool, datetime | None]:
         """Whether the static keys match, and the partition's date or None."""
-        spec = dict(parse_partition_name(name))
+        spec = dict(canonical_spec(parse_partition_name(name), self._kinds))
         if any(spec.get(key) != value for key, value in self._static.items()):
             return False, None
         return True, self.date(spec)
 
     def date(self, spec: Mapping[str, str]) -> datetime | None:
-        values = tuple(spec.get(key) for key, _ in self._patterns)
+        values = tuple(self._value(spec, key) for key, _ in self._patterns)
         if values not in self._known:
             self._known[values] = self._parse(values)
         return self._known[values]
+
+    def _value(self, spec: Mapping[str, str], key: str) -> str | None:
+        value = spec.get(key)
+        return None if value is None else value.zfill(self._widths.get(key, 0))
 
     def _parse(self, values: Sequence[str | None]) -> datetime | None:
         parts = dict(_FIRST)

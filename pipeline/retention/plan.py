@@ -1,10 +1,11 @@
 """Selects the partitions and copies that are too old, before anything is dropped (FA-V1..V5)."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from conf.names import ClusterName, TableRef
+from pipeline.partition_values import Kinds
 from pipeline.retention.partition_dates import DatePattern, Reader
 
 IsNeeded = Callable[[datetime], bool]
@@ -29,6 +30,10 @@ class Policy:
     limit: timedelta
     copies: Mapping[ClusterName, timedelta] = field(default_factory=dict)
     is_needed: IsNeeded = nothing_needed
+
+    def for_keys(self, kinds: Kinds) -> "Policy":
+        """The policy for a table whose keys have these types."""
+        return replace(self, date_pattern=self.date_pattern.for_keys(kinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +141,18 @@ def eviction_filter(date_pattern: DatePattern, cutoff: datetime) -> str:
     Exact if the texts of the keys sort like their times, as with the larger units first; the plan
     itself compares times.
     """
+
+    def literal(key: str, value: str) -> str:
+        return value if key in date_pattern.numbers else _quoted(value)
+
     values = date_pattern.values(cutoff)
     branches = []
     for count in range(len(values)):
-        equal = [f"{key} = {_quoted(value)}" for key, value in values[:count]]
+        equal = [f"{key} = {literal(key, value)}" for key, value in values[:count]]
         key, value = values[count]
-        branches.append(" and ".join([*equal, f"{key} < {_quoted(value)}"]))
+        branches.append(" and ".join([*equal, f"{key} < {literal(key, value)}"]))
     either = branches[0] if len(branches) == 1 else " or ".join(f"({each})" for each in branches)
-    static = [f"{key} = {_quoted(value)}" for key, value in date_pattern.static]
+    static = [f"{key} = {literal(key, value)}" for key, value in date_pattern.static]
     if not static:
         return either
     return " and ".join([f"({either})" if len(branches) > 1 else either, *static])

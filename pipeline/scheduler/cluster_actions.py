@@ -43,10 +43,11 @@ from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreRep
 from pipeline.hudi.replicate import HudiReplicationResult
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.lease import WorkLease
+from pipeline.partition_values import kinds_of, matches
 from pipeline.processes.commands import Programs
 from pipeline.processes.run import ProcessRun, run_process
 from pipeline.replication.directories import PathCopy, replicate_path
-from pipeline.replication.plan import ReplicationRequest, matches
+from pipeline.replication.plan import ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.directories import PathHome, evict_paths
 from pipeline.retention.partition_dates import read_date_pattern
@@ -147,7 +148,8 @@ class ClusterActions:
             objects = self._objects(client, copy)
             state = objects.table(copy.source_table)
             spec = copy.source_spec
-            names = [name for name in objects.names(state) if matches(spec, name)]
+            kinds = {key.name: key.type for key in state.keys}
+            names = [name for name in objects.names(state) if matches(spec, name, kinds)]
             chosen = objects.objects(state, names)
             if not chosen:
                 raise InputsGone(f"{copy.what} does not exist any more")
@@ -233,7 +235,8 @@ class ClusterActions:
         if is_hudi(table):
             reason = "a Hudi table is broken by deleting its partitions' directories"
             raise ActionFailed(f"{table.ref}: {reason}: drop them by SQL", final=True)
-        return plan_retention(home.policy, candidates(objects, home.policy), task.now)
+        policy = home.policy.for_keys(kinds_of(table.partition_keys))
+        return plan_retention(policy, candidates(objects, policy), task.now)
 
     def _context(self, lease: WorkLease) -> JobContext:
         """The context of a copy. Each event and progress checks the lease."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from urllib.parse import unquote, urlsplit
 
-from conf.names import TableRef, parse_partition_name, partition_name
+from conf.names import TableRef, partition_name
 from conf.placement import NEVER_WRITTEN, WRITE
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
@@ -20,6 +20,7 @@ from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
 from pipeline.copy.files import FileEntry, FileListing
 from pipeline.errors import ActionFailed
+from pipeline.falcon.catalog_uri import is_numeric
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import Problem
 from pipeline.falcon.inputs import Need
@@ -33,6 +34,7 @@ from pipeline.falcon.model import (
 )
 from pipeline.falcon.model import Table as TableStorage
 from pipeline.falcon.paths import path_at
+from pipeline.partition_values import Kinds, canonical_spec, is_number, kinds_of, matches
 from pipeline.replication.plan import fingerprint
 
 _TIMEOUT = 20.0
@@ -106,16 +108,21 @@ def _names(
     client: HmsClient, table: Table, specs: Mapping[Need, Mapping[str, str]]
 ) -> dict[Need, list[str]]:
     """The names of the partitions that each need selects."""
-    keys = [key for key, _ in table.partition_keys]
+    keys, kinds = [key for key, _ in table.partition_keys], kinds_of(table.partition_keys)
     if all(set(spec) == set(keys) for spec in specs.values()):
-        return {
-            need: [partition_name((key, spec[key]) for key in keys)] for need, spec in specs.items()
-        }
-    every = [(n, dict(parse_partition_name(n))) for n in client.get_partition_names(table.ref)]
+        return {need: _spellings(keys, spec, kinds) for need, spec in specs.items()}
+    every = client.get_partition_names(table.ref)
     return {
-        need: sorted(name for name, values in every if spec.items() <= values.items())
+        need: sorted(name for name in every if matches(spec.items(), name, kinds))
         for need, spec in specs.items()
     }
+
+
+def _spellings(keys: Sequence[str], spec: Mapping[str, str], kinds: Kinds) -> list[str]:
+    """The possible names of one partition."""
+    written = [(key, spec[key]) for key in keys]
+    names = (partition_name(written), partition_name(canonical_spec(written, kinds)))
+    return list(dict.fromkeys(names))
 
 
 def _spec(need: Need) -> dict[str, str]:
@@ -204,8 +211,11 @@ def _table_problems(
     if table.owner and table.owner != user:
         reason = f"table {ref} on {place.name} is owned by {table.owner}, the submitter is {user}"
         yield Problem(storage.line, "table", reason)
-    keys = {key for key, _ in table.partition_keys}
-    for key, _ in storage.uri.keys:
-        if key not in keys:
+    kinds = kinds_of(table.partition_keys)
+    for key, value in storage.uri.keys:
+        if key not in kinds:
             reason = f"{key} is not a partition key of {ref} on {place.name}"
+            yield Problem(storage.line, "table", reason)
+        elif is_number(kinds[key]) and not is_numeric(value):
+            reason = f"{key} of {ref} on {place.name} is {kinds[key]}: it cannot have {value}"
             yield Problem(storage.line, "table", reason)

@@ -1,6 +1,6 @@
 """Real replication and retention under the lifecycle, over metastores and files in memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import read_partition_placement, read_placement
 from metastore.client.notifying_client import EVERYTHING, Notify
 from metastore.client.types import Partition, Table
@@ -32,20 +32,27 @@ from tests.pipeline.falcon.documents import CLUSTER, FEED
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule, submit
 
 SOURCE, TARGET = TableRef("src", "clicks"), TableRef("tgt", "clicks")
+DAILY = "ds=${YEAR}-${MONTH}-${DAY}-${HOUR};region=us"
 HOUR = timedelta(hours=1)
 
 
 class Site:
     """Two clusters, by their registries, over one file system; a store with the feed."""
 
-    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        shared: bool = False,
+        keys: Sequence[tuple[str, str]] = (("ds", "string"), ("region", "string")),
+        uri: str = DAILY,
+    ) -> None:
         self.effects = Effects()
         self.files = FakeFiles(self.effects)
         c1, c2 = FakeMetastore(self.effects), FakeMetastore(self.effects)
         self.by_registry = {"thrift://c1:1": c1, "thrift://c2:1": c1 if shared else c2}
         self.source, self.target = c1, c1 if shared else c2
         self.owner = "ann"
-        keys = (("ds", "string"), ("region", "string"))
         table = Table.make(
             SOURCE, (("a", "int"),), location="file:///src", partition_keys=keys, owner="ann"
         )
@@ -67,7 +74,7 @@ class Site:
                 text.replace('write" endpoint="file:///', f'write" endpoint="file:///{name}'),
             )
         feed = FEED.replace("catalog:tgt:clicks", "catalog:src:clicks") if shared else FEED
-        submit(self.store, feed)
+        submit(self.store, feed.replace(DAILY, uri))
 
     @contextmanager
     def metastore(
@@ -79,9 +86,12 @@ class Site:
 
     def add(self, hours: int, region: str = "us", **content: str) -> None:
         ds = f"{START + hours * HOUR:%Y-%m-%d-%H}"
-        name = f"ds={ds}/region={region}"
+        self.add_partition(f"ds={ds}/region={region}", **content)
+
+    def add_partition(self, name: str, **content: str) -> None:
         location = f"file:///src/{name}"
-        made = Partition.make(self.source.tables[SOURCE], (ds, region), location, {})
+        values = [value for _, value in parse_partition_name(name)]
+        made = Partition.make(self.source.tables[SOURCE], values, location, {})
         self.source.parts[SOURCE][name] = made
         self.files.made.add(location)
         for file, body in content.items():
@@ -217,6 +227,43 @@ def test_one_metastore_means_secondary_copies(
     assert site.files.read(copy.location) == {"a": b"zero"}
     site.run(3)  # a copy of its own making is not late data
     assert {e.run for e in site.store.instances(FEED_KEY) if e.key.schedule.source} == {0}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(
+    "name", ["year=2013/month=9/day=24/hour=6", "year=2013/month=09/day=24/hour=06"]
+)
+@pytest.mark.parametrize("kind", ["int", "string"])
+def test_dates_in_keys_that_are_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool, kind: str, name: str
+) -> None:
+    """Spark names the partition of September `month=9` where the key is a number."""
+    if kind == "string":
+        name = "year=2013/month=09/day=24/hour=06"
+    keys = [(key, kind) for key in ("year", "month", "day", "hour")]
+    uri = "year=${YEAR};month=${MONTH};day=${DAY};hour=${HOUR}"
+    site = Site(tmp_path, monkeypatch, shared, keys, uri)
+    schedule(site.store, FEED_KEY)
+    site.add_partition(name, a="zero")
+    site.run(0)
+    assert site.states() == [State.SUCCEEDED]
+    if not shared:
+        target = "year=2013/month=9/day=24/hour=6" if kind == "int" else name
+        assert site.replicas() == {target: {"a": b"zero"}}
+    site.run(72)
+    assert not site.source.parts[SOURCE] or shared
+
+
+def test_a_key_that_is_a_number_cannot_have_other_signs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path, monkeypatch, keys=[("ds", "int"), ("region", "string")])
+    catalog = [document.read(each.document) for each in site.store.entities()]
+    entity_set = EntitySet({each.name: each for each in catalog if isinstance(each, Cluster)}, {})
+    problems = [str(p) for e in catalog for p in tables.against(e, entity_set, "ann")]
+    assert problems == [
+        "19: table: ds of src.clicks on c1 is int: it cannot have ${YEAR}-${MONTH}-${DAY}-${HOUR}"
+    ]
 
 
 def test_a_copy_that_fails_with_sparks_jvm_keeps_its_attempts(
