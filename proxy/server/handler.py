@@ -56,7 +56,7 @@ from proxy.protocol.types import (
 from proxy.server.client_connection import ClientConnection
 from proxy.server.row_relay import relay_rows
 from proxy.server.server_state import OwnedOperation, ServerState
-from proxy.session.handles import new_handle, no_such_operation, no_such_session
+from proxy.session.handles import new_handle, no_such_operation, no_such_session, worker_of
 from proxy.session.local_result import Local
 from proxy.session.open_session import Session
 from proxy.session.operation import Operation
@@ -133,6 +133,8 @@ class HiveServer2Handler:
             handle = handle_of(request)
             if handle and await self._server.peers.forward(handle, message.data, self._client):
                 return
+            if handle and worker_of(handle) != self._server.peers.number:
+                self._server.check_not_stopping()  # its worker has ended before this one
             result = await self._result_or_incident(call, request)
         except Rejected as error:
             result = replies.failed(error.failure)

@@ -319,12 +319,18 @@ def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> 
     idle, writing = _with_state(site), _with_state(site)
     with ExitStack() as exits:
         fetching = Fetching(site, exits)
+        reading = site.connect().cursor()
+        reading.execute("SELECT id FROM range(200000)")
+        delivered = [reading.fetchone() for _ in range(5500)]
         write = Running(writing, _WRITE.format(table))
         site.statement()
         assert len(_marks(site, table)) == 1
         os.kill(site.stack.pid(C1), signal.SIGKILL)
         assert "CW202" in str(write.join().error)
         assert fetching.rest() < fetching.length
+        with pytest.raises(Error, match="CW202"):
+            delivered.extend(iter(reading.fetchone, None))
+        assert delivered == [(number,) for number in range(len(delivered))]
     assert _elsewhere(site)
     with pytest.raises(Error, match=f"CW201.*{C1} is down"):
         idle.execute("SELECT 1")

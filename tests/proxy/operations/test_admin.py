@@ -19,7 +19,9 @@ from tests.proxy.fake_cluster import FakeCluster
 from tests.proxy.fakes import Client, error_of, until
 from tests.proxy.running import Site, play, topology
 from tests.proxy.web import web
-from thriftcodec.values import EXCEPTION, I32, I64, STRUCT, Struct
+from thriftcodec.values import EXCEPTION, I32, I64, STRING, STRUCT, Struct
+
+OF_ANOTHER_WORKER = Struct({1: (STRUCT, Struct({1: (STRING, b"\1" * 16), 2: (STRING, b"s" * 16)}))})
 
 
 async def refusal(client: Client, sql: str = "SELECT 1") -> str:
@@ -392,6 +394,8 @@ def test_clients_over_http_fetch_their_results_during_finish() -> None:
             await until(lambda: site.admin.health() == {"status": "stopping"})
             async with web(site.http) as again:
                 again.session = idle.session
+                assert "[CW215]" in await refusal(again)
+                again.session = OF_ANOTHER_WORKER
                 assert "[CW215]" in await refusal(again)
                 failure = error_of(await again.open())
                 assert failure is not None
