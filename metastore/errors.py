@@ -46,7 +46,7 @@ class AlreadyExists(MetastoreRefused):
     sqlstate = "42S01"
 
 
-class WireError(MetastoreError):
+class MalformedReply(MetastoreError):
     """Bytes that are not Thrift's binary protocol, or the reply to another call."""
 
     code = "CW305"

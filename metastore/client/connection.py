@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TypeVar
 
 from conf.topology import Endpoint
-from metastore.errors import AlreadyExists, MetastoreRefused, NoSuchObject, WireError
+from metastore.errors import AlreadyExists, MalformedReply, MetastoreRefused, NoSuchObject
 from thriftcodec.errors import Incomplete, MalformedMessage
 from thriftcodec.reader import read_struct, read_value
 from thriftcodec.skip import read_field_header, read_list_header, read_message_header
@@ -80,7 +80,7 @@ class Connection:
     ) -> Value:
         """The reply's success value, or None; `element` decodes the items of a list.
 
-        Raises MetastoreRefused for a declared exception, WireError, OSError (TimeoutError).
+        Raises MetastoreRefused for a declared exception, MalformedReply, OSError (TimeoutError).
         """
         self._deadline = monotonic() + timeout
         self._sequence += 1
@@ -91,7 +91,7 @@ class Connection:
         try:
             return self._reply(method, exceptions, element)
         except MalformedMessage as error:
-            raise WireError(f"{method}: {error}") from error
+            raise MalformedReply(f"{method}: {error}") from error
 
     def _reply(
         self, method: str, exceptions: dict[int, str], element: Decoder[Value] | None
@@ -108,7 +108,7 @@ class Connection:
             family = UNKNOWN_METHOD if code == _UNKNOWN_METHOD else "TApplicationException"
             raise MetastoreRefused(f"{method}: {problem.get(1, '')}", family)
         if kind != REPLY or name != method or sequence != self._sequence:
-            raise WireError(f"called {method}#{self._sequence}, got {name}#{sequence}")
+            raise MalformedReply(f"called {method}#{self._sequence}, got {name}#{sequence}")
         return self._result(method, exceptions, element)
 
     def _result(
@@ -161,7 +161,7 @@ class Connection:
         del self._data[: self._at]
         self._at = 0
         if len(self._data) > LARGEST_VALUE:
-            raise WireError(f"a value of more than {LARGEST_VALUE} bytes")
+            raise MalformedReply(f"a value of more than {LARGEST_VALUE} bytes")
         wanted = max(CHUNK, len(self._data))  # growing, so that a large struct is decoded few times
         got = 0
         while got < wanted:

@@ -21,7 +21,7 @@ from metastore.client.calls import CALLS
 from metastore.client.connection import UNKNOWN_METHOD, Connection, Decoder
 from metastore.client.partition_decoder import PartitionDecoder, PartitionFacts
 from metastore.client.types import Changes, Database, Event, Partition, Table, environment
-from metastore.errors import MetastoreDown, MetastoreRefused, WireError
+from metastore.errors import MalformedReply, MetastoreDown, MetastoreRefused
 from thriftcodec.values import (
     BOOL,
     I16,
@@ -299,7 +299,7 @@ class HmsClient:
                 connection = self._connected(deadline)
                 share = (deadline - monotonic()) / left
                 return connection.call(method, arguments, spec.exceptions, share, element)
-            except (OSError, WireError) as error:
+            except (OSError, MalformedReply) as error:
                 problem = error
                 self.close()
                 self._first = (self._first + 1) % len(self._endpoints)

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from conf.errors import CausewayError
-from metastore.errors import MetastoreDown, WireError
+from metastore.errors import MalformedReply, MetastoreDown
 from metastore.view.call import Request, read_call, read_request
 from metastore.view.errors import MessageTooLarge
 from metastore.view.locations import ClusterView
@@ -47,7 +47,10 @@ class ClientConnection:
         self._own_methods = OwnMethods(self._view, questions, shared)
 
     async def serve(self) -> None:
-        """Returns when the client has gone. Raises MetastoreDown, WireError, MessageTooLarge."""
+        """Returns when the client has gone.
+
+        Raises MetastoreDown, MalformedReply, MessageTooLarge.
+        """
         try:
             while (data := await self._requests.next()) is not None:
                 request = read_request(data)
@@ -61,7 +64,7 @@ class ClientConnection:
         try:
             async for piece in self._reply(request):
                 await self._send(piece)
-        except (MetastoreDown, WireError, MessageTooLarge):
+        except (MetastoreDown, MalformedReply, MessageTooLarge):
             raise  # this connection cannot be used any more: the client opens another one
         except CausewayError as error:
             await self._send(_refusal(request, error))

@@ -30,7 +30,7 @@ class Mutation:
     async def reply(self, call: Call, view: ClusterView) -> bytes:
         """The whole reply. Holds the locks of the tables from the decision to the last change.
 
-        Raises OutsidePrimary and the other refusals of `admit`, MetastoreDown, WireError.
+        Raises OutsidePrimary and the other refusals of `admit`, MetastoreDown, MalformedReply.
         """
         context = new_context(view)
         async with AsyncExitStack() as stack:

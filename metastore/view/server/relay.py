@@ -24,7 +24,7 @@ class Relay:
         self._shared = shared
 
     async def reply(self, call: Call, view: ClusterView) -> AsyncIterator[bytes]:
-        """The reply in pieces. Raises MetastoreDown, WireError, MessageTooLarge."""
+        """The reply in pieces. Raises MetastoreDown, MalformedReply, MessageTooLarge."""
         if call.spec.name == "get_table" and self._shared.cache.on and len(call.tables()) == 1:
             yield await self._cached_table(call, view)
             return

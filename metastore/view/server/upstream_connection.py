@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from conf.topology import Endpoint
-from metastore.errors import MetastoreDown, WireError
+from metastore.errors import MalformedReply, MetastoreDown
 from metastore.view.locations import ClusterView
 from metastore.view.outbound.locations_out import ReplyStream
 from thriftcodec.message_end import MessageEnd
@@ -109,7 +109,7 @@ class Upstream:
             if ready:
                 yield ready
         if stream.surplus:
-            raise WireError("The metastore sent more than one reply.")
+            raise MalformedReply("The metastore sent more than one reply.")
 
     async def ask(self, question: bytes, view: ClusterView) -> bytes:
         """The whole reply to a request of the view itself."""

@@ -17,7 +17,7 @@ from metastore.client.connection import Connection
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Partition, Table
 from metastore.client.view_sync import ViewSync
-from metastore.errors import MetastoreRefused, WireError
+from metastore.errors import MalformedReply, MetastoreRefused
 from metastore.placement.placement_store import PlacementStore
 from metastore.view.methods import CLUSTER_FIELD
 from tests.metastore.writable import C1, C2, C3, WritableMetastore, views
@@ -370,7 +370,7 @@ class TestRefusals:
     def test_a_call_that_names_nothing_is_the_metastore_s_to_answer(
         self, hms, view, method: str
     ) -> None:
-        with pytest.raises((MetastoreRefused, WireError)):
+        with pytest.raises((MetastoreRefused, MalformedReply)):
             call(view[C2], method, {})
         assert client(view[C2]).get_all_databases() == ["default"]
 
@@ -642,7 +642,7 @@ def test_a_lost_metastore_ends_the_client_s_connection_too(hms, view) -> None:
     connection = Connection(view[C1], 5.0)
     assert connection.call("get_all_databases", Struct(), {}, 5.0) == ["default"]
     hms.drop_connections()
-    with pytest.raises((OSError, WireError)):
+    with pytest.raises((OSError, MalformedReply)):
         connection.call("get_all_databases", Struct(), {}, 5.0)
     connection.close()
     assert client(view[C1]).get_all_databases() == ["default"]
