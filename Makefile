@@ -10,7 +10,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test shared apart check lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard wheel lock sbom audit clean
+.PHONY: help install run test shared apart serverless check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -30,17 +30,26 @@ $(STAMP): requirements.lock requirements/build.lock pyproject.toml
 run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C
 	$(BIN)/causeway up
 
-test: install $(GUARD) ## the whole suite: lint and both parts of the tests at the same time
-	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target lint shared apart
+test: install $(GUARD) ## the whole suite, three parts at the same time, the longest first
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target shared apart lint serverless
 
-shared: install $(GUARD) ## the tests that share one stack, and those that need none
-	$(BIN)/pytest -m "shared or not e2e" --durations=15
+shared: install $(GUARD) ## the tests that share one stack
+	$(BIN)/pytest -m shared --durations=15 tests/e2e
+
+serverless: install $(GUARD) ## the tests that need no stack, quick and slow
+	$(BIN)/pytest -m "not e2e" --durations=15
 
 apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
 	$(BIN)/pytest -m "e2e and not shared and not slow" --durations=15
 
-check: lint ## lint and the quick tests
-	$(BIN)/pytest -q -m "not slow and not e2e"
+check: install ## lint and the quick tests, two parts at the same time
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target quick-proxy quick-rest lint
+
+quick-proxy: install
+	$(BIN)/pytest -q -m "not slow and not e2e" tests/proxy
+
+quick-rest: install
+	$(BIN)/pytest -q -m "not slow and not e2e" --ignore=tests/proxy --ignore=tests/e2e
 
 lint: install ## style, types and import rules
 	$(BIN)/ruff check .
