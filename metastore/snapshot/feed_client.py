@@ -9,7 +9,7 @@ from typing import cast
 
 from conf.topology import Endpoint
 from metastore.client.types import Changes
-from metastore.errors import WireError
+from metastore.errors import MalformedReply
 from thriftcodec.errors import Incomplete, MalformedMessage
 from thriftcodec.reader import read_struct
 from thriftcodec.skip import read_message_header
@@ -52,7 +52,7 @@ class FeedClient:
         except TimeoutError:
             self._rest_until = monotonic() + REST
             return None
-        except (OSError, WireError):
+        except (OSError, MalformedReply):
             return None
         self._position = changes.position
         return changes
@@ -100,8 +100,8 @@ class _Connection(asyncio.Protocol):
             changes = _read(self._data, self._sequence)
         except Incomplete:
             return
-        except (MalformedMessage, WireError) as error:
-            self._fail(WireError(f"{_CALL}: {error}"))
+        except (MalformedMessage, MalformedReply) as error:
+            self._fail(MalformedReply(f"{_CALL}: {error}"))
             return
         self._data.clear()
         self.feed = changes.feed
@@ -110,7 +110,7 @@ class _Connection(asyncio.Protocol):
 
     async def ask(self, position: int) -> Changes:
         """The changes after a position. After any exception call `close`. Raises OSError,
-        WireError.
+        MalformedReply.
         """
         assert self._transport is not None
         self._answer = asyncio.get_running_loop().create_future()
@@ -129,11 +129,14 @@ class _Connection(asyncio.Protocol):
 
 
 def _read(data: bytearray, sequence: int) -> Changes:
-    """The changes in a whole reply. Raises Incomplete, MalformedMessage; WireError for any other
-    message, such as that of a view which does not have the call."""
+    """The changes in a whole reply.
+
+    Raises Incomplete and MalformedMessage; MalformedReply for any other message, such as that of a
+    view which does not have the call.
+    """
     kind, name, its, at = read_message_header(data)
     result, _ = read_struct(data, at)
     changes = result.get(0)
     if (kind, name, its) != (REPLY, _CALL, sequence) or not isinstance(changes, Struct):
-        raise WireError("not an answer")
+        raise MalformedReply("not an answer")
     return Changes.read(changes)
