@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pipeline.falcon import document, rules
+from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, Problem
 from pipeline.falcon.model import (
@@ -150,6 +151,7 @@ def update(
     for dependent in dependents(catalog, key):
         _refuse(validate(after.entities[dependent], after.entity_set), str(dependent))
     _refuse(tuple(outside(entity, after.entity_set, user)), str(key))
+    _check_start(store, schedules_of(catalog, key, now), schedules_of(after, key, now))
     if not store.put(replace(known, document=data, version=known.version + 1)):
         raise WrongState(f"{key} was changed by another request just now")
     kept = {each.key for each in schedules_of(after, key, now)}
@@ -160,6 +162,20 @@ def update(
     ]
     change_instances(store, gone, Event.KILL, now, user)
     return f"{key} updated"
+
+
+def _check_start(store: Store, old: Iterable[Schedule], new: Iterable[Schedule]) -> None:
+    """Raises WrongState if instances would lie before those that exist: they are made in order."""
+    starts = {each.key: each.calendar.at(0) for each in old}
+    for each in new:
+        start, before = each.calendar.at(0), starts.get(each.key)
+        if before is None or start >= before:
+            continue
+        if store.situation(each.key, limit=1).created_until is not None:
+            raise WrongState(
+                f"{each.key} has instances from {format_time(before)} on, so its validity cannot"
+                f" begin at {format_time(start)}: submit another entity for the time before"
+            )
 
 
 def schedule(

@@ -99,6 +99,20 @@ def test_an_update_must_agree_with_dependents(store: Store) -> None:
         entity_service.update(store, FEED_KEY, PROCESS.encode(), "ann", START, no_outside)
 
 
+def test_an_update_begins_no_earlier_than_the_instances(store: Store) -> None:
+    later = FEED.replace("2013-09-24T06:00Z", "2013-09-24T08:00Z")
+    entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_outside)
+    entity_service.update(store, FEED_KEY, FEED.encode(), "ann", START, no_outside)
+    entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_outside)
+    schedule(store, FEED_KEY)
+    clock = SetClock(START + timedelta(hours=3))
+    with SchedulerServer(store, FakeActions(), clock, "one", Limits()) as service:
+        service.until_idle(30)
+    with pytest.raises(WrongState, match="cannot begin at 2013-09-24T06:00Z"):
+        entity_service.update(store, FEED_KEY, FEED.encode(), "ann", START, no_outside)
+    entity_service.update(store, FEED_KEY, later.encode(), "ann", START, no_outside)
+
+
 def test_an_update_kills_what_it_no_longer_has(store: Store) -> None:
     entity_service.delete(store, PROCESS_KEY, "ann")
     schedule(store, FEED_KEY)
