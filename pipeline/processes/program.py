@@ -1,6 +1,7 @@
 """Runs a command under a lease: its output is logged, and a lost lease ends it."""
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -14,10 +15,15 @@ from pipeline.processes.errors import CannotRun, ScriptFailed
 _TAIL_LINES = 200
 _LINE = 2000
 _TERM_SECONDS = 10.0
+# `pyspark.errors.AnalysisException: ..`, `Exception in thread "main" ..`, `Caused by: ..`
+_EXCEPTION = re.compile(
+    r'(?:Exception in thread "[^"]*" |Caused by: )?'
+    r"(?:[A-Za-z_]\w*[.$])*[A-Z]\w*(?:Error|Exception)(?::|$)"
+)
 
 
 def run_program(command: Sequence[str], environment: Mapping[str, str], lease: WorkLease) -> str:
-    """Runs the command to its end. Raises ScriptFailed with its last lines if it returns not 0.
+    """Runs the command to its end. Raises ScriptFailed with the cause if it returns not 0.
 
     It has a process group of its own; if the lease is lost, the group is terminated, then killed.
     """
@@ -41,9 +47,14 @@ def run_program(command: Sequence[str], environment: Mapping[str, str], lease: W
         lease.log("\n".join(tail))
     lease.check()
     if program.returncode != 0:
-        last = " | ".join(list(tail)[-5:])
-        raise ScriptFailed(f"{command[0]} ended with {program.returncode}: {last}"[:4000])
+        raise ScriptFailed(f"{command[0]} ended with {program.returncode}: {cause(tail)}"[:4000])
     return f"{os.path.basename(command[0])} ended with 0"
+
+
+def cause(output: Sequence[str]) -> str:
+    """The innermost exception in a program's output, of Python or Java; else the last lines."""
+    named = [line for line in output if _EXCEPTION.match(line)]
+    return named[-1] if named else " | ".join(list(output)[-5:])
 
 
 def _drain(program: "subprocess.Popen[bytes]") -> deque[str]:

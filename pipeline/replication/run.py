@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from conf.errors import CausewayError
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
@@ -85,7 +86,8 @@ def run_replication(
     limits: CopyLimits,
 ) -> CopyReport:
     """Executes the plan. Raises PublishFailed when the target's metastore refuses every attempt:
-    then the copied files are deleted and its metadata is as before (FA-R6).
+    then the copied files are deleted and its metadata is as before (FA-R6), or the error has what
+    prevented that.
     """
     report = CopyReport(fresh=plan.fresh)
     if not plan.steps:
@@ -97,8 +99,11 @@ def run_replication(
     job = CopyJob(name, plan.staging, marker, catalog, context, options, limits, report)
     try:
         job.run(plan.steps)
-    except PublishFailed:
-        catalog.undo()
+    except PublishFailed as error:
+        try:
+            catalog.undo()
+        except CausewayError as left:
+            raise PublishFailed(f"{error} Its files could not be removed: {left}") from error
         raise
     report.gone += plan.drops
     return report

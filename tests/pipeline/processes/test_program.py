@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import LeaseLost
 from pipeline.processes.errors import CannotRun, ScriptFailed
-from pipeline.processes.program import run_program
+from pipeline.processes.program import cause, run_program
 
 
 class WorkLease:
@@ -67,3 +67,31 @@ def test_a_lost_ticket_ends_the_program() -> None:
         run_program(python("import time; print('on', flush=True); time.sleep(60)"), {}, lease)
     timer.join()
     assert time.monotonic() - began < 30
+
+
+PYTHON = """24/01/01 00:00:00 INFO SparkContext: Running Spark
+Traceback (most recent call last):
+  File "job.py", line 3, in <module>
+    spark.table("none").count()
+pyspark.errors.exceptions.captured.AnalysisException: [TABLE_OR_VIEW_NOT_FOUND] `none`
+24/01/01 00:00:01 INFO SparkContext: Invoking stop() from shutdown hook
+24/01/01 00:00:01 INFO ShutdownHookManager: Deleting directory /tmp/spark
+"""
+JAVA = """Exception in thread "main" org.apache.spark.SparkException: Job aborted.
+\tat org.apache.spark.Main$.main(Main.scala:1)
+Caused by: java.io.FileNotFoundException: /in/part-0
+\t... 12 more
+24/01/01 00:00:01 INFO ShutdownHookManager: Shutdown hook called
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (PYTHON, "pyspark.errors.exceptions.captured.AnalysisException: [TABLE_OR_VIEW_NOT_FOUND]"),
+        (JAVA, "Caused by: java.io.FileNotFoundException: /in/part-0"),
+        ("one\ntwo", "one | two"),
+    ],
+)
+def test_the_cause_is_the_innermost_exception(output: str, expected: str) -> None:
+    assert cause(output.splitlines()).startswith(expected)

@@ -17,7 +17,7 @@ from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import step_lines
 from pipeline.copy.staging import LEASE_SECONDS
 from pipeline.copy.sweep import sweep_staging
-from pipeline.errors import NotCopyable, PublishFailed, UnsafeSchemaChange, WriteOpen
+from pipeline.errors import CopyError, NotCopyable, PublishFailed, UnsafeSchemaChange, WriteOpen
 from pipeline.replication.plan import FROM, ReplicationPlan, ReplicationRequest
 from pipeline.replication.run import read_replication, run_replication
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
@@ -288,6 +288,20 @@ def test_when_registration_is_refused_to_the_end_nothing_stays() -> None:
         pair.run()
     assert pair.target.tables == {}
     assert [path for path in pair.files.content if path.startswith(BASE)] == []
+
+
+def test_a_refusal_is_reported_also_when_its_files_cannot_be_removed() -> None:
+    pair = Pair()
+    pair.add("1", a="one")
+    pair.target.refusals = 3
+
+    def failing(locations: Sequence[str]) -> None:
+        if locations:
+            raise CopyError("the name node is in safe mode.")
+
+    pair.files.delete = failing  # type: ignore[method-assign]
+    with pytest.raises(PublishFailed, match=r"3 attempts.*could not be removed.*safe mode"):
+        pair.run()
 
 
 def test_a_refusal_leaves_what_was_there() -> None:
