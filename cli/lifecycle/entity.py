@@ -32,6 +32,7 @@ from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import BadDocument, BadExpression, Problem
 from pipeline.falcon.model import Cluster, Entity, EntityKey, Feed, Kind
+from pipeline.falcon.warnings import warnings_of
 from pipeline.scheduler import entity_service
 
 _ORDER = {Kind.CLUSTER: 0, Kind.FEED: 1, Kind.PROCESS: 2}
@@ -132,6 +133,8 @@ def _run_validate(args: argparse.Namespace) -> int:
             if entity_set is not None:
                 problems = tuple(sorted((*problems, *rules.among(found, entity_set))))
         status |= _tell(path, problems, args.all)
+        if isinstance(found, Entity) and not problems:
+            _warn(path, found, args)
     return status
 
 
@@ -187,12 +190,18 @@ def _run_submit(args: argparse.Namespace) -> int:
     for path in args.files:
         data = _read(path, args)
         documents.append((path, data, _entity(path, data)))
-    for path, data, _ in sorted(documents, key=lambda each: _ORDER[each[2].key.kind]):
+    for path, data, entity in sorted(documents, key=lambda each: _ORDER[each[2].key.kind]):
         try:
             print(entity_service.submit(store, data, args.user, now_of(args), lenient))
         except BadDocument as error:
             raise BadDocument(error.problems, str(path)) from None
+        _warn(path, entity, args)
     return 0
+
+
+def _warn(path: Path, entity: Entity, args: argparse.Namespace) -> None:
+    for warning in warnings_of(entity, now_of(args)):
+        print(f"{path}:{warning.line}: warning: {warning.reason}", file=sys.stderr)
 
 
 def _entity(path: Path, data: bytes) -> Entity:
@@ -204,12 +213,13 @@ def _entity(path: Path, data: bytes) -> Entity:
 
 def _run_update(args: argparse.Namespace) -> int:
     data = _read(args.file, args)
-    _entity(args.file, data)
+    entity = _entity(args.file, data)
     print(
         entity_service.update(
             open_store(args), key_of(args), data, args.user, now_of(args), lenient
         )
     )
+    _warn(args.file, entity, args)
     return 0
 
 

@@ -1,0 +1,51 @@
+"""What a valid feed or process does and its author may not expect. Pure."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from pipeline.falcon.calendar import Calendar
+from pipeline.falcon.errors import Problem
+from pipeline.falcon.model import Entity, Feed, FeedCluster, Process, Role, Table
+
+_MANY = 1000  # instances
+_LENGTHS = {
+    "YEAR": timedelta(days=365),
+    "MONTH": timedelta(days=28),
+    "DAY": timedelta(days=1),
+    "HOUR": timedelta(hours=1),
+    "MINUTE": timedelta(minutes=1),
+}
+
+
+def warnings_of(entity: Entity, now: datetime) -> tuple[Problem, ...]:
+    """The warnings, in the order of their lines. `now` is aware UTC."""
+    found: list[Problem] = []
+    if isinstance(entity, Feed) and entity.with_role(Role.TARGET):
+        for source in entity.with_role(Role.SOURCE):
+            found += _coarse(entity, source)
+            found += _backlog(entity.calendar_on(source), source.validity.end, now, source.line)
+    elif isinstance(entity, Process):
+        for each in entity.clusters:
+            found += _backlog(entity.calendar_on(each), each.validity.end, now, each.line)
+    return tuple(sorted(found))
+
+
+def _coarse(feed: Feed, source: FeedCluster) -> Iterator[Problem]:
+    storage = feed.storage_on(source)
+    if not isinstance(storage, Table) or not storage.uri.variables:
+        return
+    finest = min(storage.uri.variables, key=lambda name: _LENGTHS[name])
+    if feed.frequency.length < _LENGTHS[finest]:
+        yield Problem(
+            storage.line,
+            "table",
+            f"several instances ({feed.frequency}) have the partition of one {finest.lower()}:"
+            " each copies it as it is at its time",
+        )
+
+
+def _backlog(calendar: Calendar, end: datetime, now: datetime, line: int) -> Iterator[Problem]:
+    count = calendar.count(min(now, end))
+    if count > _MANY:
+        reason = f"{count:,} instances are due as soon as it is scheduled"
+        yield Problem(line, "validity", reason)

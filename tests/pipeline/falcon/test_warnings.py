@@ -1,0 +1,34 @@
+"""Warnings about valid documents."""
+
+from datetime import UTC, datetime
+
+from pipeline.falcon import document
+from pipeline.falcon.warnings import warnings_of
+from tests.pipeline.falcon.documents import FEED, PROCESS
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DAILY = FEED.replace("-${HOUR}", "")
+
+
+def warnings(text: str) -> list[str]:
+    return [str(each) for each in warnings_of(document.read(text.encode()), NOW)]
+
+
+def test_ordinary_documents_have_none() -> None:
+    assert warnings(FEED) == []
+    assert warnings(PROCESS) == []
+
+
+def test_several_instances_of_one_partition() -> None:
+    (warning,) = warnings(DAILY)
+    assert "several instances (hours(1)) have the partition of one day" in warning
+
+
+def test_many_instances_that_are_due_at_once() -> None:
+    (warning,) = warnings(FEED.replace('end="2013-10-26', 'end="2023-10-26'))
+    assert warning.endswith("validity: 88,416 instances are due as soon as it is scheduled")
+
+
+def test_a_feed_without_targets_has_no_instances_to_warn_of() -> None:
+    alone = DAILY.replace('type="target"', 'type="source"')
+    assert warnings(alone) == []
