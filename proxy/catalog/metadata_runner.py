@@ -29,8 +29,8 @@ from proxy.protocol.requests import (
 )
 from proxy.protocol.types import Orientation
 from proxy.session.cluster_session import ClusterSession
-from proxy.session.local_result import Local
-from proxy.session.open_session import Session
+from proxy.session.local_result import LocalResult
+from proxy.session.user_session import UserSession
 from proxy.statement.statement_router import Loader
 from thriftcodec.values import STRING, Struct
 
@@ -63,8 +63,8 @@ class Metadata:
         self._servers: WeakKeyDictionary[ClusterSession, _Server] = WeakKeyDictionary()
 
     async def answer(
-        self, name: str, arguments: Struct, session: Session, upstream: ClusterSession
-    ) -> Local | None:
+        self, name: str, arguments: Struct, session: UserSession, upstream: ClusterSession
+    ) -> LocalResult | None:
         """The whole result, when it is certain; None: the cluster has to say."""
         asked = question(name, arguments)
         if asked is None:
@@ -77,21 +77,21 @@ class Metadata:
             return None
         schema, temporary = from_cluster
         table = asked.answer(listed, temporary)
-        return None if table is None else Local(table, schema=schema)
+        return None if table is None else LocalResult(table, schema=schema)
 
     async def _schemas(
-        self, asked: MetadataQuestion, session: Session, upstream: ClusterSession
-    ) -> Local | None:
+        self, asked: MetadataQuestion, session: UserSession, upstream: ClusterSession
+    ) -> LocalResult | None:
         databases = await self._loader.schemas(asked.databases)
         from_cluster = (
             None if databases is None else await self._ask_cluster(asked, session, upstream)
         )
         if databases is None or from_cluster is None:
             return None
-        return Local(asked.schemas(databases), schema=from_cluster[0])
+        return LocalResult(asked.schemas(databases), schema=from_cluster[0])
 
     async def _ask_cluster(
-        self, asked: MetadataQuestion, session: Session, upstream: ClusterSession
+        self, asked: MetadataQuestion, session: UserSession, upstream: ClusterSession
     ) -> tuple[bytes, Sequence[Row]] | None:
         """What describes the answer, and those of its rows that the cluster alone knows; None when
         it is to say all of it in its own words."""
@@ -108,7 +108,7 @@ class Metadata:
         server.schemas[asked.name] = schema
         return schema, rows
 
-    async def _server(self, upstream: ClusterSession, session: Session) -> _Server:
+    async def _server(self, upstream: ClusterSession, session: UserSession) -> _Server:
         changes = session.state.journal.changes
         server = self._servers.get(upstream)
         if server is None or server.changes != changes:
@@ -119,7 +119,7 @@ class Metadata:
 
 
 def _may_have_views(
-    asked: MetadataQuestion, session: Session, upstream: ClusterSession, server: _Server
+    asked: MetadataQuestion, session: UserSession, upstream: ClusterSession, server: _Server
 ) -> bool:
     """Whether temporary views may be among the rows: anybody may have made global ones."""
     if asked.name == SCHEMAS:

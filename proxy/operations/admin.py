@@ -24,7 +24,7 @@ from proxy.protocol.types import OperationState
 from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.listeners import Listeners
 from proxy.server.server_state import ServerState
-from proxy.session.open_session import Session
+from proxy.session.user_session import UserSession
 from proxy.upstream.endpoint_health import Place
 from proxy.upstream.health_runner import check_all
 
@@ -292,7 +292,7 @@ async def _until(condition: Callable[[], bool]) -> None:
                 await asyncio.sleep(_STEP)
 
 
-def _session(session: Session, now: float) -> dict[str, Any]:
+def _session(session: UserSession, now: float) -> dict[str, Any]:
     state = session.state
     operations = session.operations.values()
     return {
@@ -311,6 +311,6 @@ def _session(session: Session, now: float) -> dict[str, Any]:
     }
 
 
-def _last(session: Session) -> str:
+def _last(session: UserSession) -> str:
     texts = [each.record.text for each in session.operations.values() if each.record.text.length]
     return texts[-1].brief()[:200] if texts else ""

@@ -12,8 +12,8 @@ from proxy.operations.masking import masked_message
 from proxy.operations.metrics import Metrics
 from proxy.operations.record import Record
 from proxy.protocol.types import OperationState
-from proxy.session.open_session import Session
 from proxy.session.operation import Operation
+from proxy.session.user_session import UserSession
 
 _log = logging.getLogger(__name__)
 _MAX_ERROR = 500  # characters in a line
@@ -42,13 +42,13 @@ class Observer:
         details = {"method": method, "accepted": accepted}
         self._event(Event(EventKind.LOGIN, user, user, address, details=details))
 
-    def opened(self, session: Session) -> None:
+    def opened(self, session: UserSession) -> None:
         """A session was opened. The log has the names of its settings, not their values."""
         _log.info("session opened", extra=_of(session))
         names: list[object] = [*sorted(session.state.configuration)]
         self._of_session(EventKind.SESSION_OPENED, session, {"settings": names})
 
-    def client_info(self, session: Session) -> None:
+    def client_info(self, session: UserSession) -> None:
         """A client named its application. The log has it, as HiveServer2's has."""
         _log.info("client of the session: %s", session.application, extra=_of(session))
 
@@ -57,12 +57,14 @@ class Observer:
         details = {"error": failure.message}
         self._event(Event(EventKind.SESSION_REFUSED, user, user, address, details=details))
 
-    def session_closed(self, session: Session) -> None:
+    def session_closed(self, session: UserSession) -> None:
         """A session was closed, by its client, an operator or Causeway."""
         _log.info("session closed", extra=_of(session))
         self._of_session(EventKind.SESSION_CLOSED, session, {})
 
-    def metadata(self, session: Session, call: str, arguments: list[str], seconds: float) -> None:
+    def metadata(
+        self, session: UserSession, call: str, arguments: list[str], seconds: float
+    ) -> None:
         """A metadata call was answered, or failed."""
         details = {"call": call, "arguments": arguments, "seconds": round(seconds, 6)}
         self._of_session(EventKind.METADATA, session, details)
@@ -71,7 +73,9 @@ class Observer:
         """An operator made a request; `caller` is an address, a local user or a signal."""
         self._event(administration(action, argument, caller, refused))
 
-    def _of_session(self, kind: EventKind, session: Session, details: Mapping[str, object]) -> None:
+    def _of_session(
+        self, kind: EventKind, session: UserSession, details: Mapping[str, object]
+    ) -> None:
         if self.audit is not None:
             user, guid = session.state.user, session.handle.guid.hex()
             self._event(Event(kind, user, session.by, session.address, guid, details))
@@ -123,7 +127,7 @@ def administration(action: str, argument: str, caller: str, refused: bool) -> Ev
     return Event(EventKind.ADMINISTRATION, "", caller, "", details=details)
 
 
-def _of(session: Session) -> dict[str, dict[str, str]]:
+def _of(session: UserSession) -> dict[str, dict[str, str]]:
     return extra(
         session=session.handle.guid.hex(), user=session.state.user, address=session.address
     )

@@ -57,14 +57,14 @@ from proxy.server.client_connection import ClientConnection
 from proxy.server.row_relay import relay_rows
 from proxy.server.server_state import OwnedOperation, ServerState
 from proxy.session.handles import new_handle, no_such_operation, no_such_session, worker_of
-from proxy.session.local_result import Local
-from proxy.session.open_session import Session
+from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation
 from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.settings import cannot_open
+from proxy.session.user_session import UserSession
 from proxy.statement.statement_limits import check_result
 from proxy.statement.statement_runner import StatementRunner
-from proxy.upstream.remote_result import Remote
+from proxy.upstream.remote_result import RemoteResult
 from thriftcodec.values import Message, Struct
 
 _Result = TypeVar("_Result")
@@ -80,7 +80,7 @@ class HiveServer2Handler:
     def __init__(self, server: ServerState, client: ClientConnection) -> None:
         self._server = server
         self._client = client
-        self._opened: dict[bytes, Session] = {}
+        self._opened: dict[bytes, UserSession] = {}
         self._last_call = LastCall()
         self._last_statement = LastCall()  # pools repeat a statement, with other calls in between
 
@@ -244,7 +244,7 @@ class HiveServer2Handler:
                 self._server.topology,
                 self._server.router.settings.restrictions,
             )
-            session = Session(
+            session = UserSession(
                 new_handle(self._server.peers.number),
                 state,
                 self._server.pool,
@@ -268,7 +268,7 @@ class HiveServer2Handler:
             self._opened[session.handle.guid] = session
         return replies.session_opened(protocol, session.handle)
 
-    async def _check_opening(self, session: Session) -> None:
+    async def _check_opening(self, session: UserSession) -> None:
         """Raises Rejected when the session's database does not exist."""
         if session.through is not None:
             await session.upstream(session.through.name)  # that server checks the database
@@ -279,7 +279,7 @@ class HiveServer2Handler:
 
     def _session(
         self, request: GetInfo | SetClientInfo | ExecuteStatement | MetadataCall
-    ) -> Session:
+    ) -> UserSession:
         session = self._server.sessions.find(request.session, self._user)
         if session is None:
             raise no_such_session(request.session)
@@ -288,7 +288,7 @@ class HiveServer2Handler:
 
     # Statements and metadata calls
 
-    def _new_operation(self, session: Session, kind: int) -> Operation:
+    def _new_operation(self, session: UserSession, kind: int) -> Operation:
         operation = Operation(new_handle(self._server.peers.number), kind)
         self._server.operations.add(
             operation.handle, self._user, OwnedOperation(session, operation)
@@ -349,7 +349,7 @@ class HiveServer2Handler:
             spent, observer = time.perf_counter() - began, self._server.observer
             observer.metadata(session, name, texts_of(request), spent)
 
-    def _metadata_cluster(self, session: Session) -> ClusterName:
+    def _metadata_cluster(self, session: UserSession) -> ClusterName:
         """The cluster of a metadata call (DC-A1): the pinned one; otherwise the only one that has
         temporary objects of the session, which are listed too; otherwise the default cluster, or
         another one while that is down (D11)."""
@@ -361,7 +361,7 @@ class HiveServer2Handler:
         return state.pinned or only or self._server.pool.health.first_up(state.topology)
 
     async def _metadata_result(
-        self, session: Session, cluster: ClusterName, name: str, request: MetadataCall
+        self, session: UserSession, cluster: ClusterName, name: str, request: MetadataCall
     ) -> Struct:
         upstream = await session.upstream(cluster)
         local = None
@@ -375,7 +375,7 @@ class HiveServer2Handler:
         result = await upstream.call(name, metadata_call(name, upstream.session, request.arguments))
         remote = replies.started_operation(result)
         operation = self._new_operation(session, replies.operation_kind(result))
-        operation.result = Remote.of(upstream, remote, may_run_ahead=False)
+        operation.result = RemoteResult.of(upstream, remote, may_run_ahead=False)
         operation.becomes(OperationState.FINISHED)
         return replies.with_handle(result, operation.handle)
 
@@ -415,11 +415,11 @@ class HiveServer2Handler:
 
     async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
         match operation.result:
-            case Local(schema=bytes(schema)):
+            case LocalResult(schema=bytes(schema)):
                 return replies.with_head(schema, call.name, call.seqid)
-            case Local(table):
+            case LocalResult(table):
                 return results.metadata_reply(table)
-            case Remote() as remote if operation.state is OperationState.FINISHED:
+            case RemoteResult() as remote if operation.state is OperationState.FINISHED:
                 schema = await operation.learn_schema(remote)
                 return replies.with_head(schema, call.name, call.seqid)
             case _:
@@ -430,7 +430,7 @@ class HiveServer2Handler:
     ) -> Struct | bytes | None:
         operation = owned.operation
         protocol = owned.session.state.protocol
-        if request.fetch_type == FETCH_LOG and not isinstance(operation.result, Remote):
+        if request.fetch_type == FETCH_LOG and not isinstance(operation.result, RemoteResult):
             return results.fetch_reply(results.LOG, 0, 0, protocol)
         if request.fetch_type != FETCH_LOG and operation.state is not OperationState.FINISHED:
             text = f"Expected state FINISHED, but found {operation.shown.state.name}"
@@ -438,14 +438,14 @@ class HiveServer2Handler:
         if request.fetch_type != FETCH_LOG:
             check_result(operation, self._server.limits)
         match operation.result:
-            case Local():
+            case LocalResult():
                 return operation.result.fetch(request, protocol)
-            case Remote():
+            case RemoteResult():
                 return await self._relay(call, request, owned, operation.result)
         raise Rejected(Failure("The operation has no result."))
 
     async def _relay(
-        self, call: Message, request: FetchResults, owned: OwnedOperation, remote: Remote
+        self, call: Message, request: FetchResults, owned: OwnedOperation, remote: RemoteResult
     ) -> bytes | None:
         protocol, began = owned.session.state.protocol, time.perf_counter()
         sent, rows = await relay_rows(self._client, call, request, remote, protocol)
@@ -468,7 +468,7 @@ async def _of_size(
 
 
 def _fill_record(
-    record: Record, session: Session, operation: Operation, text: StatementText
+    record: Record, session: UserSession, operation: Operation, text: StatementText
 ) -> None:
     record.user, record.by = session.state.user, session.by
     record.address = session.address

@@ -7,12 +7,16 @@ from proxy.protocol.requests import FetchResults
 from proxy.protocol.row_count import rows_in
 from proxy.protocol.types import COLUMNS_SINCE
 from proxy.server.client_connection import ClientConnection
-from proxy.upstream.remote_result import Remote
+from proxy.upstream.remote_result import RemoteResult
 from thriftcodec.values import Message, Struct
 
 
 async def relay_rows(
-    client: ClientConnection, call: Message, request: FetchResults, remote: Remote, protocol: int
+    client: ClientConnection,
+    call: Message,
+    request: FetchResults,
+    remote: RemoteResult,
+    protocol: int,
 ) -> tuple[int, int | None]:
     """Carries the reply to a fetch: its bytes, and its rows where it says how many.
 

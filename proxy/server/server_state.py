@@ -19,9 +19,9 @@ from proxy.protocol import replies
 from proxy.protocol.requests import NO_SESSION, get_info_call
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.handles import Registry
-from proxy.session.open_session import Session
 from proxy.session.operation import Operation, close_remote
 from proxy.session.quota import Bounds, Quota
+from proxy.session.user_session import UserSession
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import Copier, StatementRunner
@@ -36,7 +36,7 @@ _INFO_WAIT = 1.0
 class OwnedOperation:
     """An operation with the session that it belongs to."""
 
-    session: Session
+    session: UserSession
     operation: Operation
 
 
@@ -73,7 +73,7 @@ class ServerState:
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
         self._statement_quota = Quota("statements running", Bounds(), workers.counters)
         self._info: dict[tuple[ClusterName, int], Struct] = {}
-        self.sessions: Registry[Session] = Registry("sessions", 0)
+        self.sessions: Registry[UserSession] = Registry("sessions", 0)
         self.operations: Registry[OwnedOperation] = Registry(
             "operations", limits.operations_per_user
         )
@@ -110,20 +110,20 @@ class ServerState:
         if self.stopping:
             raise Stopping
 
-    def admit(self, session: Session, owner: str) -> None:
+    def admit(self, session: UserSession, owner: str) -> None:
         """Adds a session, whose handle `owner` may use. Raises TooMany, Stopping."""
         self.check_not_stopping()
         self._take(self._session_quota, session, "session")
         self.sessions.add(session.handle, owner, session)
 
-    def begin(self, session: Session, statement: StatementRunner, operation: Operation) -> None:
+    def begin(self, session: UserSession, statement: StatementRunner, operation: Operation) -> None:
         """Starts a task that runs the statement. Raises TooMany, Stopping."""
         self.check_not_stopping()
         self._take(self._statement_quota, session, "statement")
         operation.working = True
         operation.task = self.group.create_task(self._run(session, statement, operation))
 
-    def _take(self, quota: Quota, session: Session, what: str) -> None:
+    def _take(self, quota: Quota, session: UserSession, what: str) -> None:
         try:
             quota.take(session.state.user, session.address)
         except TooMany:
@@ -131,7 +131,7 @@ class ServerState:
             raise
 
     async def _run(
-        self, session: Session, statement: StatementRunner, operation: Operation
+        self, session: UserSession, statement: StatementRunner, operation: Operation
     ) -> None:
         """Runs the statement; metrics and the audit log are updated after the client's reply."""
         record = operation.record
@@ -145,7 +145,7 @@ class ServerState:
         """The clusters that statements may be sent to."""
         return [self.through] if self.through else list(self.topology.clusters.values())
 
-    async def learn_info(self, kind: int, session: Session) -> Struct | None:
+    async def learn_info(self, kind: int, session: UserSession) -> Struct | None:
         """The default cluster's reply to GetInfo, remembered; another cluster's while that one is
         down (D11); None while it does not answer."""
         health, topology = self.pool.health, self.topology
@@ -158,7 +158,7 @@ class ServerState:
                     self._info[cluster.name, kind] = reply
         return self._info.get((cluster.name, kind))
 
-    async def _ask_info(self, kind: int, session: Session, cluster: Cluster) -> Struct:
+    async def _ask_info(self, kind: int, session: UserSession, cluster: Cluster) -> Struct:
         """The reply of a Thrift Server, which needs no session, or of the session's server that
         everything goes to, which may be another HiveServer2 and need one. Raises ClusterDown,
         ClusterLost, TooMany, WireError."""
@@ -172,7 +172,7 @@ class ServerState:
             data = await connection.call("GetInfo", request, _INFO_WAIT)
         return replies.read_result(data, "GetInfo")
 
-    def forget(self, session: Session) -> None:
+    def forget(self, session: UserSession) -> None:
         if self.sessions.remove(session.handle):
             self._session_quota.give_back(session.state.user, session.address)
             self.observer.session_closed(session)
@@ -180,7 +180,7 @@ class ServerState:
             self.operations.remove(operation.handle)
             self.observer.closed(operation)
 
-    async def close(self, session: Session) -> None:
+    async def close(self, session: UserSession) -> None:
         """Closes the session, here and in its clusters."""
         with with_log_fields(session=session.handle.guid.hex(), user=session.state.user):
             self.forget(session)

@@ -12,7 +12,7 @@ _REWINDS = (Orientation.PRIOR, Orientation.FIRST)
 
 
 @dataclass(slots=True)
-class Local:
+class LocalResult:
     """`position` is the row that the next fetch starts at. `schema` is a cluster's reply to
     GetResultSetMetadata that describes the table, where there is one.
     """

@@ -13,9 +13,9 @@ from proxy.operations.record import Record
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import Handle
 from proxy.protocol.types import ENDS, OperationState
-from proxy.session.local_result import Local
+from proxy.session.local_result import LocalResult
 from proxy.session.states import advance, shown
-from proxy.upstream.remote_result import Remote
+from proxy.upstream.remote_result import RemoteResult
 from proxy.upstream.upstream_connection import release
 
 
@@ -30,7 +30,7 @@ class Operation:
         self.waiters: set[asyncio.Future[None]] = set()
         self.began = self.used = asyncio.get_running_loop().time()
         self.record = Record()
-        self.result: Local | Remote | None = None
+        self.result: LocalResult | RemoteResult | None = None
         self.cancelled = False
         self.closed = False  # by its client; `working`: a statement's task still deals with it
         self.working = False
@@ -81,7 +81,7 @@ class Operation:
         if not self.ended:
             self.becomes(OperationState.ERROR, failure)
 
-    async def learn_schema(self, remote: Remote) -> bytes:
+    async def learn_schema(self, remote: RemoteResult) -> bytes:
         """The schema of a finished operation. Raises ClusterLost, TooMany."""
         if remote.schema is not None:
             return remote.schema
@@ -105,7 +105,7 @@ class Operation:
 
 def close_remote(operation: Operation) -> None:
     """Has its result closed where it ran."""
-    if isinstance(operation.result, Remote):
+    if isinstance(operation.result, RemoteResult):
         operation.result.close()
 
 

@@ -4,7 +4,7 @@ from conf.errors import CausewayError
 from dialect.analyze import too_long
 from dialect.statement import Unknown
 from proxy.errors import Failure, Rejected
-from proxy.session.open_session import Session
+from proxy.session.user_session import UserSession
 from proxy.upstream.endpoint_health import EndpointHealth
 from router.claim import ANALYZE, KEY, PARSE
 
@@ -15,7 +15,7 @@ _OF_SPARK = "org.apache.spark.sql."  # the package of what its analysis throws
 
 
 async def spark_error(
-    session: Session, sql: str, statement: Unknown, health: EndpointHealth
+    session: UserSession, sql: str, statement: Unknown, health: EndpointHealth
 ) -> Failure | None:
     """What Spark's own parser says against a statement that was not understood, and its analysis
     where that reads no data and calls nothing that is denied.

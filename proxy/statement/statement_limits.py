@@ -10,9 +10,9 @@ from proxy.errors import ResultTooLarge, StatementTooLong
 from proxy.limits import Limits
 from proxy.protocol.results import NO_ROWS
 from proxy.protocol.status import failure_of
-from proxy.session.local_result import Local
+from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation, close_remote
-from proxy.upstream.remote_result import Remote
+from proxy.upstream.remote_result import RemoteResult
 
 
 def check_result(operation: Operation, limits: Limits) -> None:
@@ -23,9 +23,9 @@ def check_result(operation: Operation, limits: Limits) -> None:
     )
     if over is None:
         return
-    if isinstance(operation.result, Remote):
+    if isinstance(operation.result, RemoteResult):
         close_remote(operation)
-        operation.result = Local(NO_ROWS)
+        operation.result = LocalResult(NO_ROWS)
     raise over
 
 
@@ -51,5 +51,5 @@ def is_too_long(operation: Operation, now: float, limits: Limits) -> bool:
 def is_unread(operation: Operation, now: float, limits: Limits) -> bool:
     """Whether its result in a cluster was not asked for during the idle time-out."""
     limit = limits.idle_result
-    kept = isinstance(operation.result, Remote)
+    kept = isinstance(operation.result, RemoteResult)
     return bool(limit) and kept and operation.is_idle(now - limit, running_too=False)

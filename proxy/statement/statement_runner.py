@@ -17,9 +17,9 @@ from proxy.protocol.requests import ExecuteStatement
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.session.cluster_session import ClusterSession
-from proxy.session.local_result import Local
-from proxy.session.open_session import Session
+from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation, close_remote, nothing_runs
+from proxy.session.user_session import UserSession
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
 from proxy.statement.commands import Command
@@ -27,7 +27,7 @@ from proxy.statement.events import Event, WriteToken
 from proxy.statement.machine import StatementMachine
 from proxy.statement.spark_error import spark_error
 from proxy.statement.statement_router import StatementRouter
-from proxy.upstream.remote_result import Remote
+from proxy.upstream.remote_result import RemoteResult
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class StatementRunner:
 
     def __init__(
         self,
-        session: Session,
+        session: UserSession,
         operation: Operation,
         request: ExecuteStatement,
         router: StatementRouter,
@@ -61,7 +61,7 @@ class StatementRunner:
         self._copier = copier
         self._linger = linger
         self._upstream: ClusterSession | None = None
-        self._remote: Remote | None = None
+        self._remote: RemoteResult | None = None
         self._reported: Callable[[], object] | None = None
         self._left: list[Command] = []  # commands that follow the one that is carried out
         self._machine = StatementMachine(
@@ -193,7 +193,7 @@ class StatementRunner:
             self._operation.record.mark("execute")
         else:
             started = await upstream.execute(request.statement, overlay, request.timeout)
-        self._remote = Remote.of(upstream, started, self._session.through is None)
+        self._remote = RemoteResult.of(upstream, started, self._session.through is None)
         self._operation.result = self._remote
         return ev.Ended(Status(OperationState.FINISHED)) if command.at_once else ev.Accepted()
 
@@ -211,10 +211,10 @@ class StatementRunner:
             case cmd.Report():
                 await self._report()
             case cmd.AskSchema():
-                if isinstance(operation.result, Remote):
+                if isinstance(operation.result, RemoteResult):
                     asyncio.get_running_loop().call_soon(_ask_schema, operation.result)
             case cmd.Answer(table):
-                operation.result = Local(table)
+                operation.result = LocalResult(table)
             case cmd.Apply(effect, number, cluster, used):
                 if cluster is not None:
                     self._entered.replay.applied(number, effect)
@@ -265,12 +265,12 @@ class StatementRunner:
         return self._upstream
 
     @property
-    def _sent(self) -> Remote:
+    def _sent(self) -> RemoteResult:
         assert self._remote is not None
         return self._remote
 
 
-def _ask_schema(remote: Remote) -> None:
+def _ask_schema(remote: RemoteResult) -> None:
     """Asks for the schema of a statement that ended, before its client does.
 
     Not before the end: a Thrift Server that is asked too early makes up a column `Result` and

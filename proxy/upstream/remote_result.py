@@ -20,7 +20,7 @@ LEARNING_PAUSES = (0.1, 0.5, 2.0, 5.0, 10.0, *repeat(15.0, 20))
 
 
 @dataclass(slots=True)
-class Remote:
+class RemoteResult:
     """A result that a cluster keeps. `schema` is its reply to GetResultSetMetadata, once known:
     before the end of a statement it may be a false one.
     """
@@ -34,7 +34,7 @@ class Remote:
     @classmethod
     def of(
         cls, upstream: UpstreamSession, operation: RemoteOperation, may_run_ahead: bool
-    ) -> "Remote":
+    ) -> "RemoteResult":
         return cls(upstream, operation, ReadAhead(upstream, operation, may_run_ahead))
 
     def ask_schema(self) -> PipelinedCall:

@@ -16,12 +16,12 @@ from proxy.limits import Limits
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement, RemoteOperation
 from proxy.protocol.types import OperationState, OperationType
-from proxy.session import open_session as session_module
+from proxy.session import user_session as session_module
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.handles import new_handle
-from proxy.session.open_session import Session
 from proxy.session.operation import Operation
 from proxy.session.session import SessionState
+from proxy.session.user_session import UserSession
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import StatementRunner
 from proxy.upstream.upstream_pool import UpstreamPool
@@ -122,7 +122,7 @@ class Proxied:
         snapshot = Snapshot(primaries, databases=set(self.store.databases))
         self.router = StatementRouter(Settings(TOPOLOGY, ()), snapshot, snapshot)
         self.state = SessionState.opened("ann", 5, self.opening, TOPOLOGY)
-        self.session = Session(
+        self.session = UserSession(
             new_handle(), self.state, UpstreamPool(Limits()), functions=self.functions
         )
 

@@ -19,9 +19,9 @@ from proxy.protocol import replies, results
 from proxy.protocol.messages import decode_message
 from proxy.protocol.requests import Handle, RemoteOperation, RemoteSession
 from proxy.protocol.results import Table
-from proxy.session.local_result import Local
-from proxy.session.open_session import Session
+from proxy.session.local_result import LocalResult
 from proxy.session.session import SessionState
+from proxy.session.user_session import UserSession
 from thriftcodec.values import REPLY, STRING, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message
 
@@ -94,10 +94,10 @@ class World:
     async def schemas(self, wanted: Callable[[str], bool]) -> Any:
         return self.lists and [name for name, _ in self.lists if wanted(name)]
 
-    async def ask(self, name: str = "GetTables", **texts: str) -> Local | None:
+    async def ask(self, name: str = "GetTables", **texts: str) -> LocalResult | None:
         fields = {"schema": 3, "table": 4, "column": 5}
         arguments = Struct({fields[key]: (STRING, text.encode()) for key, text in texts.items()})
-        session = cast(Session, SimpleNamespace(state=self.state))
+        session = cast(UserSession, SimpleNamespace(state=self.state))
         return await self.metadata.answer(name, arguments, session, cast(Any, self.upstream))
 
     async def names(self, **texts: str) -> list[object]:

@@ -5,15 +5,15 @@ import asyncio
 import gc
 from collections import Counter
 
-from proxy.session.open_session import Session
 from proxy.session.operation import Operation
+from proxy.session.user_session import UserSession
 from proxy.statement.statement_runner import StatementRunner
 from proxy.upstream.upstream_connection import UpstreamConnection
 from proxy.upstream.upstream_session import UpstreamSession
 from tests.proxy.fakes import World, error_of, play, until
 
 SESSIONS = 20
-KINDS = (Session, Operation, StatementRunner, UpstreamSession, UpstreamConnection)
+KINDS = (UserSession, Operation, StatementRunner, UpstreamSession, UpstreamConnection)
 
 
 def alive() -> Counter[type]:

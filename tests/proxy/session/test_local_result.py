@@ -5,19 +5,19 @@ import pytest
 from proxy.errors import Rejected
 from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.results import Table
-from proxy.session.local_result import Local
+from proxy.session.local_result import LocalResult
 
 NEXT, PRIOR, RELATIVE, ABSOLUTE, FIRST, LAST = range(6)
 
 
-def fetch(local: Local, orientation: int, rows: int) -> int:
+def fetch(local: LocalResult, orientation: int, rows: int) -> int:
     """The row that the next fetch starts at."""
     local.fetch(FetchResults(Handle(b"", b""), orientation, rows, 0), 5)
     return local.position
 
 
 def test_pages_and_rewinding() -> None:
-    local = Local(Table(("a",), (("1",), ("2",), ("3",))))
+    local = LocalResult(Table(("a",), (("1",), ("2",), ("3",))))
     assert [fetch(local, NEXT, 2), fetch(local, NEXT, 2), fetch(local, NEXT, 2)] == [2, 3, 3]
     assert fetch(local, FIRST, 1) == 1
     assert fetch(local, PRIOR, 2) == 2
@@ -26,7 +26,7 @@ def test_pages_and_rewinding() -> None:
 
 @pytest.mark.parametrize("orientation", [RELATIVE, ABSOLUTE, LAST, 77])
 def test_the_thrift_servers_words_for_the_rest(orientation: int) -> None:
-    local = Local(Table(("a",)))
+    local = LocalResult(Table(("a",)))
     with pytest.raises(Rejected, match=r"^The fetch type FETCH_\w+ is not supported") as caught:
         fetch(local, orientation, 1)
     assert caught.value.failure.sqlstate == "HY106"

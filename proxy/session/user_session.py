@@ -17,13 +17,13 @@ from proxy.session.operation import Operation
 from proxy.session.session import SessionState
 from proxy.session.session_replay import SessionReplay, StaleSession
 from proxy.session.time_zone import FIRST, setting_zone
-from proxy.upstream.remote_result import Remote
+from proxy.upstream.remote_result import RemoteResult
 from proxy.upstream.upstream_pool import UpstreamPool
 
 _CLOSED_THERE = "The Thrift Server closed the session; open another one."
 
 
-class Session:
+class UserSession:
     """`close` ends everything that the session has anywhere.
 
     `through` is where all of it goes, unlooked at, while no cluster is configured (DC-N1).
@@ -174,7 +174,9 @@ class Session:
         ):
             return False
         results = (each.result for each in self.operations.values())
-        return not any(isinstance(each, Remote) and each.upstream is upstream for each in results)
+        return not any(
+            isinstance(each, RemoteResult) and each.upstream is upstream for each in results
+        )
 
     def _where(self, cluster: ClusterName) -> Cluster:
         where = self.through or self.state.topology.clusters.get(cluster)
@@ -204,7 +206,7 @@ class Session:
         running = list(self.operations.values())
         self.operations.clear()
         for operation in running:
-            if isinstance(operation.result, Remote):
+            if isinstance(operation.result, RemoteResult):
                 operation.result.reader.stop()
         if running:  # most have closed theirs
             await asyncio.gather(*(operation.cancel() for operation in running))
@@ -219,7 +221,7 @@ class Session:
 class _Asked:
     """While a call is answered, slowly by its cluster or to a slow client, it is not idle."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: UserSession) -> None:
         self._session = session
 
     def __enter__(self) -> None:
