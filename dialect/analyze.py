@@ -262,7 +262,7 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
     tokens: list[Token] = []
     try:
         tokens = tokenize(text, context.double_quoted_names)
-        context.note(calls_of(tokens))
+        context.note(calls_of(tokens), context.namespace.database.lower())
         try:
             cursor = TokenCursor(with_names(tokens, text), text)
         except SparkRefuses:
@@ -287,6 +287,7 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
         known,
         explain=explain,
         functions=frozenset(context.functions),
+        permanent=frozenset(context.permanent),
         code=frozenset(context.code),
         constant=_is_constant(tokens),
     )

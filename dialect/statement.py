@@ -216,9 +216,10 @@ class Known:
     analyze). `temps` are the session's temporary objects that it uses;
     `lists_temps`: its rows may name any of them. `defined` is what the query of a view
     that is made here reads: nothing now, all of it when the view is used. `functions` are the names
-    of all that it, or a view that it opens, may call, in lower case; `code` is what it brings to
-    run. Of an EXPLAIN all of this is what the statement that it explains would do. `constant`:
-    that it selects values that are written in it, and nothing else: it ends at once.
+    of all that it, or a view that it opens, may call, in lower case; `permanent` are the same with
+    the database that has them if they are permanent; `code` is what it brings to run. Of an EXPLAIN
+    all of this is what the statement that it explains would do. `constant`: that it selects values
+    that are written in it, and nothing else: it ends at once.
     """
 
     kind: str
@@ -235,6 +236,7 @@ class Known:
     explain: bool = False
     defined: tuple[Read, ...] = ()
     functions: frozenset[str] = frozenset()
+    permanent: frozenset[str] = frozenset()
     code: frozenset[Code] = frozenset()
     constant: bool = False
 

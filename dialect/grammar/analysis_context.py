@@ -32,6 +32,7 @@ class AnalysisContext:
     asked: dict[TableRef, TableInfo | None] = field(default_factory=dict)
     asked_session: dict[str, TempObject | None] = field(default_factory=dict)
     functions: set[str] = field(default_factory=set)
+    permanent: set[str] = field(default_factory=set)
     code: set[Code] = field(default_factory=set)
 
     @property
@@ -44,9 +45,10 @@ class AnalysisContext:
         """Whether names of CTEs and of temporary views differ by case."""
         return case_sensitive(self.namespace.variables)
 
-    def note(self, calls: Calls) -> None:
+    def note(self, calls: Calls, database: str) -> None:
         """Records the calls of the statement, or of a view that it opens."""
         self.functions |= calls.functions
+        self.permanent |= calls.permanent(database)
         if calls.script:
             self.code.add(Code.SCRIPT)
 

@@ -411,7 +411,7 @@ class Builder:
         self._depth += 1
         try:
             stored = query_of(view.sql, view.double_quoted_names)
-            self.analysis.note(stored.calls)
+            self.analysis.note(stored.calls, self._database)
             node = self.whole(stored.tree)
         finally:
             self._depth -= 1

@@ -10,17 +10,29 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-COMPUTED = "identifier()"  # an expression gives the function's name: it may be any function
+# An expression gives the function's name: it may be any function.
+COMPUTED = "identifier()"
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """`functions` are names in lower case without a database, COMPUTED among them where
+    """`names` are `name` or `db.name` in lower case, COMPUTED among them where
     `IDENTIFIER(..)(..)` gives a name that is no plain text."""
 
-    functions: frozenset[str]
+    names: frozenset[str]
     script: bool
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """The names without a database."""
+        return frozenset(name.rpartition(".")[2] for name in self.names)
+
+    def permanent(self, database: str) -> frozenset[str]:
+        """The names with their database: `database` where the text has none."""
+        return frozenset(
+            name if "." in name or name == COMPUTED else f"{database}.{name}" for name in self.names
+        )
 
 
 def calls_of(tokens: Sequence[Token]) -> Calls:
@@ -32,13 +44,20 @@ def calls_of(tokens: Sequence[Token]) -> Calls:
         kind = token.token_type
         if before is not None:
             if kind == TokenType.L_PAREN:
-                named = before.token_type == TokenType.R_PAREN
-                names.add(_computed(tokens, at - 1) if named else before.text.lower())
+                computed = before.token_type == TokenType.R_PAREN
+                names.add(_computed(tokens, at - 1) if computed else _named(tokens, at - 1))
             elif kind in _TEXTS and before.token_type == TokenType.USING:
                 script = True
         before = token
     names.discard("")
     return Calls(frozenset(names), script)
+
+
+def _named(tokens: Sequence[Token], at: int) -> str:
+    """The name that ends at `at`, with its database if there is one."""
+    name = tokens[at].text.lower()
+    qualified = name and at > 1 and tokens[at - 1].token_type == TokenType.DOT
+    return f"{tokens[at - 2].text.lower()}.{name}" if qualified else name
 
 
 def _computed(tokens: Sequence[Token], end: int) -> str:
@@ -53,6 +72,6 @@ def _computed(tokens: Sequence[Token], end: int) -> str:
                 return ""
             inside = tokens[at + 1 : end]
             if len(inside) == 1 and inside[0].token_type in _TEXTS:
-                return inside[0].text.rpartition(".")[2].strip("`").lower()
+                return ".".join(part.strip("`") for part in inside[0].text.lower().split(".")[-2:])
             return COMPUTED
     return ""

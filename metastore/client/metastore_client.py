@@ -247,6 +247,11 @@ class HmsClient:
             request.set(8, BOOL, False)
             self.call("drop_partitions_req", Struct({1: (STRUCT, request)}))
 
+    def get_all_functions(self) -> list[Struct]:
+        """The permanent functions of all databases, as the metastore's struct Function."""
+        reply: Struct = self.call("get_all_functions", Struct())
+        return list(reply.get(1) or ())
+
     # the notification log
 
     def current_event(self) -> int:

@@ -22,6 +22,7 @@ from conf.placement import OpenWrite, Placement
 from conf.settings.settings import Metadata, Settings
 from conf.tables import NotLoaded
 from metastore.catalog.describe import describe
+from metastore.catalog.functions_client import SqlFunctions, Texts
 from metastore.catalog.listing_client import TableListing
 from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import HmsClient
@@ -59,6 +60,7 @@ class SnapshotLoader:
         self._databases: SingleFlight[str, bool] = SingleFlight(self._read_database)
         self._partitions = PartitionLoader(snapshot, self._pool)
         remembered = settings.metadata is Metadata.MEMORY
+        self._functions = SqlFunctions(self._pool)
         self._listing = TableListing(self._pool, self._tracker) if remembered else None
 
     def close(self) -> None:
@@ -101,6 +103,10 @@ class SnapshotLoader:
     async def schemas(self, wanted: Callable[[str], bool]) -> list[str] | None:
         """The present selected databases; None: not known for certain."""
         return None if self._listing is None else await self._listing.databases_of(wanted)
+
+    async def sql_functions(self) -> Texts:
+        """The texts of permanent functions written in SQL, by `db.name`."""
+        return await self._functions.texts()
 
     async def load_facts(
         self, tables: Iterable[TableRef], selectors: Selectors | None = None

@@ -11,6 +11,7 @@ from conf.partitions import TableFacts
 from conf.settings.settings import Coverage, Settings
 from conf.tables import Catalog, NotLoaded, TableKind
 from dialect.grammar.cluster_statements import ClusterCommand
+from dialect.lineage.sql_functions import reading_functions
 from dialect.statement import (
     ALL,
     NONE,
@@ -77,6 +78,10 @@ class Loader(Protocol):
 
     async def load_database(self, name: str) -> None: ...
 
+    async def sql_functions(self) -> Mapping[str, str | None]:
+        """The texts of permanent functions written in SQL, by `db.name`; None: not readable."""
+        ...
+
     async def tables_in(self, database: str) -> list[TableRef]:
         """The tables and views that the database has now; none when there is no such."""
         ...
@@ -115,6 +120,8 @@ class StatementRouter:
         self.snapshot = snapshot
         self.loader = loader
         self.analyzers = AnalyzerPool()
+        self._functions: Mapping[str, str | None] = {}
+        self._reading: frozenset[str] = frozenset()  # those of them that may read tables
         self.from_memory = self.loaded = 0  # statements, by what it took to understand them
 
     async def close(self) -> None:
@@ -133,10 +140,23 @@ class StatementRouter:
             if not isinstance(found, Needs):
                 self.loaded += asked
                 self.from_memory += not asked
-                return found
+                return await self._without_sql_functions(found)
             asked = True
             await self.loader.load(found.tables)
         raise Unsettled("The statement needs ever more tables to be understood.")
+
+    async def _without_sql_functions(self, found: Known | Unknown) -> Known | Unknown:
+        """Unknown for a statement that calls a function which may read tables by itself."""
+        if isinstance(found, Unknown) or not found.permanent:
+            return found
+        texts = await self.loader.sql_functions()
+        if texts is not self._functions:
+            self._functions, self._reading = texts, reading_functions(texts)
+        called = sorted(found.permanent & self._reading)
+        if not called:
+            return found
+        why = f"{called[0]} is a function written in SQL that may read tables"
+        return Unknown(why, bool(found.writes))
 
     async def decide(
         self, sql: str, session: SessionState, known: Known | Unknown | None = None

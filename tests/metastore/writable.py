@@ -28,6 +28,7 @@ class WritableMetastore(FakeMetastore):
     def __init__(self) -> None:
         super().__init__()
         self.places = {"default": "hdfs://c1:8020/warehouse"}
+        self.functions: list[Struct] = []
 
     def _get_database(self, arguments: Struct) -> tuple[int, Any]:
         name = arguments.get(1)
@@ -124,7 +125,7 @@ class WritableMetastore(FakeMetastore):
         names = list(parts.get(1) or ()) + [each.get(1) for each in parts.get(2) or ()]
         for name in names:
             del self.partitions[self._ref(request)][name]
-        return STRUCT, Struct({1: (LIST, Items(STRUCT))})
+        return STRUCT, Struct({1: (LIST, Items(STRUCT, self.functions))})
 
     def _exchange_partitions(self, arguments: Struct) -> tuple[int, Any]:
         source = TableRef(arguments.get(2), arguments.get(3))
@@ -141,7 +142,7 @@ class WritableMetastore(FakeMetastore):
         return BOOL, 1
 
     def _get_all_functions(self, arguments: Struct) -> tuple[int, Any]:
-        return STRUCT, Struct({1: (LIST, Items(STRUCT))})
+        return STRUCT, Struct({1: (LIST, Items(STRUCT, self.functions))})
 
 
 @contextmanager

@@ -60,6 +60,7 @@ class FakeMetastore:
     loaded: set[TableRef] = field(default_factory=set)
     failing: Exception | None = None
     lists: list[tuple[str, list[Any]]] | None = None
+    sql_texts: dict[str, str | None] = field(default_factory=dict)
 
     def table(self, ref: TableRef) -> TableInfo | None:
         if ref not in self.loaded:
@@ -90,6 +91,9 @@ class FakeMetastore:
     async def load_database(self, name: str) -> None:
         if self.failing is not None:
             raise self.failing
+
+    async def sql_functions(self) -> dict[str, str | None]:
+        return self.sql_texts
 
     def placement(self, ref: TableRef) -> object:
         return self.versions.get(str(ref))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from conf.names import ClusterName
 from conf.placement import NEVER_WRITTEN, Copy, Placement, write_placement
 from conf.settings.settings import Coverage, Settings
 from metastore.snapshot.loader_client import SnapshotLoader
@@ -13,6 +14,7 @@ from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
 from proxy.statement.statement_router import StatementRouter
 from router.decision import Decision, Refuse, RunIn
+from tests.metastore.catalog.test_sql_functions import blob, function
 from tests.metastore.view.server.test_view_server import AWAY, KEYS, table
 from tests.metastore.writable import C1, C2, TOPOLOGY, WritableMetastore
 
@@ -29,7 +31,12 @@ def hms() -> Iterator[WritableMetastore]:
     fake.stop()
 
 
-def decided(hms: WritableMetastore, coverage: Coverage, *statements: str) -> list[Decision]:
+def decided(
+    hms: WritableMetastore,
+    coverage: Coverage,
+    *statements: str,
+    pinned: ClusterName | None = C2,
+) -> list[Decision]:
     """What becomes of the statements, one after the other, of a session pinned to c2."""
 
     async def main() -> list[Decision]:
@@ -38,7 +45,7 @@ def decided(hms: WritableMetastore, coverage: Coverage, *statements: str) -> lis
         loader = SnapshotLoader(settings, snapshot)
         router = StatementRouter(settings, snapshot, loader)
         state = SessionState.opened("ann", 9, {}, TOPOLOGY)
-        state.pinned = C2
+        state.pinned = pinned
         try:
             return [(await router.decide(each, state)).decision for each in statements]
         finally:
@@ -81,3 +88,25 @@ def test_analyze_tables_writes_every_table_of_the_database(hms: WritableMetastor
     assert isinstance(every, Refuse)
     assert every == one
     assert isinstance(other, RunIn)
+
+
+def test_a_function_in_sql_that_may_read_tables_is_refused_by_name(hms: WritableMetastore) -> None:
+    hms.functions = [
+        function("area", "sqlFunction.", "000" + blob(expression="w * h")),
+        function("total", "sqlFunction.", "000" + blob(query="SELECT max(id) FROM other")),
+        function("Outer_One", "sqlFunction.", "000" + blob(expression="total() + 1")),
+    ]
+    calls = {
+        "db.total()": "db.total",
+        "spark_catalog.db.`outer_one`(1)": "db.outer_one",
+        "IDENTIFIER('`db`.total')()": "db.total",
+        "IDENTIFIER(concat('to', 'tal'))()": "identifier()",
+    }
+    others = ("SELECT db.area(1, 2)", "SELECT total()")  # total of database default
+    decisions = decided(
+        hms, Coverage.READ, *others, *(f"SELECT {call}" for call in calls), pinned=None
+    )
+    assert all(isinstance(each, RunIn) for each in decisions[:2])
+    for decision, name in zip(decisions[2:], calls.values(), strict=True):
+        assert isinstance(decision, Refuse)
+        assert f"{name} is a function written in SQL" in str(decision)

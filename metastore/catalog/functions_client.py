@@ -1,0 +1,41 @@
+"""The functions written in SQL, read from the metastore every few seconds."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from time import monotonic
+
+from metastore.catalog.sql_functions import sql_function_texts
+from metastore.client.async_client import ClientPool
+from metastore.errors import MetastoreDown, MetastoreRefused
+from metastore.snapshot.single_flight import SingleFlight
+
+MAX_AGE = 10.0  # seconds; the guard refuses what a newer function reads
+
+Texts = Mapping[str, str | None]
+
+
+class SqlFunctions:
+    """Belongs to one event loop."""
+
+    def __init__(self, pool: ClientPool) -> None:
+        self._pool = pool
+        self._texts: Texts = {}
+        self._read = -MAX_AGE
+        self._reads: SingleFlight[str, Texts] = SingleFlight(
+            lambda _: self._pool.submit(
+                lambda client: sql_function_texts(client.get_all_functions())
+            )
+        )
+
+    async def texts(self) -> Texts:
+        """The texts by `db.name`, at most MAX_AGE seconds old; the same object while
+        they are equal.
+
+        While the metastore is down, the last ones: Spark finds no permanent function then.
+        """
+        if monotonic() - self._read >= MAX_AGE:
+            with suppress(MetastoreDown, MetastoreRefused):
+                texts = await self._reads.ask("")
+                self._texts = self._texts if texts == self._texts else texts
+            self._read = monotonic()
+        return self._texts
