@@ -4,13 +4,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 GUARD := guard/target/causeway-guard.jar
+STAMP4 := .venv4/.installed
+GUARD4 := guard/target/spark4/causeway-guard-spark4.jar
 PIP := -m pip install --quiet --disable-pip-version-check
 HASHED := $(PIP) --require-hashes
 LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test shared apart serverless check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard wheel lock sbom audit clean
+.PHONY: help install run test shared apart serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -27,11 +29,34 @@ $(STAMP): requirements.lock requirements/build.lock pyproject.toml
 	{ echo "no Java 17 or 11 here: fetching one"; $(BIN)/python $(HASHED) -r requirements/java.lock; }
 	@touch $@
 
-run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C
+# The packages of .venv, with pyspark 4 before its pyspark.
+$(STAMP4): requirements/spark4.lock $(STAMP)
+	$(BIN)/python -m venv .venv4
+	.venv4/bin/python $(HASHED) -r requirements/build.lock
+	.venv4/bin/python $(HASHED) --no-build-isolation -r requirements/spark4.lock
+	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  >"$$(.venv4/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/venv.pth"
+	@touch $@
+
+ifeq ($(SPARK),4)
+run: $(STAMP4) $(GUARD4)
+	.venv4/bin/python -m cli.main up --dir .causeway4
+
+test: $(STAMP4) $(GUARD4)
+	.venv4/bin/python -m pytest -m spark4 --durations=15
+else
+run: install $(GUARD) ## the embedded stack with sample data, until Ctrl-C (SPARK=4: on Spark 4)
 	$(BIN)/causeway up
 
-test: install $(GUARD) ## the whole suite, three parts at the same time, the longest first
-	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target shared apart lint serverless
+test: install $(GUARD) ## the whole suite, three parts at the same time, the longest first (SPARK=4: the part for Spark 4)
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target shared apart lint serverless spark4
+endif
+
+spark4: install ## the tests for Spark 4; skipped where it cannot be installed
+	@mkdir -p build
+	@if $(MAKE) --no-print-directory $(STAMP4) >build/spark4.log 2>&1; then \
+	$(MAKE) --no-print-directory SPARK=4 test; \
+	else echo "tests for Spark 4 SKIPPED: pyspark 4 cannot be installed here (build/spark4.log)"; fi
 
 shared: install $(GUARD) ## the tests that share one stack
 	$(BIN)/pytest -m shared --durations=15 tests/e2e
@@ -90,17 +115,19 @@ fuzz: install ## millions of inputs for the readers of what comes from outside, 
 golden: install ## write the golden files and generated pages; read the diff
 	CAUSEWAY_GOLDEN=write $(BIN)/pytest -q -m "not e2e" tests/dialect tests/router tests/conf tests/docs tests/cli/test_errors.py
 
-guard: ## causeway-guard.jar, all of our Java: guard, file copies, embedded metastore (needs a JDK and Maven)
+guard: ## all of our Java, for Spark 3.5 and for Spark 4: guard, file copies, embedded metastore (needs a JDK and Maven)
 	mvn --quiet --file guard/pom.xml package
+	mvn --quiet --file guard/pom.xml --activate-profiles spark4 package
 
 wheel: install ## build/wheels/causeway-*.whl with the jar in it (needs a JDK and Maven)
 	@rm -rf build/lib
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheels .
 
 # Without Maven everything works that needs no jar: copies are refused (CW613), clusters run unchecked.
-$(GUARD): guard/pom.xml $(shell find guard/src -name '*.java')
-	@if command -v mvn >/dev/null && mvn --quiet --file guard/pom.xml package; then touch $@; \
-	else echo "causeway-guard.jar cannot be built here, which takes a JDK and Maven: going on without"; fi
+$(GUARD) $(GUARD4): guard/pom.xml $(shell find guard/src -name '*.java')
+	@if command -v mvn >/dev/null && mvn --quiet --file guard/pom.xml $(if $(findstring spark4,$@),-Pspark4) package; \
+	then touch $@; \
+	else echo "$@ cannot be built here, which takes a JDK and Maven: going on without"; fi
 
 lock: ## newer versions with their hashes: requirements.lock from pyproject.toml, requirements/*.lock from their heads
 	$(PYTHON) -m venv --clear build/lock
@@ -125,4 +152,4 @@ audit: build/audit/bin/pip-audit ## known vulnerabilities of what is pinned, whe
 	@$(PYTHON) .ci/audit.py build/audit.json
 
 clean: ## what was made, without the embedded stack's data
-	rm -rf .venv build guard/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .venv4 build guard/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,7 +1,7 @@
-"""Adds causeway-guard.jar to a wheel. pyproject.toml has everything else.
+"""Adds causeway-guard.jar, and the one for Spark 4, to a wheel. pyproject.toml has everything else.
 
-Maven builds the jar first. Without Maven a jar that was built before is taken; without both there
-is no wheel, since `causeway up`, copies and the guard need the jar.
+Maven builds the jars first. Without Maven jars that were built before are taken; without both there
+is no wheel, since `causeway up`, copies and the guard need a jar.
 """
 
 import shutil
@@ -13,29 +13,34 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
-JAR = ROOT / "guard" / "target" / "causeway-guard.jar"
+TARGET = ROOT / "guard" / "target"
+JARS = {
+    TARGET / "causeway-guard.jar": (),
+    TARGET / "spark4" / "causeway-guard-spark4.jar": ("--activate-profiles", "spark4"),
+}
 PACKAGE = Path("pipeline", "spark")
 
 
 class BuildWithJar(build_py):
-    """An editable installation takes the jar from guard/target, so nothing is built for it."""
+    """An editable installation takes the jars from guard/target, so nothing is built for it."""
 
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            _build_jar()
-            target = Path(self.build_lib, PACKAGE, JAR.name)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(JAR, target)
+            target = Path(self.build_lib, PACKAGE)
+            target.mkdir(parents=True, exist_ok=True)
+            for jar, options in JARS.items():
+                _build_jar(jar, options)
+                shutil.copy2(jar, target)
 
 
-def _build_jar() -> None:
+def _build_jar(jar: Path, options: tuple[str, ...]) -> None:
     maven = shutil.which("mvn")
     if maven is not None:
         pom = str(ROOT / "guard" / "pom.xml")
-        subprocess.run([maven, "--quiet", "--file", pom, "package"], check=True)
-    elif not JAR.exists():
-        sys.exit(f"A wheel contains {JAR.name}, which a JDK and Maven build: there is no mvn.")
+        subprocess.run([maven, "--quiet", "--file", pom, *options, "package"], check=True)
+    elif not jar.exists():
+        sys.exit(f"A wheel contains {jar.name}, which a JDK and Maven build: there is no mvn.")
 
 
 setup(cmdclass={"build_py": BuildWithJar})

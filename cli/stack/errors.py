@@ -10,7 +10,7 @@ class StackError(CausewayError):
 
 
 class JavaMissing(StackError):
-    """No Java that suits Spark 3.5 was found."""
+    """No Java that suits the installed Spark was found."""
 
     code = "CW511"
     hint = "`make install` brings one, or set JAVA_HOME to a Java 17."

@@ -1,4 +1,4 @@
-"""Finding a Java that Spark 3.5 runs on."""
+"""Finding a Java that the installed Spark runs on."""
 
 import importlib
 import os
@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cli.stack.errors import JavaMissing
+from pipeline.spark.jar import SPARK_MAJOR
 
-_MAJORS = (17, 11)  # what Spark 3.5 supports and the module options of `jvm` suit
+# Versions that Spark supports and that have the modules which `jvm` opens.
+_MAJORS = (17, 21) if SPARK_MAJOR >= 4 else (17, 11)
 
 
 def find_java() -> Path:
@@ -22,7 +24,8 @@ def find_java() -> Path:
         if major in _MAJORS:
             return candidate
         seen.append(f"{candidate} is {major or 'not runnable'}")
-    raise JavaMissing(f"no Java 17 or 11 found ({'; '.join(seen) or 'none at all'}).")
+    wanted = " or ".join(map(str, _MAJORS))
+    raise JavaMissing(f"no Java {wanted} found ({'; '.join(seen) or 'none at all'}).")
 
 
 def _candidates() -> Iterator[Path]:

@@ -28,6 +28,7 @@ from pipeline.hudi.spark_reader import (
 )
 from pipeline.hudi.table.storage import local_path
 from pipeline.hudi.table.table import HOODIE, HudiTable, find_base, open_table
+from pipeline.spark.jar import SPARK_MAJOR
 from pipeline.spark.session import open_session
 
 _OPERATION = {Mode.APPEND: "insert", Mode.MERGE: "upsert"}
@@ -53,8 +54,10 @@ def session(conf: Mapping[str, str], metastore: bool = False) -> Iterator[SparkS
 
 def fetch_bundle(into: Path) -> Path:
     """The path of Hudi's jar for Spark, fetched from Maven Central the first time. Raises
-    StorageFault.
+    StorageFault, under Spark 4 always.
     """
+    if SPARK_MAJOR >= 4:
+        raise StorageFault(f"{BUNDLE} is for Spark 3.5, not for Spark {SPARK_MAJOR}.")
     group, artifact, version = BUNDLE.split(":")
     jar = into / f"{artifact}-{version}.jar"
     if jar.exists():

@@ -1,17 +1,24 @@
 """Where causeway-guard.jar is: all Java of Causeway, built from `guard/` by Maven.
 
 It has the guard of the clusters' Spark, the tasks that copy files, and the metastore of the
-embedded stack. A wheel contains it; in a checkout `make guard` builds it.
+embedded stack. A wheel contains it; in a checkout `make guard` builds it. Spark 4 has a jar of its
+own, causeway-guard-spark4.jar: the installed pyspark decides which one is used here.
 """
 
+from importlib.metadata import version
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from pipeline.errors import JarMissing
 
-NAME = "causeway-guard.jar"
+SPARK_MAJOR = int(version("pyspark").split(".")[0])
+_FOLDER, NAME = (
+    ("target/spark4", "causeway-guard-spark4.jar")
+    if SPARK_MAJOR >= 4
+    else ("target", "causeway-guard.jar")
+)
 _INSTALLED = Path(__file__).with_name(NAME)
-_BUILT = Path(__file__).parents[2] / "guard" / "target" / NAME
+_BUILT = Path(__file__).parents[2] / "guard" / _FOLDER / NAME
 # One class of each package: the jar of an older checkout lacks some.
 _CLASSES = frozenset(
     {
@@ -23,7 +30,7 @@ _CLASSES = frozenset(
 
 
 def guard_jar_or_none() -> Path | None:
-    """The path of causeway-guard.jar; None where it was not built."""
+    """The path of the jar for this pyspark; None where it was not built."""
     try:
         return guard_jar()
     except JarMissing:
@@ -31,7 +38,7 @@ def guard_jar_or_none() -> Path | None:
 
 
 def guard_jar() -> Path:
-    """The path of causeway-guard.jar. Raises JarMissing, also for the jar of an older version."""
+    """The path of the jar for this pyspark. Raises JarMissing, also for one of an older version."""
     jar = next((path for path in (_INSTALLED, _BUILT) if path.exists()), None)
     if jar is None:
         raise JarMissing(f"there is no {_BUILT}.")

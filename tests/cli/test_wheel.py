@@ -1,4 +1,4 @@
-"""A wheel contains causeway-guard.jar, which Maven builds first; a script stands in for Maven."""
+"""A wheel contains the jars for Spark 3.5 and 4, built by Maven; a script stands in for Maven."""
 
 import os
 import shutil
@@ -11,7 +11,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAVEN = """#!/bin/sh
-mkdir -p guard/target && echo "$@" >guard/target/causeway-guard.jar
+mkdir -p guard/target/spark4
+case "$*" in
+*spark4*) echo "$@" >guard/target/spark4/causeway-guard-spark4.jar ;;
+*) echo "$@" >guard/target/causeway-guard.jar ;;
+esac
 """
 
 pytestmark = pytest.mark.slow
@@ -50,7 +54,8 @@ def test_maven_builds_the_jar_of_a_wheel(tree: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     [wheel] = (tree / "wheels").glob("causeway-*.whl")
     with ZipFile(wheel) as packed:
-        assert b"package" in packed.read("pipeline/spark/causeway-guard.jar")
+        for name in ("causeway-guard.jar", "causeway-guard-spark4.jar"):
+            assert b"package" in packed.read(f"pipeline/spark/{name}")
         assert not [name for name in packed.namelist() if name.endswith(".java")]
 
 
@@ -61,11 +66,13 @@ def test_without_maven_and_jar_there_is_no_wheel(tree: Path, tmp_path: Path) -> 
 
 
 def test_without_maven_a_jar_that_was_built_before_is_taken(tree: Path, tmp_path: Path) -> None:
-    jar = tree / "guard" / "target" / "causeway-guard.jar"
-    jar.parent.mkdir()
-    jar.write_bytes(b"built before")
+    target = tree / "guard" / "target"
+    (target / "spark4").mkdir(parents=True)
+    (target / "causeway-guard.jar").write_bytes(b"built before")
+    (target / "spark4" / "causeway-guard-spark4.jar").write_bytes(b"also built before")
     done = build(tree, str(tmp_path / "nothing"))
     assert done.returncode == 0, done.stderr
     [wheel] = (tree / "wheels").glob("causeway-*.whl")
     with ZipFile(wheel) as packed:
         assert packed.read("pipeline/spark/causeway-guard.jar") == b"built before"
+        assert packed.read("pipeline/spark/causeway-guard-spark4.jar") == b"also built before"

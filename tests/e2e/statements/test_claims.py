@@ -18,7 +18,7 @@ from conf.names import ClusterName
 from router.claim import KEY
 from tests.e2e.conftest import C1, C2, Connect, Sql, Tables, rows, run_sql, server
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.spark4]
 
 Claimed = Callable[..., list[tuple[Any, ...]]]
 PAIR = ("one", "other")

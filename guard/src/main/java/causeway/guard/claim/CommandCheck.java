@@ -47,7 +47,7 @@ final class CommandCheck {
             return;
         }
         if (name.equals("CacheTableAsSelect")) {
-            claim.alsoOpens(Plans.lower((String) arguments.get(0))); // it makes this view, and reads it
+            claim.alsoOpens(Plans.lower(Plans.text(arguments.get(0)))); // a view that it creates
         }
         if (isReading(name)) {
             if (claim.mode == Claim.Mode.RUN) {

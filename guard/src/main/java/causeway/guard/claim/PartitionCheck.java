@@ -52,7 +52,7 @@ public final class PartitionCheck extends SparkStrategy {
     }
 
     @Override
-    public Seq<SparkPlan> apply(LogicalPlan plan) {
+    public scala.collection.immutable.Seq<SparkPlan> apply(LogicalPlan plan) {
         // The planner begins with this, and goes on with parts of the same plan.
         Claim claim = plan instanceof ReturnAnswer && !cluster.isEmpty() ? Claims.of(session) : null;
         if (claim != null && claim.mode != Claim.Mode.READ) {
@@ -64,7 +64,7 @@ public final class PartitionCheck extends SparkStrategy {
                 }
             }
         }
-        return (Seq<SparkPlan>) scala.collection.immutable.Seq$.MODULE$.<SparkPlan>empty();
+        return scala.collection.immutable.List$.MODULE$.<SparkPlan>empty();
     }
 
     /**
@@ -106,7 +106,8 @@ public final class PartitionCheck extends SparkStrategy {
         } else if (claimed.isAll() && !claimed.readsCopy()) {
             return;
         } else if (plan instanceof HiveTableRelation) {
-            Option<Seq<CatalogTablePartition>> pruned = ((HiveTableRelation) plan).prunedPartitions();
+            Option<? extends Seq<CatalogTablePartition>> pruned =
+                    ((HiveTableRelation) plan).prunedPartitions();
             checkCatalog(table, pruned.isDefined() ? pruned.get() : listed(table), claimed, claim);
         } else if (plan instanceof LogicalRelation
                 && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation) {

@@ -10,6 +10,7 @@ import java.util.function.Consumer;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
@@ -25,7 +26,6 @@ import scala.Option;
 import scala.Product;
 import scala.collection.Iterator;
 import scala.collection.JavaConverters;
-import scala.collection.Seq;
 
 /** Finds tables, folders and sub-plans in Spark's plans. */
 final class Plans {
@@ -144,11 +144,11 @@ final class Plans {
     }
 
     /** Returns the parts of a temporary view's name, as an argument for the session's catalog. */
-    static Seq<String> temporaryParts(String name) {
+    static scala.collection.immutable.Seq<String> temporaryParts(String name) {
         List<String> parts = name.startsWith(GLOBAL_TEMP)
                 ? Arrays.asList("global_temp", name.substring(GLOBAL_TEMP.length()))
                 : Arrays.asList(name);
-        return JavaConverters.asScalaBuffer(parts);
+        return JavaConverters.asScalaBuffer(parts).toList();
     }
 
     static String name(TableIdentifier table) {
@@ -158,6 +158,11 @@ final class Plans {
 
     static String name(Identifier table) {
         return lower(String.join(".", table.namespace()) + "." + table.name());
+    }
+
+    /** Returns the text of a name that is a string or, in Spark 4, a literal. */
+    static String text(Object name) {
+        return String.valueOf(name instanceof Literal ? ((Literal) name).value() : name);
     }
 
     static String lower(String name) {

@@ -1,0 +1,160 @@
+"""Spark 4 through the proxy and directly: the same rows, errors and protocol versions; what reads
+tables without naming them is refused by name. `make test SPARK=4` runs this."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from pyhive import hive
+from pyhive.exc import OperationalError
+from TCLIService import ttypes
+
+from cli.stack.stack import Stack
+from metastore.catalog import functions_client
+from metastore.catalog.sql_functions import sql_function_texts
+from metastore.client.metastore_client import HmsClient
+from pipeline.spark.jar import SPARK_MAJOR
+from router.claim import KEY
+from tests.e2e.conftest import C1, Connect, Sql, rows, run_sql, server
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.spark4,
+    pytest.mark.skipif(SPARK_MAJOR < 4, reason="pyspark is older than 4: make test SPARK=4"),
+]
+
+DB = "spark_four"
+SAME = (
+    "SELECT split(version(), '[.]')[0]",
+    f"FROM {DB}.t |> WHERE id > 1 |> SELECT id, name |> ORDER BY id",
+    f"SELECT count(*) FROM {DB}.t WHERE name COLLATE UTF8_LCASE = 'TWO'",
+    "SELECT variant_get(parse_json('{\"a\": 5}'), '$.a', 'int')",
+    "SELECT try_divide(1, 0), TIMESTAMP '2026-03-29 02:30:00 Europe/Berlin', 1.0 / 3",
+    "SELECT TIMESTAMP_NTZ '2026-01-31 12:00:00', DATE '2026-01-31', INTERVAL 1 DAY",
+    # ANSI mode is on: these are errors, with their class and SQLSTATE
+    "SELECT 1 / 0",
+    "SELECT CAST('x' AS INT)",
+    "SELECT 2147483647 + 1",
+    "SELECT array(1, 2)[5]",
+    f"SELECT no_such_column FROM {DB}.t",
+    "SELECT no_such_function(1)",
+    "SELEC 1",
+)
+REFUSED = {
+    "DECLARE x INT DEFAULT 1": "DECLARE",
+    "SET VAR x = 1": "",
+    "EXECUTE IMMEDIATE 'SELECT 1'": "EXECUTE",
+    "BEGIN SELECT 1; END": "",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT * FROM r": "",
+    f"CREATE FUNCTION {DB}.made() RETURNS INT RETURN 1": "a function written in SQL",
+    "CREATE TEMPORARY FUNCTION made() RETURNS INT RETURN 1": "a function written in SQL",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def made(stack: Stack) -> None:
+    run_sql(
+        stack,
+        f"CREATE DATABASE {DB}",
+        f"CREATE TABLE {DB}.t (id INT, name STRING) USING parquet",
+        f"INSERT INTO {DB}.t VALUES (1, 'one'), (2, 'two'), (3, 'three')",
+        f"CREATE TABLE {DB}.provoked_t USING parquet AS SELECT 7 AS id",
+    )
+    functions = (
+        "area(w INT, h INT) RETURNS INT RETURN w * h",
+        "total() RETURNS BIGINT RETURN SELECT max(id) FROM spark_four.provoked_t",
+        "outer_one() RETURNS BIGINT RETURN spark_four.total() + 1",
+        "numbers() RETURNS TABLE (id INT) RETURN SELECT id FROM spark_four.provoked_t",
+    )
+    run_sql(stack, *(f"CREATE FUNCTION {DB}.{each}" for each in functions), cluster=C1)
+    time.sleep(functions_client.MAX_AGE)  # for the list of functions that the proxy has read
+
+
+def outcome(connection: hive.Connection, statement: str) -> object:
+    """The rows with their types, or the error's text, SQLSTATE and code."""
+    cursor = connection.cursor()
+    try:
+        found = rows(cursor, statement)
+    except OperationalError as error:
+        status = error.args[0].status
+        return status.errorMessage, status.sqlState, status.errorCode
+    return found, cursor.description
+
+
+def test_statements_give_what_the_thrift_server_gives(connect: Connect) -> None:
+    through, direct = connect(), connect(C1)
+    for zone in ("UTC", "Asia/Tokyo"):
+        for each in (through, direct):
+            rows(each.cursor(), f"SET TIME ZONE '{zone}'")
+        for statement in SAME:
+            assert outcome(through, statement) == outcome(direct, statement), statement
+
+
+def test_sessions_have_the_protocol_version_of_the_thrift_server(stack: Stack) -> None:
+    def versions(cluster: Any) -> list[int]:
+        endpoint = server(stack, cluster)
+        found = []
+        for version in range(11):
+            connection = hive.connect(endpoint.host, endpoint.port)
+            request = ttypes.TOpenSessionReq(client_protocol=version)
+            reply = connection._client.OpenSession(request)
+            found.append(reply.serverProtocolVersion)
+            connection._client.CloseSession(ttypes.TCloseSessionReq(reply.sessionHandle))
+            connection.close()
+        return found
+
+    assert versions(None) == versions(C1)
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_statements_that_are_not_analysed_are_refused_by_name(
+    connect: Connect, statement: str
+) -> None:
+    with pytest.raises(OperationalError, match=r"\[CW101\]") as error:
+        rows(connect().cursor(), statement)
+    assert REFUSED[statement] in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (f"SELECT {DB}.total()", "total"),
+        (f"SELECT {DB}.`Outer_One`() FROM {DB}.t", "outer_one"),
+        (f"SELECT * FROM {DB}.numbers()", ""),
+        (f"SELECT IDENTIFIER('{DB}.total')()", "total"),
+        (f"INSERT INTO {DB}.t SELECT {DB}.total(), 'x'", "total"),
+    ],
+)
+def test_a_function_that_reads_tables_is_refused(connect: Connect, call: str, name: str) -> None:
+    with pytest.raises(OperationalError, match=r"\[CW101\]") as error:
+        rows(connect().cursor(), call)
+    assert name in str(error.value)
+
+
+def test_a_function_without_tables_runs(sql: Sql) -> None:
+    assert sql(f"SELECT {DB}.area(2, 3)") == [(6,)]
+    assert sql(f"USE {DB}", "SELECT area(id, 2) FROM t ORDER BY id") == [(2,), (4,), (6,)]
+
+
+def test_the_metastore_has_the_texts(stack: Stack) -> None:
+    with HmsClient((stack.ports.metastore,)) as client:
+        texts = sql_function_texts(client.get_all_functions())
+    assert texts[f"{DB}.area"] == "w * h"
+    assert texts[f"{DB}.total"] == "SELECT max(id) FROM spark_four.provoked_t"
+
+
+@pytest.mark.parametrize(
+    "call", [f"SELECT {DB}.total()", f"SELECT {DB}.outer_one()", f"SELECT * FROM {DB}.numbers()"]
+)
+def test_the_guard_refuses_what_a_function_reads(stack: Stack, connect: Connect, call: str) -> None:
+    if stack.spec.guard is None:
+        pytest.skip("no guard: nothing checks claims")
+    connection = connect(C1)
+    request = ttypes.TExecuteStatementReq(
+        connection.sessionHandle, call, {KEY: json.dumps({"v": 1})}, runAsync=False
+    )
+    reply = connection.client.ExecuteStatement(request)
+    assert "[CW361] Spark reads table spark_catalog" in reply.status.errorMessage or (
+        f"[CW361] Spark reads table {DB}.provoked_t" in reply.status.errorMessage
+    )
