@@ -34,7 +34,7 @@ def test_a_file_that_others_can_use_is_refused(tmp_path: Path, mode: int) -> Non
     ("owner", "mode", "private"),
     [
         (7, 0o600, True),
-        (7, 0o640, False),  # of ours nobody has to read it but we
+        (7, 0o640, False),  # only the owner has to read its own file
         (0, 0o600, True),
         (0, 0o440, True),  # root lets our group read it, as Kubernetes does with fsGroup
         (0, 0o640, True),

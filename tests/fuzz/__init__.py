@@ -1,1 +1,1 @@
-"""Readers of what comes from outside, given what nobody means: `make fuzz`."""
+"""Random bytes for the readers of outside data: `make fuzz`."""

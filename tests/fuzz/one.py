@@ -12,7 +12,7 @@ with atheris.instrument_imports(include=["proxy", "metastore", "dialect", "conf"
 def main() -> None:
     logging.disable()  # of each input that is not to its liking a reader warns
     name, *options = sys.argv[1:]
-    # Where it merges corpora the fuzzer starts itself anew, by these words.
+    # To merge corpora, the fuzzer starts itself again by these words.
     atheris.Setup([f"{sys.executable} -m tests.fuzz.one {name}", *options], TARGETS[name])
     atheris.Fuzz()
 

@@ -46,7 +46,7 @@ from thriftcodec.writer import encode_message
 
 _OVER = "no more can be read"
 _LIMIT = 200  # of a frame, so that one that is too long is soon there
-# A public key of which nobody has the private one; made for this.
+# A public key without its private one; made for this.
 _JWKS = json.dumps(
     {
         "keys": [
@@ -289,7 +289,7 @@ _OF_A_REPLY: tuple[Callable[[Struct], object], ...] = (
 
 
 def token(data: bytes) -> None:
-    """No token lets anybody in whose key nobody has; none fails in a way of its own."""
+    """No token is accepted without its private key; every failure is a rejection."""
     try:
         user = user_of(_JWT, data.decode("latin-1"), _KEYS)
     except BadCredentials:

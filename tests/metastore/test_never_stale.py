@@ -5,7 +5,7 @@ The facts are changed by the real code over a metastore in memory, routed by the
 real partition sheets; the bytes are numbers in a dictionary, which is the model. Some writers come
 past the proxy, by table, by path, through a second table, as streams or file by file without a
 plan: the view gets the guard's calls before and after each of them, as long as the writer lives.
-Proxies and writers die and leave their marks, and the view starts anew.
+Proxies and writers die and leave their marks, and the view starts again.
 """
 
 import asyncio

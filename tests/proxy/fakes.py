@@ -120,7 +120,7 @@ class FakeMetastore:
 
 
 class Client:
-    """A client that says what it likes and reads what it is told."""
+    """A client that sends any messages and reads the replies."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader

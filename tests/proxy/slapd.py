@@ -134,7 +134,7 @@ def await_port(port: int, process: "subprocess.Popen[bytes]") -> None:
             if trying.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.05)
-    raise AssertionError("nobody listens")
+    raise AssertionError("slapd does not listen")
 
 
 def _person(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Who is too many is told so, everyone else goes on; who is idle is let go, in the clusters too."""
+"""Clients above a limit receive the reason, others go on; idle sessions close, in clusters too."""
 
 import asyncio
 
@@ -100,7 +100,7 @@ def test_connections(limits: Limits) -> None:
         for _ in range(1000):
             if not await refused_connection(world):
                 return
-        raise AssertionError("nobody is let in any more")
+        raise AssertionError("no client is let in any more")
 
     play(scenario, limits)
 
@@ -110,9 +110,9 @@ def test_over_http_a_limit_is_an_answer_of_http() -> None:
         await world.client()
         reader, writer = await asyncio.open_connection("127.0.0.1", world.http.port)
         writer.write(b"POST /cliservice HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        told = await reader.read()
+        reply = await reader.read()
         writer.transport.abort()
-        assert told.startswith(b"HTTP/1.1 503 ")
+        assert reply.startswith(b"HTTP/1.1 503 ")
 
     play(scenario, Limits(client_connections=1))
 
@@ -146,7 +146,7 @@ def test_a_session_that_is_asked_is_not_idle() -> None:
     play(scenario, Limits(idle_session=1.0, check_interval=0.02))
 
 
-def test_a_session_whose_cluster_takes_long_to_answer_is_not_idle() -> None:
+def test_a_session_with_a_slow_cluster_is_not_idle() -> None:
     async def scenario(world: World) -> None:
         asking, idle = await world.client(), await world.client("bob")
         world.east.hangs_at = "GetSchemas"

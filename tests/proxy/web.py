@@ -32,9 +32,9 @@ def basic(user: str, password: str = "pw") -> str:
 
 
 def post(body: bytes, path: str = PATH, **headers: str) -> bytes:
-    told = {"Host": "localhost", "Content-Length": str(len(body))}
-    told |= {key.replace("_", "-"): value for key, value in headers.items()}
-    lines = [f"POST {path} HTTP/1.1", *(f"{key}: {value}" for key, value in told.items())]
+    sent = {"Host": "localhost", "Content-Length": str(len(body))}
+    sent |= {key.replace("_", "-"): value for key, value in headers.items()}
+    lines = [f"POST {path} HTTP/1.1", *(f"{key}: {value}" for key, value in sent.items())]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 

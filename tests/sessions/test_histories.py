@@ -30,23 +30,23 @@ async def live(seed: int, monkeypatch: pytest.MonkeyPatch, outcomes: Counter[str
     direct = SparkSession(Server(metastore()), opening)
     proxied = Proxied(opening)
     proxied.patch(monkeypatch)
-    told: list[str] = []
+    statements: list[str] = []
     for number, sql in enumerate(history.statements(LENGTH)):
         if seed % 2 and number % 13 == 12:
             proxied.lose()
         got = await proxied.execute(sql)
-        told.append(f"{sql}  -- {got}")
+        statements.append(f"{sql}  -- {got}")
         if sql in PINS:
             continue
         if isinstance(got, str) and got.startswith("CW"):
             outcomes[got] += 1
-            assert got in REFUSALS, "\n".join([f"seed {seed}", *told])
-            assert justified(got, proxied, sql), "\n".join([f"seed {seed}", *told])
+            assert got in REFUSALS, "\n".join([f"seed {seed}", *statements])
+            assert justified(got, proxied, sql), "\n".join([f"seed {seed}", *statements])
             continue
         outcomes["error" if isinstance(got, str) else "rows"] += 1
         wanted = plain(direct, sql)
         same = got == wanted or sql.startswith("USE ")
-        assert same, "\n".join([f"seed {seed}: a plain session says {wanted}", *told])
+        assert same, "\n".join([f"seed {seed}: a plain session says {wanted}", *statements])
 
 
 def justified(code: str, proxied: Proxied, sql: str) -> bool:

@@ -81,7 +81,7 @@ def test_serve_once_works_and_ends(store: Store, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.usefixtures("kept_signals")
 @pytest.mark.parametrize("named", ["option", "environment"])
-def test_the_views_of_named_settings_are_told(
+def test_the_views_of_named_settings_are_notified(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
     """A process may have changed anything: not even its failure is reported before they know."""
@@ -99,7 +99,7 @@ def test_the_views_of_named_settings_are_told(
         assert b"causeway_settle" in client.recv(1000)
         client.close()
     (one,) = store.instances(PROCESS_KEY)
-    assert "causeway_settle" in one.detail, "a view that hears and does not answer is said"
+    assert "causeway_settle" in one.detail, "a view that receives and does not answer is named"
 
 
 _SETTINGS = """
@@ -114,7 +114,7 @@ MetastoreView = "VIEW"
 """
 
 
-def test_serve_stops_when_told(store: Store, tmp_path: Path) -> None:
+def test_serve_stops_on_sigterm(store: Store, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cli.main", "lifecycle", "serve", "--user", "ann"]
     words = ["--at", "2013-09-25T00:00Z", "--poll", "0.1"]
     environment = {**os.environ, "CAUSEWAY_STORE": str(tmp_path / "l.db")}

@@ -176,7 +176,7 @@ def check(user, password):
 
 
 def test_login_throttle_is_shared_between_workers(tmp_path: Path) -> None:
-    received = tmp_path / "heard"
+    received = tmp_path / "received"
     (tmp_path / "passwords.py").write_text(_HEARS.format(path=str(received)))
 
     async def let_in(there: Served, user: str, password: str) -> bool:
@@ -285,7 +285,7 @@ def test_a_restarted_worker_keeps_what_is_drained(tmp_path: Path) -> None:
 
 
 def test_an_invalid_settings_file_changes_nothing(tmp_path: Path) -> None:
-    """Reloading is refused, and a worker that is started anew is as it was before."""
+    """Reloading is refused, and a worker that is started again is as it was before."""
     conf = tmp_path / "causeway.toml"
 
     async def scenario(there: Served) -> None:

@@ -34,7 +34,7 @@ def test_the_settings_that_are_written_can_be_loaded(tmp_path: Path) -> None:
     assert settings.topology.clusters[WEST].filesystem == f"file://{layout.warehouse(WEST)}"
 
 
-def test_without_views_nobody_is_trusted_to_use_them() -> None:
+def test_without_views_no_client_is_trusted_to_use_them() -> None:
     layout = Layout.at(Path("/x"))
     written = files(StackSpec((EAST, WEST), views=False), layout, PORTS)[layout.settings]
     assert "snapshot.writers" not in written
@@ -49,7 +49,7 @@ def test_a_thrift_server_sees_its_own_clusters_view(tmp_path: Path) -> None:
     assert "<value>thrift://127.0.0.1:1</value>" in site
 
 
-def test_a_thrift_server_is_told_its_cluster(tmp_path: Path) -> None:
+def test_a_thrift_server_has_its_cluster_in_its_environment(tmp_path: Path) -> None:
     layout = Layout.at(tmp_path)
     service = thrift_server(WEST, Path("java"), Path("spark"), SPEC, layout, PORTS)
     assert service.environment["CAUSEWAY_CLUSTER"] == "west"

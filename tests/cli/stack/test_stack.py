@@ -94,7 +94,7 @@ def test_a_child_that_dies_later_is_noticed(
             stack.check()
 
 
-def test_a_taken_port_is_said_before_anything_starts(tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_before_anything_starts(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         proxy = Endpoint("127.0.0.1", taken.getsockname()[1])
         spec = StackSpec(SPEC.clusters, proxy, views=False)

@@ -34,7 +34,7 @@ def standalone(version: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
-    """Runs the program with a driver; what was said, by the name of the URL and of the fact."""
+    """Runs the program with a driver; its output, by URL and fact."""
     folder = tmp_path_factory.mktemp("jdbc")
     try:
         compiled(_PROGRAM, folder)
@@ -52,14 +52,14 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
 
 
 def _read(text: str) -> dict[str, dict[str, str]]:
-    told: dict[str, dict[str, str]] = {}
+    results: dict[str, dict[str, str]] = {}
     for line in text.splitlines():
         if line.startswith("== "):
-            facts = told.setdefault(line.removeprefix("== "), {})
+            facts = results.setdefault(line.removeprefix("== "), {})
         else:
             what, _, answer = line.partition(": ")
             facts[what] = answer
-    return told
+    return results
 
 
 def _same(direct: dict[str, str], other: dict[str, str]) -> None:
@@ -94,7 +94,7 @@ def test_hive_jdbc_4(
     probe: Probe, fronts: Fronts, trust: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     jar = standalone("4.0.1", tmp_path_factory.mktemp("jdbc4"))
-    told = probe(
+    results = probe(
         str(jar),
         direct=f"jdbc:hive2://{fronts.direct}/{DATABASE}{VARIABLES}",
         tls_brief=f"jdbc:hive2://{fronts.secure.binary}/{DATABASE};{trust}{VARIABLES}",
@@ -102,28 +102,28 @@ def test_hive_jdbc_4(
         http=f"jdbc:hive2://{fronts.plain.http}/{DATABASE};{HTTP}{VARIABLES}",
     )
     for way in ("tls_brief", "binary", "http"):
-        _same(told["direct"], told[way])
+        _same(results["direct"], results[way])
 
 
 def test_hive_jdbc_3(
     probe: Probe, fronts: Fronts, trust: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     jar = standalone("3.1.3", tmp_path_factory.mktemp("jdbc3"))
-    told = probe(
+    results = probe(
         str(jar),
         direct_brief=f"jdbc:hive2://{fronts.direct}/{DATABASE}{VARIABLES}",
         https_brief=f"jdbc:hive2://{fronts.secure.http}/{DATABASE};{HTTP};{trust}{VARIABLES}",
     )
-    _same(told["direct_brief"], told["https_brief"])
+    _same(results["direct_brief"], results["https_brief"])
 
 
 def test_hive_jdbc_2(probe: Probe, fronts: Fronts) -> None:
-    told = probe(
+    results = probe(
         f"{spark_home()}/jars/*",
         direct_brief=f"jdbc:hive2://{fronts.direct}/{DATABASE}{VARIABLES}",
         binary_brief=f"jdbc:hive2://{fronts.plain.binary}/{DATABASE}{VARIABLES}",
     )
-    _same(told["direct_brief"], told["binary_brief"])
+    _same(results["direct_brief"], results["binary_brief"])
 
 
 def test_a_pool_of_connections(fronts: Fronts, tmp_path: Path) -> None:

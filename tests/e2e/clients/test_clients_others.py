@@ -33,7 +33,7 @@ def fetched(words: list[str], folder: Path) -> None:
 
 
 def asked(words: list[str], fronts: Fronts, folder: Path) -> dict[str, dict[str, str]]:
-    """What the program was told, by the way and by what it asked."""
+    """The program's results, by way of connection and by fact."""
     ways = {
         "direct": f"binary,{fronts.direct}",
         "binary": f"binary,{fronts.plain.binary}",
@@ -47,21 +47,21 @@ def asked(words: list[str], fronts: Fronts, folder: Path) -> dict[str, dict[str,
         words, cwd=folder, capture_output=True, timeout=120, check=False, env=dict(os.environ)
     )
     assert done.returncode == 0, done.stderr.decode()[-3000:]
-    told: dict[str, dict[str, str]] = {}
+    results: dict[str, dict[str, str]] = {}
     for line in done.stdout.decode().split("\n"):
         if line.startswith("== "):
-            answers = told.setdefault(line.removeprefix("== "), {})
+            answers = results.setdefault(line.removeprefix("== "), {})
         elif line:
             what, _, answer = line.partition(": ")
             answers[what] = _NUMBERED.sub("#", _STACK.sub("", answer))
-    return told
+    return results
 
 
-def same_everywhere(told: dict[str, dict[str, str]], least: int) -> None:
-    direct = told.pop("direct")
+def same_everywhere(results: dict[str, dict[str, str]], least: int) -> None:
+    direct = results.pop("direct")
     assert len(direct) >= least
-    assert len(told) == 4
-    for way, answers in told.items():
+    assert len(results) == 4
+    for way, answers in results.items():
         for what, answer in direct.items():
             assert answers[what] == answer, f"{way}: {what}"
 

@@ -45,16 +45,16 @@ SLEEP = "SELECT java_method('java.lang.Thread', 'sleep', 60000L + id) FROM range
 Connecting = Callable[[], Any]
 
 
-def told(connecting: Connecting, *, arraysize: int = 1000) -> list[str]:
+def results(connecting: Connecting, *, arraysize: int = 1000) -> list[str]:
     """What a DB-API connection says to everything asked."""
-    said: list[str] = []
+    answers: list[str] = []
     with closing(connecting()) as connection:
         for sql in STATEMENTS:
             cursor = connection.cursor()
             cursor.arraysize = arraysize
-            said.append(answer(cursor, sql))
+            answers.append(answer(cursor, sql))
             cursor.close()
-    return said
+    return answers
 
 
 def answer(cursor: Any, sql: str, again: int = 5) -> str:
@@ -123,12 +123,12 @@ def pyhive(fronts: Fronts, way: str) -> Connecting:
 
 @pytest.fixture(scope="module")
 def pyhive_directly(fronts: Fronts) -> list[str]:
-    return told(pyhive(fronts, "direct"))
+    return results(pyhive(fronts, "direct"))
 
 
 @pytest.mark.parametrize("way", ["binary", "http", "tls", "https"])
 def test_pyhive(fronts: Fronts, pyhive_directly: list[str], way: str) -> None:
-    assert told(pyhive(fronts, way)) == pyhive_directly
+    assert results(pyhive(fronts, way)) == pyhive_directly
 
 
 # SQLAlchemy
@@ -138,14 +138,14 @@ def sqlalchemy_tells(url: str) -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyHive's dialect is of SQLAlchemy 1
         engine = create_engine(url)
-        said: list[Any] = []
+        answers: list[Any] = []
         with engine.connect() as connection:
-            said.append(connection.execute(text(TYPES)).fetchall())
+            answers.append(connection.execute(text(TYPES)).fetchall())
             words = text("SELECT :a + 1, :b, :c")
             values = {"a": 41, "b": 'it\'s "żółć" :)', "c": None}
-            said.append(connection.execute(words, values).fetchall())
+            answers.append(connection.execute(words, values).fetchall())
         inspector = inspect(engine)
-        said += [
+        answers += [
             DATABASE in inspector.get_schema_names(),
             inspector.get_table_names(DATABASE),
             inspector.get_view_names(DATABASE),
@@ -159,9 +159,9 @@ def sqlalchemy_tells(url: str) -> list[str]:
         table = Table("types", MetaData(), schema=DATABASE, autoload_with=engine)
         with engine.connect() as connection:
             query = select(table.c.i, table.c.st).where(table.c.i == 1)
-            said.append(connection.execute(query).fetchall())
+            answers.append(connection.execute(query).fetchall())
         engine.dispose()
-    return [repr(each) for each in said]
+    return [repr(each) for each in answers]
 
 
 def test_sqlalchemy(fronts: Fronts) -> None:
@@ -197,34 +197,34 @@ def impyla_cursor(fronts: Fronts, way: str) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def impyla_directly(fronts: Fronts) -> list[str]:
-    return told(impyla(fronts, "direct"))
+    return results(impyla(fronts, "direct"))
 
 
 @pytest.mark.parametrize("way", ["binary", "http", "tls", "https"])
 def test_impyla(fronts: Fronts, impyla_directly: list[str], way: str) -> None:
-    assert told(impyla(fronts, way)) == impyla_directly
+    assert results(impyla(fronts, way)) == impyla_directly
 
 
 def test_impyla_asks_for_metadata(fronts: Fronts) -> None:
-    said = []
+    answers = []
     for way in ("direct", "binary", "http"):
         with impyla_cursor(fronts, way) as cursor:
             cursor.get_tables(database_name=DATABASE)
             tables = cursor.fetchall()
             cursor.get_table_schema("types", database_name=DATABASE)
-            said.append((tables, cursor.fetchall(), cursor.database_exists(DATABASE)))
-    assert said[1] == said[0]
-    assert said[2] == said[0]
+            answers.append((tables, cursor.fetchall(), cursor.database_exists(DATABASE)))
+    assert answers[1] == answers[0]
+    assert answers[2] == answers[0]
 
 
 def test_cancelling_over_http(fronts: Fronts) -> None:
-    said = []
+    answers = []
     for way in ("direct", "binary", "http"):
         with impyla_cursor(fronts, way) as cursor:
             cursor.execute_async(SLEEP)
             assert cursor.is_executing()
             cursor.cancel_operation(reset_state=False)
-            said.append(cursor.status())
+            answers.append(cursor.status())
             cursor.execute("SELECT 1")
-            said.append(cursor.fetchall())
-    assert said[2:4] == said[4:6] == said[:2]
+            answers.append(cursor.fetchall())
+    assert answers[2:4] == answers[4:6] == answers[:2]

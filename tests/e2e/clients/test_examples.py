@@ -1,7 +1,7 @@
 """The example table of document 001, row by row, on three real clusters through the proxy.
 
 Scenario A: T11, T12 in C1, T21 in C2, T31 in C3. Scenario B: the same, and T11 has a copy in C2.
-Which server ran a statement is told by its own environment, in the rows that come back.
+The rows of a statement contain the environment of the server that ran it.
 """
 
 import pytest

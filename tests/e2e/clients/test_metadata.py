@@ -71,8 +71,8 @@ class Client:
         while page := self._page(operation):
             rows += page
         self.calls.CloseOperation(t.TCloseOperationReq(operation))
-        told = (operation.operationType, operation.hasResultSet, status.operationState)
-        return (*told, repr(described.schema), rows)
+        described_as = (operation.operationType, operation.hasResultSet, status.operationState)
+        return (*described_as, repr(described.schema), rows)
 
     def _page(self, operation: object) -> list[tuple[Any, ...]]:
         found = self.calls.FetchResults(t.TFetchResultsReq(operation, 0, 50, 0))
@@ -97,12 +97,12 @@ def _cells(column: Any) -> list[tuple[str, Any]]:
 
 def comparable(name: str, reply: tuple[object, ...]) -> tuple[object, ...]:
     """The reply with the tables of each database in the order of their names."""
-    *told, rows = reply
+    *described_as, rows = reply
     if not isinstance(rows, list) or name not in ("Tables", "Columns"):
         return reply
     databases = list(dict.fromkeys(row[1] for row in rows))
     ordered = sorted(rows, key=lambda row: (databases.index(row[1]), str(row[2])))
-    return (*told, ordered)
+    return (*described_as, ordered)
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +235,7 @@ def test_views_of_the_session_and_of_all_are_there_as_soon_as_they_are_made(
 def test_what_another_cluster_changed_a_moment_ago_is_there(
     stack: Stack, tables: str, sql: Sql
 ) -> None:
-    """Through the proxy and past it, on either cluster: nobody waits for a cache."""
+    """Through the proxy and past it, on either cluster: no client waits for a cache."""
     with pair(stack, 9) as (_, proxied):
 
         def names() -> set[str]:

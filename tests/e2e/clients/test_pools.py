@@ -67,7 +67,7 @@ def pool(site: Site) -> Iterator[Pool]:
 
 
 def _sessions(site: Site) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = site.told("sessions")
+    found: list[dict[str, Any]] = site.shown("sessions")
     return found
 
 

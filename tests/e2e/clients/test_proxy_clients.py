@@ -136,23 +136,23 @@ def test_an_asynchronous_error_has_its_reason(connect: Connect) -> None:
 
 
 def test_a_synchronous_error_is_the_text_alone(connect: Connect) -> None:
-    said = []
+    statuses = []
     for cluster in (None, C1):
         with pytest.raises(OperationalError) as caught:
             rows(connect(cluster).cursor(), "SELECT * FROM no_such_table")
         status = caught.value.args[0].status
-        said.append((status.statusCode, status.sqlState, status.errorCode, status.errorMessage))
-    assert said[0] == said[1]
+        statuses.append((status.statusCode, status.sqlState, status.errorCode, status.errorMessage))
+    assert statuses[0] == statuses[1]
 
 
 def test_use_of_a_missing_database_in_the_thrift_servers_words(connect: Connect) -> None:
-    said = []
+    statuses = []
     for cluster in (None, C1):
         with pytest.raises(OperationalError) as caught:
             rows(connect(cluster).cursor(), "USE no_such_database")
         status = caught.value.args[0].status
-        said.append((status.statusCode, status.sqlState, status.errorCode, status.errorMessage))
-    assert said[0] == said[1]
+        statuses.append((status.statusCode, status.sqlState, status.errorCode, status.errorMessage))
+    assert statuses[0] == statuses[1]
 
 
 def test_beeline(
@@ -204,8 +204,8 @@ class Raw:
         """What each of the fetches, an orientation and a number of rows, gives."""
         request = execute_call(self.session, sql, {}, 0, run_async=False)
         operation = started_operation(self.client.result("ExecuteStatement", request))
-        nobody = Handle(b"", b"")
-        return [self.body(fetch_call(operation, FetchResults(nobody, *ask, 0))) for ask in asks]
+        no_handle = Handle(b"", b"")
+        return [self.body(fetch_call(operation, FetchResults(no_handle, *ask, 0))) for ask in asks]
 
     def _of(self, operation: Any) -> tuple[bytes, ...]:
         status = operation_call("GetOperationStatus", operation)
@@ -312,8 +312,8 @@ def plain(stack: Stack) -> Iterator[Endpoint]:
             ready.append(listening.binary)
             there.set()
 
-        nobody: Any = None
-        serving = asyncio.ensure_future(serve(settings, Snapshot(), nobody, announce))
+        no_loader: Any = None
+        serving = asyncio.ensure_future(serve(settings, Snapshot(), no_loader, announce))
         await stop.wait()
         serving.cancel()
         await asyncio.wait([serving])

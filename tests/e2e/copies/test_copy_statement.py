@@ -21,8 +21,8 @@ def test_a_copy_makes_a_join_possible_and_a_write_ends_it(db: str, sql: Sql) -> 
     join = f"SELECT {WHERE}, t11.id FROM {db}.t11 JOIN {db}.t21 USING (id)"
     with pytest.raises(OperationalError, match="CW104"):
         sql(join)
-    [(told,)] = sql(f"USE {db}", f"ALTER TABLE t11 PARTITION (ds = '1') COPY {C1} TO {C2}")
-    assert told.startswith("1 copied")
+    [(message,)] = sql(f"USE {db}", f"ALTER TABLE t11 PARTITION (ds = '1') COPY {C1} TO {C2}")
+    assert message.startswith("1 copied")
     assert sql(join) == [(C2, 1)]
     sql(f"INSERT INTO {db}.t11 VALUES (1, '1')")
     with pytest.raises(OperationalError, match="CW104"):

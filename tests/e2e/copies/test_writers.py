@@ -35,7 +35,7 @@ def test_a_table_that_a_clusters_spark_altered_is_seen(
     assert [each[0] for each in cursor.description] == ["a", "b"]
 
 
-def test_one_made_anew_with_another_home_is_read_there(
+def test_one_made_again_with_another_home_is_read_there(
     known: tuple[str, Connect], sql: Sql
 ) -> None:
     table, connect = known

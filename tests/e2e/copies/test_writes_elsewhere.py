@@ -251,7 +251,7 @@ def test_every_spelling_of_a_folder_is_refused(
 def test_a_table_in_a_folder_of_another_cluster_is_not_written(
     sql: Sql, stack: Stack, emptied: str, victim: Path, statement: str, tmp_path: Path
 ) -> None:
-    """One that somebody made in the metastore itself, where no view refuses it."""
+    """One made in the metastore itself, where no view refuses it."""
     (tmp_path / "rows").write_text("z\n")
     db = emptied
     sql(f"CREATE TABLE {db}.e (a STRING) STORED AS textfile", cluster=C1)

@@ -258,9 +258,9 @@ def test_a_hudi_feed_is_replicated_commit_by_commit(
     capfd.readouterr()
     feeds.serve(1)
     events = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-    told = [e["message"] for e in events if e["event"] == "succeeded" and "commits" in str(e)]
-    assert all(": 1 commits, 4 files" in line for line in told), events
-    assert len(told) == 2, "to c2 and to c3"
+    messages = [e["message"] for e in events if e["event"] == "succeeded" and "commits" in str(e)]
+    assert all(": 1 commits, 4 files" in line for line in messages), events
+    assert len(messages) == 2, "to c2 and to c3"
     assert rows(long_lived, select) == changed, "what the session knew of the files is forgotten"
     assert all("causeway-copies" in row[0] for row in run_sql(stack, "USE CLUSTER c2", where))
     with feeds.other.client() as client:

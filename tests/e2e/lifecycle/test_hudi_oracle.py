@@ -189,7 +189,7 @@ def history(spark: HudiSpark, base: str, seed: int, after: Callable[[], None]) -
 
 
 class Replica:
-    """Kept up to date with a table; made anew where it cannot follow."""
+    """Kept up to date with a table; made again where it cannot follow."""
 
     def __init__(self, base: str, folder: Path) -> None:
         self.base, self.folder, self.number = base, folder, 0

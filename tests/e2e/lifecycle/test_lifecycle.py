@@ -38,7 +38,7 @@ class Sql(Protocol):
 
 def test_the_demo_holds(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert lifecycle_demo.main(["--dir", str(tmp_path)]) == 0
-    said = capfd.readouterr().out
+    output = capfd.readouterr().out
     for line in (
         "768 instances are planned",
         "both tables hold the same rows",
@@ -46,7 +46,7 @@ def test_the_demo_holds(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> No
         "the copy keeps everything",
         "the day's partition is written again",
     ):
-        assert f"-> {line}" in said
+        assert f"-> {line}" in output
 
 
 def test_clusters_of_one_metastore_get_secondary_copies(

@@ -35,7 +35,7 @@ from tests.e2e.operations.test_operations import SLOW, Running, Site, until
 
 pytestmark = pytest.mark.e2e
 _LARGE = "SELECT id, repeat('x', 300) AS s FROM range(60000)"  # some 20 MB, more than sockets hold
-_BOUND = 45.0  # seconds in which whoever waits for a server that hangs is told
+_BOUND = 45.0  # seconds until a client that waits for a server that hangs gets an error
 _LOCAL = {C1: "Europe/Lisbon", C2: "Asia/Tokyo"}  # of the Java
 _DEFAULT = {C1: "Europe/Lisbon", C2: "America/New_York"}  # of Spark's sessions
 _GONE = (Error, OSError, EOFError, TTransportException)
@@ -135,7 +135,7 @@ time.sleep(600)
 
 
 class Fetching:
-    """A client that has read the beginning of a large reply, and reads the rest when told to."""
+    """A client that has read the beginning of a large reply, and reads the rest on demand."""
 
     def __init__(self, site: Site, exits: ExitStack) -> None:
         self._client = exits.enter_context(RawClient(site.listen))
@@ -171,11 +171,11 @@ def _stop(pid: int) -> None:
 
 def _users(site: Site) -> set[str]:
     """Who has a session."""
-    return {each["user"] for each in site.told("sessions")}
+    return {each["user"] for each in site.shown("sessions")}
 
 
 def _elsewhere(site: Site) -> bool:
-    """Whether somebody who works in c2 goes on."""
+    """Whether a client that works in c2 goes on."""
     with closing(site.connect()) as connection:
         return rows(connection.cursor(), f"USE CLUSTER {C2}", "SELECT id FROM range(2)") == [
             (0,),
@@ -184,7 +184,7 @@ def _elsewhere(site: Site) -> bool:
 
 
 def _with_state(site: Site) -> Any:
-    """A cursor whose session has said something."""
+    """A cursor with a session that has run a statement."""
     cursor = site.connect().cursor()
     rows(cursor, f"USE CLUSTER {C1}", "SET my.own=7")
     rows(cursor, "CREATE TEMPORARY VIEW mine AS SELECT ${my.own} AS a")
@@ -264,7 +264,7 @@ def test_sparks_jobs_have_the_id_of_the_statement(site: Site, ui: int) -> None:
     until(lambda: f"[{statement}] {text}" in descriptions())
 
 
-def test_a_thrift_server_that_stops_is_told_of_and_heals(site: Site, vanished: None) -> None:
+def test_a_thrift_server_that_stops_is_reported_and_heals(site: Site, vanished: None) -> None:
     del vanished  # it is about to be found out, tests later
     idle, asking = _with_state(site), _with_state(site)
     with ExitStack() as exits:
@@ -301,7 +301,7 @@ def test_the_metastore_is_killed_and_started_again(site: Site, table: str) -> No
     assert rows(cursor, "SELECT id FROM range(2)") == [(0,), (1,)]
     assert rows(cursor, f"EXPLAIN CLUSTER SELECT * FROM {table}")[0][:2] == ("run", C1)
     with pytest.raises(Error, match=r"CW1\d\d"):
-        there.execute(f"SELECT * FROM {table}")  # whether the copy is fresh nobody knows
+        there.execute(f"SELECT * FROM {table}")  # whether the copy is fresh is unknown
     with pytest.raises(Error, match="CW301"):
         cursor.execute("SELECT * FROM default.never_asked_for")
     with pytest.raises(Error, match="CW301"):
@@ -315,7 +315,7 @@ def test_the_metastore_is_killed_and_started_again(site: Site, table: str) -> No
 
 
 def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> None:
-    """What was under way is told so and not run twice; sessions go on as they were."""
+    """What was under way fails with that reason and is not run twice; sessions go on."""
     idle, writing = _with_state(site), _with_state(site)
     with ExitStack() as exits:
         fetching = Fetching(site, exits)
@@ -351,7 +351,7 @@ def test_a_thrift_server_is_killed_and_started_again(site: Site, table: str) -> 
 
 
 def test_who_vanished_is_found_out(site: Site, vanished: None) -> None:
-    """Nothing ever said that it went; it is a minute until nobody waits for it any more."""
+    """Nothing reports its end; after a minute no call waits for it."""
     del vanished
     until(lambda: "vanished" not in _users(site), patience=75.0)
 
@@ -376,9 +376,9 @@ def test_a_killed_proxy_leaves_nothing_in_the_thrift_servers(site: Site, ui: int
 def _sessions(ui: int) -> int:
     """Those that the Thrift Servers themselves say are there. The second one to start takes the
     next port, or one of those behind that are free."""
-    told = []
+    counts = []
     for port in range(ui, ui + 5):
         with suppress(OSError), urlopen(f"http://127.0.0.1:{port}/sqlserver/", timeout=10) as page:
-            told += re.findall(r"(\d+)\s*session\(s\)\s*are online", page.read().decode())
-    assert len(told) == 2
-    return sum(map(int, told))
+            counts += re.findall(r"(\d+)\s*session\(s\)\s*are online", page.read().decode())
+    assert len(counts) == 2
+    return sum(map(int, counts))

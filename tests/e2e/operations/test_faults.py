@@ -37,7 +37,7 @@ def _works(site: Site) -> bool:
         return rows(connection.cursor(), "SELECT id FROM range(2)") == [(0,), (1,)]
 
 
-def test_clients_at_their_worst_leave_nothing_and_harm_nobody(site: Site) -> None:
+def test_hostile_clients_leave_nothing_and_harm_no_other(site: Site) -> None:
     site.configure(site.endpoints[:2], "proxy.limit.connections.total = 120")
     site.start()
     assert _works(site)
@@ -65,7 +65,7 @@ def test_clients_at_their_worst_leave_nothing_and_harm_nobody(site: Site) -> Non
         for each in silent[150:250]:
             each.settimeout(0.2)
             _say_half(each)
-    until(lambda: not site.told("sessions"))
+    until(lambda: not site.shown("sessions"))
     until(lambda: _serves(site))
     assert _works(site)
     until(lambda: _in_clusters(site) <= _KEPT)
@@ -98,7 +98,7 @@ def test_a_killed_server_leaves_no_session_in_a_cluster(site: Site) -> None:
 
 
 def _serves(site: Site) -> bool:
-    """Whether somebody is let in; a socket of ours, since PyHive leaves one that failed open."""
+    """Whether a client is let in; a socket of ours, since PyHive leaves one that failed open."""
     with suppress(OSError), socket.create_connection((site.listen.host, site.listen.port)) as probe:
         probe.settimeout(5.0)
         probe.sendall(client_negotiation("ann", "pw"))
@@ -106,7 +106,7 @@ def _serves(site: Site) -> bool:
     return False
 
 
-def test_a_metastore_that_hangs_is_said_to_and_holds_nobody_else(site: Site, db: str) -> None:
+def test_a_metastore_that_hangs_is_reported_and_holds_no_other_client(site: Site, db: str) -> None:
     metastore = free_ports(1)[0]
     site.forward(metastore, site.stack.ports.metastore)
     site.base[1] = f'hive.metastore.uris = "thrift://{metastore}"'
@@ -135,7 +135,7 @@ def _reads(cursor: object, sql: str) -> bool:
         return False
 
 
-def test_a_full_disk_for_the_log_stops_nobody(site: Site) -> None:
+def test_a_full_disk_for_the_log_stops_no_client(site: Site) -> None:
     site.base[4] = 'proxy.audit.file = "/dev/full"'
     site.configure(site.endpoints[:2])
     site.start()
@@ -143,10 +143,10 @@ def test_a_full_disk_for_the_log_stops_nobody(site: Site) -> None:
     assert _works(site)
     with socket.create_connection(_admin(site)) as admin:
         admin.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        told = b""
+        output = b""
         while piece := admin.recv(65536):
-            told += piece
-    lines = told.decode().splitlines()
+            output += piece
+    lines = output.decode().splitlines()
     (dropped,) = [line for line in lines if line.startswith("causeway_audit_dropped_total")]
     assert float(dropped.split()[-1]) >= 2
 

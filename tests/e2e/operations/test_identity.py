@@ -83,7 +83,7 @@ def _settings(
     private(folder / "passwords", "\n".join(password_line(user, ANN) for user in ("ann", "hue")))
     (folder / "keys").write_text(jwks(k=KEY))
     how = "hive.server2.authentication"
-    told = {
+    properties = {
         how: "FILE,KERBEROS,JWT",
         f"{how}.kerberos.principal": SERVICE,
         f"{how}.kerberos.keytab": kdc.keytab(SERVICE),
@@ -99,7 +99,7 @@ def _settings(
     }
     binary, http = ports
     text = f"hive.server2.thrift.port = {binary}\nhive.server2.thrift.http.port = {http}\n"
-    text += "".join(f'"{name}" = "{value}"\n' for name, value in told.items())
+    text += "".join(f'"{name}" = "{value}"\n' for name, value in properties.items())
     for kind, endpoint in servers.items():
         text += f"[hive.cluster.properties.{kind}]\n"
         text += f'FileSystem = "file:{folder}/{kind}"\nJobTracker = "{endpoint}"\n'
@@ -165,11 +165,11 @@ def test_a_service_acts_for_whom_it_may(door: Door) -> None:
 def test_tickets_of_beeline_over_both_transports(door: Door) -> None:
     url = f"jdbc:hive2://localhost:{door.binary}/default;principal={SERVICE}"
     http = f"jdbc:hive2://localhost:{door.http}/default;principal={SERVICE}"
-    for user, said, found in (
+    for user, words, found in (
         ("hue", url + ";hive.server2.proxy.user=zed", "zed"),
         ("bob", http + ";transportMode=http;httpPath=cliservice", "bob"),
     ):
-        done = beeline(door, user, said)
+        done = beeline(door, user, words)
         assert done.stdout.split()[-1:] == [found], done.stderr[-2000:]
 
 

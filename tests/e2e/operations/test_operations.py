@@ -123,7 +123,7 @@ class Site:
         self.exits.callback(_end, process)
         return process
 
-    def told(self, what: str) -> Any:
+    def shown(self, what: str) -> Any:
         """The administration's answer, without a process of its own."""
         return call(load(self.conf).operating, "GET", f"/v1/{what}")
 
@@ -149,16 +149,16 @@ class Site:
 
     def state(self) -> dict[str, dict[str, Any]]:
         """The endpoints of c1 by address."""
-        told = {each["name"]: each for each in self.told("clusters")}
-        return {each["endpoint"]: each for each in told[C1]["endpoints"]}
+        found = {each["name"]: each for each in self.shown("clusters")}
+        return {each["endpoint"]: each for each in found[C1]["endpoints"]}
 
     def where(self) -> set[str]:
-        """The endpoints of c1 where somebody has a session."""
+        """The endpoints of c1 where a session is open."""
         return {name for name, each in self.state().items() if each["sessions"]}
 
 
 def running(site: Site) -> list[dict[str, Any]]:
-    return [each for each in site.told("statements") if each["state"] == "RUNNING"]
+    return [each for each in site.shown("statements") if each["state"] == "RUNNING"]
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -221,7 +221,7 @@ def test_an_endpoint_dies_in_mid_query_and_another_one_hangs(site: Site) -> None
     write = f"INSERT INTO {table} SELECT count(*) FROM range(0, 120000000) WHERE rand() > 2"
     running = Running(first, write)
     statement = site.statement()
-    (session,) = (e for e in site.told("sessions") if e["session"] == statement["session"])
+    (session,) = (e for e in site.shown("sessions") if e["session"] == statement["session"])
     dead, other = sorted(site.endpoints[:2], key=lambda each: str(each) != session["clusters"][C1])
     site.forwarders[dead].kill()
     assert "CW202" in str(running.join().error)
@@ -339,12 +339,12 @@ def test_reload_kill_and_the_end(site: Site) -> None:
     assert last.join().rows == [(0,)], last.error
     assert proxy.wait(30) == 0
     lines = [json.loads(line) for line in site.audit.read_text().splitlines()]
-    told = [each for each in lines if each["event"] == "statement"]
+    found = [each for each in lines if each["event"] == "statement"]
     assert {"login", "session_opened", "administration"} <= {each["event"] for each in lines}
-    by_text = {each["text"]: each for each in told}
+    by_text = {each["text"]: each for each in found}
     assert by_text["SELECT 2"]["rows"] == 1
     assert by_text["SELECT 2"]["user"] == "ann"
-    assert [e["state"] for e in told if e["text"] == SLOW] == ["CANCELED", "FINISHED"]
+    assert [e["state"] for e in found if e["text"] == SLOW] == ["CANCELED", "FINISHED"]
     assert "hunter2" not in site.audit.read_text() + (site.folder / "log").read_text()
 
 
@@ -368,10 +368,10 @@ def test_found_by_zookeeper(site: Site) -> None:
     for each in (url, f"{url}-http", f"{url}-http;transportMode=http"):
         words = ["org.apache.hive.beeline.BeeLine", "-u", each, "--silent=true"]
         words += ["--showHeader=false", "--outputformat=tsv2", "-e", "SELECT 40 + 2"]
-        told = subprocess.run(
+        found = subprocess.run(
             [*java, *words], capture_output=True, text=True, timeout=120, check=False
         )
-        assert told.stdout.split()[-1:] == ["42"], told.stderr
+        assert found.stdout.split()[-1:] == ["42"], found.stderr
     proxy.send_signal(signal.SIGTERM)
     assert proxy.wait(30) == 0
     assert _registered(zookeeper) == []

@@ -1,5 +1,5 @@
-"""Tickets that encrypt what is said (auth-conf), on both sides of the proxy: real beeline, a real
-Thrift Server that insists on it, and somebody in between who listens to both."""
+"""Tickets that encrypt all traffic (auth-conf), on both sides of the proxy: real beeline, a real
+Thrift Server that insists on it, and a listener between the two."""
 
 import os
 import socketserver
@@ -30,7 +30,7 @@ class Ear:
     """Passes on what it hears to another address, and keeps it."""
 
     def __init__(self, to: Endpoint) -> None:
-        self.heard = bytearray()
+        self.bytes_read = bytearray()
         ear = self
 
         class Handler(socketserver.BaseRequestHandler):
@@ -47,7 +47,7 @@ class Ear:
     def pass_on(self, source: socket, target: socket) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
-                self.heard += data
+                self.bytes_read += data
                 target.sendall(data)
         with suppress(OSError):
             target.shutdown(1)
@@ -99,7 +99,7 @@ def sealed(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 def _settings(kdc: Kdc, port: int, server: int, metastore: Endpoint) -> str:
     how = "hive.server2.authentication"
-    told = {
+    properties = {
         how: "KERBEROS",
         f"{how}.kerberos.principal": SERVICE,
         f"{how}.kerberos.keytab": kdc.keytab(SERVICE),
@@ -108,7 +108,7 @@ def _settings(kdc: Kdc, port: int, server: int, metastore: Endpoint) -> str:
         "hive.default.cluster.name": "SEALED",
     }
     text = f"hive.server2.thrift.port = {port}\n"
-    text += "".join(f'"{name}" = "{value}"\n' for name, value in told.items())
+    text += "".join(f'"{name}" = "{value}"\n' for name, value in properties.items())
     text += '[hive.cluster.properties.SEALED]\nFileSystem = "file:/sealed"\n'
     text += f'JobTracker = "localhost:{server}"\n'
     return text + secured.login_of("SEALED", kdc.folder, kdc)
@@ -130,21 +130,21 @@ def beeline(sealed: Sealed, more: str, *statements: str) -> "subprocess.Complete
     )
 
 
-def test_nobody_in_between_reads_what_is_said(sealed: Sealed) -> None:
+def test_a_listener_in_between_reads_no_secret(sealed: Sealed) -> None:
     """Short words, a statement longer than a wrapped message may be, and a result of megabytes."""
     long = f"SELECT length('{'x' * 100_000}')"
     rows = f"SELECT concat('{MARKER}-', id, '-', repeat('y', 200)) FROM range(10000)"
     done = beeline(sealed, ";saslQop=auth-conf", "SELECT current_user();", long + ";", rows + ";")
     assert done.returncode == 0, done.stderr[-2000:]
-    said = done.stdout.split()
-    assert said[:2] == ["bob", "100000"]
-    assert len(said) == 10_002
-    assert said[-1] == f"{MARKER}-9999-{'y' * 200}"
+    words = done.stdout.split()
+    assert words[:2] == ["bob", "100000"]
+    assert len(words) == 10_002
+    assert words[-1] == f"{MARKER}-9999-{'y' * 200}"
     for ear in (sealed.before, sealed.behind):
-        assert len(ear.heard) > 10_000 * 200
-        assert REALM.encode() in ear.heard  # of the ticket: it is what was said
+        assert len(ear.bytes_read) > 10_000 * 200
+        assert REALM.encode() in ear.bytes_read  # of the ticket: the bytes are the connection's
         for secret in (MARKER, "SELECT", "current_user", "OpenSession", "y" * 50, "x" * 50):
-            assert secret.encode() not in ear.heard
+            assert secret.encode() not in ear.bytes_read
 
 
 def test_who_does_not_encrypt_is_not_let_in(sealed: Sealed) -> None:

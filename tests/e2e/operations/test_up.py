@@ -26,7 +26,7 @@ LIMIT = 300.0  # seconds
 
 @contextmanager
 def _up(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
-    """The process once it says how to connect, and what it said."""
+    """The process once it says how to connect, and its output."""
     words = [sys.executable, "-m", "cli.main", "up", "--clusters", "solo", "--port", "0"]
     words += ["--dir", str(folder)]
     with subprocess.Popen(
@@ -34,12 +34,12 @@ def _up(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
     ) as process:
         try:
             assert process.stdout is not None
-            told: list[str] = []
+            lines: list[str] = []
             for line in process.stdout:
-                told.append(line)
+                lines.append(line)
                 if line.startswith("Ctrl-C"):
                     break
-            yield process, told
+            yield process, lines
         finally:
             process.kill()
 
@@ -72,9 +72,9 @@ def test_no_other_address_of_the_machine_is_listened_on(stack: Stack) -> None:
 
 def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
-    with _up(folder) as (process, told):
-        assert any("beeline -u jdbc:hive2://127.0.0.1:" in line for line in told), told
-        assert sum("sample." in line for line in told) == 3
+    with _up(folder) as (process, lines):
+        assert any("beeline -u jdbc:hive2://127.0.0.1:" in line for line in lines), lines
+        assert sum("sample." in line for line in lines) == 3
         cities = _query(folder, CITIES)
         assert len(cities) == 3
         _query(folder, "CREATE TABLE sample.mine AS SELECT 7 AS seven")
@@ -82,7 +82,7 @@ def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> No
         assert process.wait(LIMIT) == 0
     assert _left(folder) == []
     assert not (folder / "endpoints.json").exists()
-    with _up(folder) as (process, told):
+    with _up(folder) as (process, lines):
         assert _query(folder, CITIES) == cities
         assert _query(folder, "SELECT seven FROM sample.mine") == [(7,)]
         os.kill(process.pid, signal.SIGKILL)

@@ -1,6 +1,6 @@
 """The guard compares Spark's own plans with the claim that goes along with a statement.
 
-Claims are made here by hand, and wrong: whoever goes to a Thrift Server directly may send any.
+Claims are made here by hand, and wrong: a client of a Thrift Server itself may send any.
 """
 
 import json

@@ -69,7 +69,7 @@ def test_beeline_shows_the_refusal_and_goes_on(beeline: Beeline, apart: tuple[st
 def test_a_statement_of_the_backend_fails_as_it_does_directly(
     connect: Connect, apart: tuple[str, str]
 ) -> None:
-    told: list[set[tuple[str, str]]] = []
+    refusals: list[set[tuple[str, str]]] = []
     for cluster in (None, C1):
         cursor = connect(cluster).cursor()
         seen = set()
@@ -79,9 +79,9 @@ def test_a_statement_of_the_backend_fails_as_it_does_directly(
                 rows(cursor, f"SELECT no_such_column FROM {apart[0]}")
             text, state = _status(caught.value)
             seen.add((text[:80], state))
-        told.append(seen)
-    assert told[0] == told[1]
-    assert len(told[0]) == 1
+        refusals.append(seen)
+    assert refusals[0] == refusals[1]
+    assert len(refusals[0]) == 1
 
 
 def test_what_is_not_understood_is_refused_by_name(connect: Connect) -> None:

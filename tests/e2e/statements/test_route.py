@@ -33,22 +33,22 @@ def _route(stack: Stack, capsys: pytest.CaptureFixture[str], *words: str) -> tup
 def test_partitions_read_are_named(
     stack: Stack, days: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, told = _route(stack, capsys, f"SELECT * FROM {days} WHERE day = 'mon'")
+    status, report = _route(stack, capsys, f"SELECT * FROM {days} WHERE day = 'mon'")
     assert status == 0
-    assert told["decision"] == "run"
-    assert told["cluster"] == C2
-    assert told["reads"] == [f"{days}@day=mon"]
-    assert told["writes"] == []
-    assert told["code"] is None
+    assert report["decision"] == "run"
+    assert report["cluster"] == C2
+    assert report["reads"] == [f"{days}@day=mon"]
+    assert report["writes"] == []
+    assert report["code"] is None
 
 
 def test_a_pin_and_a_database(stack: Stack, days: str, capsys: pytest.CaptureFixture[str]) -> None:
     database = days.partition(".")[0]
     options = ("--use", C1, "--database", database)
-    status, told = _route(stack, capsys, *options, "SELECT * FROM days")
+    status, report = _route(stack, capsys, *options, "SELECT * FROM days")
     assert status == 3
-    assert told["decision"] == "refuse"
-    assert told["code"] == "CW105"
+    assert report["decision"] == "refuse"
+    assert report["code"] == "CW105"
 
 
 def test_both_kinds_of_settings_say_the_same(

@@ -249,7 +249,7 @@ def test_views_that_are_renamed_cached_and_replaced_stay_within_their_claims(
 def test_a_function_that_is_replaced_past_the_proxy_stays_in_sessions_that_used_it(
     connect: Connect, db: str
 ) -> None:
-    """As in a plain session, whoever replaces it; a dropped one is missed at once."""
+    """As in a plain session, whichever client replaces it; a dropped one is missed at once."""
     create, call = f"CREATE OR REPLACE FUNCTION {db}.f AS", f"SELECT {db}.f('Ab')"
     for cluster in (None, C1):  # through the proxy, and directly
         session, other = connect(cluster).cursor(), connect(C1).cursor()
@@ -284,17 +284,19 @@ def test_a_session_is_a_plain_spark_session(
         for history, side in zip(histories, sides, strict=True)
     )
     outcomes: Counter[str] = Counter()
-    told: list[str] = []
+    transcript: list[str] = []
     pairs = zip(*(each.statements(LENGTH) for each in histories), strict=True)
     for sql, same_sql in pairs:
         got = proxied.outcome(sql)
-        told.append(f"{sql}  -- {got}")
-        assert not got.startswith("CW36"), "\n".join([f"seed {seed}: beyond its claim", *told])
+        transcript.append(f"{sql}  -- {got}")
+        assert not got.startswith("CW36"), "\n".join(
+            [f"seed {seed}: beyond its claim", *transcript]
+        )
         if sql in PINS:
             continue
         outcomes[got if got.startswith("CW") else "served"] += 1
         if not got.startswith("CW"):
             wanted = plain.outcome(same_sql)
-            assert got == wanted, "\n".join([f"seed {seed}: directly {wanted}", *told])
+            assert got == wanted, "\n".join([f"seed {seed}: directly {wanted}", *transcript])
     print(f"seed {seed}: {dict(outcomes)}")
     assert outcomes["served"] > LENGTH / 2

@@ -83,8 +83,8 @@ def _serving(stack: Stack, path: Path, more: str) -> Iterator[Front]:
     ):
         try:
             assert process.stdout is not None
-            said = [process.stdout.readline() for _ in range(2)]
-            assert all(line.startswith("listening ") for line in said), said
+            announced = [process.stdout.readline() for _ in range(2)]
+            assert all(line.startswith("listening ") for line in announced), announced
             yield Front(binary, http)
         finally:
             process.terminate()

@@ -1,4 +1,4 @@
-"""What is listed of a table, against what a Thrift Server 3.5.9 said of the same ones."""
+"""What is listed of a table, against the replies of a Thrift Server 3.5.9."""
 
 import json
 from pathlib import Path

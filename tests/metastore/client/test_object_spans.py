@@ -1,4 +1,4 @@
-"""What names an object, or says whose it is, is said once."""
+"""The fields that name an object or its owner are listed once."""
 
 import pytest
 

@@ -55,7 +55,7 @@ def test_all_partitions_of_a_table(metastore: FakeMetastore, facts: PlacementSto
     assert placement.replicas().fresh == {C2}
 
 
-def test_one_partition_has_its_copy_where_it_is_said(
+def test_one_partition_has_its_copy_at_the_given_location(
     metastore: FakeMetastore, facts: PlacementStore
 ) -> None:
     wanted = Assignment(PARTED, C1, ("ds=1/hr=2",), {C2: "file:/elsewhere"})

@@ -233,7 +233,7 @@ def test_a_view_is_asked_again_when_the_connection_to_its_process_broke(
         run(settings_of(hms, one), scenario)
 
 
-def test_by_default_nobody_is_trusted(hms, view) -> None:
+def test_by_default_no_client_is_trusted(hms, view) -> None:
     hms.add(table(placed(Copy(C2, AWAY, "0"))))
     settings = Settings(TOPOLOGY, (hms.endpoint,), views={C1: view[C1]})
 

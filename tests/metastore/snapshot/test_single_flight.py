@@ -73,7 +73,7 @@ def test_a_failure_reaches_all_callers_and_the_next_loads_again() -> None:
     _run(scenario)
 
 
-def test_who_gives_up_takes_nobody_along() -> None:
+def test_a_cancelled_reader_cancels_no_other() -> None:
     async def scenario(loads: Loads) -> None:
         asking = [loads.ask()]
         await _settle()

@@ -1,6 +1,6 @@
 """A recorded conversation of Spark 3.5.9 with a metastore 2.3.9, through the view (DC-N1).
 
-spark_conversation.json.gz: connections, each a list of ["c" or "s", base64 of what it said]. It
+spark_conversation.json.gz: connections, each a list of ["c" or "s", base64 of the bytes]. It
 creates, fills, reads, alters and drops tables, partitions, a view and a database named `cluster`.
 """
 
@@ -34,7 +34,7 @@ HERE = Topology({C1: Cluster(C1, "file:/srv/causeway/warehouse/c1", ())}, defaul
 def talks() -> list[Talk]:
     packed = (Path(__file__).parent / "spark_conversation.json.gz").read_bytes()
     recorded = json.loads(gzip.decompress(packed))
-    return [[(who, base64.b64decode(said)) for who, said in talk] for talk in recorded]
+    return [[(who, base64.b64decode(sent)) for who, sent in talk] for talk in recorded]
 
 
 class Script:
@@ -65,12 +65,12 @@ class Script:
                     return
 
     def _play(self, connection: socket.socket) -> bool:
-        """False for a connection that said nothing: the view sees whether one listens."""
-        for who, said in self._talk:
+        """False for a connection that sent nothing: the view sees whether one listens."""
+        for who, sent in self._talk:
             if who == "s":
-                connection.sendall(said)
+                connection.sendall(sent)
                 continue
-            got = read(connection, len(said))
+            got = read(connection, len(sent))
             self.notified += got
             if not got:
                 return False
@@ -101,35 +101,35 @@ def test_without_clusters_every_byte_is_the_same(talks: list[Talk]) -> None:
             endpoint = view["default"]
             with socket.create_connection((endpoint.host, endpoint.port)) as client:
                 client.settimeout(10)
-                for who, said in talk:
+                for who, sent in talk:
                     if who == "c":
-                        client.sendall(said)
+                        client.sendall(sent)
                     else:
-                        assert read(client, len(said)) == said
+                        assert read(client, len(sent)) == sent
                 client.shutdown(socket.SHUT_WR)
                 assert client.recv(1) == b""
-        assert script.notified == b"".join(said for who, said in talk if who == "c")
+        assert script.notified == b"".join(sent for who, sent in talk if who == "c")
 
 
 def test_every_call_of_spark_s_has_a_row_and_an_end(talks: list[Talk]) -> None:
     names = set()
     for talk in talks:
-        for who, said in talk:
-            _, name, _, body = read_message_header(said)
+        for who, sent in talk:
+            _, name, _, body = read_message_header(sent)
             if who == "c":
                 names.add(name)
-            assert skip_value(said, body, STRUCT) == len(said)
+            assert skip_value(sent, body, STRUCT) == len(sent)
     assert len(names) > 15
     assert names <= set(methods())
 
 
 def test_its_default_cluster_reads_what_the_metastore_says(talks: list[Talk]) -> None:
     """With clusters configured but no copies, replies are the same bytes too."""
-    replies = [said for talk in talks for who, said in talk if who == "s"]
+    replies = [sent for talk in talks for who, sent in talk if who == "s"]
     assert len(replies) > 250
-    for said in replies:
-        _, name, _, _ = read_message_header(said)
+    for sent in replies:
+        _, name, _, _ = read_message_header(sent)
         place = methods()[name].outbound
         stream = ReplyStream(place, ClusterView(C1, HERE))
-        assert stream.feed(said) == said, (name, place and place.shape is Shape.DATABASE)
+        assert stream.feed(sent) == sent, (name, place and place.shape is Shape.DATABASE)
         assert stream.done

@@ -155,8 +155,8 @@ def _marks(*partitions: str) -> dict[str, str]:
 def test_a_stopped_view_has_no_pending_changes() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        nobody = Endpoint("127.0.0.1", unused.getsockname()[1])
-    sync = ViewSync([nobody], 2.0)
+        unused_endpoint = Endpoint("127.0.0.1", unused.getsockname()[1])
+    sync = ViewSync([unused_endpoint], 2.0)
     sync(REF)
     sync.close()
 

@@ -1,7 +1,7 @@
 """Random histories over three clusters against a simple model (DC-M4, D10).
 
-Create, write, copy, drop and read, by views, in any order: nobody ever reads a location that lacks
-the present data, and nothing changes outside its primary.
+Create, write, copy, drop and read, by views, in any order: no client ever reads a location that
+lacks the present data, and nothing changes outside its primary.
 """
 
 from collections.abc import Callable

@@ -59,6 +59,6 @@ def test_refuses(text: str) -> None:
 @given(st.text(st.characters(blacklist_categories=("Cs",)), max_size=20))
 def test_a_spec_as_a_filter_accepts_itself_alone(value: str) -> None:
     keys = (PartitionKey("ds", "string"),)
-    said = parse_filter(filter_of((("ds", value),)), keys)
-    assert said.accepts((("ds", value),)) is (value != NULL_NAME)
-    assert not said.accepts((("ds", value + "x"),))
+    parsed = parse_filter(filter_of((("ds", value),)), keys)
+    assert parsed.accepts((("ds", value),)) is (value != NULL_NAME)
+    assert not parsed.accepts((("ds", value + "x"),))

@@ -174,7 +174,7 @@ def test_what_was_written_after_the_drop_stays(cleaning: Cleaning) -> None:
 
 
 def test_a_databases_folder_goes_when_it_is_empty_alone(cleaning: Cleaning) -> None:
-    """Also one that was made anew: its tables of the other cluster land there."""
+    """Also one that was made again: its tables of the other cluster land there."""
     cleaning.world.files.made |= {"hdfs://c2/gone.db/empty", "hdfs://c2/full.db"}
     cleaning.put("hdfs://c2/full.db")
     cleaning.record("gone.*", "hdfs://c2/gone.db")

@@ -191,7 +191,7 @@ def test_the_specification_is_valid_as_a_whole() -> None:
     assert process.calendar_on(process.clusters[0]).count(process.clusters[0].validity.end) == 1
 
 
-def test_what_cannot_run_here_is_said_at_schedule_time() -> None:
+def test_what_cannot_run_here_is_refused_at_schedule_time() -> None:
     def engines(engine: object) -> str | None:
         return "no pig command is configured" if "PIG" in str(engine) else None
 

@@ -109,7 +109,7 @@ class Site:
         table.parameters = {**table.parameters, **write_placement(now)}
 
     def replicate(self) -> HudiReplicationResult | None:
-        self.time += 10_000  # whoever died is known to be dead
+        self.time += 10_000  # a dead pull is known to be dead
         limits = CopyLimits(wait=1, poll=0.5)
         replicator = Replicator(lambda uri: self.storage, self.context, CopyOptions(), limits)
         if self.shared:
@@ -228,7 +228,7 @@ def test_commits_past_causeway_are_replicated_too(tmp_path: Path) -> None:
     assert site.seen(where) == ("100", "200")
 
 
-def test_what_was_undone_after_it_was_sent_is_made_anew_beside(site: Site) -> None:
+def test_what_was_undone_after_it_was_sent_is_made_again_beside(site: Site) -> None:
     site.commit("100", "1")
     site.commit("200", "1")
     site.replicate()

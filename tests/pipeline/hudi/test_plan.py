@@ -248,7 +248,7 @@ def test_what_was_seen_and_undone_since_needs_a_full_scan(fake_table, version, a
     assert planned.fallback == f"200 was undone after {seen}"
     assert (planned.undone, planned.removes_rows, planned.empty) == (True, True, False)
     assert "200" not in planned.rows
-    assert plan(opened(table), planned.bookmark).empty, "said once"
+    assert plan(opened(table), planned.bookmark).empty, "reported once"
     table.commit("400", [("p", "a")])
     later = plan(opened(table), planned.bookmark)
     assert (later.fallback, later.partitions) == (None, ("p",))

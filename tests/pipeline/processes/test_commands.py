@@ -60,7 +60,7 @@ def test_spark() -> None:
     assert environment == {"HADOOP_USER_NAME": "ann"}
 
 
-def test_pysparks_own_script_is_told_where_spark_is() -> None:
+def test_pysparks_own_script_has_spark_home() -> None:
     programs = Programs(find_spark_submit())
     _, environment = spark_command(process(SPARK), cluster(), VALUES, "ann", programs)
     assert environment["PYSPARK_PYTHON"] == sys.executable

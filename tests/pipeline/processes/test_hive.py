@@ -17,7 +17,7 @@ class Session:
     """A connection and its cursor. `states` are what a statement's polls answer, in turn."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.statements: list[str] = []
         self.states: dict[str, list[int]] = {}
         self.message = "Table or view not found: x"
         self.cancelled = self.closed = 0
@@ -31,7 +31,7 @@ class Session:
         self.closed += 1
 
     def execute(self, statement: str, async_: bool = False) -> None:
-        self.said.append(statement)
+        self.statements.append(statement)
         default = [TOperationState.RUNNING_STATE, TOperationState.FINISHED_STATE]
         self._left = list(self.states.get(statement, default))
 
@@ -64,7 +64,7 @@ def run(script: str, lease: WorkLease, **values: str) -> str:
 def test_statements_run_in_one_session_in_order(session: Session) -> None:
     lease = WorkLease()
     done = run("SELECT ${a}; SELECT '${hivevar:b}';", lease, a="1", b="x")
-    assert session.said == ["SET hivevar:a=1", "SET hivevar:b=x", "SELECT 1", "SELECT 'x'"]
+    assert session.statements == ["SET hivevar:a=1", "SET hivevar:b=x", "SELECT 1", "SELECT 'x'"]
     assert done == "2 statements on server:10000"
     assert session.closed == 1
     assert len(lease.lines) == 2
@@ -74,7 +74,7 @@ def test_a_failing_statement_ends_the_script_with_the_servers_words(session: Ses
     session.states["SELECT 2"] = [TOperationState.RUNNING_STATE, TOperationState.ERROR_STATE]
     with pytest.raises(ScriptFailed, match="Table or view not found: x"):
         run("SELECT 1; SELECT 2; SELECT 3", WorkLease())
-    assert session.said == ["SELECT 1", "SELECT 2"]
+    assert session.statements == ["SELECT 1", "SELECT 2"]
     assert session.closed == 1
 
 
@@ -98,7 +98,7 @@ def test_a_lost_ticket_cancels_what_runs(session: Session) -> None:
     with pytest.raises(LeaseLost):
         run("SELECT 1; SELECT 2", lease)
     assert session.cancelled == 1
-    assert session.said == ["SELECT 1"]
+    assert session.statements == ["SELECT 1"]
 
 
 def test_an_endpoint_that_is_none() -> None:

@@ -154,7 +154,7 @@ def test_the_same_directory_at_both_ends_is_refused(tmp_path: Path) -> None:
     assert site.files.read(site.source(0)) == {"a": b"zero", "_SUCCESS": b""}
 
 
-def test_what_of_paths_is_not_run_is_said_when_scheduling() -> None:
+def test_paths_that_are_not_run_are_named_when_scheduling() -> None:
     parted = PATHS.replace('type="target"', 'type="target" partition="*/US"')
     (problem,) = rules.unsupported(document.read(parted.encode()), any_engine)
     assert "partition expressions" in problem.reason

@@ -140,8 +140,8 @@ def test_the_filter_says_what_the_plan_does(
     date_pattern = read_date_pattern(keys)
     spec = (*date_pattern.values(time), *date_pattern.static)
     plan = plan_retention(policy(keys), [Candidate(partition_name(spec))], now)
-    said = parse_filter(plan.condition, [PartitionKey(key, "string") for key, _ in keys])
-    assert said.accepts(parse_partition_name(partition_name(spec))) == bool(plan.evictions)
+    parsed = parse_filter(plan.condition, [PartitionKey(key, "string") for key, _ in keys])
+    assert parsed.accepts(parse_partition_name(partition_name(spec))) == bool(plan.evictions)
 
 
 @pytest.mark.parametrize(

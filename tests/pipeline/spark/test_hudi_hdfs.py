@@ -72,7 +72,7 @@ def test_only_touched_partitions_are_listed(hdfs: str, tmp_path: Path) -> None:
     assert [file.path for file in found] == [f"{away}/p/f_1-0-1_100.parquet"]
 
 
-def test_without_spark_it_is_said_why_not(hdfs: str) -> None:
+def test_without_spark_the_error_names_the_reason(hdfs: str) -> None:
     with pytest.raises(StorageFault, match="not on a local file system"):
         open_table(f"{hdfs}/t", LocalStorage())
     with pytest.raises(NotAHudiTable):

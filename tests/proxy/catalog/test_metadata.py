@@ -141,7 +141,7 @@ def test_a_pattern_is_no_way_to_keep_the_server_busy() -> None:
     assert not busy.tables("a" * 256)
     assert not busy.columns("a" * 256)
     assert busy.tables("a" + "xyz" * 100 + "q")
-    assert asked("GetTables", "%" * 513, None) is None  # nobody means that: the cluster may say
+    assert asked("GetTables", "%" * 513, None) is None  # not a real pattern: the cluster may answer
 
 
 @pytest.mark.parametrize("column", ["", "x*", "ds|hr", "d.", "[ab]", "("])

@@ -41,11 +41,11 @@ class FakeUpstream:
         self.settings = dict(USUAL)
         self.temporary: list[Row] = [TEMPORARY]
         self.problem: Exception | None = None
-        self.said: list[str] = []
+        self.calls: list[str] = []
         self.closed = 0
 
     async def call(self, name: str, request: bytes) -> Struct:
-        self.said.append(name)
+        self.calls.append(name)
         if self.problem is not None:
             raise self.problem
         if name == "GetInfo":
@@ -57,12 +57,12 @@ class FakeUpstream:
         return replies.operation_started(Handle(name.encode(), b""), 4, True)
 
     async def execute_to_end(self, statement: str, overlay: object) -> RemoteOperation:
-        self.said.append(statement)
+        self.calls.append(statement)
         handle = Handle(statement.encode(), b"")
         return replies.started_operation(replies.operation_started(handle, 0, True))
 
     async def reply(self, name: str, request: bytes) -> bytes:
-        self.said.append(name)
+        self.calls.append(name)
         table = self._table(decode_message(request))
         described = results.metadata_reply(Table(table.columns, (), table.types))
         return encode_message(Message(name, REPLY, 0, Struct({0: (STRUCT, described)})))
@@ -117,10 +117,10 @@ def test_tables_come_from_memory_and_views_of_the_session_from_the_cluster() -> 
     async def scenario(world: World) -> None:
         assert await world.names() == ["t", "tmp"]
         assert world.upstream.closed == 2
-        world.upstream.said.clear()
+        world.upstream.calls.clear()
         world.upstream.temporary = []
         assert await world.names() == ["t"]
-        assert world.upstream.said == ["GetTables", "GetResultSetMetadata", "FetchResults"]
+        assert world.upstream.calls == ["GetTables", "GetResultSetMetadata", "FetchResults"]
 
     play(scenario)
 
@@ -149,9 +149,9 @@ def test_the_cluster_is_asked_only_where_there_may_be_views(make: Callable[[Worl
     async def scenario(world: World) -> None:
         world.upstream.temporary = []
         assert await world.names(schema="sales") == ["t"]  # which learns how it is described
-        world.upstream.said.clear()
+        world.upstream.calls.clear()
         assert await world.names(schema="sales") == ["t"]
-        assert world.upstream.said == []
+        assert world.upstream.calls == []
         make(world)
         world.state.journal.changes += 1
         world.upstream.temporary = [TEMPORARY]
@@ -181,9 +181,9 @@ def test_schemas() -> None:
                 assert local is not None
                 assert list(local.table.rows) == [(name, "") for name in names]
                 assert local.table.columns == ("TABLE_SCHEM", "TABLE_CATALOG")
-        world.upstream.said.clear()
+        world.upstream.calls.clear()
         assert await world.ask("GetSchemas") is not None
-        assert world.upstream.said == []
+        assert world.upstream.calls == []
         world.lists = None
         assert await world.ask("GetSchemas") is None
 

@@ -67,8 +67,8 @@ def test_only_the_value_is_masked(text: str, result: str) -> None:
 
 
 def test_messages() -> None:
-    told = "bad url jdbc:x?password=s3cr3t&a=1, don't use it; pwd='s3cr3t' is wrong"
-    assert masked_message(told) == (
+    message = "bad url jdbc:x?password=s3cr3t&a=1, don't use it; pwd='s3cr3t' is wrong"
+    assert masked_message(message) == (
         "bad url jdbc:x?password=***&a=1, don't use it; pwd='***' is wrong"
     )
     assert masked_message("pwd=' and more") == "pwd=' and more"

@@ -60,8 +60,8 @@ sys.stdin.readline()
 
 
 def test_a_worker_that_is_starting_reloads_when_it_serves(tmp_path: Path) -> None:
-    """A signal that comes before there is somebody to hear it would end it."""
-    result = tmp_path / "told"
+    """A signal that comes before its handler would end the process."""
+    result = tmp_path / "result"
 
     async def main() -> None:
         argv = (sys.executable, "-c", _COUNTS, str(result))

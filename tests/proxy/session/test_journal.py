@@ -1,4 +1,4 @@
-"""What is kept of a session's changes, and what a cluster is told."""
+"""What is kept of a session's changes, and what is replayed in a cluster."""
 
 import pytest
 
@@ -28,18 +28,18 @@ def keep(journal: Journal, sql: str, effect: SessionEffect) -> int:
     return number
 
 
-def unsaid(journal: Journal, *said: int) -> list[str]:
-    return [entry.sql for entry in journal.pending_for(set(said))]
+def pending(journal: Journal, *replayed: int) -> list[str]:
+    return [entry.sql for entry in journal.pending_for(set(replayed))]
 
 
-def test_everything_in_order_and_only_what_was_not_said() -> None:
+def test_everything_in_order_and_only_what_was_not_replayed() -> None:
     journal = Journal()
     first = keep(journal, "USE d", UseDatabase("d"))
     second = keep(journal, "VIEW", VIEW)
     third = keep(journal, "JAR", AddResource(("a.jar",)))
-    assert unsaid(journal) == ["USE d", "VIEW", "JAR"]
-    assert unsaid(journal, first, third) == ["VIEW"]
-    assert unsaid(journal, first, second, third) == []
+    assert pending(journal) == ["USE d", "VIEW", "JAR"]
+    assert pending(journal, first, third) == ["VIEW"]
+    assert pending(journal, first, second, third) == []
 
 
 def test_statements_have_the_place_in_which_they_began() -> None:
@@ -48,7 +48,7 @@ def test_statements_have_the_place_in_which_they_began() -> None:
     journal.record(late, "USE e", UseDatabase("e"))
     changes = journal.changes
     journal.record(early, "VIEW", VIEW)
-    assert unsaid(journal) == ["VIEW", "USE e"]
+    assert pending(journal) == ["VIEW", "USE e"]
     assert journal.changes > changes
     assert failed not in [entry.number for entry in journal.pending_for(set())]
 
@@ -60,7 +60,7 @@ def test_neighbouring_settings_replace_each_other() -> None:
     keep(journal, "SET b=1", SetVariable("b", "1"))
     keep(journal, "SET a=2", SetVariable("a", "2"))
     keep(journal, "USE e", UseDatabase("e"))
-    assert unsaid(journal) == ["SET b=1", "SET a=2", "USE e"]
+    assert pending(journal) == ["SET b=1", "SET a=2", "USE e"]
 
 
 def test_what_a_variable_needs_stays_before_it() -> None:
@@ -69,7 +69,7 @@ def test_what_a_variable_needs_stays_before_it() -> None:
     keep(journal, "SET b=${a}", SetVariable("b", "1"))
     keep(journal, "SET a=2", SetVariable("a", "2"))
     keep(journal, "SET a=${a}3", SetVariable("a", "23"))
-    assert unsaid(journal) == ["SET a=1", "SET b=${a}", "SET a=2", "SET a=${a}3"]
+    assert pending(journal) == ["SET a=1", "SET b=${a}", "SET a=2", "SET a=${a}3"]
 
 
 def test_what_a_view_was_made_under_stays_before_it() -> None:
@@ -77,15 +77,15 @@ def test_what_a_view_was_made_under_stays_before_it() -> None:
     keep(journal, "SET a=1", SetVariable("a", "1"))
     keep(journal, "VIEW", VIEW)
     keep(journal, "SET a=2", SetVariable("a", "2"))
-    assert unsaid(journal) == ["SET a=1", "VIEW", "SET a=2"]
+    assert pending(journal) == ["SET a=1", "VIEW", "SET a=2"]
 
 
-def test_reset_stays_where_it_was_said() -> None:
+def test_reset_stays_at_its_place() -> None:
     journal = Journal()
     keep(journal, "SET a=1", SetVariable("a", "1"))
     keep(journal, "RESET", ResetVariables())
     keep(journal, "SET b=1", SetVariable("b", "1"))
-    assert unsaid(journal)[-2:] == ["RESET", "SET b=1"]
+    assert pending(journal)[-2:] == ["RESET", "SET b=1"]
 
 
 def test_an_entry_knows_its_home_and_the_names_that_it_touches() -> None:

@@ -1,4 +1,4 @@
-"""Counts by user, by address and by both, and nobody pays for another."""
+"""Counts by user, by address and by both, and one user's count never limits another."""
 
 import pytest
 

@@ -10,7 +10,7 @@ def message(result: Struct) -> str:
     return "" if failure is None else failure.message
 
 
-async def said(client: Client, sql: str) -> str:
+async def failure_of(client: Client, sql: str) -> str:
     return message(await client.execute(sql))
 
 
@@ -41,9 +41,9 @@ def test_a_restricted_setting_is_refused_whatever_way_it_comes() -> None:
             "RESET a.b",
             "SET fs.defaultFS=hdfs://west:8020",
         ):
-            assert (await said(client, sql)).startswith("[CW230]"), sql
-        assert await said(client, "SET c.d=1") == ""
-        await said(client, "SELECT * FROM e")
+            assert (await failure_of(client, sql)).startswith("[CW230]"), sql
+        assert await failure_of(client, "SET c.d=1") == ""
+        await failure_of(client, "SELECT * FROM e")
         assert world.east.statements == ["SET c.d=1", "SELECT * FROM e"]
 
     play(scenario, restrictions=Restrictions(restricted=(*ALWAYS_RESTRICTED, "a.b")))
@@ -54,10 +54,10 @@ def test_an_ignored_setting_is_answered_and_no_cluster_hears_of_it() -> None:
         client = await world.client(opened=False)
         await client.open(**{"set__hiveconf__a.b": "1", "x": "2"})
         assert await client.rows("SET a.b=1") == 1
-        await said(client, "RESET a.b")
-        await said(client, "SELECT * FROM e")
+        await failure_of(client, "RESET a.b")
+        await failure_of(client, "SELECT * FROM e")
         assert world.east.statements == ["SELECT * FROM e"]
-        assert all("a.b" not in key for told in world.east.configurations for key in told)
+        assert all("a.b" not in key for each in world.east.configurations for key in each)
 
     play(scenario, restrictions=Restrictions(ignored=("a.b",)))
 
@@ -73,8 +73,8 @@ def test_denied_functions_and_statements() -> None:
             "ADD JAR /tmp/x.jar",
             "CREATE TEMPORARY FUNCTION f AS 'org.F'",
         ):
-            assert (await said(client, sql))[:5] in ("[CW23", "[CW10"), sql
-        assert await said(client, "SELECT upper(x) FROM e") == ""
+            assert (await failure_of(client, sql))[:5] in ("[CW23", "[CW10"), sql
+        assert await failure_of(client, "SELECT upper(x) FROM e") == ""
         assert world.east.statements == ["SELECT upper(x) FROM e"]
 
     denied = Restrictions(functions=frozenset({"reflect"}), statements=frozenset(Code))
@@ -88,7 +88,7 @@ def test_a_statement_that_is_not_understood_runs_nowhere_while_anything_is_denie
         async def run(world: World) -> None:
             client = await world.client()
             await client.operation("USE CLUSTER east")
-            failure = await said(client, sql)
+            failure = await failure_of(client, sql)
             assert failure.startswith("[CW231]") is not bool(expected)
             assert world.east.statements == expected
 

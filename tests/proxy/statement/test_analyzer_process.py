@@ -90,7 +90,7 @@ def test_a_process_that_died_is_replaced() -> None:
     with_process(use)
 
 
-def test_a_result_that_nobody_waits_for_is_not_taken_for_the_next_ones() -> None:
+def test_an_abandoned_result_is_not_taken_for_the_next_ones() -> None:
     async def use(process: AnalyzerProcess) -> None:
         waiting = asyncio.ensure_future(analyzed(process, LONG))
         await asyncio.sleep(0.01)

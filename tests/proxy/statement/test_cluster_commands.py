@@ -43,7 +43,7 @@ def test_show_clusters() -> None:
 
 
 def test_explain() -> None:
-    told = Report("run", "east", "DC-R7", "why", ("d.a", "d.b@ds=1"), ("d.c",))
-    assert commands.explain(told).rows == (
+    report = Report("run", "east", "DC-R7", "why", ("d.a", "d.b@ds=1"), ("d.c",))
+    assert commands.explain(report).rows == (
         ("run", "east", "DC-R7", "why", "d.a, d.b@ds=1", "d.c", None),
     )

@@ -138,7 +138,7 @@ def test_a_write_that_fails_is_closed_too() -> None:
     assert (book << cmd.Report()).is_over
 
 
-def test_a_new_table_is_its_clusters_before_the_client_is_told() -> None:
+def test_a_new_table_has_its_primary_before_the_client_gets_the_reply() -> None:
     book = running(CREATE) >> FINISHED << cmd.CloseWrite(TOKEN) << WROTE
     book = book << cmd.ClaimTables((TABLE,), EAST) >> TablesClaimed()
     assert (book << DONE << cmd.AskSchema() << cmd.Report()).is_over
@@ -300,7 +300,7 @@ def test_a_write_that_the_cluster_refuses_loses_its_mark() -> None:
 
 
 @pytest.mark.parametrize("ended", [True, False])
-def test_the_end_of_a_write_is_learnt_after_its_client_was_told(ended: bool) -> None:
+def test_the_end_of_a_write_is_learnt_after_its_client_got_the_error(ended: bool) -> None:
     book = running(WRITE) >> Failed(LOST) << cmd.KeepMark(TOKEN) << WROTE << error(LOST)
     book = book << cmd.Report() << cmd.LearnOutcome(TOKEN) >> OutcomeLearned(ended)
     if ended:

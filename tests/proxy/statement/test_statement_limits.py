@@ -1,4 +1,4 @@
-"""A statement that takes more than it may is ended, and its client is told so."""
+"""A statement beyond a limit is ended, and its client receives the reason."""
 
 from proxy.limits import Limits
 from tests.proxy.fakes import World, error_of, play, until
@@ -72,7 +72,7 @@ def test_a_write_that_runs_for_too_long_is_marked_as_ended() -> None:
     play(scenario, Limits(statement_time=0.1, check_interval=0.05, linger=0.0))
 
 
-def test_a_result_that_nobody_reads_is_closed_in_its_cluster() -> None:
+def test_an_unread_result_is_closed_in_its_cluster() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         unread = await client.operation("SELECT x FROM e")

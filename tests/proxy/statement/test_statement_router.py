@@ -1,4 +1,4 @@
-"""What the router is told of partitions, by how much of an input has to be in the cluster (D1)."""
+"""Partitions that the router receives, by how much of an input has to be in the cluster (D1)."""
 
 import asyncio
 from collections.abc import Iterator

@@ -226,7 +226,7 @@ def test_explain_cluster_of_our_own_statements() -> None:
     play(scenario)
 
 
-def test_a_silent_cluster_blocks_nobody_else() -> None:
+def test_a_silent_cluster_blocks_no_other_client() -> None:
     async def scenario(world: World) -> None:
         world.west.silent = True
         client, other = await world.client(), await world.client("bob")
@@ -287,7 +287,7 @@ def test_a_cancelled_write_stays_open_a_little_longer() -> None:
     play(scenario, Limits(linger=60.0, close=0.1))
 
 
-def test_a_write_whose_end_is_not_known_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_with_an_unknown_end_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("proxy.upstream.remote_result.LEARNING_PAUSES", (0.01, 0.01))
 
     async def scenario(world: World) -> None:
@@ -306,7 +306,7 @@ def test_a_write_whose_end_is_not_known_stays_open(monkeypatch: pytest.MonkeyPat
     play(scenario)
 
 
-def test_a_lost_write_is_told_at_once_and_closed_when_a_server_knows_nothing_of_it(
+def test_a_lost_write_fails_at_once_and_is_closed_when_no_server_knows_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("proxy.upstream.remote_result.LEARNING_PAUSES", (0.5,) * 20)
@@ -317,7 +317,7 @@ def test_a_lost_write_is_told_at_once_and_closed_when_a_server_knows_nothing_of_
         operation = await client.operation("INSERT INTO w SELECT 1", run_async=True)
         await until(lambda: ("ann", "GetOperationStatus", "") in world.west.log)
         await world.west.stop()
-        world.west.operations.clear()  # as a process that was started anew
+        world.west.operations.clear()  # as a restarted process
         state = OperationState.RUNNING
         while state == OperationState.RUNNING:
             state = (await client.on("GetOperationStatus", operation)).get(2)  # type: ignore[assignment]
@@ -341,10 +341,10 @@ def test_a_new_table_is_its_clusters() -> None:
 def test_a_metastore_that_is_down_is_a_statement_error() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
-        world.metastore.failing = MetastoreDown("nobody answers.")
+        world.metastore.failing = MetastoreDown("no address answers.")
         failure = error_of(await client.execute("SELECT * FROM w"))
         assert failure is not None
-        assert failure.message.startswith("[CW301] nobody answers.")
+        assert failure.message.startswith("[CW301] no address answers.")
         world.metastore.failing = None
         assert await client.rows("SELECT * FROM w") == 1
 
@@ -413,7 +413,7 @@ def test_a_cluster_that_says_what_it_was_not_asked_is_let_go() -> None:
     play(scenario)
 
 
-def test_a_schema_lost_with_the_connection_is_asked_anew_and_the_session_goes_on() -> None:
+def test_a_schema_lost_with_the_connection_is_asked_again_and_the_session_goes_on() -> None:
     async def scenario(world: World) -> None:
         world.east.dies_at = "GetResultSetMetadata"
         client = await world.client()
@@ -450,7 +450,7 @@ def test_what_is_forgotten_while_it_is_used_is_asked_for_again(sql: str, what: s
     play(scenario)
 
 
-def test_what_is_always_forgotten_is_said_to_be() -> None:
+def test_what_is_always_forgotten_is_named() -> None:
     async def scenario(world: World) -> None:
         def forgetful(name: str) -> bool:
             raise NotLoaded(TableRef(name, ""))

@@ -27,12 +27,12 @@ HERE = Endpoint("localhost", 1)
 
 
 def words(credentials: UpstreamCredentials, user: str = "ann") -> tuple[str, bytes, bool]:
-    async def said() -> tuple[str, bytes, bool]:
+    async def replies() -> tuple[str, bytes, bool]:
         conversation = credentials.conversation(HERE, user)
         word = await conversation.answer(None)
         return conversation.mechanism, word, conversation.complete
 
-    return asyncio.run(said())
+    return asyncio.run(replies())
 
 
 def test_a_name_alone_where_nothing_is_configured(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_cluster_is_down_when_all_of_it_is() -> None:
     health = EndpointHealth()
     health.mark_down(A, "")
     health.drain(B)
-    assert not health.is_down(CLUSTER)  # nobody has tried C
+    assert not health.is_down(CLUSTER)  # C has not been tried
     health.mark_down(C, "")
     assert health.is_down(CLUSTER)
     health.resume(B)

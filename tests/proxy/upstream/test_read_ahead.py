@@ -130,7 +130,7 @@ def test_from_two_full_batches_on_the_next_is_asked_for_before_the_last_is_here(
     play(scenario)
 
 
-def test_a_session_goes_on_beside_a_batch_that_nobody_fetches() -> None:
+def test_a_session_goes_on_beside_an_unfetched_batch() -> None:
     async def scenario(world: World) -> None:
         client, operation = await read_twice(world, 5_000)  # 50 MB that wait
         assert await client.rows("SELECT other") == 1

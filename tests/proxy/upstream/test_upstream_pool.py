@@ -1,4 +1,4 @@
-"""Connections to clusters are counted, and reused by nobody but their user."""
+"""Connections to clusters are counted, and reused by their own user alone."""
 
 from collections.abc import Awaitable, Callable
 
@@ -74,14 +74,14 @@ def test_idle_connections_make_room_and_are_swept() -> None:
 
 def test_the_first_endpoint_that_answers_is_used() -> None:
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
-        nobody = Endpoint("127.0.0.1", 1)
+        unreachable = Endpoint("127.0.0.1", 1)
         endpoint, connection = await pool.connect(
-            Cluster(EAST, "file:/e", (nobody, fake.endpoint)), "ann"
+            Cluster(EAST, "file:/e", (unreachable, fake.endpoint)), "ann"
         )
         assert endpoint == fake.endpoint
         connection.abort()
         with pytest.raises(ClusterDown, match=r"Cluster east is down \(127\.0\.0\.1:1: "):
-            await pool.connect(Cluster(EAST, "file:/e", (nobody,)), "ann")
+            await pool.connect(Cluster(EAST, "file:/e", (unreachable,)), "ann")
         await until(lambda: len(pool) == 0)
 
     with_lines(use)
@@ -105,8 +105,8 @@ def test_new_connections_are_spread() -> None:
 
 def test_a_full_endpoint_leaves_sessions_to_the_others() -> None:
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
-        nobody = Endpoint("127.0.0.1", 1)
-        cluster = Cluster(EAST, "file:/e", (fake.endpoint, nobody))
+        unreachable = Endpoint("127.0.0.1", 1)
+        cluster = Cluster(EAST, "file:/e", (fake.endpoint, unreachable))
         await pool.connect(cluster, "ann")
         with pytest.raises(TooMany):
             await pool.connect(cluster, "ann")

@@ -109,7 +109,7 @@ class TestMarks:
             PlacementStore(client, C1).close_write(REF, "other", ["ds=1"])
         assert not fresh(hms, "2")
 
-    def test_of_a_dead_proxy_whose_end_names_no_more_than_it_wrote(self, hms, view) -> None:
+    def test_of_a_dead_proxy_ends_no_more_than_it_wrote(self, hms, view) -> None:
         days(hms, 1, 2)
         with HmsClient((hms.endpoint,), 5.0) as client:
             facts = PlacementStore(client, C1)
@@ -129,7 +129,7 @@ class TestMarks:
             PlacementStore(client, C1).close_write(REF, "own", ["ds=1"])
         assert not fresh(hms, "1")
 
-    def test_its_own_mark_names_a_partition_whose_key_is_a_number(self, hms, view) -> None:
+    def test_its_own_mark_names_a_partition_with_a_number_as_key(self, hms, view) -> None:
         made = table(placed(exceptions=frozenset({"ds=1", "ds=2"})), [("ds", "int")])
         copies = [(f"ds={n}", placed(Copy(C2, f"{AWAY}/{n}", "0/0"))) for n in (1, 2)]
         hms.add(made, *copies)
@@ -236,7 +236,7 @@ class TestIndex:
         write(view[C1], paths=["hdfs://c1:8020/x"])
         assert sum(hms.calls.values()) == before
 
-    def test_survives_a_table_whose_facts_cannot_be_read(self, hms, view) -> None:
+    def test_survives_a_table_with_unreadable_facts(self, hms, view) -> None:
         broken = table({"causeway.copy.c2": "?"})
         broken.set_text(1, "other")
         hms.add(broken)

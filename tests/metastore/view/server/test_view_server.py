@@ -500,7 +500,7 @@ class TestFeed:
             changes = follower.changes(start.position, 5.0)
             assert (changes.tables, changes.everything) == (("default.t",), False)
 
-    def test_what_others_changed_can_be_told(self, view) -> None:
+    def test_changes_of_other_clients_can_be_asked_for(self, view) -> None:
         with client(view[C2]) as follower:
             start = follower.changes(0, 0).position
             call(view[C1], "causeway_forget", named())
@@ -613,7 +613,7 @@ class TestCache:
             Table(hms.tables[REF]).parameters = placed(Copy(C2, AWAY, "0"), write="1")
             assert two.get_table(REF).location == HOME
 
-    def test_where_all_use_the_views_they_are_kept_until_somebody_settles(self, hms) -> None:
+    def test_where_all_use_the_views_they_are_kept_until_a_client_settles(self, hms) -> None:
         hms.add(table(placed(), KEYS), ("ds=1", placed(Copy(C2, AWAY, "0/0"))))
         how = {"cache": 60.0, "writers": Writers.VIEWS}
         with views(hms, **how) as view, client(view[C2]) as two:

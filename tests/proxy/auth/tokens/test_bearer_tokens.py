@@ -30,9 +30,9 @@ def jwk(key: Any, **more: Any) -> dict[str, Any]:
     kinds |= {ec.EllipticCurvePrivateKey: jwt.algorithms.ECAlgorithm}
     maker = next((m for kind, m in kinds.items() if isinstance(key, kind)), None)
     algorithm = maker or jwt.algorithms.OKPAlgorithm
-    told: dict[str, Any] = json.loads(algorithm.to_jwk(key.public_key()))
-    told.pop("key_ops", None)
-    return told | more
+    public: dict[str, Any] = json.loads(algorithm.to_jwk(key.public_key()))
+    public.pop("key_ops", None)
+    return public | more
 
 
 def jwks(*keys: dict[str, Any]) -> str:
@@ -115,8 +115,8 @@ def test_bad_tokens_are_rejected(bad: str) -> None:
 def test_a_public_key_is_not_used_as_a_shared_secret() -> None:
     pem = RSA.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
-    def part(told: object) -> bytes:
-        return base64.urlsafe_b64encode(json.dumps(told).encode()).rstrip(b"=")
+    def part(value: object) -> bytes:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=")
 
     body = part({"alg": "HS256", "kid": "r"}) + b"." + part(claims())
     signature = base64.urlsafe_b64encode(hmac.digest(pem, body, hashlib.sha256)).rstrip(b"=")
@@ -125,10 +125,10 @@ def test_a_public_key_is_not_used_as_a_shared_secret() -> None:
 
 
 def test_another_user_claim_and_no_audience() -> None:
-    told = Jwt("x", user_claim="email")
-    assert user_of(told, token(email="bob@x", aud="whoever", iss="whoever"), KEYS) == "bob"
+    jwt = Jwt("x", user_claim="email")
+    assert user_of(jwt, token(email="bob@x", aud="any", iss="any"), KEYS) == "bob"
     with pytest.raises(BadCredentials):
-        user_of(told, token(), KEYS)
+        user_of(jwt, token(), KEYS)
 
 
 def test_unusable_keys_are_ignored() -> None:

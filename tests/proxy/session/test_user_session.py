@@ -69,19 +69,19 @@ def test_use_is_answered_from_the_catalog_and_repeated_in_clusters() -> None:
     play(scenario)
 
 
-def test_what_a_session_said_is_repeated_once_and_in_order() -> None:
+def test_a_sessions_changes_are_repeated_once_and_in_order() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
-        said = ["SET a=1", "CREATE TEMPORARY VIEW v AS SELECT * FROM default.w", "USE sales"]
-        for each in said:
+        statements = ["SET a=1", "CREATE TEMPORARY VIEW v AS SELECT * FROM default.w", "USE sales"]
+        for each in statements:
             await client.operation(each)
         await client.operation("SELECT * FROM v")
         assert world.west.statements[-1] == "SELECT * FROM v"
         await client.operation("USE CLUSTER east")
         await client.operation("SELECT 1")
-        assert world.east.statements == [*said, "SELECT 1"]
+        assert world.east.statements == [*statements, "SELECT 1"]
         await client.operation("SELECT 2")
-        assert world.east.statements == [*said, "SELECT 1", "SELECT 2"]
+        assert world.east.statements == [*statements, "SELECT 1", "SELECT 2"]
 
     play(scenario)
 
@@ -180,7 +180,7 @@ def test_a_setting_that_a_cluster_cannot_repeat_keeps_the_session_out() -> None:
     play(scenario)
 
 
-def test_a_table_that_changed_since_it_was_read_is_looked_at_anew() -> None:
+def test_a_table_that_changed_since_it_was_read_is_analysed_again() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         for version in (1, 1, 2, 2):
@@ -192,7 +192,7 @@ def test_a_table_that_changed_since_it_was_read_is_looked_at_anew() -> None:
     play(scenario)
 
 
-def test_a_session_that_a_cluster_closed_is_opened_anew() -> None:
+def test_a_session_that_a_cluster_closed_is_opened_again() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         await client.operation("SET a=1")
@@ -341,8 +341,12 @@ def test_tables_are_listed_where_the_sessions_own_are() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         asked = Struct({1: (STRUCT, client.session)})
-        for said in ("USE CLUSTER west", "CACHE TABLE mine AS SELECT 1 AS one", "USE CLUSTER"):
-            await client.operation(said)
+        for sql in (
+            "USE CLUSTER west",
+            "CACHE TABLE mine AS SELECT 1 AS one",
+            "USE CLUSTER",
+        ):
+            await client.operation(sql)
         assert error_of(await client.call("GetTables", asked)) is None
         assert [call for _, call, _ in world.east.log] == []
         await client.operation("DROP VIEW mine")
@@ -357,7 +361,7 @@ def test_what_was_dropped_in_its_home_is_taken_away_elsewhere() -> None:
         client = await world.client()
         made = "CREATE TEMPORARY VIEW v AS SELECT 1 AS one"
         files = "CREATE OR REPLACE TEMPORARY VIEW v USING parquet OPTIONS (path '/p')"
-        for said in (
+        for sql in (
             made,
             "USE CLUSTER west",
             "SELECT 2",
@@ -365,7 +369,7 @@ def test_what_was_dropped_in_its_home_is_taken_away_elsewhere() -> None:
             "DROP VIEW v",
             "USE CLUSTER east",
         ):
-            await client.operation(said)
+            await client.operation(sql)
         await client.operation("SELECT 3")
         assert world.west.statements == [made, "SELECT 2", files, "DROP VIEW v"]
         gone = ["CREATE OR REPLACE TEMPORARY VIEW `v` AS SELECT 1", "DROP VIEW `v`"]
@@ -389,7 +393,7 @@ def test_a_replaced_function_is_looked_up_again() -> None:
             *("SELECT f(1)", "SELECT f(1)", replaced, "SELECT f(2)"),
             *("REFRESH FUNCTION `default`.`f`", "SELECT f(3)"),
         ]
-        assert sessions == 3, "the other session was opened anew"
+        assert sessions == 3, "the other session was opened again"
 
     play(scenario)
 
