@@ -5,9 +5,7 @@ all others by export and import between metastores. The registry, write and exec
 of the cluster entities say where everything is.
 """
 
-import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -55,6 +53,7 @@ from pipeline.retention.plan import Policy, RetentionPlan, plan_retention
 from pipeline.retention.run import candidates, run_retention
 from pipeline.scheduler import tables
 from pipeline.scheduler.errors import WrongOwner
+from pipeline.scheduler.instance import Action
 from pipeline.scheduler.work import Task
 
 _COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
@@ -79,9 +78,6 @@ class ClusterActions:
     storage: Storages = field(default=lambda uri: LocalStorage())
     notify: Notify = no_views
     spark_ends: Callable[[float], int] = lambda patience: 0
-    _turns: defaultdict[str, threading.Lock] = field(
-        default_factory=lambda: defaultdict(threading.Lock)
-    )
 
     def look(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
@@ -93,6 +89,22 @@ class ClusterActions:
         remote = [each for each in locations if not tables.is_local(each)]
         found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
         return [found[each] if each in found else tables.local_listing(each) for each in locations]
+
+    def turn(self, task: Task) -> str | None:
+        """The table that a replication or eviction changes: one run at a time has its staging."""
+        try:
+            match task.schedule.key.action:
+                case Action.REPLICATE:
+                    copy = _copy_of(task)
+                    if isinstance(copy, _Copy):
+                        return f"{copy.target.endpoint('registry')} {copy.target_table}"
+                case Action.EVICT:
+                    home = _home_of(task)
+                    if isinstance(home, _Home):
+                        return f"{home.cluster.endpoint('registry')} {home.policy.table}"
+        except ActionFailed:
+            pass  # the feed was changed: the task fails at once
+        return None
 
     def process(self, task: Task, lease: WorkLease) -> str:
         """Runs a program. It may change any table, also if it fails."""
@@ -124,8 +136,7 @@ class ClusterActions:
         with self._metastore(copy.source, task.owner) as source:
             table = _require_owner(source, copy.source_table, task.owner)
         way = self._replicate_hudi if is_hudi(table) else self._replicate
-        with self._turns[f"{copy.target.endpoint('registry')} {copy.target_table}"]:
-            return _one_at_a_time(lambda: way(copy, task.owner, lease), lease)
+        return _one_at_a_time(lambda: way(copy, task.owner, lease), lease)
 
     def _replicate(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
         if copy.shares_table:
@@ -197,8 +208,7 @@ class ClusterActions:
         home = _home_of(task)
         if isinstance(home, PathHome):
             return evict_paths(self.files(), home, task.now, task.is_needed, lease)
-        with self._turns[f"{home.cluster.endpoint('registry')} {home.policy.table}"]:
-            return self._evict(home, task, lease)
+        return self._evict(home, task, lease)
 
     def _evict(self, home: "_Home", task: Task, lease: WorkLease) -> str:
         with self._metastore(home.cluster, task.owner) as client:
@@ -389,7 +399,7 @@ def _process_run(task: Task) -> ProcessRun:
 
 
 def _one_at_a_time(work: Callable[[], str], lease: WorkLease) -> str:
-    """Waits while another copy into the table runs, also one of another server."""
+    """Waits while another server copies into the table."""
     end = time.monotonic() + _TURN
     while True:
         lease.check()

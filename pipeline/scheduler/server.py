@@ -82,6 +82,7 @@ class SchedulerServer:
         self._emit = emit
         self._workers = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
         self._leases: dict[InstanceKey, InstanceLease] = {}
+        self._turns: dict[InstanceKey, str | None] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._woken = threading.Event()
@@ -215,11 +216,6 @@ class SchedulerServer:
     def _start(self, catalog: EntityCatalog, entity: Entity, schedule: Schedule, run: Run) -> bool:
         if len(self._held()) >= self._limits.workers or self._closed.is_set():
             return False
-        if not self._store.claim(run, self._name, self._limits.lease, self._clock.now()):
-            return False
-        lease = InstanceLease(self._store, self._clock, run.after, self._limits.lease)
-        with self._lock:
-            self._leases[run.after.key] = lease
         task = Task(
             entity=entity,
             schedule=schedule,
@@ -229,13 +225,27 @@ class SchedulerServer:
             now=self._clock.now(),
             is_needed=needed_by_open_work(self._store, catalog, schedule),
         )
+        turn = self._actions.turn(task)
+        if self._is_taken(turn):
+            return False  # the instance stays READY, and leaves the worker to others
+        if not self._store.claim(run, self._name, self._limits.lease, self._clock.now()):
+            return False
+        lease = InstanceLease(self._store, self._clock, run.after, self._limits.lease)
+        with self._lock:
+            self._leases[run.after.key] = lease
+            self._turns[run.after.key] = turn
         future = self._workers.submit(self._work, task, lease)
         future.add_done_callback(lambda future: self._ended(run.after.key, future))
         return True
 
+    def _is_taken(self, turn: str | None) -> bool:
+        with self._lock:
+            return turn is not None and turn in self._turns.values()
+
     def _ended(self, key: InstanceKey, future: "Future[None]") -> None:
         with self._lock:
             self._leases.pop(key, None)
+            self._turns.pop(key, None)
         if not future.cancelled() and (error := future.exception()):
             self._emit({"event": "error", "entity": str(key), "message": repr(error)})
         self._woken.set()

@@ -32,6 +32,9 @@ class LoggedActions:
     ) -> Mapping[Need, str | None]:
         return dict.fromkeys(needs, "v1")
 
+    def turn(self, task: Task) -> None:
+        return None
+
     def _work(self, task: Task, lease: WorkLease) -> str:
         self._write("begin", task)
         time.sleep(self._seconds)

@@ -67,6 +67,28 @@ def test_a_feed_is_replicated_and_evicted(store: Store) -> None:
     assert actions.most <= 4
 
 
+def test_tasks_of_one_turn_run_one_after_the_other_and_leave_workers_to_others(
+    store: Store,
+) -> None:
+    schedule(store, FEED_KEY)
+    schedule(store, PROCESS_KEY, parse_time("2013-09-25T00:00Z"))
+    actions = FakeActions()
+    actions.turns = lambda task: "a table" if task.schedule.key.source else None
+    actions.gate = threading.Event()
+    clock = SetClock(parse_time("2013-09-25T00:00Z"))
+    with SchedulerServer(store, actions, clock, "one", FAST) as service:
+        for _ in range(4):
+            service.tick()
+        wait_for(lambda: ("process", "c1") in {each[:2] for each in actions.running})
+        kinds = [each[0] for each in actions.running]
+        assert kinds.count("replicate") == 1
+        waiting = {each.state for each in store.instances(FEED_KEY) if each.key.schedule.source}
+        assert waiting == {State.RUNNING, State.READY}
+        actions.gate.set()
+        service.until_idle(30)
+    assert set(states(store, "replicate")) == {"SUCCEEDED"}
+
+
 def test_instances_wait_for_their_partition(store: Store) -> None:
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 2 * HOUR)
@@ -227,9 +249,10 @@ def test_a_stopping_server_frees_its_instances(store: Store) -> None:
 
 @pytest.mark.slow
 def test_two_servers_never_run_an_instance_twice(store: Store) -> None:
+    long_leases = replace(FAST, lease=30.0)  # one that ends lets the work be done again
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 60 * HOUR)
-    services = [SchedulerServer(store, actions, clock, f"s{n}", FAST) for n in range(2)]
+    services = [SchedulerServer(store, actions, clock, f"s{n}", long_leases) for n in range(2)]
     threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in services]
     for thread in threads:
         thread.start()

@@ -57,6 +57,7 @@ class FakeActions:
         self.absent: set[datetime] = set()
         self.looks: dict[datetime, str] = {}
         self.fail: Callable[[Task], str | None] = lambda _: None
+        self.turns: Callable[[Task], str | None] = lambda _: None
         self.gate: threading.Event | None = None
         self.needed: dict[str, Callable[[datetime], bool]] = {}
         self.most = 0
@@ -70,6 +71,9 @@ class FakeActions:
             each: None if each.time in self.absent else self.looks.get(each.time, "v1")
             for each in needs
         }
+
+    def turn(self, task: Task) -> str | None:
+        return self.turns(task)
 
     def replicate(self, task: Task, lease: WorkLease) -> str:
         return self._work("replicate", task, lease)
