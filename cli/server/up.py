@@ -57,8 +57,10 @@ def run(args: argparse.Namespace) -> int:
                 sample.make(stack, proxy)
                 _report("sample data", time.monotonic() - began)
             print(_welcome(proxy, stack.layout.endpoints, clusters, args.no_sample), flush=True)
+            supervision = stack.supervised()
             while True:
-                stack.check()
+                for line in supervision.step():
+                    print(f"  {line}", flush=True)
                 time.sleep(_CHECK_INTERVAL)
     except KeyboardInterrupt:
         print("Stopped.", flush=True)

@@ -29,6 +29,7 @@ from cli.stack.plan import (
     view_service,
 )
 from cli.stack.process import Children
+from cli.stack.supervision import Supervision
 from conf.names import ClusterName
 from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar_or_none
@@ -85,10 +86,9 @@ class Stack:
             "admin": self._admin(),
         }
 
-    def check(self) -> None:
-        """Raise ServiceDied when a service has ended."""
-        for service in self._services.values():
-            self._check_one(service)
+    def supervised(self) -> Supervision:
+        """Starts services again that end from now on, as often as its `step` is called."""
+        return Supervision(self._children, self._services, _answers, _START_LIMIT)
 
     def is_running(self, service: str) -> bool:
         return self._children.exit_status(service) is None

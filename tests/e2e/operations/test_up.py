@@ -70,7 +70,36 @@ def test_no_other_address_of_the_machine_is_listened_on(stack: Stack) -> None:
             socket.create_connection(("127.0.0.2", mine.port), LIMIT)
 
 
+def _kill_services(process: "subprocess.Popen[str]") -> None:
+    """Kills metastore, view, Thrift Server and proxy."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    killed = 0
+    for child in map(int, children):
+        command = Path(f"/proc/{child}/cmdline").read_text()
+        if "cli.stack.watchdog" not in command:
+            os.kill(child, signal.SIGKILL)
+            killed += 1
+    assert killed == 4
+
+
+def _told_again(process: "subprocess.Popen[str]") -> set[str]:
+    """The services that `causeway up` says ended, once all of them answer again."""
+    assert process.stdout is not None
+    ended: set[str] = set()
+    answering: set[str] = set()
+    for line in process.stdout:
+        name, _, what = line.strip().partition(" ")
+        if what.startswith("ended with status"):
+            ended.add(name)
+        elif what.startswith("answers again"):
+            answering.add(name)
+            if len(answering) == 4:
+                break
+    return ended
+
+
 def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> None:
+    """Services that are killed are started again."""
     folder = tmp_path / "a folder"
     with _up(folder) as (process, lines):
         assert any("beeline -u jdbc:hive2://127.0.0.1:" in line for line in lines), lines
@@ -78,6 +107,9 @@ def test_data_outlives_term_and_even_kill_leaves_no_orphan(tmp_path: Path) -> No
         cities = _query(folder, CITIES)
         assert len(cities) == 3
         _query(folder, "CREATE TABLE sample.mine AS SELECT 7 AS seven")
+        _kill_services(process)
+        assert _told_again(process) == {"metastore", "view", "solo", "proxy"}
+        assert _query(folder, CITIES) == cities
         process.send_signal(signal.SIGTERM)
         assert process.wait(LIMIT) == 0
     assert _left(folder) == []
