@@ -45,7 +45,8 @@ class ViewText:
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """Facts about one table or view. `columns` excludes partition keys."""
+    """Facts about one table or view. `columns` excludes partition keys; `serde` is the class that
+    writes a row of a Hive table."""
 
     ref: TableRef
     kind: TableKind
@@ -53,6 +54,7 @@ class TableInfo:
     partition_keys: tuple[PartitionKey, ...] = ()
     view: ViewText | None = None
     provider: str = "hive"
+    serde: str = ""
 
 
 class NotLoaded(LookupError):

@@ -193,6 +193,14 @@ class StatementTooLong(CausewayError):
     hint = "proxy.limit.statement.time sets the limit. Check a write before you repeat it."
 
 
+class TableBusy(CausewayError):
+    """Too many statements wait to write a table, or one waited for too long. It did not start."""
+
+    code = "CW225"
+    sqlstate = "55P03"
+    hint = "Try again later. proxy.limit.write.wait and router.writes decide about waiting."
+
+
 class WorkerLost(CausewayError):
     """The worker process that kept a session ended during a request."""
 

@@ -49,6 +49,7 @@ class Limits:
     result_rows: int = 100_000_000
     result_bytes: int = 32 << 30
     statement_time: float = 2 * _DAY
+    write_wait: float = _DAY / 24
     idle_result: float = _DAY / 6
     idle_session: float = 7 * _DAY
     idle_session_check: bool = True

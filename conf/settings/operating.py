@@ -157,6 +157,9 @@ class Operating:
         DURATION_OR_NEVER, "172800s", LIVE,
         "A statement that runs longer is cancelled (CW223); the default is two days, `0` is no"
         " limit.")
+    write_wait: float = setting("proxy.limit.write.wait", DURATION, "3600s", LIVE,
+        "How long a statement may wait for earlier writes of its table (CW225), with"
+        " `router.writes = serialize`.")
     result_rows: int = setting("proxy.limit.result.rows", COUNT, "100000000", LIVE,
         "Rows that may be read of one result; then it is closed (CW222). `0`: no limit.")
     result_bytes: int = setting("proxy.limit.result.bytes", SIZE, "32g", LIVE,

@@ -27,6 +27,13 @@ class Coverage(Enum):
     TABLE = "table"
 
 
+class Writes(Enum):
+    """`router.writes`: whether INSERTs into one table wait for each other."""
+
+    SERIALIZE = "serialize"
+    ALLOW = "allow"
+
+
 class Writers(Enum):
     """`snapshot.writers`: whether the metastore changes only through Causeway's views."""
 
@@ -104,6 +111,10 @@ class Settings:
     coverage: Coverage = setting("router.coverage", choice(Coverage), "read", RESTART,
         "What a cluster must have of a table to read it: `read`, the partitions that the"
         " statement reads; `table`, all partitions.")
+    writes: Writes = setting("router.writes", choice(Writes), "serialize", RESTART,
+        "INSERTs into one table that come at the same time: `serialize`, one after the other in"
+        " the order in which they came; `allow`, all at once, although"
+        " [Spark may lose rows](../guide/operate.md#writes-of-one-table-at-the-same-time).")
     upstream: tuple[Endpoint, ...] = setting("proxy.upstream", ENDPOINTS, "", RESTART,
         "The Thrift Servers that receive all statements, unanalysed, while no cluster is"
         " configured.")

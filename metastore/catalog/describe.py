@@ -38,6 +38,7 @@ def describe(table: Table) -> TableInfo:
         partition_keys=keys,
         view=_view(table, parameters, columns) if kind is TableKind.VIEW else None,
         provider=parameters.get(_PROVIDER, "hive").lower(),
+        serde=table.storage.serde.library,
     )
 
 

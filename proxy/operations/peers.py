@@ -30,8 +30,8 @@ _IDLE = 16
 class WorkerGroup:
     """This worker's place among the workers of its server.
 
-    `sockets` are the addresses of all workers. The others are memory that all workers share; None
-    where there is one worker.
+    `sockets` are the addresses of all workers, `writes` is that of the queue of writes. The others
+    are memory that all workers share; None where there is one worker.
     """
 
     number: int = 0
@@ -39,6 +39,7 @@ class WorkerGroup:
     counters: Counters | None = None
     throttle: LoginThrottle | None = None
     functions: FunctionChanges | None = None
+    writes: Path | None = None
 
 
 ALONE = WorkerGroup()

@@ -11,7 +11,6 @@ from proxy.operations.statement_text import StatementText
 from proxy.protocol.status import blame_of
 from proxy.protocol.types import OperationState
 
-PHASES = ("analyse", "decide", "connect", "execute", "fetch")
 MAX_ERROR = 16 << 10  # characters
 _CODE = "[CW"
 

@@ -29,6 +29,7 @@ from proxy.operations.counters import SharedCounters, shared_size
 from proxy.operations.peers import WorkerGroup
 from proxy.session import function_changes
 from proxy.session.function_changes import FunctionChanges
+from proxy.statement.write_queue_server import WriteQueueServer
 
 _log = logging.getLogger(__name__)
 _PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds before a worker is restarted
@@ -39,6 +40,7 @@ _LINE = 64 << 20  # bytes
 _STDOUT = 1
 # Files of shared memory.
 _COUNTERS, _THROTTLE, _FUNCTIONS = "counters", "failures", "functions"
+_WRITES = "writes"  # the socket of the queue of writes
 _KILL = 5.0  # seconds between SIGTERM and SIGKILL
 
 
@@ -77,7 +79,8 @@ class WorkerConfig:
         throttle = LoginThrottle(memory=_shared(self.folder / _THROTTLE))
         memory = _shared(self.folder / _FUNCTIONS)
         functions = FunctionChanges(memory, self.number, self.size)
-        return WorkerGroup(self.number, sockets, counters, throttle, functions)
+        writes = self.folder / _WRITES
+        return WorkerGroup(self.number, sockets, counters, throttle, functions, writes)
 
 
 def _shared(path: Path) -> memoryview:
@@ -184,12 +187,14 @@ class Supervisor:
         self._stopping = False
         self._reloads = 0
         self._drained: set[str] = set()  # by operators; a new worker has to learn it
+        self._writes = WriteQueueServer()
         (folder / _COUNTERS).write_bytes(bytes(shared_size(size)))
         (folder / _THROTTLE).write_bytes(empty_throttle())
         (folder / _FUNCTIONS).write_bytes(bytes(function_changes.shared_size(size)))
 
     async def start(self) -> None:
         """Waits until all workers serve. Raises WorkerFailed; then none is left."""
+        await self._writes.listen(self._folder / _WRITES)
         try:
             await self._start(0)  # alone, so that a wrong setting is reported once
             await asyncio.gather(*(self._start(number) for number in range(1, self._size)))
@@ -228,10 +233,12 @@ class Supervisor:
         self._stopping = True
         for number in (signal.SIGTERM, signal.SIGKILL):
             if await self._ended_within(patience):
-                return
+                break
             self.signal(number)
             patience = _KILL
-        await self._ended_within(patience)
+        else:
+            await self._ended_within(patience)
+        self._writes.close()
 
     def stop(self, number: int) -> None:
         """Passes the signal on to all workers, and restarts none any more."""

@@ -305,7 +305,13 @@ class HiveServer2Handler:
         _fill_record(operation.record, session, operation, text)
         server = self._server
         statement = StatementRunner(
-            session, operation, request, server.router, server.copier, server.limits.linger
+            session,
+            operation,
+            request,
+            server.router,
+            server.places,
+            server.copier,
+            server.limits,
         )
         try:
             server.begin(session, statement, operation)

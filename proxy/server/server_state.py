@@ -25,6 +25,8 @@ from proxy.session.user_session import UserSession
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import Copier, StatementRunner
+from proxy.statement.write_queue import WriteQueue
+from proxy.statement.write_queue_client import LocalPlaces, SharedPlaces
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.upstream_pool import UpstreamPool
 from thriftcodec.values import Struct
@@ -70,6 +72,7 @@ class ServerState:
         self.functions = workers.functions or FunctionChanges()
         self.pool = UpstreamPool(limits, router.health, credentials, workers.counters)
         self.peers = Peers(workers)
+        self.places = SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue())
         self._session_quota = Quota("sessions", Bounds(), workers.counters)
         self._statement_quota = Quota("statements running", Bounds(), workers.counters)
         self._info: dict[tuple[ClusterName, int], Struct] = {}

@@ -60,6 +60,14 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitTurn:
+    """Wait until no earlier statement writes these tables; until its end the statement keeps its
+    place in the queue. -> TurnCame"""
+
+    tables: frozenset[TableRef]
+
+
+@dataclass(frozen=True, slots=True)
 class CheckSyntax:
     """Ask Spark what is wrong with a statement that was not understood. -> SyntaxChecked"""
 
@@ -137,6 +145,11 @@ class Become:
 
     state: OperationState
     failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveQueue:
+    """Give up the place in the queue, which ends the wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +232,7 @@ Call = (
     | Copy
     | Explain
     | Route
+    | AwaitTurn
     | CheckSyntax
     | EnterCluster
     | OpenWrite
@@ -232,6 +246,7 @@ Call = (
 Effect = (
     Answer
     | Become
+    | LeaveQueue
     | CancelInCluster
     | CloseWrite
     | KeepMark

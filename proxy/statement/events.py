@@ -60,7 +60,8 @@ class Routed:
     """What the statement is, where it runs, and the facts that this was decided from.
 
     `versions` has a value for each table read, which changes with anything that changes the table's
-    files anywhere. `coverage` is the setting by which the decision was made.
+    files anywhere. `coverage` is the setting by which the decision was made. `in_turn` are the
+    tables that it may write only while no other statement does.
     """
 
     statement: Known | Unknown
@@ -68,6 +69,15 @@ class Routed:
     facts: Facts
     versions: Mapping[TableRef, object]
     coverage: Coverage = Coverage.READ
+    in_turn: frozenset[TableRef] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCame:
+    """No other statement writes the tables until this one leaves the queue. `waited`: others wrote
+    them after the decision."""
+
+    waited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +168,7 @@ Event = (
     | DatabaseChecked
     | Copied
     | Routed
+    | TurnCame
     | SyntaxChecked
     | Entered
     | WriteOpened

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from conf.errors import CausewayError
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from conf.topology import Cluster
 from dialect.grammar.cluster_statements import (
     ClusterCommand,
@@ -34,6 +34,7 @@ from proxy.errors import (
     NotUnderstoodCommand,
     Rejected,
     SessionGone,
+    Unsettled,
 )
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
@@ -84,6 +85,7 @@ class StatementMachine:
         self._is_checked = is_checked
         self._stopped = False
         self._is_running = False  # for the client
+        self._turn: frozenset[TableRef] = frozenset()  # the tables that only it writes now
         self._named = ""  # the statement to explain, or the database to use
         self._routed: Routed | None = None
         self._decisions = 0
@@ -100,7 +102,7 @@ class StatementMachine:
         """The commands that follow. Raises BadTransition when the event cannot come now."""
         if isinstance(event, ev.Stopped):
             self._stopped = True
-            return [cmd.CancelInCluster()] if self.step is Step.RUNNING else []
+            return self._stop()
         if isinstance(event, ev.Interrupted):
             return self._interrupt()
         step = self.step
@@ -133,6 +135,8 @@ class StatementMachine:
                 return self._show_decision(event)
             case ev.Routed():
                 return self._decided(event)
+            case ev.TurnCame(waited):
+                return self._turn_came(waited)
             case ev.SyntaxChecked(failure):
                 raise Rejected(failure or self._refusal())
             case ev.Entered():
@@ -158,6 +162,14 @@ class StatementMachine:
     def _go(self, step: Step, *commands: Command) -> list[Command]:
         self.step = step
         return [*commands]
+
+    def _stop(self) -> list[Command]:
+        match self.step:
+            case Step.QUEUEING:
+                return [cmd.LeaveQueue()]
+            case Step.RUNNING:
+                return [cmd.CancelInCluster()]
+        return []
 
     # Causeway's own commands, and what changes the session alone
 
@@ -230,13 +242,27 @@ class StatementMachine:
                 raise self._down[1]
             case decision.RunIn():
                 check_statement(routed.statement, self._state.restrictions)
-                return self._enter()
+                return self._queue(routed.in_turn)
             case decision.Refuse() if isinstance(routed.statement, Unknown):
                 return self._go(Step.PARSING, cmd.CheckSyntax(routed.statement))
             case decision.Refuse():
                 raise Rejected(self._refusal())
             case decision.Answer():
                 return self._answer(NO_ROWS)
+
+    def _queue(self, tables: frozenset[TableRef]) -> list[Command]:
+        """Waits for the turn to write these tables, unless the statement has it."""
+        if self._stopped or tables <= self._turn:
+            return self._enter()
+        if self._decisions >= DECISIONS:
+            raise Unsettled("The tables of the statement keep changing.")
+        self._turn = tables
+        return self._go(Step.QUEUEING, cmd.AwaitTurn(tables))
+
+    def _turn_came(self, waited: bool) -> list[Command]:
+        if waited and not self._stopped:
+            return self._go(Step.ROUTING, cmd.Route(None))
+        return self._enter()
 
     def _refusal(self) -> Failure:
         assert self._routed is not None

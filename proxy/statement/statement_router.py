@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
-from conf.settings.settings import Coverage, Settings
+from conf.settings.settings import Coverage, Settings, Writes
 from conf.tables import Catalog, NotLoaded, TableKind
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.lineage.sql_functions import reading_functions
@@ -27,6 +27,7 @@ from proxy.errors import Unsettled
 from proxy.session.session import SessionState
 from proxy.statement.analyzer_pool import AnalyzerPool, Client
 from proxy.statement.events import Routed, WriteToken
+from proxy.statement.write_queue import tables_in_turn
 from proxy.upstream.endpoint_health import EndpointHealth
 from router.request import Request, tables_needed
 from router.route import route
@@ -180,8 +181,14 @@ class StatementRouter:
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
                 decision = route(self._request(statement, session), facts)
                 versions = self._versions(statement)
-                return Routed(statement, decision, facts, versions, self.settings.coverage)
+                coverage, turn = self.settings.coverage, self._in_turn(statement)
+                return Routed(statement, decision, facts, versions, coverage, turn)
         raise Unsettled("The tables of the statement keep changing.")
+
+    def _in_turn(self, statement: Known | Unknown) -> frozenset[TableRef]:
+        if self.settings.writes is Writes.ALLOW:
+            return frozenset()
+        return tables_in_turn(statement, self.snapshot.table)
 
     def _versions(self, statement: Known | Unknown) -> dict[TableRef, object]:
         reads = statement.reads if isinstance(statement, Known) else ()

@@ -3,14 +3,14 @@ the answers on. Nothing is decided here."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from conf.errors import CausewayError
 from conf.names import TableRef
 from dialect.statement import Known
-from proxy.errors import Rejected, SessionGone
-from proxy.limits import DEFAULT
+from proxy.errors import Rejected, SessionGone, TableBusy
+from proxy.limits import DEFAULT, Limits
 from proxy.operations.incidents import internal_error
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement
@@ -27,6 +27,7 @@ from proxy.statement.events import Event, WriteToken
 from proxy.statement.machine import StatementMachine
 from proxy.statement.spark_error import spark_error
 from proxy.statement.statement_router import StatementRouter
+from proxy.statement.write_queue_client import WritePlace, WritePlaces
 from proxy.upstream.remote_result import RemoteResult
 
 _log = logging.getLogger(__name__)
@@ -51,15 +52,18 @@ class StatementRunner:
         operation: Operation,
         request: ExecuteStatement,
         router: StatementRouter,
+        places: WritePlaces,
         copier: Copier | None = None,
-        linger: float = DEFAULT.linger,
+        limits: Limits = DEFAULT,
     ) -> None:
         self._session = session
         self._operation = operation
         self._request = request
         self._router = router
+        self._places = places
+        self._place: WritePlace | None = None
         self._copier = copier
-        self._linger = linger
+        self._limits = limits
         self._upstream: ClusterSession | None = None
         self._remote: RemoteResult | None = None
         self._reported: Callable[[], object] | None = None
@@ -93,6 +97,7 @@ class StatementRunner:
             await self._report()
         finally:
             self._operation.stop = nothing_runs  # leaves no cycle
+            self._leave_queue()
 
     async def stop(self) -> None:
         """The statement was stopped: it ends in its cluster, too."""
@@ -129,6 +134,8 @@ class StatementRunner:
                 record.what, record.rule = routed.statement, routed.decision.rule
                 record.mark("decide")
                 return routed
+            case cmd.AwaitTurn(tables):
+                return await self._await_turn(tables)
             case cmd.EnterCluster():
                 return await self._enter(command)
             case cmd.Execute():
@@ -160,7 +167,7 @@ class StatementRunner:
             case cmd.LearnOutcome(token):
                 return await self._learn_outcome(token)
             case cmd.Linger():
-                await asyncio.sleep(self._linger)
+                await asyncio.sleep(self._limits.linger)
                 return ev.Lingered()
 
     async def _copy(self, copy: cmd.Copy) -> Event:
@@ -170,6 +177,29 @@ class StatementRunner:
         summary = await self._copier(ref, command.partition, command.source, command.target)
         self._router.snapshot.invalidate([ref])
         return ev.Copied(summary)
+
+    async def _await_turn(self, tables: Collection[TableRef]) -> Event:
+        """Raises TableBusy, WorkerFailed."""
+        self._leave_queue()
+        names = sorted(map(str, tables))
+        self._place = place = await self._places.take(names)
+        if self._operation.cancelled:
+            place.leave()
+        elif place.ahead:
+            written, wait = ", ".join(names), self._limits.write_wait
+            _log.info("a statement waits for %d earlier writes of %s", place.ahead, written)
+            try:
+                async with asyncio.timeout(wait):
+                    await place.turn()
+            except TimeoutError:
+                text = f"Earlier writes of {written} did not end within {wait:g} s."
+                raise TableBusy(text) from None
+        self._operation.record.mark("queue")
+        return ev.TurnCame(waited=place.ahead > 0)
+
+    def _leave_queue(self) -> None:
+        if self._place is not None:
+            self._place.leave()
 
     async def _enter(self, command: cmd.EnterCluster) -> Event:
         self._operation.record.cluster = command.cluster
@@ -234,6 +264,8 @@ class StatementRunner:
             case cmd.DiscardResult():
                 close_remote(operation)
                 operation.result = None
+            case cmd.LeaveQueue():
+                self._leave_queue()
             case cmd.CancelInCluster():
                 await self._sent.cancel()
             case cmd.CloseWrite(token):

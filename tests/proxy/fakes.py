@@ -65,7 +65,8 @@ class FakeMetastore:
     def table(self, ref: TableRef) -> TableInfo | None:
         if ref not in self.loaded:
             raise NotLoaded(ref)
-        return TableInfo(ref, TableKind.TABLE) if str(ref) in self.primaries else None
+        exists = str(ref) in self.primaries
+        return TableInfo(ref, TableKind.TABLE, provider="parquet") if exists else None
 
     def facts(self, ref: TableRef, selectors: object = None) -> TableFacts | None:
         primary = self.primaries.get(str(ref))

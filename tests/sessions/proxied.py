@@ -24,6 +24,8 @@ from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import StatementRunner
+from proxy.statement.write_queue import WriteQueue
+from proxy.statement.write_queue_client import LocalPlaces
 from proxy.upstream.upstream_pool import UpstreamPool
 from tests.proxy.fakes import FakeMetastore
 from tests.sessions.histories import Names
@@ -149,7 +151,11 @@ class Proxied:
         """Its rows, or the code of its error."""
         operation = Operation(new_handle(), OperationType.EXECUTE_STATEMENT)
         request = ExecuteStatement(self.session.handle, sql, {}, False, 0)
-        runner = StatementRunner(self.session, operation, request, self.router, linger=0)
+        runner = StatementRunner(
+            *(self.session, operation, request, self.router),
+            LocalPlaces(WriteQueue()),
+            limits=Limits(linger=0),
+        )
         await runner.run(lambda: None)
         failure = operation.status.failure
         if failure is not None:

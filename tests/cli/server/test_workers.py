@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from conf.errors import BadSetting
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from conf.settings.load import load
 from conf.topology import Endpoint
+from metastore.client.types import Table
+from tests.metastore.writable import WritableMetastore
 from tests.proxy.certificates import made
 from tests.proxy.fake_cluster import FakeCluster
 from tests.proxy.fakes import (
@@ -98,6 +100,7 @@ async def served(folder: Path, more: str = "") -> AsyncIterator[Served]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     conf = folder / "causeway.toml"
+    more = more.replace("UPSTREAM", str(cluster.endpoint))
     conf.write_text(CONF.format(upstream=cluster.endpoint, folder=folder, port=port) + more)
     with (folder / "log").open("ab") as log:
         process = await asyncio.create_subprocess_exec(
@@ -156,6 +159,46 @@ def test_a_handle_of_another_user_is_unknown_in_every_worker(tmp_path: Path) -> 
             assert failure.message.startswith("Invalid SessionHandle")
 
     play(tmp_path, scenario)
+
+
+CLUSTERS = """
+hive.default.cluster.name = "one"
+hive.metastore.uris = "thrift://{metastore}"
+[hive.cluster.properties.one]
+FileSystem = "hdfs://one:8020"
+JobTracker = "UPSTREAM"
+"""
+
+
+def test_writes_of_one_table_wait_for_each_other_in_all_workers(tmp_path: Path) -> None:
+    async def scenario(there: Served) -> None:
+        inserts = [f"INSERT INTO t VALUES ({number})" for number in range(4)]
+        there.cluster.sleeping.update(inserts)
+
+        def sent() -> list[str]:
+            return [each for each in there.cluster.statements if each in inserts]
+
+        for client, sql in zip(await there.one_of_each("ann") * 2, inserts, strict=True):
+            await client.operation(sql, run_async=True)
+        for count in range(1, 5):
+            await until(lambda: len(sent()) >= count)  # noqa: B023
+            await asyncio.sleep(0.1)
+            assert len(sent()) == count
+            for operation in there.cluster.operations.values():
+                if operation.sql == sent()[-1]:
+                    there.cluster.end(operation)
+        assert sorted(sent()) == inserts
+
+    metastore = WritableMetastore()
+    parameters = {"spark.sql.sources.provider": "parquet"}
+    ref = TableRef("default", "t")
+    metastore.add(
+        Table.make(ref, [("a", "int")], location="hdfs://one:8020/t", parameters=parameters)
+    )
+    try:
+        play(tmp_path, scenario, CLUSTERS.format(metastore=metastore.endpoint))
+    finally:
+        metastore.stop()
 
 
 def test_a_limit_holds_for_all_workers_together(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ READ = Known("select", (Read(TABLE, ALL),))
 WRITE = Known("insert", writes=(Write(TABLE, Action.INSERT, exists=True),))
 CREATE = Known("ctas", writes=(Write(TABLE, Action.CREATE, exists=False),))
 UNKNOWN = Unknown("it is odd")
+FREE: frozenset[TableRef] = frozenset()
 RUNNING = Become(OperationState.RUNNING)
 
 
@@ -84,8 +85,11 @@ def decided(what: Known | Unknown, **options: bool) -> Playbook:
     return book
 
 
-def routed(what: Known | Unknown, decision: Decision | None = None) -> Routed:
+def routed(
+    what: Known | Unknown, decision: Decision | None = None, in_turn: frozenset[TableRef] = FREE
+) -> Routed:
     runs = RunIn(EAST, "DC-D1", "it is there")
     reads = what.reads if isinstance(what, Known) else ()
     facts = {read.table: TableFacts(Replicas(EAST, frozenset())) for read in reads}
-    return Routed(what, decision or runs, facts, {read.table: 1 for read in reads})
+    versions = {read.table: 1 for read in reads}
+    return Routed(what, decision or runs, facts, versions, in_turn=in_turn)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from conf.errors import CausewayError
+from conf.names import TableRef
 from dialect.grammar.cluster_statements import (
     ClusterCommand,
     CopyTable,
@@ -24,7 +25,15 @@ from dialect.statement import (
     UseDatabase,
 )
 from metastore.errors import MetastoreDown
-from proxy.errors import ClusterDown, ClusterLost, Failure, Rejected, SessionGone
+from proxy.errors import (
+    ClusterDown,
+    ClusterLost,
+    Failure,
+    Rejected,
+    SessionGone,
+    TableBusy,
+    Unsettled,
+)
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import failure_of
@@ -49,6 +58,7 @@ from proxy.statement.events import (
     Stopped,
     SyntaxChecked,
     TablesClaimed,
+    TurnCame,
     WriteOpened,
     ZoneRead,
 )
@@ -242,6 +252,47 @@ def test_a_stale_write_is_closed_before_it_is_decided_again() -> None:
     book = book >> Accepted() << RUNNING << cmd.WaitForEnd() >> stale << cmd.CloseWrite(TOKEN)
     book = book << WROTE << cmd.ForgetFacts(()) << cmd.ForgetFiles(()) << cmd.DiscardResult()
     assert (book << cmd.Route(None)).machine.step is Step.ROUTING
+
+
+# Writes of one table, one after the other
+
+TURN = frozenset({TABLE})
+
+
+def queued() -> Playbook:
+    book = analysed(WRITE) << cmd.Route(WRITE) >> routed(WRITE, in_turn=TURN)
+    return book << cmd.AwaitTurn(TURN)
+
+
+def test_a_write_that_has_its_turn_at_once_is_sent_by_its_decision() -> None:
+    book = queued() >> TurnCame(waited=False) << ENTER_WRITE >> Entered(checked=False)
+    book = book << cmd.OpenWrite(WRITE.writes) >> OPENED << cmd.Execute() >> Accepted()
+    assert (book << RUNNING << cmd.WaitForEnd()).machine.step is Step.RUNNING
+
+
+def test_a_write_that_waited_is_decided_again_and_keeps_its_turn() -> None:
+    book = queued() >> TurnCame(waited=True) << cmd.Route(None)
+    book = book >> routed(WRITE, in_turn=TURN) << ENTER_WRITE >> Failed(LOST) << ENTER_WRITE
+    assert book.machine.step is Step.ENTERING
+
+
+def test_a_write_whose_tables_are_others_after_the_wait_waits_for_these() -> None:
+    other = frozenset({TableRef("default", "other")})
+    book = queued() >> TurnCame(waited=True) << cmd.Route(None)
+    book = book >> routed(WRITE, in_turn=other) << cmd.AwaitTurn(other)
+    book = book >> TurnCame(waited=True) << cmd.Route(None) >> routed(WRITE, in_turn=TURN)
+    changing = Unsettled("The tables of the statement keep changing.")
+    assert (book << error(changing) << cmd.Report()).is_over
+
+
+def test_a_write_that_is_stopped_leaves_the_queue() -> None:
+    book = queued() >> Stopped() << cmd.LeaveQueue() >> TurnCame(waited=True) << cmd.Report()
+    assert book.is_over
+
+
+def test_a_write_that_cannot_wait_fails() -> None:
+    busy = TableBusy("1000 statements wait to write default.t.")
+    assert (queued() >> Failed(busy) << error(busy) << cmd.Report()).is_over
 
 
 # Clusters that are lost
@@ -591,7 +642,11 @@ def an_event(
         Analysed: [Analysed(what)],
         DatabaseChecked: [DatabaseChecked(True), DatabaseChecked(False)],
         Copied: [Copied("made")],
-        Routed: [routed(what), routed(what), routed(what, REFUSE)],
+        Routed: [
+            *(routed(what), routed(what), routed(what, REFUSE)),
+            *([routed(what, in_turn=TURN)] if what is WRITE else []),
+        ],
+        TurnCame: [TurnCame(True), TurnCame(False)],
         SyntaxChecked: [SyntaxChecked(None)],
         Entered: [Entered(True), Entered(False), Entered(False, lacks=True)],
         WriteOpened: [WriteOpened((TABLE,), TOKEN), WriteOpened((), None)],
@@ -611,7 +666,7 @@ def an_event(
 
 def test_whatever_happens_a_statement_ends_once_and_each_mark_is_seen_to() -> None:
     taken: set[tuple[Step, type[Event], Step]] = set()
-    for seed in range(3000):
+    for seed in range(4000):
         dice = random.Random(seed)
         what = dice.choice(STATEMENTS)
         through = WEST if dice.random() < 0.1 else None
@@ -620,7 +675,7 @@ def test_whatever_happens_a_statement_ends_once_and_each_mark_is_seen_to() -> No
         for _ in range(60):
             if machine.step is Step.OVER:
                 break
-            if dice.random() < 0.06:
+            if dice.random() < (0.3 if machine.step is Step.QUEUEING else 0.06):
                 done += machine.receive(Stopped() if dice.random() < 0.7 else Interrupted())
                 continue
             step, event = machine.step, an_event(dice, machine, what, done)

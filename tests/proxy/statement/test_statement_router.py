@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from conf.placement import NEVER_WRITTEN, Copy, Placement, write_placement
-from conf.settings.settings import Coverage, Settings
+from conf.settings.settings import Coverage, Settings, Writes
+from metastore.client.types import Table
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
@@ -79,6 +80,30 @@ def test_which_is_there_when_each_partition_is(hms: WritableMetastore) -> None:
     (one,) = decided(hms, Coverage.TABLE, ONE_DAY)
     assert isinstance(one, RunIn)
     assert one.cluster == C2
+
+
+@pytest.mark.parametrize("writes", Writes)
+def test_writes_wait_for_each_other_where_the_setting_says_so(
+    hms: WritableMetastore, writes: Writes
+) -> None:
+    async def main() -> frozenset[TableRef]:
+        settings = Settings(TOPOLOGY, (hms.endpoint,), writes=writes)
+        snapshot = Snapshot()
+        loader = SnapshotLoader(settings, snapshot)
+        router = StatementRouter(settings, snapshot, loader)
+        try:
+            state = SessionState.opened("ann", 9, {}, TOPOLOGY)
+            sql = "INSERT INTO staged SELECT a FROM VALUES (1) v (a)"
+            return (await router.decide(sql, state)).in_turn
+        finally:
+            await router.close()
+            loader.close()
+
+    staged = TableRef("default", "staged")
+    made = Table.make(staged, [("a", "int")], location="file:/staged")
+    made.parameters = {"spark.sql.sources.provider": "parquet"}
+    hms.add(made)
+    assert asyncio.run(main()) == ({staged} if writes is Writes.SERIALIZE else set())
 
 
 def test_analyze_tables_writes_every_table_of_the_database(hms: WritableMetastore) -> None:

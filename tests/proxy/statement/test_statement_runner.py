@@ -9,7 +9,7 @@ from conf.tables import NotLoaded
 from metastore.errors import MetastoreDown
 from proxy.limits import Limits
 from proxy.protocol.types import OperationState
-from tests.proxy.fakes import World, column_length, error_of, play, until
+from tests.proxy.fakes import Client, World, column_length, error_of, play, until
 from thriftcodec.values import Struct
 
 
@@ -238,6 +238,97 @@ def test_a_silent_cluster_blocks_no_other_client() -> None:
         assert "no answer in time" in failure.message
 
     play(scenario, Limits(connect=0.2))
+
+
+async def writing(world: World, number: int) -> tuple[Client, Struct]:
+    """A client whose INSERT runs or waits, as its state says; the cluster runs it until `end`."""
+    sql = f"INSERT INTO w SELECT {number}"
+    world.west.sleeping.add(sql)
+    client = await world.client()
+    operation = await client.operation(sql, run_async=True)
+    status = await client.on("GetOperationStatus", operation)
+    assert status.get(2) == OperationState.RUNNING
+    return client, operation
+
+
+def writes_of(world: World) -> list[int]:
+    """The numbers of the INSERTs that the cluster got, in order."""
+    return [int(sql.rpartition(" ")[2]) for sql in world.west.statements if "INSERT" in sql]
+
+
+def end_write(world: World, number: int) -> None:
+    for operation in world.west.operations.values():
+        if operation.sql == f"INSERT INTO w SELECT {number}":
+            world.west.end(operation)
+
+
+def test_writes_of_a_table_run_one_after_the_other() -> None:
+    async def scenario(world: World) -> None:
+        operations = [await writing(world, number) for number in range(4)]
+        assert writes_of(world) == [0]
+        reader = await world.client()
+        assert await reader.rows("SELECT * FROM w") == 1  # a read waits for no write
+        assert error_of(await reader.execute("INSERT INTO e SELECT 1")) is None
+        await operations[1][0].on("CancelOperation", operations[1][1])
+        operations[2][0].close()
+        await until(lambda: len(world.metastore.log) > 0)
+        end_write(world, 0)
+        await until(lambda: writes_of(world) == [0, 3])
+        opened = [line for line in world.metastore.log if line == "open default.w"]
+        assert len(opened) == 2  # what waits has no mark
+        end_write(world, 3)
+        client, operation = operations[3]
+        state = OperationState.RUNNING
+        while state == OperationState.RUNNING:
+            state = (await client.on("GetOperationStatus", operation)).get(2)  # type: ignore[assignment]
+        assert state == OperationState.FINISHED
+
+    play(scenario, Limits(linger=0.0, first_poll=0.01))
+
+
+@pytest.mark.parametrize("leave", ["cancel", "vanish", "fail"])
+def test_a_write_that_does_not_finish_makes_room_for_the_next(leave: str) -> None:
+    async def scenario(world: World) -> None:
+        client, operation = await writing(world, 0)
+        await until(lambda: writes_of(world) == [0])
+        await writing(world, 1)
+        if leave == "cancel":
+            await client.on("CancelOperation", operation)
+        elif leave == "vanish":
+            client.close()
+        else:
+            await world.west.stop()
+            world.west.operations.clear()  # as a process that was started again
+            await world.west.start()
+        await until(lambda: writes_of(world) == [0, 1])
+
+    play(scenario, Limits(linger=0.0, first_poll=0.01))
+
+
+def test_a_write_waits_until_a_cancelled_one_has_made_its_last_step() -> None:
+    async def scenario(world: World) -> None:
+        client, operation = await writing(world, 0)
+        await until(lambda: writes_of(world) == [0])
+        await writing(world, 1)
+        await client.on("CancelOperation", operation)
+        await asyncio.sleep(0.1)
+        assert writes_of(world) == [0]
+        await until(lambda: writes_of(world) == [0, 1])
+
+    play(scenario, Limits(linger=0.3, first_poll=0.01))
+
+
+def test_a_write_does_not_wait_for_ever() -> None:
+    async def scenario(world: World) -> None:
+        await writing(world, 0)
+        client = await world.client()
+        failure = error_of(await client.execute("INSERT INTO w SELECT 1"))
+        assert failure is not None
+        text = "[CW225] Earlier writes of default.w did not end within 0.1 s."
+        assert failure.message.startswith(text)
+        assert writes_of(world) == [0]
+
+    play(scenario, Limits(write_wait=0.1, first_poll=0.01))
 
 
 def test_a_write_is_marked_before_and_closed_after() -> None:

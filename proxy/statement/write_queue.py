@@ -1,0 +1,101 @@
+"""The order in which statements write the same table: first come, first served.
+
+Spark loses rows when two INSERTs into one table run at once: both keep the files of their tasks in
+`_temporary/0` of the table's folder, also when they write different partitions, and the first one
+that commits removes that folder. So the proxy sends the next write of a table when the one before
+it has ended (`router.writes = serialize`).
+
+No turns are needed by formats that have a commit protocol of their own, by Hive tables that Spark
+does not write as its own parquet or orc (each INSERT has a staging folder there), and for a new
+table, a view, ALTER and DROP.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+from conf.names import TableRef
+from conf.tables import TableInfo
+from dialect.statement import Action, Known, Unknown
+from proxy.errors import TableBusy
+
+WAITING = 1000  # statements that may wait for one table
+_OWN_COMMITS = frozenset({"hudi", "iceberg", "delta"})
+_CONVERTED = ("parquet", "orc")  # in the name of a Hive table's SerDe
+
+
+def tables_in_turn(
+    statement: Known | Unknown, describe: Callable[[TableRef], TableInfo | None]
+) -> frozenset[TableRef]:
+    """The tables that the statement may write only while no other statement does.
+
+    A table that `describe` does not know is among them.
+    """
+    if isinstance(statement, Unknown) or statement.explain:
+        return frozenset()
+    tables = {each.table for each in statement.writes if each.action is Action.INSERT}
+    return frozenset(table for table in tables if _is_staged_in_table(describe(table)))
+
+
+def _is_staged_in_table(info: TableInfo | None) -> bool:
+    """Whether Spark stages an INSERT in the folder of the table."""
+    if info is None:
+        return True
+    if info.provider == "hive":  # RelationConversions decides so
+        return any(name in info.serde.lower() for name in _CONVERTED)
+    return info.provider not in _OWN_COMMITS
+
+
+class Place(Protocol):
+    """A statement in the queue, or one that has its turn."""
+
+    def on_turn(self) -> None:
+        """Nothing is ahead of it any more. Called at most once, and not by `WriteQueue.enter`."""
+        ...
+
+
+class WriteQueue:
+    """A place that writes several tables is in all their queues from the same moment, so places
+    never wait for each other in a circle."""
+
+    def __init__(self, waiting: int = WAITING) -> None:
+        self._waiting = waiting
+        self._queues: dict[str, dict[Place, None]] = {}  # by table; the first place has its turn
+        self._tables: dict[Place, frozenset[str]] = {}
+
+    def __len__(self) -> int:
+        """Places that wait or have their turn."""
+        return len(self._tables)
+
+    def enter(self, place: Place, tables: Collection[str]) -> int:
+        """Puts the place behind all others of these tables.
+
+        Returns how many of them are ahead; with none ahead it has its turn. Raises TableBusy.
+        """
+        full = next((t for t in tables if len(self._queues.get(t, ())) > self._waiting), None)
+        if full is not None:
+            raise TableBusy(f"{self._waiting} statements wait to write {full}.")
+        ahead = {other for table in tables for other in self._queues.get(table, ())}
+        self._tables[place] = frozenset(tables)
+        for table in tables:
+            self._queues.setdefault(table, {})[place] = None
+        return len(ahead)
+
+    def leave(self, place: Place) -> None:
+        """Takes the place out, whether it waits, has its turn or is gone already, and calls
+        `on_turn` of the places whose turn it is now."""
+        tables = self._tables.pop(place, frozenset())
+        heads = []
+        for table in tables:
+            queue = self._queues[table]
+            was_first = next(iter(queue)) is place
+            del queue[place]
+            if not queue:
+                del self._queues[table]
+            elif was_first:
+                heads.append(next(iter(queue)))
+        for head in dict.fromkeys(heads):
+            if self._has_turn(head):
+                head.on_turn()
+
+    def _has_turn(self, place: Place) -> bool:
+        return all(next(iter(self._queues[table])) is place for table in self._tables[place])
