@@ -48,6 +48,15 @@ class ClusterLost(CausewayError):
     hint = "The session continues. Check whether a write was done before you repeat it."
 
 
+class ClusterWithoutMetastore(CausewayError):
+    """Spark in a cluster cannot reach the metastore, which it asks for each table."""
+
+    code = "CW226"
+    blame = Blame.METASTORE
+    sqlstate = "08S01"
+    hint = "Statements without tables run. Check the metastore and its view, then try again."
+
+
 class SessionGone(ClusterLost):
     """A cluster closed its session, so the request did nothing there."""
 

@@ -1,7 +1,10 @@
 """Turns errors into TStatus structs, and TStatus structs of clusters into failures."""
 
+import re
+
 from conf.errors import Blame, CausewayError
-from proxy.errors import Failure
+from conf.names import ClusterName
+from proxy.errors import ClusterWithoutMetastore, Failure
 from proxy.protocol.types import StatusCode
 from thriftcodec.values import I32, STRING, Items, Struct
 
@@ -9,6 +12,11 @@ SUCCESS = Struct({1: (I32, int(StatusCode.SUCCESS))})
 _EXCEPTION = "org.apache.hive.service.cli.HiveSQLException: "
 _STACK_START = "\n\tat org.apache.hive.service."
 _SPARK_STACK_START = "\n\tat org.apache.spark.sql.hive.thriftserver.HiveThriftServerErrors"
+_METASTORE_LOST = re.compile(
+    r"HiveException: (?:MetaException\(message:Got exception: )?"
+    r"org\.apache\.thrift\.transport\.TTransportException"
+    r"|Could not connect to meta store using any of the URIs provided"
+)
 _STATEMENT_CLASSES = ("0A", "21", "22", "23", "42")  # classes of SQLSTATE
 
 
@@ -16,6 +24,17 @@ def failure_of(error: CausewayError) -> Failure:
     """The failure for an error of Causeway; its vendor code is the number in the error's code."""
     number = int(error.code.removeprefix("CW"))
     return Failure(str(error), error.sqlstate, number, error.blame)
+
+
+def is_metastore_lost(failure: Failure) -> bool:
+    """Whether a statement failed in Spark because the cluster cannot reach the metastore."""
+    return _METASTORE_LOST.search(failure.message) is not None
+
+
+def metastore_lost(cluster: ClusterName, failure: Failure) -> ClusterWithoutMetastore:
+    """Our error for such a failure of Spark, with Spark's text."""
+    text = as_synchronous(failure).message
+    return ClusterWithoutMetastore(f"Cluster {cluster} cannot reach the metastore ({text}).")
 
 
 def blame_of(failure: Failure) -> Blame:

@@ -47,8 +47,8 @@ _NOT_REPEATED = (CacheTable, UncacheTable, ChangeFunction)
 class SessionState:
     """Everything that a session is, apart from its connections.
 
-    `configuration` is the client's own map without what says who it is, given to every cluster's
-    session as it is.
+    `configuration` is the client's own map without what says who it is and without the database
+    `default`, in which each session begins; it is given to every cluster's session.
     `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
     `unclear` are variables that are set, to values that are not known.
     `objects` are its temporary views and tables; `cached` says where CACHE TABLE was run last, by
@@ -91,6 +91,8 @@ class SessionState:
             opened = opened_configuration(configuration)
             for key, value in opened.configuration.items():
                 _ask_for_partitions(key, value)
+            if opened.configuration.get(USE_DATABASE, "").lower() == DEFAULT_DATABASE:
+                del opened.configuration[USE_DATABASE]  # Spark would ask the metastore for it
         return cls(
             user,
             protocol,

@@ -25,9 +25,10 @@ from dialect.statement import (
     ResetVariables,
     SessionEffect,
     Unknown,
+    UseDatabase,
 )
 from proxy.errors import Failure, NotCarried, Rejected
-from proxy.protocol.status import as_synchronous
+from proxy.protocol.status import as_synchronous, is_metastore_lost, metastore_lost
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.journal import Entry, Journal
 from proxy.session.time_zone import setting_zone
@@ -43,8 +44,8 @@ class StaleSession(Exception):
 
 class SessionReplay:
     """`run`, a method of the session that has this, runs a statement in it and says why it failed;
-    it raises Rejected and ClusterLost. `understood`: it ran nothing by which it may have views
-    unknown here."""
+    it raises Rejected and ClusterLost. `database` is the current one of the session, in lower case.
+    `understood`: it ran nothing by which it may have views unknown here."""
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class SessionReplay:
         journal: Journal,
         functions: FunctionChanges,
         run: Callable[[str], Awaitable[Failure | None]],
+        database: str,
     ) -> None:
         self.understood = True
         self._cluster = cluster
@@ -60,6 +62,7 @@ class SessionReplay:
         self._journal = journal
         self._functions = functions
         self._run_there = WeakMethod(run)  # a session without cycles is freed when it is closed
+        self._database = database  # of the session in the cluster
         self._applied: set[int] = set()  # numbers of the journal's entries
         self._objects: set[str] = set()  # temporary objects that are there
         self._lacking: dict[str, str] = {}  # those that could not be made, and why
@@ -69,13 +72,17 @@ class SessionReplay:
         self._catching_up = asyncio.Lock()
 
     async def _run(self, sql: str) -> Failure | None:
+        """Raises ClusterWithoutMetastore: the statement may succeed later."""
         run = self._run_there()
         assert run is not None, "the session has its replay"
-        return await run(sql)
+        failure = await run(sql)
+        if failure is not None and is_metastore_lost(failure):
+            raise metastore_lost(self._cluster, failure)
+        return failure
 
     async def catch_up(self) -> None:
         """Applies what the session did elsewhere, in order. Raises NotCarried, StaleSession,
-        ClusterLost."""
+        ClusterLost, ClusterWithoutMetastore."""
         async with self._catching_up:
             while self._caught_up != self._journal.changes:
                 changes = self._journal.changes
@@ -95,6 +102,8 @@ class SessionReplay:
                 self._is_there(new)
             case DropTemp(name):
                 self._is_gone(name)
+            case UseDatabase(database):
+                self._database = database.lower()
 
     def function_changed(self, database: str, name: str) -> None:
         """A statement that ran in this session, which knows of it, changed a permanent function."""
@@ -162,6 +171,8 @@ class SessionReplay:
             self._applied.add(entry.number)
             return
         match entry.effect:
+            case UseDatabase(database) if database.lower() == self._database:
+                reason = None  # without the metastore, which USE needs and the session may not
             case DropTemp():
                 await self._take_away(entry.names)
                 reason = None

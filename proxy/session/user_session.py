@@ -14,7 +14,7 @@ from proxy.protocol.requests import Handle
 from proxy.session.cluster_session import ClusterSession
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.operation import Operation
-from proxy.session.session import SessionState
+from proxy.session.session import DEFAULT_DATABASE, USE_DATABASE, SessionState
 from proxy.session.session_replay import SessionReplay, StaleSession
 from proxy.session.time_zone import FIRST, setting_zone
 from proxy.upstream.remote_result import RemoteResult
@@ -67,7 +67,7 @@ class UserSession:
     async def upstream(self, cluster: ClusterName) -> ClusterSession:
         """The session in that cluster, opened and caught up.
 
-        Raises ClusterDown, ClusterLost, TooMany, NotCarried, and Rejected.
+        Raises ClusterDown, ClusterLost, TooMany, NotCarried, ClusterWithoutMetastore, and Rejected.
         """
         async with self._opening.setdefault(cluster, asyncio.Lock()):
             upstream = self._upstreams.get(cluster)
@@ -131,7 +131,12 @@ class UserSession:
             await upstream.close()
             raise ClusterDown("The session was closed.")
         upstream.replay = SessionReplay(
-            cluster, upstream.endpoint, self.state.journal, self._functions, upstream.run
+            cluster,
+            upstream.endpoint,
+            self.state.journal,
+            self._functions,
+            upstream.run,
+            self.state.configuration.get(USE_DATABASE, DEFAULT_DATABASE).lower(),
         )
         self._keep_zone(upstream)
         self._upstreams[cluster] = upstream

@@ -38,7 +38,7 @@ from proxy.errors import (
 )
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
-from proxy.protocol.status import failure_of
+from proxy.protocol.status import failure_of, is_metastore_lost, metastore_lost
 from proxy.protocol.types import OperationState
 from proxy.session import settings
 from proxy.session.restrictions import check_statement, is_ignored
@@ -334,7 +334,7 @@ class StatementMachine:
     def _ended(self, status: Status) -> list[Command]:
         attempt = self._attempt
         assert attempt is not None
-        attempt.status = status
+        attempt.status = status = self._explained(status, attempt.cluster)
         marks: list[Command] = []
         if attempt.token is not None:
             if status.state in (OperationState.FINISHED, OperationState.ERROR):
@@ -346,6 +346,13 @@ class StatementMachine:
         if status.state is OperationState.FINISHED and is_left_to_server(changes):
             return self._go(Step.ZONING, *marks, cmd.ReadZone())
         return marks + self._settle(statement)
+
+    def _explained(self, status: Status, cluster: ClusterName) -> Status:
+        """The status, with an error of ours where Spark's says nothing that a user understands."""
+        failure = status.failure
+        if self._through is not None or failure is None or not is_metastore_lost(failure):
+            return status
+        return replace(status, failure=failure_of(metastore_lost(cluster, failure)))
 
     def _zone_read(self, zone: str | None) -> list[Command]:
         """RESET where the server does not say its zone is as before; SET has to know it."""

@@ -24,7 +24,7 @@ from dialect.statement import (
     Write,
 )
 from proxy.errors import Unsettled
-from proxy.session.session import SessionState
+from proxy.session.session import DEFAULT_DATABASE, SessionState
 from proxy.statement.analyzer_pool import AnalyzerPool, Client
 from proxy.statement.events import Routed, WriteToken
 from proxy.statement.write_queue import tables_in_turn
@@ -254,7 +254,12 @@ class StatementRouter:
         return tuple(key.name for key in keys) if all(k.type == "string" for k in keys) else ()
 
     async def database_exists(self, name: str) -> bool:
-        """Raises a CausewayError when the metastore cannot be asked."""
+        """Raises a CausewayError when the metastore cannot be asked.
+
+        `default` exists in every metastore, and cannot be dropped.
+        """
+        if name.lower() == DEFAULT_DATABASE:
+            return True
         for _ in range(MAX_ROUNDS):
             await self.loader.load_database(name)
             with suppress(NotLoaded):  # forgotten again meanwhile

@@ -38,6 +38,7 @@ _LARGE = "SELECT id, repeat('x', 300) AS s FROM range(60000)"  # some 20 MB, mor
 _BOUND = 45.0  # seconds until a client that waits for a server that hangs gets an error
 _LOCAL = {C1: "Europe/Lisbon", C2: "Asia/Tokyo"}  # of the Java
 _DEFAULT = {C1: "Europe/Lisbon", C2: "America/New_York"}  # of Spark's sessions
+_JDBC = {"use:database": "default"}  # of hive-jdbc's OpenSession
 _GONE = (Error, OSError, EOFError, TTransportException)
 _WRITE = "INSERT INTO {} SELECT id FROM range(0, 400000000) WHERE sqrt(id + rand()) < 0"
 
@@ -299,6 +300,13 @@ def test_the_metastore_is_killed_and_started_again(site: Site, table: str) -> No
     os.kill(site.stack.pid(METASTORE), signal.SIGKILL)
     until(lambda: not site.stack.is_running(METASTORE))
     assert rows(cursor, "SELECT id FROM range(2)") == [(0,), (1,)]
+    new = site.connect().cursor()  # which begins with USE default
+    assert rows(new, "SELECT 1") == [(1,)]
+    jdbc = site.connect(configuration=_JDBC).cursor()
+    assert rows(jdbc, "SET my.own=7", "SELECT ${my.own}") == [(7,)]
+    for each in (cursor, new, jdbc):
+        with pytest.raises(Error, match=r"CW226.*c1 cannot reach the metastore|CW301"):
+            each.execute(f"SELECT * FROM {table}")
     assert rows(cursor, f"EXPLAIN CLUSTER SELECT * FROM {table}")[0][:2] == ("run", C1)
     with pytest.raises(Error, match=r"CW1\d\d"):
         there.execute(f"SELECT * FROM {table}")  # whether the copy is fresh is unknown

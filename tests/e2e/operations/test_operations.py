@@ -142,8 +142,8 @@ class Site:
         )
         return json.loads(done.stdout)
 
-    def connect(self) -> hive.Connection:
-        connection = hive.connect("127.0.0.1", self.listen.port, username="ann")
+    def connect(self, **options: Any) -> hive.Connection:
+        connection = hive.connect("127.0.0.1", self.listen.port, username="ann", **options)
         self.exits.callback(_close, connection)
         return connection
 

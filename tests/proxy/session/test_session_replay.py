@@ -18,8 +18,9 @@ from dialect.statement import (
     RenameTemp,
     SessionEffect,
     SetVariable,
+    UseDatabase,
 )
-from proxy.errors import Failure, NotCarried
+from proxy.errors import ClusterWithoutMetastore, Failure, NotCarried
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.journal import Journal
 from proxy.session.session_replay import SessionReplay, StaleSession
@@ -43,7 +44,8 @@ class Cluster:
 
     def session(self) -> SessionReplay:
         """Another session in the same server."""
-        return SessionReplay(EAST, Endpoint("e", 1), self.journal, self.functions, self.run)
+        server = Endpoint("e", 1)
+        return SessionReplay(EAST, server, self.journal, self.functions, self.run, "default")
 
     async def run(self, sql: str) -> Failure | None:
         self.ran.append(sql)
@@ -184,5 +186,47 @@ def test_files_are_forgotten_when_their_table_changed() -> None:
         cluster.replay.forget_files([table, TableRef("d", "unread")])
         await cluster.replay.refresh({table: 2, TableRef("d", "unread"): 1})
         assert cluster.ran == ["REFRESH TABLE `d`.`t`"] * 2
+
+    play(scenario())
+
+
+LOST = Failure(
+    "Error running query: org.apache.spark.sql.AnalysisException:"
+    " org.apache.hadoop.hive.ql.metadata.HiveException:"
+    " org.apache.thrift.transport.TTransportException"
+)
+
+
+def test_what_fails_for_want_of_the_metastore_is_repeated_later() -> None:
+    async def scenario() -> None:
+        cluster = Cluster(fails={"VIEW": LOST})
+        cluster.record("VIEW", VIEW)
+        with pytest.raises(ClusterWithoutMetastore, match="east cannot reach the metastore"):
+            await cluster.replay.catch_up()
+        cluster.fails.clear()
+        await cluster.replay.catch_up()
+        cluster.replay.check(Known("select", temps=("v",)))
+        await cluster.replay.refresh({TableRef("d", "t"): 1})
+        cluster.fails["REFRESH TABLE `d`.`t`"] = LOST
+        with pytest.raises(ClusterWithoutMetastore):
+            await cluster.replay.refresh({TableRef("d", "t"): 2})
+
+    play(scenario())
+
+
+def test_the_current_database_is_not_used_again() -> None:
+    """USE asks the metastore, which may be down."""
+
+    async def scenario() -> None:
+        cluster = Cluster()
+        cluster.record("USE default", UseDatabase("default"))
+        await cluster.replay.catch_up()
+        cluster.record("USE sales", UseDatabase("sales"))
+        cluster.record("VIEW", VIEW)
+        await cluster.replay.catch_up()
+        cluster.record("USE Sales", UseDatabase("Sales"))
+        cluster.record("USE default", UseDatabase("default"))
+        await cluster.replay.catch_up()
+        assert cluster.ran == ["USE sales", "VIEW", "USE default"]
 
     play(scenario())

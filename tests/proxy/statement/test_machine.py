@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from conf.errors import CausewayError
+from conf.errors import Blame, CausewayError
 from conf.names import TableRef
 from dialect.grammar.cluster_statements import (
     ClusterCommand,
@@ -357,6 +357,26 @@ def test_the_end_of_a_write_is_learnt_after_its_client_got_the_error(ended: bool
     if ended:
         book = book << cmd.Linger() >> Lingered() << cmd.CloseWrite(TOKEN)
     assert book.is_over
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "org.apache.hadoop.hive.ql.metadata.HiveException:"
+        " org.apache.thrift.transport.TTransportException: java.net.SocketTimeoutException",
+        "org.apache.hadoop.hive.ql.metadata.HiveException: MetaException(message:Got exception:"
+        " org.apache.thrift.transport.TTransportException null)",
+    ],
+)
+def test_a_cluster_that_cannot_reach_the_metastore_is_named(text: str) -> None:
+    lost = Ended(Status(OperationState.ERROR, Failure(f"Error running query: {text}")))
+    book = running() >> lost
+    (become, _) = book.due
+    assert isinstance(become, cmd.Become)
+    assert become.failure is not None
+    named = "[CW226] Cluster east cannot reach the metastore (Error running query: "
+    assert become.failure.message.startswith(named)
+    assert become.failure.blame is Blame.METASTORE
 
 
 def test_a_metastore_that_cannot_mark_a_write_keeps_it_from_the_cluster() -> None:
