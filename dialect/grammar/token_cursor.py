@@ -8,6 +8,7 @@ from conf.names import TableRef
 from dialect.errors import NotUnderstood
 
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
+_QUOTED = _TEXTS | {TokenType.HEX_STRING}
 _OPEN = TokenType.L_PAREN
 _CLOSE = TokenType.R_PAREN
 
@@ -37,7 +38,7 @@ class TokenCursor:
         if at >= len(self.tokens):
             return ""
         token = self.tokens[at]
-        if token.token_type == TokenType.IDENTIFIER or token.token_type in _TEXTS:
+        if token.token_type == TokenType.IDENTIFIER or token.token_type in _QUOTED:
             return ""
         return token.text.upper()
 
@@ -96,7 +97,7 @@ class TokenCursor:
         token = self.tokens[self.at + ahead]
         if token.token_type == TokenType.IDENTIFIER:
             return True
-        if token.token_type in _TEXTS:
+        if token.token_type in _QUOTED:
             return False
         return token.text.replace("_", "a").isalnum()
 

@@ -71,6 +71,7 @@ UNDERSTOOD = {
     "DESC SELECT 1": "metadata_read",
     "DESC DATABASE": "metadata_read; reads d.database",
     "DESC SELECT x y": "metadata_read",
+    "DESC SELECT X '1F'": "metadata_read",
     "SELECT * FROM (SELECT x join, offset, limit FROM a) JOIN b": "select; reads d.a, d.b",
     "INSERT INTO a WITH c AS (SELECT 1 FROM p), p AS (SELECT * FROM b) SELECT * FROM c": (
         "insert; reads d.p@*; insert d.a"
