@@ -37,6 +37,11 @@ _NUMBERS = {
     I32: _I32,
     I64: struct.Struct(">q"),
 }
+# A field's id, and its value or its length.
+_NUMBER_FIELDS = {
+    kind: struct.Struct(f">h{number.format[1:]}") for kind, number in _NUMBERS.items()
+}
+_TEXT_FIELD = struct.Struct(">hi")
 # The least number of bytes that one element takes: a count is checked before a list is made.
 _LEAST = {**FIXED_SIZE, STRING: 4, STRUCT: 1, MAP: 6, SET: 5, LIST: 5}
 
@@ -109,18 +114,19 @@ class _Reader:
         raise MalformedMessage(f"Unknown wire type {kind}.")
 
     def struct(self, at: int, depth: int) -> tuple[Struct, int]:
-        """Reads texts itself, for speed. One that runs past the end has no stop byte after it."""
+        """Reads texts and numbers itself, for speed. A value that runs past the end has no stop
+        byte after it."""
         if depth > MAX_DEPTH:
             raise MalformedMessage("A message is nested too deeply.")
         data, as_str = self._data, self._as_str
         result = Struct()
         fields = result.fields
+        left = self._left
         try:
             while (kind := data[at]) != STOP:
-                (field,) = _I16.unpack_from(data, at + 1)
-                self._take(1)
+                left -= 1
                 if kind == STRING:
-                    (length,) = _I32.unpack_from(data, at + 3)
+                    field, length = _TEXT_FIELD.unpack_from(data, at + 1)
                     if length < 0:
                         raise MalformedMessage(f"A text of {length} bytes.")
                     start, at = at + 7, at + 7 + length
@@ -129,11 +135,21 @@ class _Reader:
                         STRING,
                         str(raw, "utf-8", "surrogateescape") if as_str else bytes(raw),
                     )
+                elif (number := _NUMBER_FIELDS.get(kind)) is not None:
+                    field, value = number.unpack_from(data, at + 1)
+                    fields[field] = (kind, value)
+                    at += 1 + number.size
                 else:
+                    self._left = left
+                    (field,) = _I16.unpack_from(data, at + 1)
                     value, at = self.value(at + 3, kind, depth + 1)
                     fields[field] = (kind, value)
+                    left = self._left
+                if left < 0:
+                    raise MalformedMessage("A message of too many values.")
         except (IndexError, struct.error) as error:
             raise Incomplete from error
+        self._left = left
         return result, at + 1
 
     def _text(self, at: int) -> tuple[str | bytes, int]:

@@ -26,7 +26,7 @@ class Struct:
     __slots__ = ("fields",)
 
     def __init__(self, fields: Mapping[int, tuple[int, Value]] | None = None) -> None:
-        self.fields: dict[int, tuple[int, Value]] = dict(fields or {})
+        self.fields: dict[int, tuple[int, Value]] = {} if fields is None else dict(fields)
 
     def get(self, field: int, default: Value = None) -> Value:
         """The field's value, or `default` when the field is unset."""

@@ -13,6 +13,7 @@ from thriftcodec.values import (
     I64,
     STOP,
     STRING,
+    STRUCT,
     VERSION_1,
     Encoded,
     Items,
@@ -66,7 +67,10 @@ def write_struct(out: bytearray, value: Struct) -> None:
     """Appends a struct and its stop byte."""
     for field, (kind, item) in value.fields.items():
         out += _FIELD.pack(kind, field)
-        write_value(out, kind, item)
+        if kind == STRUCT and type(item) is Struct:
+            write_struct(out, item)
+        else:
+            write_value(out, kind, item)
     out.append(STOP)
 
 

@@ -112,6 +112,8 @@ def split_multi(tokens: Sequence[Token]) -> tuple[list[Token], list[list[Token]]
 
 def _outer_inserts(tokens: Sequence[Token]) -> list[int]:
     """Positions of INSERT outside all brackets."""
+    if TokenType.INSERT not in [token.token_type for token in tokens]:
+        return []
     depth, found = 0, []
     for at, token in enumerate(tokens):
         kind = token.token_type

@@ -79,6 +79,11 @@ _CLAUSES = frozenset(
     }
 )
 _BEFORE_TABLES = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.COMMA})
+# The tokens that each check looks at: most of a statement's are none of them.
+_OPERATED = frozenset({TokenType.FROM, TokenType.SELECT, TokenType.JOIN})
+_TAKEN = frozenset({TokenType.SELECT, TokenType.VALUES, TokenType.IN})
+_BRACKETS = frozenset({TokenType.L_PAREN, TokenType.R_PAREN})
+_MARKS = _BRACKETS | {TokenType.SELECT, TokenType.FROM} | _JOINS | _CLAUSES
 # What may follow the table in `(TABLE t)`, or a query in brackets.
 _AFTER_QUERY = frozenset(
     {
@@ -140,8 +145,10 @@ def check_select(tokens: Sequence[Token]) -> None:
 
 def check_operands(tokens: Sequence[Token]) -> None:
     """Refuse columns called from, select or join: `SELECT x, from, t`, `ON select, t`."""
-    for at in range(1, len(tokens)):
-        kind = tokens[at].token_type
+    for at, token in enumerate(tokens):
+        kind = token.token_type
+        if kind not in _OPERATED or not at:
+            continue
         if kind == TokenType.FROM:
             named = word_of(tokens[at - 1]) in _BEFORE_OPERANDS or _multiplies(tokens, at - 1)
         elif kind == TokenType.SELECT:
@@ -157,7 +164,7 @@ def check_operands(tokens: Sequence[Token]) -> None:
         else:
             continue
         if named:
-            raise NotUnderstood(f"what may be a name, {tokens[at].text.lower()}")
+            raise NotUnderstood(f"what may be a name, {token.text.lower()}")
 
 
 def check_clauses(tokens: Sequence[Token]) -> None:
@@ -166,7 +173,9 @@ def check_clauses(tokens: Sequence[Token]) -> None:
     before: TokenType | None = None
     for at, token in enumerate(tokens):
         kind = token.token_type
-        if kind == TokenType.L_PAREN:
+        if kind not in _MARKS:
+            pass
+        elif kind == TokenType.L_PAREN:
             inside.append(None)
         elif kind == TokenType.R_PAREN:
             del inside[-1 if len(inside) > 1 else 1 :]
@@ -280,6 +289,8 @@ def _in_brackets(row: Sequence[Token]) -> bool:
 def check_words(tokens: Sequence[Token]) -> None:
     """Raises ValueError for words that the parser may take for keywords and Spark for names."""
     for at, token in enumerate(tokens):
+        if token.token_type not in _TAKEN:
+            continue
         if token.token_type == TokenType.SELECT:
             here = at + 1
             while here < len(tokens) and tokens[here].token_type in _AFTER_SELECT:
@@ -324,18 +335,22 @@ def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
     if not joins and (not queries or (queries == 1 and kinds[0] == TokenType.SELECT)):
         return
     # The parser makes a SELECT of its own for VALUES that stands in the place of a query.
-    of_values = sum(
-        kind == TokenType.VALUES and kinds[at - 1] == TokenType.FROM
-        for at, kind in enumerate(kinds)
-        if at
-    )
-    clauses = sum(
-        kind == TokenType.WITH and (not at or kinds[at - 1] == TokenType.L_PAREN)
-        for at, kind in enumerate(kinds)
-    )
-    waiting: list[exp.Expr] = [tree]
-    while waiting:
-        node = waiting.pop()
+    of_values = clauses = 0
+    if TokenType.VALUES in kinds:
+        of_values = sum(
+            kind == TokenType.VALUES and kinds[at - 1] == TokenType.FROM
+            for at, kind in enumerate(kinds)
+            if at
+        )
+    if TokenType.WITH in kinds:
+        clauses = sum(
+            kind == TokenType.WITH and (not at or kinds[at - 1] == TokenType.L_PAREN)
+            for at, kind in enumerate(kinds)
+        )
+    waiting: list[exp.Expr] = [tree]  # level by level: most are near the top
+    for node in waiting:
+        if queries <= 0 and joins <= 0 and clauses <= 0:
+            return
         clauses -= isinstance(node, exp.With)
         if isinstance(node, exp.Select):
             if not _selects_values(node):

@@ -42,6 +42,7 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE,
 # A chain of these makes the parser recurse without any bracket.
 _NESTING = frozenset({TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT})
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
+_ANGLES = frozenset({TokenType.LT, TokenType.GT})
 _CHAINING = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS})
 
 
@@ -168,32 +169,41 @@ def _is_named_query(tokens: list[Token], end: int) -> bool:
 
 def _check_depth(tokens: list[Token]) -> None:
     depth = deepest = chain = types = 0
-    before: TokenType | None = None
-    word = ""
+    before: Token | None = None
     for token in tokens:
         kind = token.token_type
-        if kind in _OPENING:
-            depth += 1
-            deepest = max(deepest, depth)
-            if word in _NESTED_TYPES and kind == TokenType.L_PAREN:
-                spend(depth * depth // 4)  # where a type is expected, each level is copied
-            if depth > MAX_DEPTH:
-                raise NotUnderstood(f"it is nested deeper than {MAX_DEPTH} levels")
-        elif kind in _CLOSING:
-            depth -= depth > 0
-        elif kind == TokenType.LT and before in _NESTING:
-            types += 1
-            spend(types * types // 2)
-            if types > MAX_TYPE_DEPTH:
-                raise NotUnderstood(f"a type is nested deeper than {MAX_TYPE_DEPTH} levels")
-        elif kind == TokenType.GT:
-            types -= types > 0
-        chain = chain + 1 if kind in _CHAINING else 0
-        if chain > MAX_DEPTH:
-            raise NotUnderstood(f"more than {MAX_DEPTH} signs in a row")
-        before = kind
-        word = token.text.upper()
+        if kind in _CHAINING:
+            chain += 1
+            if chain > MAX_DEPTH:
+                raise NotUnderstood(f"more than {MAX_DEPTH} signs in a row")
+        else:
+            chain = 0
+            if kind in _OPENING:
+                depth += 1
+                deepest = max(deepest, depth)
+                if kind == TokenType.L_PAREN and before and before.text.upper() in _NESTED_TYPES:
+                    spend(depth * depth // 4)  # where a type is expected, each level is copied
+                if depth > MAX_DEPTH:
+                    raise NotUnderstood(f"it is nested deeper than {MAX_DEPTH} levels")
+            elif kind in _CLOSING:
+                depth -= depth > 0
+            elif kind in _ANGLES:
+                types = _types_open(types, kind, before)
+        before = token
     spend(_LEVEL * max(0, deepest - _SHALLOW))
+
+
+def _types_open(types: int, kind: TokenType, before: Token | None) -> int:
+    """How many nested types are open after `<` or `>`, with `types` of them open before."""
+    if kind == TokenType.GT:
+        return types - (types > 0)
+    if before is None or before.token_type not in _NESTING:
+        return types
+    types += 1
+    spend(types * types // 2)
+    if types > MAX_TYPE_DEPTH:
+        raise NotUnderstood(f"a type is nested deeper than {MAX_TYPE_DEPTH} levels")
+    return types
 
 
 def _first_line(error: BaseException) -> str:

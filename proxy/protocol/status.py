@@ -6,9 +6,10 @@ from conf.errors import Blame, CausewayError
 from conf.names import ClusterName
 from proxy.errors import ClusterWithoutMetastore, Failure
 from proxy.protocol.types import StatusCode
-from thriftcodec.values import I32, STRING, Items, Struct
+from thriftcodec.values import I32, STRING, Encoded, Items, Struct
+from thriftcodec.writer import encode_struct
 
-SUCCESS = Struct({1: (I32, int(StatusCode.SUCCESS))})
+SUCCESS = Encoded(encode_struct(Struct({1: (I32, int(StatusCode.SUCCESS))})))
 _EXCEPTION = "org.apache.hive.service.cli.HiveSQLException: "
 _STACK_START = "\n\tat org.apache.hive.service."
 _SPARK_STACK_START = "\n\tat org.apache.spark.sql.hive.thriftserver.HiveThriftServerErrors"
