@@ -3,6 +3,7 @@
 It knows every call of TCLIService that the Thrift Server has; any other is an `UnknownCall`.
 """
 
+import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +27,6 @@ from thriftcodec.values import (
 )
 from thriftcodec.writer import encode_message
 
-MAX_KEPT = 4096  # bytes of a client's last call
 _PIECE = 1 << 20  # bytes that are decoded at once
 
 
@@ -88,24 +88,31 @@ class DelegationToken:
     session: Handle
 
 
+# Of an operation's calls, `kind` is the TOperationType in the handle that the client sent.
+
+
 @dataclass(frozen=True, slots=True)
 class GetOperationStatus:
     operation: Handle
+    kind: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class CancelOperation:
     operation: Handle
+    kind: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class CloseOperation:
     operation: Handle
+    kind: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class GetResultSetMetadata:
     operation: Handle
+    kind: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,7 @@ class FetchResults:
     orientation: int
     max_rows: int
     fetch_type: int
+    kind: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +144,27 @@ Request = (
     | DelegationToken
     | OperationCall
     | UnknownCall
+)
+
+
+_OPERATION_CALLS: dict[str, Callable[[Handle, int], OperationCall]] = {
+    "GetOperationStatus": GetOperationStatus,
+    "CancelOperation": CancelOperation,
+    "CloseOperation": CloseOperation,
+    "GetResultSetMetadata": GetResultSetMetadata,
+}
+_NAMES = b"|".join(
+    bytes((len(name),)) + name.encode() for name in (*_OPERATION_CALLS, "FetchResults")
+)
+# A call, its argument, the operation's handle with its identifier, and the other fields. A field
+# begins with its wire type and its number.
+_OPERATION_CALL = re.compile(
+    rb"\x80\x01\0\x01\0\0\0(" + _NAMES + rb")(.{4})"
+    rb"\x0c\0\x01\x0c\0\x01\x0c\0\x01"
+    rb"\x0b\0\x01\0\0\0\x10(.{16})\x0b\0\x02\0\0\0\x10(.{16})\0"
+    rb"\x08\0\x02(.{4})\x02\0\x03.(?:\x04\0\x04.{8})?\0"
+    rb"(?:\x02\0\x02.|(?:\x08\0\x02(.{4}))?(?:\x0a\0\x03(.{8}))?(?:\x06\0\x04(.{2}))?)\0\0",
+    re.DOTALL,
 )
 
 
@@ -173,37 +202,26 @@ def decoded(raw: bytes) -> str:
     )
 
 
-class LastCall:
-    """A client's last call of one kind, decoded. A client that fetches the next rows or polls a
-    status repeats its call with another sequence number, and the call is not decoded again."""
+def read_operation_call(data: bytes | bytearray) -> tuple[Message, OperationCall] | None:
+    """A call of an operation and its request, read from its bytes in one step.
 
-    def __init__(self) -> None:
-        self._length = 0
-        self._before = self._after = b""  # the bytes around the sequence number
-        self._read: tuple[Message, Request] | None = None
-
-    def keep(self, data: bytes | bytearray, call: Message, request: Request) -> None:
-        """Remembers a decoded call with its bytes."""
-        if len(data) <= MAX_KEPT:
-            at = 8 + len(call.name.encode())
-            self._length = len(data)
-            self._before, self._after = bytes(data[:at]), bytes(data[at + 4 :])
-            self._read = call, request
-
-    def matching(self, data: bytes | bytearray) -> tuple[Message, Request] | None:
-        """The decoded call if `data` is the remembered call; None if it is another one."""
-        if self._read is None or len(data) != self._length:
-            return None
-        if not (data.startswith(self._before) and data.endswith(self._after)):
-            return None
-        (call, request), at = self._read, len(self._before)
-        seqid = int.from_bytes(data[at : at + 4], "big", signed=True)
-        return Message(call.name, call.kind, seqid, call.body), request
+    None for anything else, also for a call of an operation that is written in another way than
+    Thrift's libraries write it: `read_request` reads that.
+    """
+    found = _OPERATION_CALL.fullmatch(data)
+    if found is None:
+        return None
+    named, seqid, guid, secret, kind, orientation, rows, fetch_type = found.groups()
+    name, handle = named[1:].decode(), Handle(guid, secret)
+    call = Message(name, CALL, _signed(seqid), Struct())
+    if name != "FetchResults":
+        return call, _OPERATION_CALLS[name](handle, _signed(kind))
+    numbers = _signed(orientation), _signed(rows), _signed(fetch_type)
+    return call, FetchResults(handle, *numbers, _signed(kind))
 
 
-def operation_type(message: Message) -> int:
-    """The operation type in the operation's handle that the client sent (for error texts)."""
-    return handle_type(_struct(_struct(message.body, 1), 1))
+def _signed(data: bytes | None) -> int:
+    return int.from_bytes(data or b"", "big", signed=True)
 
 
 def texts_of(call: MetadataCall) -> list[str]:
@@ -240,7 +258,14 @@ def _fetch(request: Struct) -> FetchResults:
         _integer(request, 2, Orientation.NEXT),
         _integer(request, 3, 0),
         _integer(request, 4, 0),
+        handle_type(_struct(request, 1)),
     )
+
+
+def _operation_reader(
+    request_of: Callable[[Handle, int], OperationCall],
+) -> Callable[[Struct], OperationCall]:
+    return lambda request: request_of(_handle(request), handle_type(_struct(request, 1)))
 
 
 _METADATA = (
@@ -265,10 +290,7 @@ _READERS: dict[str, Callable[[Struct], Request]] = {
         name: lambda request: DelegationToken(_handle(request))
         for name in ("GetDelegationToken", "CancelDelegationToken", "RenewDelegationToken")
     },
-    "GetOperationStatus": lambda request: GetOperationStatus(_handle(request)),
-    "CancelOperation": lambda request: CancelOperation(_handle(request)),
-    "CloseOperation": lambda request: CloseOperation(_handle(request)),
-    "GetResultSetMetadata": lambda request: GetResultSetMetadata(_handle(request)),
+    **{name: _operation_reader(made) for name, made in _OPERATION_CALLS.items()},
     "FetchResults": _fetch,
 }
 

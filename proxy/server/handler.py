@@ -34,15 +34,15 @@ from proxy.protocol.requests import (
     GetInfo,
     GetOperationStatus,
     GetResultSetMetadata,
-    LastCall,
     MetadataCall,
     OpenSession,
     OperationCall,
+    Request,
     SetClientInfo,
     UnknownCall,
     handle_of,
     metadata_call,
-    operation_type,
+    read_operation_call,
     read_request,
     texts_of,
 )
@@ -81,8 +81,6 @@ class HiveServer2Handler:
         self._server = server
         self._client = client
         self._opened: dict[bytes, UserSession] = {}
-        self._last_call = LastCall()
-        self._last_statement = LastCall()  # pools repeat a statement, with other calls in between
 
     @property
     def _user(self) -> str:
@@ -115,8 +113,7 @@ class HiveServer2Handler:
         if isinstance(message, Oversized):
             await self._too_large(message)
             return
-        known = self._last_call.matching(message.data)
-        known = known or self._last_statement.matching(message.data)
+        known: tuple[Message, Request] | None = read_operation_call(message.data)
         if known is None:
             call = await _of_size(len(message.data), decode_message, message.data, MAX_VALUES)
             try:
@@ -124,9 +121,6 @@ class HiveServer2Handler:
             except WireError as error:
                 await self._refuse(call.name, call.seqid, str(error), replies.PROTOCOL_ERROR)
                 return
-            is_statement = isinstance(request, ExecuteStatement)
-            last = self._last_statement if is_statement else self._last_call
-            last.keep(message.data, call, request)
         else:
             call, request = known
         try:
@@ -180,7 +174,7 @@ class HiveServer2Handler:
             ):
                 owned = self._server.operations.find(request.operation, self._user)
                 if owned is None:
-                    raise no_such_operation(request.operation, operation_type(call))
+                    raise no_such_operation(request.operation, request.kind)
                 with owned.session.asked:
                     return await self._operation_call(call, request, owned)
             case OpenSession():

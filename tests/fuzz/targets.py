@@ -36,7 +36,7 @@ from proxy.protocol.framing import (
 )
 from proxy.protocol.http import Head, HttpReader, authorization_of, basic, do_as, negotiate, refusal
 from proxy.protocol.messages import MessageEnd, decode_head, decode_message
-from proxy.protocol.requests import Handle, handle_of, operation_type, read_request
+from proxy.protocol.requests import Handle, handle_of, read_operation_call, read_request
 from proxy.protocol.row_count import rows_in
 from proxy.transport.sasl_transport import SaslTransport
 from tests.dialect.catalogs import TestCatalog
@@ -67,19 +67,26 @@ ANN, NOW = CookieIdentity("ann@corp", "ann"), 1_700_000_000.0
 
 
 def thrift(data: bytes) -> None:
-    """A message is read or refused; one that was read is written as the same."""
+    """A message is read or refused; one that was read is written as the same. What is read of an
+    operation's call in one step is what is read field by field."""
+    quickly = read_operation_call(data)
     try:
         message = decode_message(data)
     except WireError:
+        assert quickly is None
         return
     again = decode_message(encode_message(message))
     assert repr(again) == repr(message)  # not ==: a double may be no number
     try:
         request = read_request(message)
         handle_of(request)
-        operation_type(message)
     except WireError:
-        pass
+        assert quickly is None
+        return
+    if quickly is not None:
+        call, quick = quickly
+        assert (call.name, call.kind, call.seqid) == (message.name, message.kind, message.seqid)
+        assert repr(quick) == repr(request)
 
 
 def bare(data: bytes) -> None:

@@ -14,15 +14,13 @@ from proxy.errors import WireError
 from proxy.protocol import requests
 from proxy.protocol.messages import decode_message
 from proxy.protocol.requests import (
-    MAX_KEPT,
     Handle,
-    LastCall,
     RemoteOperation,
     RemoteSession,
-    UnknownCall,
     read_request,
 )
-from thriftcodec.values import CALL, STRING, STRUCT, Message, Struct
+from tests.fuzz.targets import thrift
+from thriftcodec.values import CALL, Message, Struct
 from thriftcodec.writer import encode_head, encode_message
 
 IDENTIFIER = ttypes.THandleIdentifier(guid=b"g" * 16, secret=b"s" * 16)
@@ -142,7 +140,7 @@ def test_calls_with_a_handle(name: str, request_: Any, expected: requests.Reques
     message = written(name, request_)
     assert read_request(message) == expected
     if name not in ("CloseSession", "GetInfo"):
-        assert requests.operation_type(message) == 4
+        assert read_request(message).kind == 4
 
 
 @pytest.mark.parametrize("name", ["GetLog", "CloseImpalaOperation", "GetQueryId", "Nonsense"])
@@ -210,38 +208,51 @@ def test_secrets_are_not_in_the_repr() -> None:
     assert "ssss" not in repr(HANDLE)
 
 
-def test_a_repeated_call_is_decoded_once() -> None:
-    last = LastCall()
-    first = call_of("FetchResults", 7)
-    assert last.matching(first) is None
-    assert last.matching(b"") is None
-    message = decode_message(first)
-    last.keep(first, message, read_request(message))
-    matching = last.matching(call_of("FetchResults", -8))
-    assert matching is not None
-    assert matching[0].seqid == -8
-    assert (matching[0].name, matching[0].body) == (message.name, message.body)
-    assert matching[1] == read_request(message)
-    others = [call_of("FetchResults", 7)[:-1], call_of("CloseOperation", 7), first + b"\0"]
-    changed = [
-        first[:at] + bytes((first[at] ^ 1,)) + first[at + 1 :]
-        for at in range(len(first))
-        if not 20 <= at < 24
-    ]
-    assert [last.matching(data) for data in others + changed] == [None] * len(others + changed)
+OPERATIONS = {
+    "GetOperationStatus": [
+        ttypes.TGetOperationStatusReq(OPERATION),
+        ttypes.TGetOperationStatusReq(OPERATION, True),
+    ],
+    "CancelOperation": [ttypes.TCancelOperationReq(OPERATION)],
+    "CloseOperation": [ttypes.TCloseOperationReq(OPERATION)],
+    "GetResultSetMetadata": [ttypes.TGetResultSetMetadataReq(OPERATION)],
+    "FetchResults": [
+        ttypes.TFetchResultsReq(OPERATION, 4, 1 << 40, 1),
+        ttypes.TFetchResultsReq(OPERATION, 0, -1),
+        ttypes.TFetchResultsReq(ttypes.TOperationHandle(IDENTIFIER, 0, False, 2.5), 1, 7, 0),
+    ],
+}
+READ = [(name, each) for name, several in OPERATIONS.items() for each in several]
 
 
-def test_a_long_call_is_not_remembered() -> None:
-    last = LastCall()
-    message = Message(
-        "GetInfo", CALL, 1, Struct({1: (STRUCT, Struct({9: (STRING, bytes(MAX_KEPT))}))})
-    )
-    last.keep(encode_message(message), message, UnknownCall())
-    assert last.matching(encode_message(message)) is None
+@pytest.mark.parametrize(("name", "request_"), READ)
+def test_an_operations_call_is_read_in_one_step(name: str, request_: Any) -> None:
+    for seqid in (0, 7, -8):
+        _, message = _written(name, request_, seqid)
+        read = requests.read_operation_call(encode_message(message))
+        assert read is not None
+        assert (read[0].name, read[0].seqid) == (name, seqid)
+        assert repr(read[1]) == repr(read_request(message))
 
 
-def call_of(name: str, seqid: int) -> bytes:
-    operation = Struct({1: (STRUCT, Struct({1: (STRING, b"g" * 16), 2: (STRING, b"s" * 16)}))})
-    return encode_message(
-        Message(name, CALL, seqid, Struct({1: (STRUCT, Struct({1: (STRUCT, operation)}))}))
-    )
+@pytest.mark.parametrize(("name", "request_"), READ)
+def test_what_differs_by_a_byte_is_read_as_field_by_field_or_not_at_all(
+    name: str, request_: Any
+) -> None:
+    data, _ = _written(name, request_, 7)
+    for at in range(len(data)):
+        for byte in {data[at] ^ 1, data[at] ^ 0x80, 0, 2, 8, 10, 11}:
+            thrift(data[:at] + bytes((byte,)) + data[at + 1 :])
+    thrift(data[:-1])
+    thrift(data + b"\0")
+
+
+def test_other_calls_are_not_read_in_one_step() -> None:
+    data, _ = _written("CloseSession", ttypes.TCloseSessionReq(SESSION), 7)
+    assert requests.read_operation_call(data) is None
+
+
+def _written(name: str, request: Any, seqid: int) -> tuple[bytes, Message]:
+    message = written(name, request)
+    data = encode_message(Message(name, CALL, seqid, message.body))
+    return data, decode_message(data)
