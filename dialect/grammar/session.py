@@ -41,6 +41,10 @@ def _set(context: StatementContext) -> Known:
     cursor = context.cursor
     if cursor.word(1) == "ROLE":
         raise NotUnderstood("SET ROLE")
+    if cursor.word(1) == "PATH" and cursor.word(2) == "=":
+        raise NotUnderstood("SET PATH, after which names mean other objects")
+    if cursor.word(1) in ("VAR", "VARIABLE") and (cursor.is_name(2) or cursor.word(2) == "("):
+        raise NotUnderstood("SET VAR")
     if cursor.word(1) == "CATALOG":
         return _catalog(context)
     if cursor.word(1) == "TIME" and cursor.word(2) == "ZONE":

@@ -45,6 +45,7 @@ class _Cte:
     later: "dict[str, _Cte]" = field(default_factory=dict)
     node: Node | None = None
     opening: bool = False
+    recursive: bool = False  # its query may refer to itself
 
 
 @dataclass(slots=True)
@@ -140,8 +141,6 @@ class Builder:
         if clause is None:
             return ctes
         check(clause)
-        if clause.args.get("recursive"):
-            raise NotUnderstood("recursive WITH")
         self._has_nested_with |= bool(ctes)
         self._check_later()
         known = dict(ctes)
@@ -155,6 +154,8 @@ class Builder:
             self._check_case(alias.name, known.get(name))
             known[name] = _Cte(each.this, dict(known), names, alias.name)
             self._ctes.append(known[name])
+            if clause.args.get("recursive"):
+                _let_see_itself(known[name], name)
         _let_see_later(known, [each.args["alias"].name.lower() for each in clause.expressions])
         return known
 
@@ -365,8 +366,11 @@ class Builder:
             self._names_later |= parts[0] in self._later_names
             self._check_later()
             self._check_case(tree.name, ctes.get(parts[0]) or self._later.get(parts[0]))
-        if len(parts) == 1 and parts[0] in ctes and not ctes[parts[0]].opening:
-            return self._cte(ctes[parts[0]]), parts[0], None
+        cte = ctes.get(parts[0]) if len(parts) == 1 else None
+        if cte is not None and not cte.opening:
+            return self._cte(cte), parts[0], None
+        if cte is not None and cte.recursive:
+            return self._rows_so_far(parts[0]), parts[0], None
         temporary = self._temporary(parts)
         if temporary is not None:
             return temporary, parts[-1], None
@@ -385,7 +389,7 @@ class Builder:
         info = self.analysis.look_up(ref)
         if info is not None and info.kind is TableKind.VIEW:
             if info.view is None:
-                raise NotUnderstood(f"the view {ref} has no text")
+                raise NotUnderstood(f"the view {ref}, which has no text or a SQL path of its own")
             self.analysis.views[ref] = None
             return self._view(str(ref), with_keys(info.view, info), ())
         return Scan(self.rid(), ref, info)
@@ -438,10 +442,20 @@ class Builder:
             cte.opening = False
             self._depth -= 1
             self._later, self._later_names = before, names_before
+        if cte.recursive:  # rows that a condition leaves out may lead to others
+            node = plan.SetOp(self.rid(), [node], barrier=True)
         if cte.columns:
             node = plan.Renamed(self.rid(), node, cte.columns)
         cte.node = node
         return node
+
+    def _rows_so_far(self, name: str) -> Node:
+        """What a query of recursive WITH reads of itself. Raises NotUnderstood if the name may also
+        mean another object."""
+        ref = table_ref([name], self._database)
+        if self.analysis.session_object(name) is not None or self.analysis.look_up(ref) is not None:
+            raise NotUnderstood(f"recursive WITH with the name of an object, {name}")
+        return Leaf(self.rid())
 
     def _function(self, call: exp.Func, ctes: Mapping[str, _Cte], parent: Scope | None) -> Node:
         """The rows of a table function, with the queries among its arguments."""
@@ -461,6 +475,13 @@ class Builder:
                 return self.table(TableRef(self._database, name))
             case OfNothing():
                 return Leaf(self.rid())
+
+
+def _let_see_itself(cte: _Cte, name: str) -> None:
+    if cte.query.find(exp.With) is not None:
+        raise NotUnderstood("WITH in a query of recursive WITH")
+    cte.outer[name] = cte
+    cte.recursive = True
 
 
 def _let_see_later(known: dict[str, _Cte], names: list[str]) -> None:

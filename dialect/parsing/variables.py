@@ -21,6 +21,7 @@ _ESCAPED_LITERALS = "spark.sql.parser.escapedStringLiterals"
 _DOUBLE_QUOTED_NAMES = "spark.sql.ansi.doubleQuotedIdentifiers"
 _ANSI = "spark.sql.ansi.enabled"
 _SUBSTITUTES = "spark.sql.variable.substitute"
+_DEFAULT_PATH = "spark.sql.defaultPath"
 _CASE_SENSITIVE = "spark.sql.caseSensitive"
 _STORED_PLANS = "spark.sql.legacy.storeAnalyzedPlanForView"
 
@@ -65,6 +66,8 @@ def check_language(sql: str, variables: Mapping[str, str]) -> None:
     """Refuses settings that change the meaning of a text. Raises NotUnderstood."""
     if "\\" in sql and _is(variables, _ESCAPED_LITERALS, "true"):
         raise NotUnderstood(f"{_ESCAPED_LITERALS} is set")
+    if variables.get(_DEFAULT_PATH, "").strip():
+        raise NotUnderstood(f"{_DEFAULT_PATH} is set, so names may mean other objects")
     # It holds under ANSI only. Whether the cluster has that by default is not known.
     if '"' in sql and _ANSI not in variables and _is(variables, _DOUBLE_QUOTED_NAMES, "true"):
         raise NotUnderstood(f"{_DOUBLE_QUOTED_NAMES} is set")

@@ -19,6 +19,7 @@ _DOUBLE_QUOTED_NAMES = (
     "view.sqlConfig.spark.sql.ansi.enabled",
     "view.sqlConfig.spark.sql.ansi.doubleQuotedIdentifiers",
 )
+_SQL_PATH = "view.resolutionPath"  # Spark 4.2: names in the text are looked up in this path
 _NAMESPACE = "view.catalogAndNamespace"
 _QUERY_COLUMNS = "view.query.out"
 # Spark's own names of types in its JSON schemas, where Hive's differ.
@@ -82,8 +83,15 @@ def _type_text(kind: Any) -> str:
     return "unknown"
 
 
-def _view(table: Table, parameters: Mapping[str, str], columns: tuple[Column, ...]) -> ViewText:
-    """The view's text. Its names belong to the recorded namespace, or to the view's database."""
+def _view(
+    table: Table, parameters: Mapping[str, str], columns: tuple[Column, ...]
+) -> ViewText | None:
+    """The view's text. Its names belong to the recorded namespace, or to the view's database.
+
+    None for a view with a SQL path: it depends on the reader's settings what its names mean.
+    """
+    if _SQL_PATH in parameters:
+        return None
     parts = _listed(parameters, f"{_NAMESPACE}.numParts", f"{_NAMESPACE}.part.")
     produced = _listed(parameters, f"{_QUERY_COLUMNS}.numCols", f"{_QUERY_COLUMNS}.col.")
     names = tuple(column.name for column in columns)

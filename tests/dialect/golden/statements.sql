@@ -51,9 +51,9 @@ WITH a AS (SELECT * FROM a) SELECT * FROM a
 SELECT * FROM (WITH b AS (SELECT * FROM a) SELECT * FROM b) s
 --> select; reads d.a
 
--- recursive CTEs are not understood
+-- a recursive CTE that does not refer to itself
 WITH RECURSIVE c AS (SELECT 1) SELECT * FROM c
---> unknown (reads only): recursive WITH
+--> select
 
 -- sub-queries in every clause
 SELECT (SELECT max(x) FROM a) FROM b WHERE x IN (SELECT k FROM q) HAVING count(*) > (SELECT 1 FROM e.a) ORDER BY (SELECT 1)
@@ -1027,6 +1027,26 @@ SET CATALOG spark_catalog
 -- another catalog
 SET CATALOG 'other'
 --> unknown: SET CATALOG of another catalog
+
+-- a SQL path, after which a name without a database means another table (Spark 4)
+SET PATH = spark_catalog.e, system.builtin
+--> unknown: SET PATH, after which names mean other objects
+
+-- a setting of that name
+SET path.to = e
+--> set; effect SetVariable(key='path.to', value='e')
+
+-- a session variable, which may have a query
+SET VAR `x` = (SELECT max(k) FROM p)
+--> unknown: SET VAR
+
+-- more than one of them
+SET VARIABLE (x, y) = (SELECT 1, 2)
+--> unknown: SET VAR
+
+-- a setting with the name of the word
+SET VAR = 1
+--> set; effect SetVariable(key='VAR', value='1')
 
 -- a time zone by an interval
 SET TIME ZONE INTERVAL -10 HOURS 30 MINUTES

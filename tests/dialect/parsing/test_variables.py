@@ -76,6 +76,13 @@ def test_settings_that_change_the_language() -> None:
         check_language('SELECT "x"', {**settings, "spark.sql.ansi.enabled": ansi})
 
 
+def test_a_default_sql_path_gives_names_another_meaning() -> None:
+    key = "spark.sql.defaultPath"
+    check_language("SELECT 1", {key: " "})
+    with pytest.raises(NotUnderstood, match=key):
+        check_language("SELECT 1", {key: "spark_catalog.other"})
+
+
 def test_substitution_may_be_off() -> None:
     for value in ("false", " False "):
         settings = {"spark.sql.variable.substitute": value, "x": "1"}

@@ -28,6 +28,9 @@ DB = "spark_four"
 SAME = (
     "SELECT split(version(), '[.]')[0]",
     f"FROM {DB}.t |> WHERE id > 1 |> SELECT id, name |> ORDER BY id",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 4) SELECT * FROM r",
+    "WITH RECURSIVE r(n, name) AS (SELECT id, name FROM spark_four.t WHERE id = 1 UNION ALL"
+    " SELECT t.id, t.name FROM r JOIN spark_four.t t ON t.id = r.n + 1) SELECT * FROM r ORDER BY n",
     f"SELECT count(*) FROM {DB}.t WHERE name COLLATE UTF8_LCASE = 'TWO'",
     "SELECT variant_get(parse_json('{\"a\": 5}'), '$.a', 'int')",
     "SELECT try_divide(1, 0), TIMESTAMP '2026-03-29 02:30:00 Europe/Berlin', 1.0 / 3",
@@ -46,7 +49,6 @@ REFUSED = {
     "SET VAR x = 1": "",
     "EXECUTE IMMEDIATE 'SELECT 1'": "EXECUTE",
     "BEGIN SELECT 1; END": "",
-    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT * FROM r": "",
     f"CREATE FUNCTION {DB}.made() RETURNS INT RETURN 1": "a function written in SQL",
     "CREATE TEMPORARY FUNCTION made() RETURNS INT RETURN 1": "a function written in SQL",
 }

@@ -88,6 +88,11 @@ def test_a_view_of_hive() -> None:
     assert describe(_view({})).view == ViewText("select x from t", "db")
 
 
+def test_the_text_of_a_view_with_a_sql_path_is_not_known() -> None:
+    path = '[["spark_catalog","other"],["system","builtin"]]'
+    assert describe(_view({"view.resolutionPath": path})).view is None
+
+
 def test_a_view_of_spark_remembers_its_namespace_and_names() -> None:
     parameters = {
         "view.catalogAndNamespace.numParts": "2",
