@@ -9,6 +9,7 @@ from metastore.client.types import Partition, Table, write_columns
 from pipeline.replication.plan import FROM, OF, ReplicationRequest, target_keys
 from thriftcodec.values import LIST, STRING, Items
 
+_VIEW_TEXT = 10  # of Table: viewOriginalText
 _VOLATILE = ("transient_lastDdlTime", "COLUMN_STATS_ACCURATE")
 
 
@@ -17,6 +18,7 @@ def replica_table(
 ) -> Table:
     """The target's table: schema, format, owner and properties of the source."""
     table = Table(deepcopy(source.struct))
+    table.struct.fields.pop(_VIEW_TEXT, None)  # a metastore view puts the source's placement there
     table.set_text(1, request.target.name)
     table.set_text(2, request.target.db)
     keys = target_keys(request, source)

@@ -31,7 +31,7 @@ def read_replication(
     UnsafeSchemaChange.
     """
     table = source.get_table(request.source)
-    if table.view_text:
+    if table.kind.endswith("_VIEW"):
         raise NotCopyable(f"{request.source} is a view: it has no data of its own.")
     target_keys(request, table)
     locations = {WHOLE: data_location(table)}

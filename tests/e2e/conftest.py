@@ -147,6 +147,16 @@ class Tables:
         self.assign(table, *words, "--copy", f"{cluster}={target.as_uri()}")
         return target
 
+    def facts(self, table: str, partition: str | None = None) -> dict[str, str]:
+        """The `causeway.` parameters that the metastore has."""
+        ref = TableRef.parse(table)
+        with HmsClient((self.stack.ports.metastore,)) as client:
+            if partition:
+                parameters = client.get_partition(ref, partition).parameters
+            else:
+                parameters = client.get_table(ref).parameters
+        return {key: value for key, value in parameters.items() if key.startswith("causeway.")}
+
     def location(self, table: str, partition: str | None = None) -> Path:
         """Where the primary's files are."""
         ref = TableRef.parse(table)

@@ -21,6 +21,7 @@ from metastore.client.object_spans import (
     text,
 )
 from metastore.view.call import Call, ref_of
+from metastore.view.fact_edits import with_facts
 from metastore.view.inbound.client_placement import claimed_facts
 from metastore.view.inbound.foreign_locations import (
     locations_of_specs,
@@ -49,7 +50,7 @@ from metastore.view.inbound.ownership import (
     refuse_foreign_table,
     table_of_partitions,
 )
-from metastore.view.inbound.placement_edits import locations_back, with_facts, with_location
+from metastore.view.inbound.placement_edits import locations_back, with_location
 from metastore.view.inbound.version_updates import (
     After,
     Context,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from conf.placement import FACTS, WRITE, write_placement
 from metastore.client.object_spans import EACH, Shape, places, spliced
 from metastore.view.call import Call
+from metastore.view.fact_edits import with_facts
 from metastore.view.inbound.lookups import (
     Asking,
     PartitionNow,
@@ -18,7 +19,6 @@ from metastore.view.inbound.lookups import (
     partitions_found,
     table_now,
 )
-from metastore.view.inbound.placement_edits import with_facts
 from metastore.view.locations import ClusterView
 from thriftcodec.reader import read_value
 from thriftcodec.values import I16, LIST, MAP, STRING, STRUCT, Struct, string_map

@@ -11,7 +11,6 @@ from conf.names import ClusterName, partition_name
 from conf.placement import (
     COPY_PREFIX,
     PARTITIONS,
-    RESERVED_PREFIX,
     UNIFORM,
     BadPlacement,
     Placement,
@@ -34,6 +33,7 @@ from metastore.client.object_spans import (
 )
 from metastore.client.partition_scanner import PartitionScanner
 from metastore.view.errors import MessageTooLarge
+from metastore.view.fact_edits import with_hidden_facts
 from metastore.view.locations import ClusterView, Placed
 from metastore.view.methods import ObjectPath
 from metastore.view.outbound.structures import cluster_fields
@@ -78,9 +78,7 @@ class ReplyStream:
         self._place = outbound
         self._view = view
         self._table = table
-        self._scanner = PartitionScanner(
-            RESERVED_PREFIX if view.aware else COPY_PREFIX + view.cluster
-        )
+        self._scanner = PartitionScanner()
         self._levels: list[_Level] = []
         self._buffer = bytearray()
         self._edits: list[Edit] = []
@@ -179,29 +177,50 @@ def outbound_edits(
     view: ClusterView,
     table: PartitionsOf | None,
 ) -> list[Edit]:
-    """The edits of an object that make `view.cluster` read its own data."""
+    """The edits of an object that make `view.cluster` read its own data.
+
+    Clients that name no cluster do not see the `causeway.` parameters.
+    """
     if shape is Shape.DATABASE:
         if found.location is None:
             return []
         own = view.warehouse_location(text(data, found.location[0]))
         return [(*found.location, encoded(own))]
-    if not view.aware and COPY_PREFIX + view.cluster not in found.ours:
+    if shape is Shape.PARTITION and not (found.ours or view.aware):
+        return []  # most partitions
+    edits = _locations(data, found, shape, view, table)
+    if not view.aware:
+        return edits + with_hidden_facts(data, found, shape)
+    if found.descriptor is not None:
+        facts = _facts(data, found, _placed(data, found, shape, table), view.owner)
+        edits.append((found.descriptor_end, found.descriptor_end, facts))
+    return edits
+
+
+def _locations(
+    data: bytes | bytearray,
+    found: Found,
+    shape: Shape,
+    view: ClusterView,
+    table: PartitionsOf | None,
+) -> list[Edit]:
+    """The edits that put the location of the cluster's fresh copy into a table or partition."""
+    if COPY_PREFIX + view.cluster not in found.ours:
         return []
-    placed = _placed(data, found, shape, table)
     if shape is Shape.PARTITION and table is not None and not table.placement.open:
         local = view.local_partition_copy(found.ours, table.placement)
+    elif _in_parts(data, found, shape):
+        return []
     else:
-        local = None if _in_parts(data, found, shape) else view.local_copy(found.ours, placed)
+        local = view.local_copy(found.ours, _placed(data, found, shape, table))
+    if local is None:
+        return []
     edits: list[Edit] = []
-    if local is not None:
-        replacement = encoded(local)
-        if found.location and not text(data, found.location[0]).endswith(PLACEHOLDER):
-            edits.append((*found.location, replacement))
-        if found.path:
-            edits.append((*found.path, replacement))
-    if view.aware and found.descriptor is not None:
-        facts = _facts(data, found, placed, view.owner)
-        edits.append((found.descriptor_end, found.descriptor_end, facts))
+    replacement = encoded(local)
+    if found.location and not text(data, found.location[0]).endswith(PLACEHOLDER):
+        edits.append((*found.location, replacement))
+    if found.path:
+        edits.append((*found.path, replacement))
     return edits
 
 

@@ -265,8 +265,7 @@ def test_a_copy_that_is_stale_is_not_read(
     table = f"{db}.provoked_copied"
     sql(f"CREATE TABLE {table} USING parquet AS SELECT 1 AS id")
     tables.copy(table, C2)
-    properties: dict[str, str] = dict(sql(f"SHOW TBLPROPERTIES {table}", cluster=C2))
-    version = {"write": properties.get("causeway.write", "0"), "facts": "0"}
+    version = {"write": tables.facts(table).get("causeway.write", "0"), "facts": "0"}
     query = f"SELECT * FROM {table}"
     assert claimed(query, C2, reads={table: version}) == [(1,)]
     sql(f"INSERT INTO {table} VALUES (2)")
@@ -284,8 +283,8 @@ def test_a_partitions_copy_that_is_stale_is_not_read(
     sql(*_days(table, format))
     for day in ("mon", "tue"):
         tables.copy(table, C2, f"day={day}")
-    properties: dict[str, str] = dict(sql(f"SHOW TBLPROPERTIES {table}", cluster=C2))
-    ids = {name: properties.get(f"causeway.{name}", "0") for name in ("write", "facts")}
+    facts = tables.facts(table)
+    ids = {name: facts.get(f"causeway.{name}", "0") for name in ("write", "facts")}
     claim = {"in": [["mon"]], **ids}
     query = f"SELECT id FROM {table} WHERE day = 'mon'"
     assert claimed(query, C2, reads={table: claim}) == [(1,)]

@@ -98,6 +98,12 @@ def new_table(stub: ModuleType, db: str, name: str, partitioned: bool = False) -
     )
 
 
+def primary(real: MetastoreAlone, db: str, table: str) -> str:
+    """The primary that the metastore has; the views hide it."""
+    with real.client() as client:
+        return client.get_table(TableRef(db, table)).parameters["causeway.primary"]
+
+
 def types_of(stub: ModuleType) -> Any:
     return import_module(stub.__name__.rpartition(".")[0] + ".ttypes")
 
@@ -130,10 +136,10 @@ def test_a_table_s_life(
         two.alter_table(db, "t", got)
         again = two.get_table(db, "t")
         assert again.parameters["mine"] == "x"
-        assert again.parameters["causeway.primary"] == C2
+        assert primary(real, db, "t") == C2
         again.tableName = "u"
         two.alter_table(db, "t", again)
-        assert one.get_table(db, "u").parameters["causeway.primary"] == C2
+        assert primary(real, db, "u") == C2
         two.drop_table(db, "u", True)
         with pytest.raises(types.NoSuchObjectException):
             one.get_table(db, "u")
@@ -185,10 +191,10 @@ def test_copies_are_handed_out_and_kept(
 
 
 def test_the_default_endpoint_acts_as_the_default_cluster(
-    view: Mapping[str, Endpoint], stub: ModuleType, db: str
+    real: MetastoreAlone, view: Mapping[str, Endpoint], stub: ModuleType, db: str
 ) -> None:
     with connected(stub, view["default"]) as one:
         one.create_table(new_table(stub, db, "t"))
-        assert one.get_table(db, "t").parameters["causeway.primary"] == C1
+        assert primary(real, db, "t") == C1
         assert "t" in one.get_all_tables(db)
         one.drop_database(db, True, True)

@@ -12,6 +12,7 @@ from conf.placement import read_placement
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
 from metastore.placement.placement_store import PlacementStore
+from metastore.view.fact_edits import HIDDEN_FACTS
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import step_lines
@@ -135,6 +136,17 @@ def test_the_export_names_format_schema_origin_and_values() -> None:
     assert reported["columns"] == [["a", "int"], ["b", "string"]]
     assert reported["input_format"] == "org.apache.hadoop.mapred.TextInputFormat"
     assert reported["partitions"][0]["values"] == ["1"]
+
+
+def test_a_source_that_is_read_through_a_metastore_view() -> None:
+    pair = Pair()
+    pair.add("1", a="one")
+    pair.source.tables[SOURCE].set_text(10, HIDDEN_FACTS + "{}")
+    pair.run()
+    assert 10 not in pair.target.tables[TARGET].struct
+    pair.source.tables[SOURCE].set_text(12, "VIRTUAL_VIEW")
+    with pytest.raises(NotCopyable, match="is a view"):
+        pair.plan()
 
 
 def test_nothing_to_do_the_second_time() -> None:

@@ -1,5 +1,6 @@
 """Replies in pieces: whatever the pieces, the bytes sent on are the same."""
 
+import json
 from contextlib import suppress
 from itertools import pairwise
 
@@ -11,9 +12,10 @@ from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, write_placement
 from conf.topology import Cluster, Topology
-from metastore.client.object_spans import Shape, scan
+from metastore.client.object_spans import Shape, encoded, scan, spliced
 from metastore.client.types import Partition, Table
 from metastore.view.call import Call
+from metastore.view.fact_edits import HIDDEN_FACTS, with_facts
 from metastore.view.inbound.lookups import TableNow
 from metastore.view.locations import ClusterView
 from metastore.view.methods import methods
@@ -40,6 +42,21 @@ C1, C2 = ClusterName("c1"), ClusterName("c2")
 TOPOLOGY = Topology({name: Cluster(name, f"hdfs://{name}", ()) for name in (C1, C2)}, default=C1)
 REF = TableRef("d", "t")
 KEYS = [("ds", "string")]
+
+
+FACTS = write_placement(Placement(C1, copies=(Copy(C2, "hdfs://c2/x", "0"),)))
+
+
+def without_facts(message: bytes) -> bytes:
+    """A reply with the partitions of `partitions`, without the parameters that are facts."""
+    for number in range(20):
+        copies = (Copy(C2, f"hdfs://c2/copy/{number}", "0/0"),) if number % 3 == 0 else ()
+        facts = write_placement(Placement(C1, copies=copies))
+        entries = [encoded("rows") + encoded(str(number))]
+        entries += [encoded(key) + encoded(value) for key, value in facts.items()]
+        before = len(entries).to_bytes(4, "big") + b"".join(entries)
+        message = message.replace(before, (1).to_bytes(4, "big") + entries[0])
+    return message
 
 
 def reply(method: str, result: Struct) -> bytes:
@@ -152,8 +169,8 @@ def test_every_third_has_its_copy_and_nothing_else_changed() -> None:
     for number in range(0, 7, 3):
         was, now = f"hdfs://c1/t/{number}".encode(), f"hdfs://c2/copy/{number}".encode()
         before = len(was).to_bytes(4, "big") + was
-        message = message.replace(before, len(now).to_bytes(4, "big") + now)
-    assert sent == message
+        message = message.replace(before, len(now).to_bytes(4, "big") + now, 1)
+    assert sent == without_facts(message)
 
 
 def test_what_needs_no_change_is_the_same_bytes() -> None:
@@ -171,7 +188,42 @@ def test_failures_differ_from_successes() -> None:
 def test_without_the_table_partitions_keep_their_primary_s_place() -> None:
     view = ClusterView(C2, TOPOLOGY)
     message = MESSAGES["get_partitions"]
-    assert ReplyStream(methods()["get_partitions"].outbound, view).feed(message) == message
+    sent = ReplyStream(methods()["get_partitions"].outbound, view).feed(message)
+    assert sent == without_facts(message)
+
+
+def test_a_reader_that_names_a_cluster_sees_the_facts() -> None:
+    sent = stream("get_partitions", aware=True).feed(MESSAGES["get_partitions"])
+    first = read_struct(sent, read_message_header(sent)[3])[0].get(0)[0]
+    assert Partition(first).parameters.keys() == {"rows", *FACTS}
+
+
+@pytest.mark.parametrize("kind", ["MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"])
+@pytest.mark.parametrize("text", [None, "", "SELECT 1"])
+@pytest.mark.parametrize("keys", [[], KEYS])
+@pytest.mark.parametrize("facts", [{}, FACTS])
+def test_a_table_s_facts_move_to_its_view_text_and_back(
+    kind: str, text: str | None, keys: list[tuple[str, str]], facts: dict[str, str]
+) -> None:
+    made = Table.make(REF, [("a", "int")], parameters={"k": "é", **facts}, partition_keys=keys)
+    made.set_text(12, kind)
+    if text is not None:
+        made.set_text(10, text)
+    sent = stream("get_table").feed(reply("get_table", Struct({0: (STRUCT, made.struct)})))
+    read = Table(read_struct(sent, read_message_header(sent)[3])[0].get(0))
+    assert read.parameters == {"k": "é"}
+    hidden = read.struct.get(10)
+    if kind == "VIRTUAL_VIEW" or not (keys or facts):
+        assert hidden == text
+    else:
+        assert json.loads(hidden.removeprefix(HIDDEN_FACTS)) == facts
+    asked = call_bytes("alter_table", 0, Struct({3: (STRUCT, read.struct)}))
+    at = read_message_header(asked)[3] + 3
+    found = scan(asked, at, Shape.TABLE)
+    edited = spliced(asked, 0, len(asked), with_facts(asked, found, Shape.TABLE, facts))
+    kept = Table(read_struct(edited, read_message_header(edited)[3])[0].get(3))
+    assert kept.parameters == made.parameters
+    assert kept.struct.get(10) == (None if hidden != text else text)
 
 
 def test_more_than_a_reply_is_noticed() -> None:

@@ -1,5 +1,6 @@
 package causeway.guard.claim;
 
+import causeway.guard.facts.TableFacts;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkConf;
@@ -150,12 +151,13 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         if (claimed.isNone() || claimed == Selection.WRITTEN) {
             return;
         }
-        if (claimed.readsCopy() && !freshness.isSameWrite(table.properties(), claimed)) {
+        Map<String, String> facts = TableFacts.of(table);
+        if (claimed.readsCopy() && !freshness.isSameWrite(facts, claimed)) {
             throw changed(name);
         }
         boolean whole = table.partitionColumnNames().isEmpty()
-                || freshness.isUniform(table.properties());
-        if (whole && !freshness.isReadable(table.properties(), claim)) {
+                || freshness.isUniform(facts);
+        if (whole && !freshness.isReadable(facts, claim)) {
             throw changed(name);
         }
     }

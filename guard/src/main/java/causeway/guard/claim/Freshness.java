@@ -3,13 +3,11 @@ package causeway.guard.claim;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import scala.Tuple2;
-import scala.collection.Iterator;
-import scala.collection.Map;
+import java.util.Map;
 
 /**
- * Decides whether a cluster may read an object, by the object's current parameters in the metastore.
- * conf/placement.py defines these parameters.
+ * Decides whether a cluster may read an object, by the object's {@code causeway.} parameters in the
+ * metastore. conf/placement.py defines them.
  */
 final class Freshness {
     private static final String PRIMARY = "causeway.primary";
@@ -30,50 +28,49 @@ final class Freshness {
 
     /** Whether the cluster is the table's primary or has a fresh copy of the table as a whole. */
     boolean isReadable(Map<String, String> table, Claim claim) {
-        return get(table, PRIMARY, defaultCluster).equals(cluster)
-                || get(table, WRITE, NEVER).equals(copied(table)) && !isWritten(table, claim, null);
+        return table.getOrDefault(PRIMARY, defaultCluster).equals(cluster)
+                || table.getOrDefault(WRITE, NEVER).equals(copied(table)) && !isWritten(table, claim, null);
     }
 
     /** The same for one partition. {@code name} ({@code ds=1}) is its name in marks of running writes. */
     boolean isReadable(
             Map<String, String> partition, Map<String, String> table, String name, Claim claim) {
-        String owner = get(table, PRIMARY, defaultCluster);
-        if (get(partition, PRIMARY, owner).equals(cluster)) {
+        String owner = table.getOrDefault(PRIMARY, defaultCluster);
+        if (partition.getOrDefault(PRIMARY, owner).equals(cluster)) {
             return true;
         }
         if (copied(partition) == null && isUniform(table)) {
             return isReadable(table, claim);
         }
-        String version = get(table, WRITE, NEVER) + "/" + get(partition, WRITE, NEVER);
+        String version = table.getOrDefault(WRITE, NEVER) + "/" + partition.getOrDefault(WRITE, NEVER);
         return version.equals(copied(partition)) && !isWritten(table, claim, name);
     }
 
     boolean isUniform(Map<String, String> table) {
-        return get(table, "causeway.partitions", "").equals("uniform");
+        return table.getOrDefault("causeway.partitions", "").equals("uniform");
     }
 
     /** Whether the table's ids are those by which the decision found its copies fresh. */
     boolean isSameWrite(Map<String, String> table, Selection claimed) {
-        return get(table, WRITE, NEVER).equals(claimed.write);
+        return table.getOrDefault(WRITE, NEVER).equals(claimed.write);
     }
 
     /** Whether no partition can have changed since the decision. */
     boolean isSameFacts(Map<String, String> table, Selection claimed, Claim claim) {
-        return get(table, FACTS, NEVER).equals(claimed.facts) && !isMarked(table, claim);
+        return table.getOrDefault(FACTS, NEVER).equals(claimed.facts) && !isMarked(table, claim);
     }
 
     private boolean isMarked(Map<String, String> table, Claim claim) {
-        return table.keysIterator().exists(
+        return table.keySet().stream().anyMatch(
                 key -> key.startsWith(OPEN) && !claim.hasMark(key.substring(OPEN.length())));
     }
 
     /** Whether another statement's running write covers the partition (null: the whole table). */
     private boolean isWritten(Map<String, String> table, Claim claim, String partition) {
-        for (Iterator<Tuple2<String, String>> each = table.iterator(); each.hasNext(); ) {
-            Tuple2<String, String> entry = each.next();
-            if (entry._1.startsWith(OPEN)
-                    && !claim.hasMark(entry._1.substring(OPEN.length()))
-                    && covers(entry._2, partition)) {
+        for (Map.Entry<String, String> entry : table.entrySet()) {
+            if (entry.getKey().startsWith(OPEN)
+                    && !claim.hasMark(entry.getKey().substring(OPEN.length()))
+                    && covers(entry.getValue(), partition)) {
                 return true;
             }
         }
@@ -100,14 +97,10 @@ final class Freshness {
     /** Returns the version of the cluster's copy; null where it has no copy. */
     private String copied(Map<String, String> object) {
         try {
-            String copy = get(object, COPY + cluster, null);
+            String copy = object.get(COPY + cluster);
             return copy == null ? null : JSON.readTree(copy).path("of").asText(null);
         } catch (IOException unreadable) {
             return null;
         }
-    }
-
-    private static String get(Map<String, String> map, String key, String absent) {
-        return map.contains(key) ? map.apply(key) : absent;
     }
 }

@@ -1,15 +1,18 @@
 package causeway.guard.claim;
 
+import causeway.guard.facts.PartitionFacts;
+import causeway.guard.facts.TableFacts;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition;
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -123,7 +126,7 @@ public final class PartitionCheck extends SparkStrategy {
             throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark reads the data of table "
                     + name + ", of which the decision knew only that its description is read.");
         }
-        if (claimed == Selection.READABLE && !freshness.isReadable(table.properties(), claim)) {
+        if (claimed == Selection.READABLE && !freshness.isReadable(TableFacts.of(table), claim)) {
             throw ClaimCheck.changed(name);
         }
     }
@@ -136,7 +139,7 @@ public final class PartitionCheck extends SparkStrategy {
         } else if (index instanceof PartitioningAwareFileIndex) {
             List<InternalRow> read = rows((PartitioningAwareFileIndex) index);
             boolean same = !claimed.readsCopy()
-                    || freshness.isSameFacts(table.properties(), claimed, claim);
+                    || freshness.isSameFacts(TableFacts.of(table), claimed, claim);
             if (!same || !areClaimed(read, files.partitionSchema(), claimed)) {
                 checkCatalog(table, listed(table, read, files.partitionSchema()), claimed, claim);
             }
@@ -148,40 +151,47 @@ public final class PartitionCheck extends SparkStrategy {
     private void checkCatalog(
             CatalogTable table, Seq<CatalogTablePartition> read, Selection claimed, Claim claim) {
         for (Iterator<CatalogTablePartition> each = read.iterator(); each.hasNext(); ) {
-            CatalogTablePartition partition = each.next();
-            List<String> values = values(table, partition);
-            checkValues(table, values, claimed);
-            if (claimed.readsCopy() && !isReadable(table, partition, claim)) {
-                throw ClaimCheck.changed(
-                        Plans.name(table.identifier()) + ", partition " + values + ",");
+            checkValues(table, values(table, each.next()), claimed);
+        }
+        if (claimed.readsCopy()
+                && !freshness.isSameFacts(TableFacts.of(table), claimed, claim)) {
+            CatalogTablePartition other = unreadable(table, read, claim);
+            if (other != null) {
+                throw ClaimCheck.changed(Plans.name(table.identifier()) + ", partition "
+                        + values(table, other) + ",");
             }
         }
     }
 
     /** Checks that the cluster may read all partitions of a table with a reader that prunes by itself. */
     private void checkAll(CatalogTable table, Claim claim) {
-        if (freshness.isUniform(table.properties())) {
+        if (freshness.isUniform(TableFacts.of(table))) {
             return; // checked as a whole with the relation
         }
-        for (Iterator<CatalogTablePartition> each = listed(table).iterator(); each.hasNext(); ) {
-            CatalogTablePartition partition = each.next();
-            if (!isReadable(table, partition, claim)) {
-                throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark may read partition "
-                        + values(table, partition) + " of table " + Plans.name(table.identifier())
-                        + ", which this cluster does not have.");
-            }
+        CatalogTablePartition other = unreadable(table, listed(table), claim);
+        if (other != null) {
+            throw new ClaimException(ClaimException.PARTITION_NOT_READ, "Spark may read partition "
+                    + values(table, other) + " of table " + Plans.name(table.identifier())
+                    + ", which this cluster does not have.");
         }
     }
 
-    private boolean isReadable(CatalogTable table, CatalogTablePartition partition, Claim claim) {
-        StringBuilder name = new StringBuilder();
-        for (Iterator<String> each = table.partitionColumnNames().iterator(); each.hasNext(); ) {
-            String column = each.next();
-            name.append(name.length() == 0 ? "" : "/").append(column).append('=')
-                    .append(ExternalCatalogUtils.escapePathName(partition.spec().apply(column)));
+    /** Returns a partition that the cluster may not read; null where there is none. */
+    private CatalogTablePartition unreadable(
+            CatalogTable table, Seq<CatalogTablePartition> read, Claim claim) {
+        Map<String, String> whole = TableFacts.of(table);
+        boolean uniform = freshness.isUniform(whole); // its partitions have no facts of their own
+        Map<String, Map<String, String>> own =
+                uniform ? Collections.emptyMap() : new PartitionFacts(session).of(table, read);
+        for (Iterator<CatalogTablePartition> each = read.iterator(); each.hasNext(); ) {
+            CatalogTablePartition partition = each.next();
+            String name = PartitionFacts.name(table, partition);
+            Map<String, String> facts = own.getOrDefault(name, Collections.emptyMap());
+            if (!freshness.isReadable(facts, whole, name, claim)) {
+                return partition;
+            }
         }
-        return freshness.isReadable(
-                partition.parameters(), table.properties(), name.toString(), claim);
+        return null;
     }
 
     private static void checkValues(CatalogTable table, List<String> values, Selection claimed) {

@@ -1,5 +1,7 @@
 package causeway.guard.writes;
 
+import causeway.guard.facts.PartitionFacts;
+import causeway.guard.facts.TableFacts;
 import causeway.guard.storage.ServerStorage;
 import java.util.Collections;
 import java.util.HashMap;
@@ -99,13 +101,13 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
     }
 
     private void checkTable(CatalogTable table, Map<String, String> spec, Set<String> granted) {
-        Option<String> named = table.properties().get(PRIMARY);
-        String primary = named.isDefined() ? named.get() : defaultCluster;
+        Map<String, String> facts = TableFacts.of(table);
+        String primary = facts.getOrDefault(PRIMARY, defaultCluster);
         String what = "table " + table.database() + "." + table.identifier().table();
-        if (named.contains(cluster)) {
+        if (cluster.equals(facts.get(PRIMARY))) {
             granted.addAll(folder(table.storage()));
         }
-        boolean uniform = table.properties().get(PARTITIONS).contains("uniform");
+        boolean uniform = "uniform".equals(facts.get(PARTITIONS));
         if (table.partitionColumnNames().isEmpty()) {
             refuseForeign(what, primary);
         } else if (uniform) {
@@ -136,12 +138,13 @@ public final class WriteCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
         if (chosen.size() < table.partitionColumnNames().size() || found.isEmpty()) {
             refuseForeign(what, primary);
         }
+        Map<String, Map<String, String>> facts = new PartitionFacts(session).of(table, found);
         for (Iterator<CatalogTablePartition> each = found.iterator(); each.hasNext(); ) {
             CatalogTablePartition partition = each.next();
-            Option<String> named = partition.parameters().get(PRIMARY);
-            String owner = named.isDefined() ? named.get() : primary;
+            String named = facts.get(PartitionFacts.name(table, partition)).get(PRIMARY);
+            String owner = named == null ? primary : named;
             refuseForeign("partition " + partition.spec().mkString(", ") + " of " + what, owner);
-            if (named.contains(cluster)) {
+            if (cluster.equals(named)) {
                 granted.addAll(folder(table.storage())); // where Spark has its temporary files
                 granted.addAll(folder(partition.storage()));
             }

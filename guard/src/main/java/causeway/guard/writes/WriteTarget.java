@@ -1,5 +1,6 @@
 package causeway.guard.writes;
 
+import causeway.guard.facts.TableFacts;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
@@ -41,7 +42,7 @@ final class WriteTarget {
 
     /** Whether the table, or perhaps one of its partitions, has copies by its parameters. */
     boolean mayHaveCopies() {
-        return table != null && table.properties().keysIterator().exists(
+        return table != null && TableFacts.of(table).keySet().stream().anyMatch(
                 key -> key.startsWith("causeway.copy.") || key.equals("causeway.facts"));
     }
 
