@@ -75,6 +75,14 @@ def _count(reply: bytes) -> int:
     return int.from_bytes(reply[at : at + 4], "big")
 
 
+def make_model(client: RawClient, session: RemoteSession) -> None:
+    """The database with the table that `make_tables` repeats."""
+    client.execute(session, f"CREATE DATABASE {DATABASE}")
+    columns = ", ".join(f"c{number} {kind}" for number, kind in enumerate(_kinds()))
+    model = f"CREATE TABLE {DATABASE}.model ({columns}) COMMENT 'one of many' STORED AS PARQUET"
+    client.execute(session, model)
+
+
 def make_tables(metastore: Endpoint, count: int) -> None:
     """So many tables like one that Spark made."""
     with HmsClient((metastore,), 60.0) as client:
@@ -123,10 +131,7 @@ def _timed(way: Way, name: str, arguments: Struct) -> tuple[float, int]:
 def run(stack: Stack, listen: Endpoint, tables: int, rounds: int) -> None:
     with RawClient(stack.ports.hs2[EAST]) as direct, RawClient(listen) as proxied:
         ways = Way(direct, direct.open()), Way(proxied, proxied.open())
-        direct.execute(ways[0].session, f"CREATE DATABASE {DATABASE}")
-        columns = ", ".join(f"c{number} {kind}" for number, kind in enumerate(_kinds()))
-        model = f"CREATE TABLE {DATABASE}.model ({columns}) COMMENT 'one of many' STORED AS PARQUET"
-        direct.execute(ways[0].session, model)
+        make_model(direct, ways[0].session)
         make_tables(stack.ports.metastore, tables)
         alter = f"ALTER TABLE {DATABASE}.model ADD COLUMNS (more int)"
         measure(*ways, rounds, lambda: direct.execute(ways[0].session, alter))

@@ -363,15 +363,15 @@ class HiveServer2Handler:
     async def _metadata_result(
         self, session: UserSession, cluster: ClusterName, name: str, request: MetadataCall
     ) -> Struct:
-        upstream = await session.upstream(cluster)
         local = None
         if session.through is None:
-            local = await self._server.metadata.answer(name, request.arguments, session, upstream)
+            local = await self._server.metadata.answer(name, request.arguments, session, cluster)
         if local is not None:
             operation = self._new_operation(session, METADATA_KINDS[name])
             operation.result = local
             operation.becomes(OperationState.FINISHED)
             return replies.operation_started(operation.handle, operation.kind, True)
+        upstream = await session.upstream(cluster)
         result = await upstream.call(name, metadata_call(name, upstream.session, request.arguments))
         remote = replies.started_operation(result)
         operation = self._new_operation(session, replies.operation_kind(result))

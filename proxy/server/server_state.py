@@ -65,7 +65,7 @@ class ServerState:
         self.group = group
         self.stopping = False
         self.observer = observer or Observer(Metrics())
-        self.metadata = Metadata(router.loader)
+        self.metadata = Metadata(router.loader, router.health)
         self.identity = settings.identity
         other = settings.upstream_login if self.through else None
         credentials = CredentialsByCluster(settings.logins, other)

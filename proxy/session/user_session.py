@@ -110,6 +110,11 @@ class UserSession:
         is_up = health.condition(upstream.endpoint).up is not False
         return not is_up and health.is_down(self._where(cluster))
 
+    def open_upstream(self, cluster: ClusterName) -> ClusterSession | None:
+        """The session in that cluster, if it is open."""
+        upstream = self._upstreams.get(cluster)
+        return upstream if upstream is not None and upstream.alive else None
+
     def refreshed(self, tables: Iterable[TableRef], by: ClusterSession) -> None:
         """A statement in the session `by` refreshed what Spark remembers of the tables."""
         tables = tuple(tables)

@@ -15,7 +15,7 @@ Place = Endpoint | ClusterName
 class Condition:
     """`up` is None until it was tried. `since` is Unix time, `seconds` the last answer's.
     `checked` says whether the guard there checks claims, `zone` is the default time zone of its
-    sessions; None until it was asked."""
+    sessions, `catalog` is what `proxy.catalog` keeps of it; None until it was asked."""
 
     up: bool | None = None
     since: float = field(default_factory=time.time)
@@ -23,6 +23,7 @@ class Condition:
     seconds: float | None = None
     checked: bool | None = None
     zone: str | None = None
+    catalog: object | None = None
 
 
 class EndpointHealth:
@@ -51,7 +52,8 @@ class EndpointHealth:
 
     def forget_checked(self, endpoint: Endpoint) -> None:
         """The server may have been started again, with another guard or none."""
-        self.condition(endpoint).checked = self.condition(endpoint).zone = None
+        condition = self.condition(endpoint)
+        condition.checked = condition.zone = condition.catalog = None
 
     def is_checked(self, cluster: Cluster) -> bool | None:
         """Whether the guard checks claims at all endpoints of the cluster that were asked; None

@@ -10,7 +10,7 @@ import pytest
 from conf.listing import ColumnType, ListedColumn, ListedTable
 from conf.names import ClusterName
 from conf.tables import ViewText
-from conf.topology import Topology
+from conf.topology import Endpoint, Topology
 from dialect.statement import CreateTempTable, CreateTempView
 from proxy.catalog.metadata import Row, question
 from proxy.catalog.metadata_runner import MAX_TEMPORARY, Metadata
@@ -22,9 +22,11 @@ from proxy.protocol.results import Table
 from proxy.session.local_result import LocalResult
 from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
+from proxy.upstream.endpoint_health import EndpointHealth
 from thriftcodec.values import REPLY, STRING, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message
 
+CLUSTER = ClusterName("c")
 COLUMN = ListedColumn("x", ColumnType("INT", "INT", 4, 0))
 LISTS = [("sales", [ListedTable("t", False, "", (COLUMN,))])]
 TEMPORARY: Row = (None, None, "tmp", "VIEW", "", None, None, None, None, None)
@@ -36,6 +38,7 @@ class FakeUpstream:
 
     def __init__(self) -> None:
         self.session = RemoteSession(Struct())
+        self.cluster, self.endpoint = CLUSTER, Endpoint("h", 1)
         self.replay = SimpleNamespace(understood=True)
         self.version = "3.5.9"
         self.settings = dict(USUAL)
@@ -81,12 +84,33 @@ class FakeUpstream:
         return Table(found.header, rows, found.types)
 
 
+class FakeSession:
+    """A user's session. It is open in the cluster after `upstream` was called."""
+
+    def __init__(self, upstream: FakeUpstream, user: str = "ann") -> None:
+        self.state = SessionState(user, 9, {}, Topology(), Topology())
+        self.there = upstream
+        self.opened = 0
+
+    async def upstream(self, cluster: ClusterName) -> FakeUpstream:
+        self.opened += 1
+        await asyncio.sleep(0)
+        if self.there.problem is not None:
+            raise self.there.problem
+        return self.there
+
+    def open_upstream(self, cluster: ClusterName) -> FakeUpstream | None:
+        return self.there if self.opened else None
+
+
 class World:
     def __init__(self) -> None:
         self.lists: Any = LISTS
         self.upstream = FakeUpstream()
-        self.state = SessionState("ann", 9, {}, Topology(), Topology())
-        self.metadata = Metadata(cast(Any, self))
+        self.session = FakeSession(self.upstream)
+        self.state = self.session.state
+        self.health = EndpointHealth()
+        self.metadata = Metadata(cast(Any, self), self.health)
 
     async def listed(self, wanted: Callable[[str], bool]) -> Any:
         return self.lists and [each for each in self.lists if wanted(each[0])]
@@ -94,11 +118,13 @@ class World:
     async def schemas(self, wanted: Callable[[str], bool]) -> Any:
         return self.lists and [name for name, _ in self.lists if wanted(name)]
 
-    async def ask(self, name: str = "GetTables", **texts: str) -> LocalResult | None:
+    async def ask(
+        self, name: str = "GetTables", session: "FakeSession | None" = None, **texts: str
+    ) -> LocalResult | None:
         fields = {"schema": 3, "table": 4, "column": 5}
         arguments = Struct({fields[key]: (STRING, text.encode()) for key, text in texts.items()})
-        session = cast(UserSession, SimpleNamespace(state=self.state))
-        return await self.metadata.answer(name, arguments, session, cast(Any, self.upstream))
+        asking = cast(UserSession, session or self.session)
+        return await self.metadata.answer(name, arguments, asking, CLUSTER)
 
     async def names(self, **texts: str) -> list[object]:
         local = await self.ask(**texts)
@@ -140,6 +166,7 @@ def _said_what_nobody_understood(world: World) -> None:
 
 def _shares_its_session(world: World) -> None:
     world.upstream.settings["spark.sql.hive.thriftServer.singleSession"] = "true"
+    world.health.forget_checked(world.upstream.endpoint)  # the server was started again
 
 
 @pytest.mark.parametrize(
@@ -207,8 +234,59 @@ def test_a_changed_session_is_looked_at_again() -> None:
         await world.names()
         world.upstream.settings["spark.sql.caseSensitive"] = "true"
         assert await world.names() == ["t", "tmp"]
-        world.state.journal.changes += 1
+        world.state.variables["spark.sql.caseSensitive"] = "true"
         assert await world.ask() is None
+
+    play(scenario)
+
+
+def test_new_sessions_of_a_user_open_one_session_in_the_cluster() -> None:
+    async def scenario(world: World) -> None:
+        sessions = [FakeSession(FakeUpstream()) for _ in range(50)]
+        for pattern in ("s%", "%"):
+            calls = (world.ask(session=each, schema=pattern) for each in sessions)
+            for local in await asyncio.gather(*calls):
+                assert local is not None
+                assert [row[2] for row in local.table.rows] == ["t", "tmp"]
+        assert [each.opened for each in sessions].count(0) == 49
+        said = [call for each in sessions for call in each.there.calls]
+        assert said.count("SET") == 1
+        assert (
+            said.count("GetTables") <= 4
+        )  # once for the first pattern, by two crowds for the second
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("what", ["user", "setting", "view", "restart", "closed", "server"])
+def test_a_session_that_may_list_otherwise_is_asked_itself(what: str) -> None:
+    async def scenario(world: World) -> None:
+        await world.names()
+        other = FakeSession(FakeUpstream(), "bob" if what == "user" else "ann")
+        if what == "setting":
+            other.state.variables["spark.sql.timestampType"] = "TIMESTAMP_LTZ"
+            other.there.settings["spark.sql.timestampType"] = "TIMESTAMP_LTZ"
+        elif what == "view":
+            view = ViewText("SELECT 1", "default")
+            other.state.objects.apply(CreateTempView("tmp", view), None, ())
+        elif what == "restart":
+            world.health.mark_down(world.upstream.endpoint, "gone")
+        elif what == "closed":
+            world.session.opened = 0
+        elif what == "server":
+            other.opened, other.there.endpoint = 1, Endpoint("other", 1)
+        local = await world.ask(session=other)
+        assert (local is None) == (what == "setting")
+        assert other.there.calls
+
+    play(scenario)
+
+
+def test_a_session_of_a_helper_that_is_lost_is_answered_by_its_own_cluster() -> None:
+    async def scenario(world: World) -> None:
+        await world.names()
+        world.upstream.problem = ClusterLost("gone")
+        assert await world.ask(session=FakeSession(FakeUpstream())) is None
 
     play(scenario)
 
