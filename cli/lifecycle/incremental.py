@@ -13,7 +13,7 @@ from pipeline.hudi.changes import EARLIEST
 from pipeline.hudi.plan import Plan, plan
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
 from pipeline.hudi.replicate import plan_replication, run_replication
-from pipeline.hudi.table.storage import CountingStorage, LocalStorage
+from pipeline.hudi.table.storage import CountingStorage, LocalStorage, local_path
 from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table
 
 
@@ -95,11 +95,15 @@ def _plan(args: argparse.Namespace) -> int:
 def plan_facts(planned: Plan) -> dict[str, Any]:
     """A plan as JSON shows it."""
     return {
+        "since": planned.since,
+        "bookmark": planned.bookmark,
         "commits": [commit.requested for commit in planned.commits],
         "partitions": list(planned.partitions),
         "files": [file.path for file in planned.files],
         "bytes": planned.bytes,
         "fallback": planned.fallback,
+        "removes_rows": planned.removes_rows,
+        "held_back_by": planned.held_back_by,
     }
 
 
@@ -123,7 +127,7 @@ def _pull(args: argparse.Namespace) -> int:
     if _needs_spark(args.target):
         done = _pull_with_spark(source, mode, key, args)
     else:
-        target = Path(args.target).absolute()
+        target = _folder(args.target)
         table = open_table(source, LocalStorage())
         done = pull(table, target, mode, key, args.since, args.until)
     _show(done, args.json)
@@ -158,7 +162,16 @@ def _pull_with_spark(
 
 def _needs_spark(target: str) -> bool:
     """Hudi tables and metastore tables are written through Spark, plain folders are not."""
-    return "/" not in target or (Path(target) / HOODIE).is_dir()
+    return "/" not in target or _is_remote(target) or (_folder(target) / HOODIE).is_dir()
+
+
+def _is_remote(path: str) -> bool:
+    return "://" in path and not path.startswith("file:")
+
+
+def _folder(path: str) -> Path:
+    """A folder of this machine. A path may begin with `file:`."""
+    return Path(local_path(path)).absolute()
 
 
 def _show(done: PullResult, as_json: bool) -> None:

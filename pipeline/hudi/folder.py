@@ -25,6 +25,7 @@ _KEYS = ("source", "mode", "bookmark", "commits")
 _MARKED = PREFIX.encode()
 _WORK = ".causeway-"
 _DATA = "data.parquet"
+_CHANGES = "changes-"  # before the bookmark
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +74,31 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def last_mark(folder: Path) -> PullMark | None:
-    """The mark of the newest pull; None for an empty folder.
+    """The mark of the newest pull; None for an empty folder. Reads one footer, however many pulls
+    there were.
 
     Raises TargetMismatch when the folder has parquet files that no pull wrote.
     """
-    newest: PullMark | None = None
-    for path in sorted(folder.glob("*.parquet")):
+    names = [path.name for path in folder.glob("*.parquet")]
+    for name in names:
+        if name != _DATA and not name.startswith(_CHANGES):
+            raise TargetMismatch(f"{folder / name} was not written by a pull.")
+    if not names:
+        return None
+    if _DATA in names and len(names) > 1:
+        raise TargetMismatch(f"{folder} has both a mirror and changes.")
+    return _mark_of(folder / max(names))
+
+
+def _mark_of(path: Path) -> PullMark:
+    try:
         texts = (pq.read_schema(path).metadata or {}).items()
-        mark = PullMark.of_texts(
-            {k.decode(): v.decode() for k, v in texts if k.startswith(_MARKED)}
-        )
-        if mark is None:
-            raise TargetMismatch(f"{path} was not written by a pull.")
-        if newest is None or newest.bookmark < mark.bookmark:
-            newest = mark
-    return newest
+    except pa.ArrowInvalid as fault:
+        raise TargetMismatch(f"{path} is no complete parquet file: {fault}.") from fault
+    mark = PullMark.of_texts({k.decode(): v.decode() for k, v in texts if k.startswith(_MARKED)})
+    if mark is None:
+        raise TargetMismatch(f"{path} was not written by a pull.")
+    return mark
 
 
 class Write(Enum):
@@ -104,7 +115,7 @@ def write(folder: Path, rows: ChangedRows, how: Write, key: tuple[str, ...], mar
     """
     match how:
         case Write.ADD:
-            name = f"changes-{mark.bookmark}.parquet"
+            name = f"{_CHANGES}{mark.bookmark}.parquet"
             return _publish(folder, name, rows.batches, rows.schema, mark)
         case Write.REPLACE:
             return _publish(folder, _DATA, rows.batches, rows.schema, mark)
@@ -130,10 +141,11 @@ def _merge(folder: Path, changes: pa.Table, key: tuple[str, ...], mark: PullMark
 
 
 def _latest(changes: pa.Table, key: tuple[str, ...]) -> pa.Table:
+    keys = {f"key{number}": changes[name] for number, name in enumerate(key)}
     place = pa.array(range(changes.num_rows), pa.int64())
-    numbered = changes.append_column("_place", place).sort_by(COMMIT_TIME)
-    last = numbered.group_by(list(key), use_threads=False).aggregate([("_place", "last")])
-    return changes.take(last["_place_last"])
+    numbered = pa.table({**keys, "time": changes[COMMIT_TIME], "place": place}).sort_by("time")
+    last = numbered.group_by(list(keys), use_threads=False).aggregate([("place", "last")])
+    return changes.take(last["place_last"])
 
 
 def _without(path: Path, changes: pa.Table, key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:

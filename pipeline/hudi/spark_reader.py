@@ -177,7 +177,10 @@ class HadoopStorage:
             itself = system.makeQualified(where)
             return [_status(path, status, itself) for status in system.listStatus(where)]
         except Py4JJavaError as error:
-            raise _fault(path, error) from error
+            fault = _fault(path, error)
+            if isinstance(fault, MissingPath) and self.exists(path):
+                fault = StorageFault(f"{path} changed while it was listed.")
+            raise fault from error
 
     def read(self, path: str) -> bytes:
         system, where = self._locate(path)

@@ -7,7 +7,7 @@ fingerprint changes with the location, the last write and every file of a partit
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import unquote, urlsplit
 
 from conf.names import TableRef, partition_name
@@ -168,10 +168,11 @@ def local_listing(uri: str) -> FileListing | None:
     for folder, _, names in os.walk(root):
         for name in names:
             path = os.path.join(folder, name)
-            info = os.stat(path)
-            entries.append(
-                FileEntry(os.path.relpath(path, root), info.st_size, info.st_mtime_ns // 10**6)
-            )
+            with suppress(FileNotFoundError):  # it is deleted meanwhile
+                info = os.stat(path)
+                entries.append(
+                    FileEntry(os.path.relpath(path, root), info.st_size, info.st_mtime_ns // 10**6)
+                )
         if len(entries) > MAX_FILES:
             raise ActionFailed(f"{uri} has more than {MAX_FILES} files", final=True)
     return FileListing(tuple(sorted(entries)))

@@ -6,7 +6,8 @@ the expensive ones on a name node or an object store, and HU-1 bounds their numb
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -52,7 +53,7 @@ class LocalStorage:
             if not os.path.isdir(local):
                 return [_status(path, os.stat(local))]
             with os.scandir(local) as entries:
-                return [_status(f"{path.rstrip('/')}/{e.name}", e.stat()) for e in entries]
+                return list(_present(path.rstrip("/"), entries))
         except FileNotFoundError:
             raise MissingPath(f"{path} does not exist.") from None
         except OSError as fault:
@@ -91,6 +92,13 @@ class CountingStorage:
 
     def exists(self, path: str) -> bool:
         return self.inner.exists(path)
+
+
+def _present(path: str, entries: Iterable[os.DirEntry[str]]) -> Iterator[FileInfo]:
+    """The entries of a directory, without those that are deleted meanwhile."""
+    for entry in entries:
+        with suppress(FileNotFoundError):
+            yield _status(f"{path}/{entry.name}", entry.stat())
 
 
 def local_path(path: str) -> str:

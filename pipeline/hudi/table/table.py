@@ -30,6 +30,7 @@ HOODIE = ".hoodie"
 PARTITION_MARK = ".hoodie_partition_metadata"
 MERGE_ON_READ = "MERGE_ON_READ"
 _NEWEST_VERSION = 9
+_BOOTSTRAP_BASE = "hoodie.bootstrap.base.path"
 _ESCAPE = re.compile(r"\\(.)")
 
 
@@ -267,6 +268,8 @@ def _check_supported(base: str, properties: Mapping[str, str]) -> None:
         raise UnsupportedTable(
             f"{base} has table version {version}; up to {_NEWEST_VERSION} is known."
         )
+    if bootstrapped := properties.get(_BOOTSTRAP_BASE):
+        raise UnsupportedTable(f"{base} was bootstrapped from {bootstrapped}, which has its rows.")
     layout = properties.get("hoodie.timeline.layout.version", "1") or "1"
     if layout not in ("1", "2"):
         raise UnsupportedTable(f"{base} has timeline layout {layout}; 1 and 2 are known.")

@@ -38,12 +38,26 @@ def test_plan_as_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["incremental", "plan", str(table), "--since", "100", "--json"]) == 0
     file = table / "p=1" / "f_1-0-1_200.parquet"
     assert json.loads(capsys.readouterr().out) == {
+        "since": "100",
+        "bookmark": "200",
         "commits": ["200"],
         "partitions": ["p=1"],
         "files": [str(file)],
         "bytes": file.stat().st_size,
         "fallback": None,
+        "removes_rows": False,
+        "held_back_by": None,
     }
+
+
+def test_a_target_may_be_a_uri_of_a_local_folder(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / "pulled"
+    assert main(["incremental", "pull", str(table), target.as_uri()]) == 0
+    assert list(target.glob("*.parquet"))
+    assert not (tmp_path / "file:").exists()
 
 
 def test_plan_as_text_says_what_full_listing_costs(

@@ -4,12 +4,15 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.hudi import folder
 from pipeline.hudi.errors import MissingKey, PullRunning, TargetMismatch, Undone
+from pipeline.hudi.folder import PullMark
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, pull
+from pipeline.hudi.read import ChangedRows
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
 
@@ -101,6 +104,38 @@ def test_a_folder_with_other_files_is_left_alone(row_table, tmp_path):
     (target / "mine.parquet").write_bytes(source.read_bytes())
     with pytest.raises(TargetMismatch, match=r"mine\.parquet"):
         pulled(row_table, target, Mode.APPEND)
+
+
+def test_a_broken_newest_file_is_named(row_table, tmp_path):
+    target = tmp_path / "target"
+    row_table.write(100, {"a": 1})
+    pulled(row_table, target, Mode.APPEND)
+    (newest,) = target.glob("changes-*.parquet")
+    newest.write_bytes(newest.read_bytes()[:20])
+    with pytest.raises(TargetMismatch, match="no complete parquet file"):
+        pulled(row_table, target, Mode.APPEND)
+
+
+def test_a_pull_reads_one_footer_however_many_files_its_target_has(
+    row_table, tmp_path, monkeypatch
+):
+    target = tmp_path / "target"
+    for commit in (100, 200, 300, 400):
+        row_table.write(commit, {"a": commit})
+        pulled(row_table, target, Mode.APPEND)
+    footers, read_schema = [], pq.read_schema
+    monkeypatch.setattr(pq, "read_schema", lambda path: footers.append(path) or read_schema(path))
+    assert folder.last_mark(target).bookmark == "401"
+    assert len(footers) == 1
+
+
+@pytest.mark.parametrize("name", ["_place", "place", "time", "key0"])
+def test_a_column_may_have_any_name(tmp_path, name):
+    rows = pa.table({name: [3, 3], "v": [2, 1], "_hoodie_commit_time": ["200", "100"]})
+    mark = PullMark("/source", "merge", "201")
+    changes = ChangedRows(rows.schema, iter(rows.to_batches()))
+    assert folder.write(tmp_path, changes, folder.Write.MERGE, (name,), mark) == 1
+    assert pq.read_table(tmp_path / "data.parquet")["v"].to_pylist() == [2]
 
 
 def test_one_pull_at_a_time(row_table, tmp_path):

@@ -27,6 +27,7 @@ def test_what_is_no_table_or_a_newer_one_is_refused(fake_table, tmp_path):
     for name, odd in {
         "a": {"hoodie.table.version": "10"},
         "b": {"hoodie.timeline.layout.version": "3"},
+        "c": {"hoodie.bootstrap.base.path": "/old"},
     }.items():
         with pytest.raises(UnsupportedTable, match=next(iter(odd.values()))):
             open_table(fake_table(name, **odd).path, LocalStorage())

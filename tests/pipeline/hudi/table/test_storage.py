@@ -1,0 +1,40 @@
+"""Listings of local directories."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.hudi.table.storage import LocalStorage
+
+
+class _Entry:
+    """A directory's entry, whose file is deleted before its status is read."""
+
+    def __init__(self, entry: os.DirEntry[str]) -> None:
+        self.name = entry.name
+        self._path = entry.path
+
+    def stat(self) -> os.stat_result:
+        if self.name == "deleted":
+            os.unlink(self._path)
+        return os.stat(self._path)
+
+
+class _Entries(list[_Entry]):
+    def __enter__(self) -> "_Entries":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def test_a_file_that_is_deleted_during_a_listing_is_not_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "deleted", "z"):
+        (tmp_path / name).touch()
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: _Entries(map(_Entry, scandir(path))))
+    found = LocalStorage().list(str(tmp_path))
+    assert sorted(each.name for each in found) == ["a", "z"]
