@@ -18,6 +18,7 @@ from cli.server.signals import install_sighup_handler
 from conf.errors import CausewayError
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
+from proxy.operations.admin import ENDING
 from proxy.operations.admin_server import AdminServer
 from proxy.operations.administration import RELOAD
 from proxy.operations.audit_store import Audit
@@ -68,7 +69,7 @@ async def supervise(
                 await serving
         finally:
             admin.close()
-            await supervisor.end(settings.operating.drain_timeout)
+            await supervisor.end(settings.operating.drain_timeout + ENDING)
 
 
 def _audit(settings: Settings, exits: ExitStack) -> Audit | None:

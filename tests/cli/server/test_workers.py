@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 CONF = """
 proxy.upstream = "{upstream}"
 proxy.workers = 2
-proxy.drain.timeout = "5s"
+proxy.drain.timeout = "{drain}"
 proxy.admin.socket = "{folder}/admin"
 hive.server2.thrift.port = {port}
 hive.server2.limit.connections.per.user = 6
@@ -94,14 +94,16 @@ def _with_session_of(client: Client, other: Client) -> None:
 
 
 @asynccontextmanager
-async def served(folder: Path, more: str = "") -> AsyncIterator[Served]:
+async def served(folder: Path, more: str = "", drain: str = "5s") -> AsyncIterator[Served]:
     cluster = FakeCluster(ClusterName("one"))
     await cluster.start()
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     conf = folder / "causeway.toml"
     more = more.replace("UPSTREAM", str(cluster.endpoint))
-    conf.write_text(CONF.format(upstream=cluster.endpoint, folder=folder, port=port) + more)
+    conf.write_text(
+        CONF.format(upstream=cluster.endpoint, drain=drain, folder=folder, port=port) + more
+    )
     with (folder / "log").open("ab") as log:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "cli.main", "serve", "--conf", str(conf)),
@@ -124,10 +126,13 @@ async def served(folder: Path, more: str = "") -> AsyncIterator[Served]:
 
 
 def play(
-    folder: Path, scenario: Callable[[Served], Coroutine[Any, Any, None]], more: str = ""
+    folder: Path,
+    scenario: Callable[[Served], Coroutine[Any, Any, None]],
+    more: str = "",
+    drain: str = "5s",
 ) -> None:
     async def main() -> None:
-        async with asyncio.timeout(60), served(folder, more) as there:
+        async with asyncio.timeout(60), served(folder, more, drain) as there:
             await scenario(there)
 
     asyncio.run(main())
@@ -325,6 +330,23 @@ def test_a_restarted_worker_keeps_what_is_drained(tmp_path: Path) -> None:
         assert len(await there.one_of_each("bob")) == 2
 
     play(tmp_path, scenario)
+
+
+def test_statements_that_run_at_the_end_of_the_drain_time_have_the_reason(tmp_path: Path) -> None:
+    """The supervisor leaves its workers the time to give it."""
+
+    async def scenario(there: Served) -> None:
+        there.cluster.sleeping.add("SELECT long")
+        clients = await there.one_of_each("ann")
+        executing = [asyncio.ensure_future(each.execute("SELECT long")) for each in clients]
+        await until(lambda: len(there.cluster.operations) == 2)
+        there.process.terminate()
+        for failure in map(error_of, await asyncio.gather(*executing)):
+            assert failure is not None
+            assert failure.message.startswith("[CW215]")
+        assert await there.process.wait() == 0
+
+    play(tmp_path, scenario, drain="500ms")
 
 
 def test_an_invalid_settings_file_changes_nothing(tmp_path: Path) -> None:
