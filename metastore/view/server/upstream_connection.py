@@ -45,10 +45,6 @@ class Upstream:
         self._introduction: bytes | None = None
         self._may_rest = True
 
-    @property
-    def is_connected(self) -> bool:
-        return self._connection is not None
-
     async def connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """The open connection, or a new one. Raises MetastoreDown."""
         if self._connection is None:

@@ -32,7 +32,7 @@ from tests.sessions.histories import LOWER, PINS, UPPER, History, Names, WiderHi
 
 pytestmark = pytest.mark.e2e
 
-COUNT = int(os.environ.get("CAUSEWAY_SESSIONS", "3"))
+COUNT = int(os.environ.get("CAUSEWAY_SESSIONS", "2"))
 SEED = int(os.environ.get("CAUSEWAY_SEED", "7"))
 LENGTH = 40
 
