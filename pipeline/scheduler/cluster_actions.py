@@ -32,7 +32,7 @@ from pipeline.errors import (
 )
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.inputs import Need
+from pipeline.falcon.inputs import Need, outputs_of
 from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Process, Role, Storage, Table
 from pipeline.falcon.paths import path_at
 from pipeline.hudi.errors import UnsupportedTable
@@ -90,21 +90,24 @@ class ClusterActions:
         found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
         return [found[each] if each in found else tables.local_listing(each) for each in locations]
 
-    def turn(self, task: Task) -> str | None:
-        """The table that a replication or eviction changes: one run at a time has its staging."""
+    def alone_in(self, task: Task) -> frozenset[str]:
+        """The table of a replication or eviction, since one run at a time has its staging; the
+        outputs of a process, since Spark's jobs share a directory of their output."""
         try:
             match task.schedule.key.action:
                 case Action.REPLICATE:
                     copy = _copy_of(task)
                     if isinstance(copy, _Copy):
-                        return f"{copy.target.endpoint('registry')} {copy.target_table}"
+                        return frozenset({_name(copy.target, str(copy.target_table))})
                 case Action.EVICT:
                     home = _home_of(task)
                     if isinstance(home, _Home):
-                        return f"{home.cluster.endpoint('registry')} {home.policy.table}"
-        except ActionFailed:
-            pass  # the feed was changed: the task fails at once
-        return None
+                        return frozenset({_name(home.cluster, str(home.policy.table))})
+                case Action.PROCESS:
+                    return frozenset(_outputs_of(task))
+        except (ActionFailed, LookupError):
+            pass  # the entity was changed: the task fails at once
+        return frozenset()
 
     def process(self, task: Task, lease: WorkLease) -> str:
         """Runs a program. It may change any table, also if it fails."""
@@ -381,6 +384,23 @@ def _path_copy(
     name = f"{key.entity.name}/{key.source}/{key.cluster}/{time}"
     root = path_at(clusters[1].locations["staging"], nominal, clusters[1]).rstrip("/")
     return PathCopy(source, target, f"{root}/causeway/{name}")
+
+
+def _outputs_of(task: Task) -> Iterator[str]:
+    process, cluster = task.entity, task.schedule.key.cluster
+    assert isinstance(process, Process)
+    feeds, found = task.entity_set.feed, task.entity_set.cluster(cluster)
+    for need in outputs_of(process, cluster, feeds, task.instance.nominal):
+        if isinstance(need.storage, Table):
+            partition = partition_name(need.storage.uri.partition(need.time))
+            yield _name(found, f"{need.storage.uri.table} {partition}")
+        elif "data" in need.storage.locations:
+            yield path_at(need.storage.locations["data"], need.time, found)
+
+
+def _name(cluster: Cluster | None, what: str) -> str:
+    """The name of a table or partition among all metastores."""
+    return f"{cluster.endpoint('registry') if cluster else None} {what}"
 
 
 def _process_run(task: Task) -> ProcessRun:

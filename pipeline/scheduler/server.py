@@ -82,7 +82,7 @@ class SchedulerServer:
         self._emit = emit
         self._workers = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
         self._leases: dict[InstanceKey, InstanceLease] = {}
-        self._turns: dict[InstanceKey, str | None] = {}
+        self._places: dict[InstanceKey, frozenset[str]] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._woken = threading.Event()
@@ -225,27 +225,27 @@ class SchedulerServer:
             now=self._clock.now(),
             is_needed=needed_by_open_work(self._store, catalog, schedule),
         )
-        turn = self._actions.turn(task)
-        if self._is_taken(turn):
+        places = self._actions.alone_in(task)
+        if self._are_taken(places):
             return False  # the instance stays READY, and leaves the worker to others
         if not self._store.claim(run, self._name, self._limits.lease, self._clock.now()):
             return False
         lease = InstanceLease(self._store, self._clock, run.after, self._limits.lease)
         with self._lock:
             self._leases[run.after.key] = lease
-            self._turns[run.after.key] = turn
+            self._places[run.after.key] = places
         future = self._workers.submit(self._work, task, lease)
         future.add_done_callback(lambda future: self._ended(run.after.key, future))
         return True
 
-    def _is_taken(self, turn: str | None) -> bool:
+    def _are_taken(self, places: frozenset[str]) -> bool:
         with self._lock:
-            return turn is not None and turn in self._turns.values()
+            return any(places & each for each in self._places.values())
 
     def _ended(self, key: InstanceKey, future: "Future[None]") -> None:
         with self._lock:
             self._leases.pop(key, None)
-            self._turns.pop(key, None)
+            self._places.pop(key, None)
         if not future.cancelled() and (error := future.exception()):
             self._emit({"event": "error", "entity": str(key), "message": repr(error)})
         self._woken.set()

@@ -43,10 +43,9 @@ class Actions(Protocol):
         """The fingerprint of each need's data, a text that changes with it; None if missing."""
         ...
 
-    def turn(self, task: Task) -> str | None:
-        """What the task changes alone: tasks with the same answer run one after the other; None:
-        it may run beside any other.
-        """
+    def alone_in(self, task: Task) -> frozenset[str]:
+        """The tables, partitions or directories that no other task of the server may write during
+        this one."""
         ...
 
     def replicate(self, task: Task, lease: WorkLease) -> str: ...

@@ -32,8 +32,8 @@ class LoggedActions:
     ) -> Mapping[Need, str | None]:
         return dict.fromkeys(needs, "v1")
 
-    def turn(self, task: Task) -> None:
-        return None
+    def alone_in(self, task: Task) -> frozenset[str]:
+        return frozenset()
 
     def _work(self, task: Task, lease: WorkLease) -> str:
         self._write("begin", task)

@@ -18,22 +18,25 @@ from pipeline.copy.files import FileListing
 from pipeline.errors import ActionFailed, SparkFailed
 from pipeline.falcon import document
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.model import Cluster, Feed
+from pipeline.falcon.model import Cluster, EntityKey, Feed, Kind
 from pipeline.processes.commands import Programs
 from pipeline.scheduler import cluster_actions, tables
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.cluster_actions import ClusterActions
-from pipeline.scheduler.instance import Action
+from pipeline.scheduler.entity_service import read_catalog, schedules_of
+from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import State
 from pipeline.scheduler.store import Store
+from pipeline.scheduler.work import Task
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore
-from tests.pipeline.falcon.documents import CLUSTER, FEED
+from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule, submit
 
 SOURCE, TARGET = TableRef("src", "clicks"), TableRef("tgt", "clicks")
 DAILY = "ds=${YEAR}-${MONTH}-${DAY}-${HOUR};region=us"
 HOUR = timedelta(hours=1)
+NOON = START + 30 * HOUR
 
 
 class Site:
@@ -252,6 +255,25 @@ def test_dates_in_keys_that_are_numbers(
         assert site.replicas() == {target: {"a": b"zero"}}
     site.run(72)
     assert not site.source.parts[SOURCE] or shared
+
+
+def test_processes_that_write_one_partition_run_one_after_the_other(site: Site) -> None:
+    submit(site.store, PROCESS)
+    submit(site.store, PROCESS.replace('name="summary"', 'name="other"'))
+    catalog = read_catalog(site.store)
+    places = []
+    for name in ("summary", "other"):
+        key = EntityKey(Kind.PROCESS, name)
+        (its,) = schedules_of(catalog, key)
+        for hours in (0, 1):
+            instance = Instance(its.instance(NOON + hours * HOUR), State.READY, NOON)
+            task = Task(
+                catalog.entities[key], its, instance, "ann", catalog.entity_set, instance.nominal
+            )
+            places.append(site.actions.alone_in(task))
+    assert places[:2] == places[2:]
+    assert not places[0] & places[1]
+    assert places[0] == {"thrift://c1:1 src.clicks ds=2013-09-25-12/region=us"}
 
 
 def test_a_key_that_is_a_number_cannot_have_other_signs(

@@ -67,13 +67,13 @@ def test_a_feed_is_replicated_and_evicted(store: Store) -> None:
     assert actions.most <= 4
 
 
-def test_tasks_of_one_turn_run_one_after_the_other_and_leave_workers_to_others(
+def test_tasks_in_one_place_run_one_after_the_other_and_leave_workers_to_others(
     store: Store,
 ) -> None:
     schedule(store, FEED_KEY)
     schedule(store, PROCESS_KEY, parse_time("2013-09-25T00:00Z"))
     actions = FakeActions()
-    actions.turns = lambda task: "a table" if task.schedule.key.source else None
+    actions.places = lambda task: ["a table"] if task.schedule.key.source else []
     actions.gate = threading.Event()
     clock = SetClock(parse_time("2013-09-25T00:00Z"))
     with SchedulerServer(store, actions, clock, "one", FAST) as service:

@@ -1,7 +1,7 @@
 """Entities, a store and actions that tests play with."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -57,7 +57,7 @@ class FakeActions:
         self.absent: set[datetime] = set()
         self.looks: dict[datetime, str] = {}
         self.fail: Callable[[Task], str | None] = lambda _: None
-        self.turns: Callable[[Task], str | None] = lambda _: None
+        self.places: Callable[[Task], Iterable[str]] = lambda _: ()
         self.gate: threading.Event | None = None
         self.needed: dict[str, Callable[[datetime], bool]] = {}
         self.most = 0
@@ -72,8 +72,8 @@ class FakeActions:
             for each in needs
         }
 
-    def turn(self, task: Task) -> str | None:
-        return self.turns(task)
+    def alone_in(self, task: Task) -> frozenset[str]:
+        return frozenset(self.places(task))
 
     def replicate(self, task: Task, lease: WorkLease) -> str:
         return self._work("replicate", task, lease)
