@@ -6,12 +6,14 @@ is no answer.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from conf.listing import ListedTable
 from conf.names import TableRef
+from conf.spark_table import SparkTable
 from metastore.catalog.listing import listed
+from metastore.catalog.spark_table import spark_table
 from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
@@ -19,6 +21,7 @@ from metastore.snapshot.change_tracker import ChangeTracker
 
 LIMIT = 1_000_000  # columns and tables, some 100 bytes each
 REST = 600.0  # seconds without a listing after it was too large
+MOST_DESCRIBED = 5_000  # tables in one answer
 
 
 @dataclass(slots=True)
@@ -46,6 +49,9 @@ class TableListing:
         self._epoch = 0  # grows when a database may have been created or dropped
         self._known: dict[str, _Database] = {}
         self._rest_until = 0.0
+        self._tables_in: dict[str, tuple[str, ...]] = {}
+        self._views_in: dict[str, tuple[str, ...]] = {}
+        self._changes = 0  # grows with every change
         tracker.follow(self._on_change)
 
     async def tables_of(
@@ -76,6 +82,62 @@ class TableListing:
         except (MetastoreDown, MetastoreRefused):
             pass
         return None
+
+    async def names_in(self, database: str) -> Sequence[str] | None:
+        """The names of the tables and views, in the metastore's order."""
+        return await self._names_in(
+            self._tables_in, database, lambda it: it.get_all_tables(database)
+        )
+
+    async def views_in(self, database: str) -> Sequence[str] | None:
+        """The names of the views, in the metastore's order."""
+
+        def read(client: HmsClient) -> list[str]:
+            return client.get_views(database)
+
+        return await self._names_in(self._views_in, database, read)
+
+    async def described(
+        self, database: str, names: Sequence[str]
+    ) -> Sequence[SparkTable | None] | None:
+        """The tables as Spark describes them, in this order; None if there are too many."""
+        if len(names) > MOST_DESCRIBED or not await self._is_known(database):
+            return None
+
+        def read(client: HmsClient) -> list[SparkTable | None]:
+            found = {
+                each.ref.name: spark_table(each) for each in client.get_tables(database, names)
+            }
+            return [found.get(name) for name in names]
+
+        try:
+            return await self._pool.run(read)
+        except (MetastoreDown, MetastoreRefused):
+            return None
+
+    async def _names_in(
+        self,
+        kept: dict[str, tuple[str, ...]],
+        database: str,
+        read: Callable[[HmsClient], list[str]],
+    ) -> Sequence[str] | None:
+        if not await self._is_known(database):
+            return None
+        names = kept.get(database)
+        if names is not None:
+            return names
+        changes = self._changes
+        try:
+            names = tuple(await self._pool.run(read))
+        except (MetastoreDown, MetastoreRefused):
+            return None
+        if changes == self._changes and sum(map(len, kept.values())) + len(names) <= self._limit:
+            kept[database] = names
+        return names
+
+    async def _is_known(self, database: str) -> bool:
+        """Whether the database certainly exists."""
+        return bool(await self.databases_of(lambda name: name == database))
 
     async def _databases(self) -> tuple[str, ...]:
         names, epoch = self._names, self._epoch
@@ -129,11 +191,16 @@ class TableListing:
         return False
 
     def _on_change(self, tables: tuple[TableRef, ...] | None) -> None:
+        self._changes += 1
         if tables is None:
             self._known, self._names = {}, None
+            self._tables_in.clear()
+            self._views_in.clear()
             self._epoch += 1
             return
         for table in tables:
+            self._tables_in.pop(table.db, None)
+            self._views_in.pop(table.db, None)
             if table.name == "*":
                 self._known.pop(table.db, None)
                 self._names = None

@@ -1,7 +1,8 @@
 """Spark's column types, read from its JSON schemas and from Hive's type texts.
 
-The names are those of `DataType.sql` in Spark 3.5, the sizes those of its Thrift Server
-(`tests/e2e/clients/test_metadata.py` compares both). A type that is not known raises `UnknownType`.
+The names are those of `DataType.sql`, `simpleString` and `typeName` in Spark 3.5, the sizes those
+of its Thrift Server (`tests/e2e/clients/test_metadata.py` and `test_catalog_statements.py` compare
+them). A type that is not known raises `UnknownType`.
 """
 
 import re
@@ -19,10 +20,20 @@ class UnknownType(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SparkType:
-    """`hive` is the type's name in Hive, in lower case, for comparisons."""
+    """`hive` is the type's name in Hive, in lower case, for comparisons; `simple` is the type as
+    DESCRIBE shows it. `name` is its name in a printed schema, where a char is a string, and `parts`
+    are what it consists of there: a label, a type, and a text behind the type."""
 
     column: ColumnType
     hive: str
+    simple: str
+    name: str
+    parts: tuple[tuple[str, "SparkType", str], ...] = ()
+
+    def tree(self, label: str, suffix: str) -> tuple[str, ...]:
+        """The lines of a printed schema for a column or part of this type."""
+        below = [line for part, kind, after in self.parts for line in kind.tree(part, after)]
+        return (f"-- {label}: {self.name}{suffix}", *(f"    |{line}" for line in below))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +41,16 @@ class _Field:
     name: str
     type: SparkType
     comment: str | None = None
+    nullable: bool = True
 
 
 def _plain(base: str, hive: str, size: int | None = None, digits: int | None = None) -> SparkType:
-    return SparkType(ColumnType(base, base, size, digits), hive)
+    name = _TREE_NAMES.get(hive, hive)
+    return SparkType(ColumnType(base, base, size, digits), hive, hive, name)
+
+
+_TREE_NAMES = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
+MOST_FIELDS = 25  # of a struct are shown, by default (spark.sql.debug.maxToStringFields)
 
 
 _PLAIN = {
@@ -89,9 +106,10 @@ def _json_type(kind: Any) -> SparkType:
         raise UnknownType(str(kind))
     match kind.get("type"):
         case "array":
-            return _array(_json_type(kind["elementType"]))
+            return _array(_json_type(kind["elementType"]), bool(kind["containsNull"]))
         case "map":
-            return _map(_json_type(kind["keyType"]), _json_type(kind["valueType"]))
+            value = _json_type(kind["valueType"])
+            return _map(_json_type(kind["keyType"]), value, bool(kind["valueContainsNull"]))
         case "struct":
             return _struct([_json_field(each) for each in kind["fields"]])
     raise UnknownType(str(kind))
@@ -102,7 +120,8 @@ def _json_field(field: Mapping[str, Any]) -> _Field:
     comment = metadata.get("comment")
     if comment is not None and (not comment or not _plain_text(comment)):
         raise UnknownType(f"a comment within a struct: {comment!r}")
-    return _Field(str(field["name"]), from_json(field["type"], metadata), comment)
+    kind = from_json(field["type"], metadata)
+    return _Field(str(field["name"]), kind, comment, bool(field["nullable"]))
 
 
 @lru_cache(1000)
@@ -112,7 +131,7 @@ def _json_name(name: str) -> SparkType:
         return known
     if (interval := _INTERVAL.fullmatch(name)) is not None:
         size = 4 if interval[1] in ("year", "month") else 8
-        return SparkType(ColumnType("INTERVAL", name.upper(), size), name)
+        return SparkType(ColumnType("INTERVAL", name.upper(), size), name, name, name)
     return _sized(name)
 
 
@@ -121,30 +140,55 @@ def _sized(text: str) -> SparkType:
         precision, scale = int(decimal[1]), int(decimal[2])
         text = f"decimal({precision},{scale})"
         size = 8 if precision <= 18 else 16
-        return SparkType(ColumnType("DECIMAL", text.upper(), size, scale), text)
+        return SparkType(ColumnType("DECIMAL", text.upper(), size, scale), text, text, text)
     if (chars := _SIZED.fullmatch(text)) is not None:
         size_or_none = int(chars[2]) if chars[1] == "char" else None
-        return SparkType(ColumnType(chars[1].upper(), text.upper(), size_or_none), text)
+        column = ColumnType(chars[1].upper(), text.upper(), size_or_none)
+        return SparkType(column, text, text, "string")
     raise UnknownType(text)
 
 
-def _array(element: SparkType) -> SparkType:
+def _array(element: SparkType, nullable: bool = True) -> SparkType:
     column = ColumnType("ARRAY", f"ARRAY<{element.column.sql}>")
-    return SparkType(column, f"array<{element.hive}>")
+    hive, simple = f"array<{element.hive}>", f"array<{element.simple}>"
+    part = ("element", element, f" (containsNull = {_flag(nullable)})")
+    return SparkType(column, hive, simple, "array", (part,))
 
 
-def _map(key: SparkType, value: SparkType) -> SparkType:
+def _map(key: SparkType, value: SparkType, nullable: bool = True) -> SparkType:
     column = ColumnType("MAP", f"MAP<{key.column.sql}, {value.column.sql}>")
-    return SparkType(column, f"map<{key.hive},{value.hive}>")
+    hive, simple = f"map<{key.hive},{value.hive}>", f"map<{key.simple},{value.simple}>"
+    parts = ("key", key, ""), ("value", value, f" (valueContainsNull = {_flag(nullable)})")
+    return SparkType(column, hive, simple, "map", parts)
 
 
 def _struct(fields: Sequence[_Field]) -> SparkType:
     sql = ", ".join(f"{_quoted(each.name)}: {each.type.column.sql}{_said(each)}" for each in fields)
     hive = ",".join(f"{each.name.lower()}:{each.type.hive}" for each in fields)
+    simple = _first([f"{each.name}:{each.type.simple}" for each in fields])
     sizes = [each.type.column.size for each in fields]
     known = [size for size in sizes if size is not None]
     size = sum(known) if len(known) == len(sizes) else None
-    return SparkType(ColumnType("STRUCT", f"STRUCT<{sql}>", size), f"struct<{hive}>")
+    parts = tuple((each.name, each.type, nullability(each.nullable)) for each in fields)
+    column = ColumnType("STRUCT", f"STRUCT<{sql}>", size)
+    return SparkType(column, f"struct<{hive}>", f"struct<{simple}>", "struct", parts)
+
+
+def _first(fields: Sequence[str]) -> str:
+    """The fields of a struct, as far as Spark shows them."""
+    if len(fields) <= MOST_FIELDS:
+        return ",".join(fields)
+    shown = fields[: MOST_FIELDS - 1]
+    return ",".join((*shown, f"... {len(fields) - len(shown)} more fields"))
+
+
+def nullability(nullable: bool) -> str:
+    """The text behind the type of a column in a printed schema."""
+    return f" (nullable = {_flag(nullable)})"
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
 
 
 def _said(field: _Field) -> str:

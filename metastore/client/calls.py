@@ -32,6 +32,7 @@ CALLS = {
     "alter_database": _write(_META, _NONE),
     "drop_database": _write(_NONE, _OPERATION, _META),
     "get_all_tables": _read(_META),
+    "get_tables_by_type": _read(_META),
     "get_table": _read(_META, _NONE),
     "get_table_req": _read(_META, _NONE),
     "get_table_objects_by_name": _read(_META, _OPERATION, "UnknownDBException"),

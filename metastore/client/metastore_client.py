@@ -119,6 +119,11 @@ class HmsClient:
         """Names of tables and views."""
         return list(self.call("get_all_tables", Struct({1: (STRING, database)})))
 
+    def get_views(self, database: str) -> list[str]:
+        """Names of views."""
+        arguments = {1: (STRING, database), 2: (STRING, "*"), 3: (STRING, "VIRTUAL_VIEW")}
+        return list(self.call("get_tables_by_type", Struct(arguments)))
+
     def get_table(self, ref: TableRef) -> Table:
         return Table(self._tables("get_table", _named(ref)))
 

@@ -19,11 +19,13 @@ from typing import TypeVar
 from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.placement import OpenWrite, Placement
-from conf.settings.settings import Metadata, Settings
+from conf.settings.settings import Metadata, Settings, Writers
+from conf.spark_table import SparkTable
 from conf.tables import NotLoaded
 from metastore.catalog.describe import describe
 from metastore.catalog.functions_client import SqlFunctions, Texts
 from metastore.catalog.listing_client import TableListing
+from metastore.catalog.spark_table import packed, spark_table, unpacked
 from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import HmsClient
 from metastore.client.view_sync import ViewSync
@@ -62,6 +64,7 @@ class SnapshotLoader:
         remembered = settings.metadata is Metadata.MEMORY
         self._functions = SqlFunctions(self._pool)
         self._listing = TableListing(self._pool, self._tracker) if remembered else None
+        self._describes = remembered and settings.writers is Writers.VIEWS
 
     def close(self) -> None:
         """Ends the threads when their calls end."""
@@ -107,6 +110,35 @@ class SnapshotLoader:
     async def sql_functions(self) -> Texts:
         """The texts of permanent functions written in SQL, by `db.name`."""
         return await self._functions.texts()
+
+    async def table_names(self, database: str) -> Sequence[str] | None:
+        """The present tables and views in the metastore's order; None: not known for certain."""
+        return None if self._listing is None else await self._listing.names_in(database)
+
+    async def view_names(self, database: str) -> Sequence[str] | None:
+        """The present views in the metastore's order; None: not known for certain."""
+        return None if self._listing is None else await self._listing.views_in(database)
+
+    async def spark_tables(
+        self, database: str, names: Sequence[str]
+    ) -> Sequence[SparkTable | None] | None:
+        """These tables as Spark describes them; None: not known for certain."""
+        return None if self._listing is None else await self._listing.described(database, names)
+
+    def spark_table(self, table: TableRef) -> SparkTable | None:
+        """A loaded table as Spark describes it; None if that is not certain now."""
+        try:
+            record = self._snapshot.record(table)
+        except NotLoaded:
+            return None
+        if record is None or _UNREACHABLE in record.placement.open:
+            return None
+        found = unpacked(record.packed)
+        return None if found is None else spark_table(found)
+
+    async def partition_names(self, table: TableRef) -> Sequence[str]:
+        """The present partitions. Raises MetastoreDown, NoSuchObject."""
+        return await self._pool.run(lambda client: client.get_partition_names(table))
 
     async def load_facts(
         self, tables: Iterable[TableRef], selectors: Selectors | None = None
@@ -170,7 +202,8 @@ class SnapshotLoader:
                 table, placement = PlacementStore(client, self._default).table(ref)
             except NoSuchObject:
                 return None
-            return TableRecord(describe(table), placement)
+            kept = packed(table) if self._describes else b""
+            return TableRecord(describe(table), placement, packed=kept)
 
         began = self._tracker.reading()
 

@@ -24,13 +24,15 @@ ROWS_A_UNIT = 1000  # partitions that weigh as much as one table
 class TableRecord:
     """A table as it was read; `partitions` is None until they are loaded.
 
-    `listed` is the time at which their names were read, by the snapshot's clock.
+    `listed` is the time at which their names were read, by the snapshot's clock. `packed` is all of
+    the table (`metastore.catalog.spark_table`), or nothing if it is not kept.
     """
 
     info: TableInfo
     placement: Placement
     partitions: PartitionSheet | None = None
     listed: float = 0.0
+    packed: bytes = b""
 
     @property
     def weight(self) -> int:

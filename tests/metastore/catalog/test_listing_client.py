@@ -112,6 +112,47 @@ def test_the_next_question_sees_a_change(hms, view, change, after: Found) -> Non
     run(settings_of(hms, view), scenario)
 
 
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [(_create, ["t", "u"]), (_alter, ["t"]), (_drop, []), (_drop_database, None)],
+)
+def test_names_of_tables_are_kept_until_a_change(hms, view, change, after: object) -> None:
+    hms.add(a_table("t"))
+
+    async def scenario(listed: TableListing) -> None:
+        assert await listed.names_in("default") == ("t",)
+        calls = hms.calls["get_all_tables"]
+        assert await listed.names_in("default") == ("t",)
+        assert hms.calls["get_all_tables"] == calls
+        with HmsClient((view[C1],), 5.0) as client:
+            await asyncio.to_thread(change, client)
+        names = await listed.names_in("default")
+        assert (names if names is None else list(names)) == after
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_names_in_a_database_that_does_not_exist_are_not_known(hms, view) -> None:
+    async def scenario(listed: TableListing) -> None:
+        assert await listed.names_in("nowhere") is None
+        assert await listed.described("nowhere", ["t"]) is None
+
+    run(settings_of(hms, view), scenario)
+
+
+def test_tables_are_described_in_the_order_of_their_names(hms, view) -> None:
+    hms.add(a_table("t"))
+    hms.add(a_table("u", 2))
+
+    async def scenario(listed: TableListing) -> None:
+        described = await listed.described("default", ["u", "gone", "t"])
+        assert described is not None
+        counts = [None if each is None else len(each.columns) for each in described]
+        assert counts == [2, None, 1]
+
+    run(settings_of(hms, view), scenario)
+
+
 def test_names_of_databases_need_no_tables(hms, view) -> None:
     hms.add(a_table("t"))
 
