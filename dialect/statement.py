@@ -9,6 +9,7 @@ from conf.names import TableRef
 from conf.partitions import PartitionKey, PartitionSet
 from conf.settings.restrictions import Code
 from conf.tables import ViewText
+from dialect.catalog_commands import CatalogCommand
 
 
 class PartitionPredicate(Protocol):
@@ -219,7 +220,8 @@ class Known:
     of all that it, or a view that it opens, may call, in lower case; `permanent` are the same with
     the database that has them if they are permanent; `code` is what it brings to run. Of an EXPLAIN
     all of this is what the statement that it explains would do. `constant`: that it selects values
-    that are written in it, and nothing else: it ends at once.
+    that are written in it, and nothing else: it ends at once. `catalog` is what it asks the
+    catalog, if no temporary object can be meant and the proxy can read all of it.
     """
 
     kind: str
@@ -239,6 +241,7 @@ class Known:
     permanent: frozenset[str] = frozenset()
     code: frozenset[Code] = frozenset()
     constant: bool = False
+    catalog: CatalogCommand | None = None
 
     @property
     def changes(self) -> SessionEffect | None:

@@ -1,10 +1,13 @@
 """ANALYZE, SHOW, DESCRIBE, COMMENT, GRANT: statements about tables."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot.tokenizer_core import TokenType
 
+from dialect.catalog_commands import CatalogCommand
 from dialect.errors import NotUnderstood
+from dialect.grammar.catalog_commands import catalog_command
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.token_cursor import TokenCursor, database_name, partition_spec, table_ref
 from dialect.statement import NONE, Action, Known, Read
@@ -36,16 +39,17 @@ def _analyze_tables(context: StatementContext) -> Known:
 def _show(context: StatementContext) -> Known:
     """SHOW: answered from the metastore, which every cluster shares."""
     cursor = context.cursor
+    command = catalog_command(cursor, context.database)
     cursor.expect("SHOW")
     if cursor.take("CREATE", "TABLE") or cursor.take("TBLPROPERTIES") or cursor.take("PARTITIONS"):
-        return _about_table(context)
+        return _about_table(context, command)
     if cursor.take("COLUMNS"):
-        return _columns(context)
+        return _columns(context, command)
     lists = cursor.word() in ("TABLES", "VIEWS") or cursor.sees("TABLE", "EXTENDED")
-    return context.known("metadata_read", lists_temps=lists)
+    return replace(context.known("metadata_read", lists_temps=lists), catalog=command)
 
 
-def _columns(context: StatementContext) -> Known:
+def _columns(context: StatementContext, command: CatalogCommand | None) -> Known:
     """`SHOW COLUMNS IN t [IN db]`."""
     cursor = context.cursor
     cursor.take_any("FROM", "IN")
@@ -55,15 +59,16 @@ def _columns(context: StatementContext) -> Known:
         parts = parts if len(parts) > 1 else [*database, *parts]  # Spark refuses two that differ
     if context.temporary(parts) is not None:
         return context.known("metadata_read")
-    return context.known("metadata_read", reads=[Read(table_ref(parts, context.database), NONE)])
+    ref = table_ref(parts, context.database)
+    return replace(context.known("metadata_read", reads=[Read(ref, NONE)]), catalog=command)
 
 
-def _about_table(context: StatementContext) -> Known:
+def _about_table(context: StatementContext, command: CatalogCommand | None) -> Known:
     parts = context.cursor.names()
     if context.temporary(parts) is not None:
         return context.known("metadata_read")
     ref = table_ref(parts[:3], context.database)
-    return context.known("metadata_read", reads=[Read(ref, NONE)])
+    return replace(context.known("metadata_read", reads=[Read(ref, NONE)]), catalog=command)
 
 
 _QUERIES = ("SELECT", "WITH", "(", "FROM", "VALUES", "QUERY")
@@ -73,6 +78,7 @@ def _describe(context: StatementContext) -> Known:
     """`DESCRIBE [TABLE] [EXTENDED | FORMATTED] t [column]`, in that order alone: in
     `DESCRIBE EXTENDED TABLE x` Spark describes the column x of a table called table."""
     cursor = context.cursor
+    command = catalog_command(cursor, context.database)
     cursor.take_any("DESCRIBE", "DESC")
     if _is_keyword(cursor, "DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION"):
         return context.known("metadata_read")
@@ -85,7 +91,7 @@ def _describe(context: StatementContext) -> Known:
             cursor.at += 1
     if cursor.word() in _QUERIES and not _names_column(cursor):
         raise NotUnderstood("DESCRIBE EXTENDED of a query")
-    return _about_table(context)
+    return _about_table(context, command)
 
 
 def _is_keyword(cursor: TokenCursor, *words: str) -> bool:

@@ -1,0 +1,141 @@
+"""Reads SHOW and DESCRIBE statements strictly: None where Spark may read them otherwise."""
+
+import re
+from contextlib import suppress
+
+from sqlglot.tokenizer_core import TokenType
+
+from conf.names import TableRef
+from dialect.catalog_commands import (
+    CatalogCommand,
+    DescribeTable,
+    ShowColumns,
+    ShowDatabases,
+    ShowPartitions,
+    ShowProperties,
+    ShowTables,
+    ShowViews,
+)
+from dialect.errors import NotUnderstood
+from dialect.grammar.token_cursor import TokenCursor
+
+# Names that Spark reads as such without quotes.
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_CATALOG = "spark_catalog"
+# Behind DESCRIBE each of these may be a keyword.
+_DESCRIBABLE = frozenset(
+    [
+        *("TABLE", "EXTENDED", "FORMATTED", "DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION", "QUERY"),
+        *("COLUMN", "SELECT", "WITH", "FROM", "VALUES", "MAP", "REDUCE"),
+    ]
+)
+
+
+def catalog_command(at_start: TokenCursor, database: str) -> CatalogCommand | None:
+    """The statement from here to the end, in a session in `database`.
+
+    A name of one part may mean a temporary view: whoever calls has to know.
+    """
+    cursor = TokenCursor(at_start.tokens, at_start.sql, at_start.at)
+    with suppress(NotUnderstood):
+        found = _show(cursor, database) if cursor.take("SHOW") else _describe(cursor, database)
+        return found if cursor.done else None
+    return None
+
+
+def _show(cursor: TokenCursor, database: str) -> CatalogCommand | None:
+    if cursor.take_any("DATABASES", "SCHEMAS", "NAMESPACES"):
+        return ShowDatabases(_pattern(cursor))
+    if cursor.take("TABLES"):
+        return ShowTables(_database(cursor, database), _pattern(cursor))
+    if cursor.take("VIEWS"):
+        return ShowViews(_database(cursor, database), _pattern(cursor))
+    if cursor.take("TABLE", "EXTENDED"):
+        named = _database(cursor, database)
+        cursor.expect("LIKE")
+        return ShowTables(named, _text(cursor), extended=True)
+    if cursor.take("COLUMNS"):
+        return _columns(cursor, database)
+    if cursor.take("PARTITIONS"):
+        return ShowPartitions(_table(cursor, database))
+    if cursor.take("TBLPROPERTIES"):
+        return ShowProperties(_table(cursor, database), _key(cursor))
+    return None
+
+
+def _describe(cursor: TokenCursor, database: str) -> CatalogCommand | None:
+    if not cursor.take_any("DESCRIBE", "DESC"):
+        return None
+    cursor.take("TABLE")
+    extended = bool(cursor.take_any("EXTENDED", "FORMATTED"))
+    if cursor.word() in _DESCRIBABLE:
+        return None
+    return DescribeTable(_table(cursor, database), extended)
+
+
+def _pattern(cursor: TokenCursor) -> str | None:
+    return _text(cursor) if cursor.take("LIKE") or cursor.is_text() else None
+
+
+def _text(cursor: TokenCursor) -> str:
+    """A quoted text without escapes, which Spark may read otherwise."""
+    if "\\" in cursor.sql:
+        raise NotUnderstood("a text with escapes")
+    return cursor.text()
+
+
+def _database(cursor: TokenCursor, current: str) -> str:
+    if not cursor.take_any("IN", "FROM"):
+        return current
+    parts = _names(cursor)
+    if parts[:-1] not in ([], [_CATALOG]):
+        raise NotUnderstood("a database of another catalog")
+    return parts[-1]
+
+
+def _columns(cursor: TokenCursor, database: str) -> CatalogCommand | None:
+    if not cursor.take_any("IN", "FROM"):
+        return None
+    table = _table(cursor, "")
+    if not cursor.done:
+        if table.db or not cursor.take_any("IN", "FROM"):
+            return None
+        (named,) = _names(cursor)[-1:]
+        return ShowColumns(TableRef(named, table.name)) if cursor.done else None
+    return ShowColumns(TableRef(table.db or database, table.name))
+
+
+def _key(cursor: TokenCursor) -> str | None:
+    if cursor.done:
+        return None
+    inner = cursor.group()
+    key = _text(inner)
+    inner.end()
+    return key
+
+
+def _table(cursor: TokenCursor, database: str) -> TableRef:
+    parts = _names(cursor)
+    if len(parts) == 3 and parts[0] == _CATALOG:
+        parts = parts[1:]
+    if len(parts) > 2:
+        raise NotUnderstood("a table of another catalog")
+    return TableRef(parts[0] if len(parts) == 2 else database, parts[-1])
+
+
+def _names(cursor: TokenCursor) -> list[str]:
+    """The parts of a name, in lower case."""
+    parts = [_name(cursor)]
+    while cursor.take("."):
+        parts.append(_name(cursor))
+    return parts
+
+
+def _name(cursor: TokenCursor) -> str:
+    if cursor.done:
+        raise NotUnderstood("a name expected near its end")
+    token = cursor.tokens[cursor.at]
+    if token.token_type != TokenType.IDENTIFIER and not _NAME.fullmatch(token.text):
+        raise NotUnderstood(f"a name expected near {cursor.near()}")
+    cursor.at += 1
+    return token.text.lower()
