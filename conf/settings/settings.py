@@ -42,8 +42,7 @@ class Writers(Enum):
 
 
 class Metadata(Enum):
-    """`proxy.metadata`: what answers GetSchemas, GetTables and GetColumns where both give the same
-    result."""
+    """`proxy.metadata`: what answers questions about the catalog where both answers are equal."""
 
     MEMORY = "memory"
     CLUSTER = "cluster"
@@ -127,9 +126,9 @@ class Settings:
         "The number of tables that are kept in memory.")
     writers: Writers = made_of(WRITERS, factory=lambda: Writers.ANY)
     metadata: Metadata = setting("proxy.metadata", choice(Metadata), "memory", RESTART,
-        "What answers GetSchemas, GetTables and GetColumns: `memory` where the result is"
-        " certain ([when](../guide/sessions.md)), which needs `snapshot.writers = views`; `cluster`"
-        " always, for metastores that show different tables to different users.")
+        "What answers GetSchemas, GetTables, GetColumns, SHOW and DESCRIBE: `memory` where the"
+        " result is certain ([when](../guide/sessions.md)), which needs `snapshot.writers ="
+        " views`; `cluster` always, for metastores that show different tables to different users.")
     metastore_timeout: float = setting("metastore.timeout", DURATION, "20s", RESTART,
         "How long a call to the metastore may take.")
     secret_files: Sharing = made_of(SECRET_FILES, factory=lambda: Sharing.PRIVATE)

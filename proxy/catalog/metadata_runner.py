@@ -234,13 +234,14 @@ async def _learn(upstream: ClusterSession, protocol: int, changes: int = 0) -> _
     info = await upstream.call("GetInfo", get_info_call(upstream.session, DBMS_VERSION))
     if not replies.info_text(info).startswith(VERSION):
         return _Server(usual=False, shared=True, changes=changes)
-    settings = {key.lower(): text for key, text in (await _settings(upstream, protocol)).items()}
+    found = await session_settings(upstream, protocol)
+    settings = {key.lower(): text for key, text in found.items()}
     is_usual = settings.get(_IMPLEMENTATION) == "hive" and usual(settings)
     is_shared = settings.get(_ONE_SESSION, "false").lower() != "false"
     return _Server(is_usual, is_shared, changes)
 
 
-async def _settings(upstream: ClusterSession, protocol: int) -> Mapping[str, str]:
+async def session_settings(upstream: ClusterSession, protocol: int) -> Mapping[str, str]:
     """All settings of the session in the cluster."""
     operation = await upstream.execute_to_end("SET", {})
     try:

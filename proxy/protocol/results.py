@@ -25,20 +25,24 @@ from thriftcodec.values import (
 )
 
 Cell = str | int | None
-TYPE_IDS = {BYTE: 1, I16: 2, I32: 3, STRING: STRING_TYPE}  # TTypeId by wire type
-_UNION = {BYTE: 2, I16: 3, I32: 4, STRING: 7}  # where TColumn and TColumnValue have a type
-_LETTERS = {BYTE: "b", I16: "h", I32: "i"}
+TYPE_IDS = {BOOL: 0, BYTE: 1, I16: 2, I32: 3, STRING: STRING_TYPE}  # TTypeId by wire type
+_UNION = {BOOL: 1, BYTE: 2, I16: 3, I32: 4, STRING: 7}  # where TColumn and TColumnValue have a type
+_LETTERS = {BOOL: "b", BYTE: "b", I16: "h", I32: "i"}
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """Named columns and rows, with None for NULL. `types` has the wire type of each column
-    (STRING, I32, I16, BYTE); if it is empty all columns are texts.
+    (STRING, I32, I16, BYTE, BOOL); if it is empty all columns are texts. `comments` has the comment
+    of each column; if it is empty there are none. A Thrift Server writes the nulls of a statement's
+    result and those of a metadata call's differently: `of_statement` says which.
     """
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[Cell, ...]] = ()
     types: tuple[int, ...] = ()
+    comments: tuple[str, ...] = ()
+    of_statement: bool = False
 
 
 # The result of a statement without rows; the Thrift Server uses this column name.
@@ -49,9 +53,11 @@ LOG = Table(("operation_log",))
 def metadata_reply(table: Table) -> Struct:
     """GetResultSetMetadataResp."""
     types = table.types or (STRING,) * len(table.columns)
+    comments = table.comments or ("",) * len(table.columns)
+    described = zip(table.columns, types, comments, strict=True)
     columns: list[Value] = [
-        _column_description(name, position, TYPE_IDS[kind])
-        for position, (name, kind) in enumerate(zip(table.columns, types, strict=True))
+        _column_description(name, position, TYPE_IDS[kind], comment)
+        for position, (name, kind, comment) in enumerate(described)
     ]
     schema = Struct({1: (LIST, Items(STRUCT, columns))})
     return Struct({1: (STRUCT, SUCCESS), 2: (STRUCT, schema)})
@@ -66,7 +72,8 @@ def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
         row_set.set(2, LIST, Items(STRUCT, []))
         cells = zip(*rows, strict=True) if rows else ((),) * len(types)
         columns: list[Value] = [
-            column(kind, values) for kind, values in zip(types, cells, strict=True)
+            column(kind, values, table.of_statement)
+            for kind, values in zip(types, cells, strict=True)
         ]
         row_set.set(3, LIST, Items(STRUCT, columns))
     else:
@@ -74,17 +81,17 @@ def fetch_reply(table: Table, start: int, limit: int, protocol: int) -> Struct:
     return Struct({1: (STRUCT, SUCCESS), 2: (BOOL, False), 3: (STRUCT, row_set)})
 
 
-def column(kind: int, values: Sequence[Cell]) -> Struct:
+def column(kind: int, values: Sequence[Cell], of_statement: bool = False) -> Struct:
     """A TColumn."""
     head = bytes((kind,)) + len(values).to_bytes(4, "big")
     items = Encoded(head + (_texts(values) if kind == STRING else _numbers(kind, values)))
-    typed = Struct({1: (LIST, items), 2: (STRING, _nulls(values))})
+    typed = Struct({1: (LIST, items), 2: (STRING, _nulls(values, of_statement))})
     return Struct({_UNION[kind]: (STRUCT, typed)})
 
 
-def _nulls(values: Sequence[Cell]) -> bytes:
-    """The bitmap of nulls, lowest bit first, in Hive's length: one byte, and one more for each
-    eight values up to the last null."""
+def _nulls(values: Sequence[Cell], of_statement: bool) -> bytes:
+    """The bitmap of nulls, lowest bit first, up to the last null; in metadata calls in Hive's
+    length, which is one byte, and one more for each eight values up to the last null."""
     missing = values.count(None)
     if not missing:
         bits = 0
@@ -92,7 +99,8 @@ def _nulls(values: Sequence[Cell]) -> bytes:
         bits = (1 << missing) - 1
     else:
         bits = int("".join(["1" if each is None else "0" for each in reversed(values)]), 2)
-    return bits.to_bytes(1 + bits.bit_length() // 8, "little")
+    length = (bits.bit_length() + 7) // 8 if of_statement else 1 + bits.bit_length() // 8
+    return bits.to_bytes(length, "little")
 
 
 def _texts(values: Sequence[Cell]) -> bytes:
@@ -200,7 +208,7 @@ def with_empty_column(reply: Struct) -> Struct | None:
     return reply.replaced(3, STRUCT, Struct(dict(sorted(results.fields.items()))))
 
 
-def _column_description(name: str, position: int, kind: int) -> Struct:
+def _column_description(name: str, position: int, kind: int, comment: str) -> Struct:
     qualifiers = Struct({1: (MAP, Pairs(STRING, STRUCT, []))})
     primitive = Struct({1: (I32, kind), 2: (STRUCT, qualifiers)})
     entry = Struct({1: (STRUCT, primitive)})
@@ -210,7 +218,7 @@ def _column_description(name: str, position: int, kind: int) -> Struct:
             1: (STRING, name.encode()),
             2: (STRUCT, types),
             3: (I32, position),
-            4: (STRING, b""),
+            4: (STRING, comment.encode()),
         }
     )
 

@@ -304,6 +304,7 @@ class HiveServer2Handler:
             request,
             server.router,
             server.places,
+            server.catalog_statements,
             server.copier,
             server.limits,
         )

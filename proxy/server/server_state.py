@@ -9,6 +9,8 @@ from conf.log_fields import add_log_fields, with_log_fields
 from conf.names import ClusterName
 from conf.settings.settings import Settings
 from conf.topology import Cluster
+from proxy.catalog.catalog_statements_runner import CatalogStatements
+from proxy.catalog.cluster_facts_runner import ClusterFacts
 from proxy.catalog.metadata_runner import Metadata
 from proxy.errors import Stopping, TooMany
 from proxy.limits import Limits
@@ -66,6 +68,7 @@ class ServerState:
         self.stopping = False
         self.observer = observer or Observer(Metrics())
         self.metadata = Metadata(router.loader, router.health)
+        self.catalog_statements = CatalogStatements(router.loader, ClusterFacts())
         self.identity = settings.identity
         other = settings.upstream_login if self.through else None
         credentials = CredentialsByCluster(settings.logins, other)

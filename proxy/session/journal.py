@@ -59,6 +59,7 @@ class Journal:
         self._last = 0
         self._text = 0
         self.changes = 0  # grows with every entry
+        self.settings_changes = 0  # grows with every SET and RESET
         self.shared: set[tuple[Endpoint, str]] = set()  # global views of this session, by server
 
     def __len__(self) -> int:
@@ -86,6 +87,7 @@ class Journal:
         self._entries.insert(at, Entry(number, sql, effect, home))
         self._text += len(sql)
         self.changes += 1
+        self.settings_changes += isinstance(effect, SetVariable | ResetVariables)
 
     def pending_for(self, applied: Set[int]) -> list[Entry]:
         """What a cluster's session lacks that has only the entries of the numbers `applied`."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef
+from dialect.catalog_commands import CatalogCommand
 from dialect.grammar.cluster_statements import CopyTable
 from dialect.statement import ChangeFunction, Known, SessionEffect, Unknown, Write
 from proxy.errors import Failure
@@ -65,6 +66,14 @@ class AwaitTurn:
     place in the queue. -> TurnCame"""
 
     tables: frozenset[TableRef]
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Answer the statement from memory, as the cluster would. -> Recalled"""
+
+    command: CatalogCommand
+    cluster: ClusterName
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +242,7 @@ Call = (
     | Explain
     | Route
     | AwaitTurn
+    | Recall
     | CheckSyntax
     | EnterCluster
     | OpenWrite

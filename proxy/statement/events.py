@@ -15,6 +15,7 @@ from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.statement import Known, Unknown
 from proxy.errors import Failure, Rejected
 from proxy.protocol.replies import Status
+from proxy.protocol.results import Table
 from router.decision import Decision
 from router.request import Facts
 
@@ -78,6 +79,13 @@ class TurnCame:
     them after the decision."""
 
     waited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The statement's result from memory; None when the cluster has to be asked."""
+
+    table: Table | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +177,7 @@ Event = (
     | Copied
     | Routed
     | TurnCame
+    | Recalled
     | SyntaxChecked
     | Entered
     | WriteOpened

@@ -137,6 +137,8 @@ class StatementMachine:
                 return self._decided(event)
             case ev.TurnCame(waited):
                 return self._turn_came(waited)
+            case ev.Recalled(table):
+                return self._enter() if table is None else self._answer(table)
             case ev.SyntaxChecked(failure):
                 raise Rejected(failure or self._refusal())
             case ev.Entered():
@@ -242,7 +244,7 @@ class StatementMachine:
                 raise self._down[1]
             case decision.RunIn():
                 check_statement(routed.statement, self._state.restrictions)
-                return self._queue(routed.in_turn)
+                return self._recall(routed) or self._queue(routed.in_turn)
             case decision.Refuse() if isinstance(routed.statement, Unknown):
                 return self._go(Step.PARSING, cmd.CheckSyntax(routed.statement))
             case decision.Refuse():
@@ -263,6 +265,14 @@ class StatementMachine:
         if waited and not self._stopped:
             return self._go(Step.ROUTING, cmd.Route(None))
         return self._enter()
+
+    def _recall(self, routed: Routed) -> list[Command]:
+        """The way to an answer from memory; none for any other statement."""
+        statement, runs = routed.statement, routed.decision
+        if not isinstance(statement, Known) or statement.catalog is None or statement.explain:
+            return []
+        assert isinstance(runs, decision.RunIn)
+        return self._go(Step.RECALLING, cmd.Recall(statement.catalog, runs.cluster))
 
     def _refusal(self) -> Failure:
         assert self._routed is not None
@@ -396,6 +406,8 @@ class StatementMachine:
 
     def _failed(self, error: CausewayError | Rejected) -> list[Command]:
         """A call failed: the attempt is repeated, or the statement fails."""
+        if self.step is Step.RECALLING:
+            return self._enter()
         attempt, sent = self._attempt, self.step is Step.SENDING
         effects: list[Command] = []
         if attempt is not None and self.step in (Step.SENDING, Step.RUNNING, Step.ZONING):

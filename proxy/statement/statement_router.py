@@ -9,6 +9,7 @@ from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings.settings import Coverage, Settings, Writes
+from conf.spark_table import SparkTable
 from conf.tables import Catalog, NotLoaded, TableKind
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.lineage.sql_functions import reading_functions
@@ -95,6 +96,26 @@ class Loader(Protocol):
 
     async def schemas(self, wanted: Callable[[str], bool]) -> Sequence[str] | None:
         """Those that are wanted, in the metastore's order; None when that is not certain."""
+        ...
+
+    async def table_names(self, database: str) -> Sequence[str] | None:
+        """The tables and views, in the metastore's order; None when that is not certain."""
+        ...
+
+    async def view_names(self, database: str) -> Sequence[str] | None:
+        """The views, in the metastore's order; None when that is not certain."""
+        ...
+
+    async def spark_tables(
+        self, database: str, names: Sequence[str]
+    ) -> Sequence[SparkTable | None] | None:
+        """These tables, each None when it is not certain; None when none is."""
+        ...
+
+    async def partition_names(self, table: TableRef) -> Sequence[str]: ...
+
+    def spark_table(self, table: TableRef) -> SparkTable | None:
+        """A table as it was routed; None when it is not certain."""
         ...
 
     async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> WriteToken:

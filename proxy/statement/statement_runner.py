@@ -7,13 +7,15 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from conf.errors import CausewayError
-from conf.names import TableRef
+from conf.names import ClusterName, TableRef
+from dialect.catalog_commands import CatalogCommand
 from dialect.statement import Known
 from proxy.errors import Rejected, SessionGone, TableBusy
 from proxy.limits import DEFAULT, Limits
 from proxy.operations.incidents import internal_error
 from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement
+from proxy.protocol.results import Table
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.session.cluster_session import ClusterSession
@@ -30,6 +32,7 @@ from proxy.statement.statement_router import StatementRouter
 from proxy.statement.write_queue_client import WritePlace, WritePlaces
 from proxy.upstream.remote_result import RemoteResult
 
+FROM_MEMORY = "memory"  # in the place of a rule's name in metrics and the audit log
 _log = logging.getLogger(__name__)
 
 
@@ -43,6 +46,16 @@ class Copier(Protocol):
         ...
 
 
+class CatalogAnswers(Protocol):
+    """Answers statements about the catalog from memory (`proxy.catalog`)."""
+
+    async def answer(
+        self, command: CatalogCommand, cluster: ClusterName, session: UserSession
+    ) -> Table | None:
+        """The result of the statement in that cluster; None: the cluster has to say."""
+        ...
+
+
 class StatementRunner:
     """Runs one ExecuteStatement to its end; the client sees it in the operation."""
 
@@ -53,6 +66,7 @@ class StatementRunner:
         request: ExecuteStatement,
         router: StatementRouter,
         places: WritePlaces,
+        answers: CatalogAnswers | None = None,
         copier: Copier | None = None,
         limits: Limits = DEFAULT,
     ) -> None:
@@ -62,6 +76,7 @@ class StatementRunner:
         self._router = router
         self._places = places
         self._place: WritePlace | None = None
+        self._answers = answers
         self._copier = copier
         self._limits = limits
         self._upstream: ClusterSession | None = None
@@ -136,6 +151,8 @@ class StatementRunner:
                 return routed
             case cmd.AwaitTurn(tables):
                 return await self._await_turn(tables)
+            case cmd.Recall():
+                return await self._recall(command)
             case cmd.EnterCluster():
                 return await self._enter(command)
             case cmd.Execute():
@@ -169,6 +186,16 @@ class StatementRunner:
             case cmd.Linger():
                 await asyncio.sleep(self._limits.linger)
                 return ev.Lingered()
+
+    async def _recall(self, recall: cmd.Recall) -> Event:
+        """A statement with settings of its own is the cluster's to answer."""
+        if self._answers is None or self._request.overlay:
+            return ev.Recalled(None)
+        table = await self._answers.answer(recall.command, recall.cluster, self._session)
+        if table is not None:
+            self._operation.record.rule = FROM_MEMORY
+            self._operation.record.mark("execute")
+        return ev.Recalled(table)
 
     async def _copy(self, copy: cmd.Copy) -> Event:
         assert self._copier is not None

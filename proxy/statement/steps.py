@@ -3,9 +3,11 @@
 1. READING. A command of Causeway's own is answered from the session (EXPLAINING and COPYING take
    more). Any other statement is ANALYSED. What changes the session alone is answered; USE after
    CHECKING that the database exists.
-2. ROUTING decides the cluster. Before a statement that is not understood is refused, PARSING has
-   Spark look at it: its own error says more. A write waits for its turn in QUEUEING while earlier
-   statements write its table, and is routed again then: its tables have changed.
+2. ROUTING decides the cluster. RECALLING answers a question about the catalog from memory, if the
+   answer is certainly the one that this cluster would give. Before a statement that is not
+   understood is refused, PARSING has Spark look at it: its own error says more. A write waits for
+   its turn in QUEUEING while earlier statements write its table, and is routed again then: its
+   tables have changed.
 3. An attempt. ENTERING opens the session in the cluster and repeats there what the user's session
    did elsewhere. MARKING writes into the metastore that a write runs, before the cluster hears of
    it. SENDING sends the statement with its claim. RUNNING waits for its end. ZONING reads the
@@ -43,6 +45,7 @@ class Step(IntEnum):
     ANALYSING = auto()
     CHECKING = auto()
     ROUTING = auto()
+    RECALLING = auto()
     PARSING = auto()
     QUEUEING = auto()
     ENTERING = auto()
@@ -73,7 +76,11 @@ TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
     Step.COPYING: {ev.Copied: _OVER, ev.Failed: _OVER},
     Step.ANALYSING: {ev.Analysed: _OVER | {Step.CHECKING, Step.ROUTING}, ev.Failed: _OVER},
     Step.CHECKING: {ev.DatabaseChecked: _OVER, ev.Failed: _OVER},
-    Step.ROUTING: {ev.Routed: _ATTEMPT | {Step.PARSING, Step.QUEUEING}, ev.Failed: _OVER},
+    Step.ROUTING: {
+        ev.Routed: _ATTEMPT | {Step.RECALLING, Step.PARSING, Step.QUEUEING},
+        ev.Failed: _OVER,
+    },
+    Step.RECALLING: {ev.Recalled: _ATTEMPT, ev.Failed: _ATTEMPT},
     Step.QUEUEING: {ev.TurnCame: _ATTEMPT | {Step.ROUTING}, ev.Failed: _OVER},
     Step.PARSING: {ev.SyntaxChecked: _OVER, ev.Failed: _OVER},
     Step.ENTERING: {

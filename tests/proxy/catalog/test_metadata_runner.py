@@ -40,7 +40,7 @@ class FakeUpstream:
         self.session = RemoteSession(Struct())
         self.cluster, self.endpoint = CLUSTER, Endpoint("h", 1)
         self.replay = SimpleNamespace(understood=True)
-        self.version = "3.5.9"
+        self.version, self.zone = "3.5.9", "UTC"
         self.settings = dict(USUAL)
         self.temporary: list[Row] = [TEMPORARY]
         self.problem: Exception | None = None

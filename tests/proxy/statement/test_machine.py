@@ -7,6 +7,7 @@ import pytest
 
 from conf.errors import Blame, CausewayError
 from conf.names import TableRef
+from dialect.catalog_commands import ShowDatabases
 from dialect.grammar.cluster_statements import (
     ClusterCommand,
     CopyTable,
@@ -53,6 +54,7 @@ from proxy.statement.events import (
     Interrupted,
     Lingered,
     OutcomeLearned,
+    Recalled,
     Routed,
     Started,
     Stopped,
@@ -603,6 +605,34 @@ def failure_error(book: Playbook) -> Failure:
     return become.failure
 
 
+# Statements about the catalog
+
+SHOW = Known("metadata_read", catalog=ShowDatabases(None))
+DATABASES = Table(("namespace",), (("default",),))
+RECALL, ENTER_SHOW = cmd.Recall(ShowDatabases(None), EAST), cmd.EnterCluster(EAST, SHOW, {})
+
+
+def test_a_question_about_the_catalog_is_answered_from_memory() -> None:
+    book = analysed(SHOW) << cmd.Route(SHOW) >> routed(SHOW) << RECALL >> Recalled(DATABASES)
+    assert (book << cmd.Answer(DATABASES) << DONE << cmd.Report()).is_over
+
+
+def test_a_question_that_memory_cannot_answer_goes_to_the_cluster() -> None:
+    book = analysed(SHOW) << cmd.Route(SHOW) >> routed(SHOW) << RECALL >> Recalled(None)
+    assert (book << ENTER_SHOW).machine.step is Step.ENTERING
+
+
+def test_a_failure_of_memory_is_not_the_statements() -> None:
+    book = analysed(SHOW) << cmd.Route(SHOW) >> routed(SHOW) << RECALL >> Failed(LOST)
+    assert (book << ENTER_SHOW).machine.step is Step.ENTERING
+
+
+def test_an_explained_question_goes_to_the_cluster() -> None:
+    explained = replace(SHOW, explain=True)
+    book = analysed(explained) << cmd.Route(explained) >> routed(explained)
+    assert (book << cmd.EnterCluster(EAST, explained, {})).machine.step is Step.ENTERING
+
+
 # The end of the server
 
 
@@ -640,6 +670,7 @@ STATEMENTS = (
     Known("set", effect=ResetVariables(None)),
     Known("use", effect=UseDatabase("sales")),
     Known("set", effect=SetVariable("hive.use.default.cluster", "true")),
+    SHOW,
 )
 COMMANDS = (None, None, None, None, None, None, ExplainCluster("X"), COPY, UseCluster("west"))
 
@@ -667,6 +698,7 @@ def an_event(
             *([routed(what, in_turn=TURN)] if what is WRITE else []),
         ],
         TurnCame: [TurnCame(True), TurnCame(False)],
+        Recalled: [Recalled(DATABASES), Recalled(None)],
         SyntaxChecked: [SyntaxChecked(None)],
         Entered: [Entered(True), Entered(False), Entered(False, lacks=True)],
         WriteOpened: [WriteOpened((TABLE,), TOKEN), WriteOpened((), None)],

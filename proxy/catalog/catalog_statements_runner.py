@@ -1,0 +1,128 @@
+"""SHOW and DESCRIBE statements, answered from memory where the answer is certain.
+
+The facts are those by which the statement was routed, and the metastore's present lists of names.
+What may differ in the cluster where it would run is looked at: the session's settings and temporary
+views, and the cluster's own copy of a table. Whatever is not certain is left to the cluster.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from conf.errors import CausewayError
+from conf.names import ClusterName
+from dialect.catalog_commands import (
+    CatalogCommand,
+    DescribeTable,
+    ShowColumns,
+    ShowDatabases,
+    ShowPartitions,
+    ShowProperties,
+    ShowTables,
+    ShowViews,
+)
+from proxy.catalog import descriptions
+from proxy.catalog.cluster_facts_runner import ClusterFacts
+from proxy.catalog.metadata import GLOBAL_TEMP
+from proxy.errors import Rejected
+from proxy.protocol.results import Table
+from proxy.session.user_session import UserSession
+from proxy.statement.statement_router import Loader
+
+MAX_ROWS = 200_000  # of one answer
+_FEW_ROWS = 2_000  # made within some ms
+_ROWS_A_TABLE = 30  # that take as long as the description of one table
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Where the statement would run, and what its session is like there."""
+
+    session: UserSession
+    cluster: ClusterName
+    zone: str
+
+    @property
+    def has_views(self) -> bool:
+        return bool(self.session.state.objects)
+
+
+class CatalogStatements:
+    """One per server."""
+
+    def __init__(self, loader: Loader, facts: ClusterFacts) -> None:
+        self._loader = loader
+        self._facts = facts
+
+    async def answer(
+        self, command: CatalogCommand, cluster: ClusterName, session: UserSession
+    ) -> Table | None:
+        """The whole result of the statement in that cluster; None: the cluster has to say."""
+        try:
+            asker = await self._asker(cluster, session)
+            table = None if asker is None else await self._answer(command, asker)
+        except (CausewayError, Rejected):
+            return None
+        return table
+
+    async def _asker(self, cluster: ClusterName, session: UserSession) -> _Asker | None:
+        """None for a session that Spark answers in another way, or that may have other views."""
+        upstream = await session.upstream(cluster)
+        facts = await self._facts.of(upstream, session.state)
+        if not facts.usual or not upstream.replay.understood:
+            return None
+        return _Asker(session, cluster, facts.zone or "")
+
+    async def _answer(self, command: CatalogCommand, asker: _Asker) -> Table | None:
+        match command:
+            case ShowDatabases(pattern):
+                names = await self._loader.schemas(lambda name: True)
+                if names is None or not descriptions.is_certain(pattern):
+                    return None
+                return descriptions.databases(names, pattern)
+            case ShowTables() | ShowViews():
+                return await self._list(command, asker)
+        table = self._loader.spark_table(command.table)
+        if table is None:
+            return None
+        match command:
+            case ShowColumns():
+                return descriptions.columns(table)
+            case ShowPartitions(ref):
+                names = await self._loader.partition_names(ref)
+                return await _made(len(names), descriptions.partitions, table, names)
+            case ShowProperties(_, key):
+                return descriptions.properties(table, key)
+            case DescribeTable(extended=False):
+                return descriptions.description(table)
+            case DescribeTable() if asker.cluster not in table.copies:
+                return descriptions.extended_description(table, asker.zone)
+        return None
+
+    async def _list(self, command: ShowTables | ShowViews, asker: _Asker) -> Table | None:
+        database, pattern = command.database, command.pattern
+        if asker.has_views or database == GLOBAL_TEMP or not descriptions.is_certain(pattern):
+            return None
+        if isinstance(command, ShowViews):
+            views = await self._loader.view_names(database)
+            if views is None:
+                return None
+            return await _made(len(views), descriptions.views, database, views, pattern)
+        names = await self._loader.table_names(database)
+        if names is None:
+            return None
+        if not command.extended:
+            return await _made(len(names), descriptions.tables, database, names, pattern)
+        wanted = list(descriptions.matching(names, pattern))
+        tables = await self._loader.spark_tables(database, wanted)
+        if tables is None or any(each and asker.cluster in each.copies for each in tables):
+            return None
+        size = len(tables) * _ROWS_A_TABLE
+        return await _made(size, descriptions.tables_extended, tables, asker.zone)
+
+
+async def _made(size: int, make: Callable[..., Table | None], *args: object) -> Table | None:
+    """The answer, made in a thread if it has many rows; None if it has too many."""
+    if size > MAX_ROWS:
+        return None
+    return make(*args) if size <= _FEW_ROWS else await asyncio.to_thread(make, *args)

@@ -1,0 +1,43 @@
+"""Under which settings Spark answers SHOW and DESCRIBE as is known here."""
+
+import re
+from collections.abc import Mapping
+
+from proxy.catalog.metadata import usual
+
+_IMPLEMENTATION = "spark.sql.catalogimplementation"
+_EXTENSIONS, _GUARD = "spark.sql.extensions", "causeway.guard."
+# Settings of Spark SQL that do not change what SHOW and DESCRIBE answer. Any other may.
+_HARMLESS = re.compile(
+    r"spark\.sql\.(?:"
+    r"(?:adaptive|cbo|codegen|execution|files|inmemorycolumnarstorage|join|optimizer|orc|parquet"
+    r"|shuffle|statistics|streaming|thriftserver|ui|legacy\.(?:avro|parquet))\..*"
+    r"|ansi\.(?:doublequotedidentifiers|enabled)|autobroadcastjointhreshold|broadcasttimeout"
+    r"|catalogimplementation|cartesianproductexec\..*|crossjoin\.enabled"
+    r"|datetime\.java8api\.enabled|extensions|filesourcetablerelationcachesize"
+    r"|hive\.(?:convert.*|filesourcepartitionfilecachesize|managefilesourcepartitions"
+    r"|metastore\.(?:barrierprefixes|sharedprefixes)|metastorepartitionpruning.*"
+    r"|thriftserver\..*|verifypartitionpath|version)"
+    r"|legacy\.timeparserpolicy|limit\..*|repl\..*|session\.timezone"
+    r"|sources\.(?:bucketing\..*|parallelpartitiondiscovery\..*|partitionoverwritemode)"
+    r"|storeassignmentpolicy|warehouse\.dir|windowexec\..*)"
+)
+# Settings beside those of Spark SQL that hide something.
+_HIDING = re.compile(r"redaction|filter")
+
+
+def shows_usually(settings: Mapping[str, str]) -> bool:
+    """Whether Spark answers in its usual way. Names are in lower case."""
+    extensions = settings.get(_EXTENSIONS, _GUARD).split(",")
+    return (
+        settings.get(_IMPLEMENTATION) == "hive"
+        and usual(settings)
+        and all(each.strip().startswith(_GUARD) for each in extensions)
+        and all(_is_harmless(key) for key in settings)
+    )
+
+
+def _is_harmless(key: str) -> bool:
+    if key.startswith("spark.sql."):
+        return _HARMLESS.fullmatch(key) is not None
+    return _HIDING.search(key) is None

@@ -1,0 +1,263 @@
+"""SHOW and DESCRIBE by the proxy and by the Thrift Server directly: the same replies, byte by byte.
+
+Each statement is asked in a session of either, and the replies to GetResultSetMetadata and to four
+FetchResults are compared. What the proxy answered from memory is counted by its own metrics.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.request import urlopen
+
+import pytest
+
+from bench.proxy import RawClient, fetch
+from cli.stack.stack import Stack
+from conf.names import ClusterName, TableRef
+from metastore.client.metastore_client import HmsClient
+from metastore.client.types import Table
+from proxy.protocol.replies import opened_session
+from proxy.protocol.requests import RemoteSession, open_session_call, operation_call
+from proxy.protocol.types import NEWEST_PROTOCOL, Orientation
+from tests.e2e.conftest import C1, server
+from thriftcodec.values import Struct
+
+pytestmark = pytest.mark.e2e
+
+DB = f"shown_{os.getpid()}"
+OTHER = f"{DB}b"
+TABLES = (
+    "all_types (a tinyint COMMENT 'one', b smallint, c int, d bigint, e float, f double,"
+    " g decimal(12,3), i string, j varchar(20), k char(5), l boolean, m binary, n date,"
+    " o timestamp, p array<int>, q map<string,array<double>>,"
+    " r struct<x:int,Y:string,z:struct<k:varchar(3)>>) COMMENT 'all of them' STORED AS PARQUET",
+    "more_types (A tinyint, h decimal(38,10), N date, s timestamp_ntz, v interval day to second,"
+    " w interval year to month, r struct<`a b`:int COMMENT 'in',`1`:int, Z: array<struct<q:int>>>,"
+    " vc varchar(7), c char(3), av array<varchar(4)>, f float NOT NULL COMMENT 'it\\'s \"q\"')"
+    " USING parquet",
+    "txt (a int COMMENT 'x', b string) PARTITIONED BY (ds string COMMENT 'day', hr int)",
+    "parted (ds string, `weird name` int, Hr int) USING parquet PARTITIONED BY (ds, Hr)"
+    " COMMENT 'two\nlines'",
+    "csv (x int DEFAULT 5, y string) USING csv OPTIONS (header 'true', url 'jdbc:x', password 'p',"
+    " sep ';') COMMENT 'ümläut ☃' TBLPROPERTIES ('a.b'='c', 'my.url'='http://x', 'secret'='s',"
+    " 'zzz'='has token in it')",
+    "bucketed (id bigint, name string) USING parquet PARTITIONED BY (name) CLUSTERED BY (id)"
+    " INTO 2 BUCKETS LOCATION '{root}/a bucket'",
+    "buckets (id bigint, name string) CLUSTERED BY (id) SORTED BY (name) INTO 3 BUCKETS"
+    " STORED AS ORC",
+    "delimited (a int, b string) ROW FORMAT DELIMITED FIELDS TERMINATED BY ','"
+    " COLLECTION ITEMS TERMINATED BY ':' LINES TERMINATED BY '\\n' STORED AS TEXTFILE",
+    "serde (a string, b string) ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.OpenCSVSerde'"
+    " WITH SERDEPROPERTIES ('separatorChar'='\t','quoteChar'='\\'')",
+    "avro (a int, b string) STORED AS AVRO",
+    "orc (a int) STORED AS ORC TBLPROPERTIES ('orc.compress'='ZLIB','k'='it\\'s')",
+    "json (a int, ts timestamp) USING json",
+    "altered (x int)",
+    "counted (x int) USING parquet",
+    "`1_odd` (`a.b` int, `c``d` string, `ü` int, `Select` int, `x y` string COMMENT '')"
+    " USING parquet",
+    f"wide (s struct<{','.join(f'f{each}:int' for each in range(30))}>) USING parquet",
+    "many ("
+    + ",".join(f"col_{each} decimal(10,2) COMMENT 'no. {each}'" for each in range(90))
+    + ")"
+    " USING parquet",
+    "defaults (a int, b string DEFAULT 'x', c date DEFAULT current_date()) USING parquet",
+    "made USING parquet PARTITIONED BY (p) AS SELECT 1 AS a, 'x' AS p",
+    "hive_made STORED AS ORC AS SELECT 1 AS a, 'x' AS Bb",
+)
+MORE = (
+    "CREATE EXTERNAL TABLE {db}.ext (a int, B string) PARTITIONED BY (p date) STORED AS PARQUET"
+    " LOCATION '{root}/ext table'",
+    "CREATE VIEW {db}.v1 COMMENT 'a view' AS SELECT a, b, ds FROM {db}.txt",
+    "CREATE VIEW {db}.v2 (p COMMENT 'pp', Q) AS SELECT j, k FROM {db}.all_types",
+    "CREATE VIEW {db}.v3 AS SELECT named_struct('a', 1, 'b c', 'x') s, interval 1 day i, null n",
+    "CREATE VIEW {db}.v4 TBLPROPERTIES ('who'='me','apassword'='x')"
+    " AS SELECT * FROM {db}.v2 WHERE p <> 'x'",
+    "INSERT INTO {db}.txt PARTITION (ds='2024-01-01', hr=1) VALUES (1,'x')",
+    "INSERT INTO {db}.txt PARTITION (ds='a b/c=d', hr=2) VALUES (1,'x')",
+    "INSERT INTO {db}.parted PARTITION (ds='x', Hr=2) VALUES (1)",
+    "INSERT INTO {db}.parted PARTITION (ds='x', Hr=10) VALUES (1)",
+    "INSERT INTO {db}.parted PARTITION (ds, Hr) SELECT 1, CAST(NULL AS STRING), 3",
+    "INSERT INTO {db}.hive_made VALUES (1,'x')",
+    "ANALYZE TABLE {db}.txt COMPUTE STATISTICS",
+    "ANALYZE TABLE {db}.counted COMPUTE STATISTICS FOR ALL COLUMNS",
+    "ALTER TABLE {db}.altered ADD COLUMNS (Yy string COMMENT 'new')",
+    "ALTER TABLE {db}.json SET TBLPROPERTIES ('comment'='by property')",
+    "ALTER TABLE {db}.orc SET SERDEPROPERTIES ('x'='y')",
+)
+# For each table, and for how many of the 27 the proxy answers from memory: not DESCRIBE EXTENDED of
+# the table of six storage properties, and PARTITIONS only of those that have some.
+OF_A_TABLE = {
+    "SHOW COLUMNS IN": 27,
+    "DESCRIBE": 27,
+    "desc table": 27,
+    "DESCRIBE EXTENDED": 26,
+    "DESC FORMATTED": 26,
+    "SHOW TBLPROPERTIES": 27,
+    "SHOW PARTITIONS": 5,
+    "SHOW CREATE TABLE": 0,
+}
+LISTS = (
+    *("SHOW DATABASES", "SHOW SCHEMAS", "SHOW NAMESPACES", "SHOW DATABASES LIKE '{db}*'"),
+    *("SHOW DATABASES '{DB}|def*'", "SHOW SCHEMAS LIKE 'nothing'", "SHOW TABLES"),
+    *("SHOW TABLES IN {db}", "SHOW TABLES FROM {db} LIKE 'A*'", "SHOW TABLES IN {db} 'v*|csv'"),
+    *("SHOW TABLES IN {db} LIKE 'all_types'", "SHOW TABLES IN {db} LIKE '_xt'"),
+    *("SHOW TABLES IN {other}", "SHOW TABLES IN {DB} LIKE 'CSV'"),
+    *("SHOW TABLES IN spark_catalog.{db} LIKE 'v1'", "SHOW VIEWS IN {db}", "SHOW VIEWS"),
+    *("SHOW VIEWS IN {db} LIKE 'v1|V3'", "SHOW VIEWS IN {other}", "SHOW VIEWS FROM {db} 'x*'"),
+    *("SHOW TABLE EXTENDED IN {db} LIKE 'a*|v*|t*'", "SHOW TABLE EXTENDED FROM {db} LIKE 'nope'"),
+    *("SHOW TABLE EXTENDED IN {db} LIKE 'w*|m*|b*|p*|e*'", "SHOW COLUMNS IN csv IN {db}"),
+    *("SHOW TBLPROPERTIES {db}.csv ('a.b')", "SHOW TBLPROPERTIES {db}.csv ('secret')"),
+)
+# What the cluster alone can answer, errors among it.
+ASKED = (
+    *(
+        "SHOW TABLES IN {db} LIKE 'v.'",
+        "SHOW TABLES IN {db} LIKE ' csv '",
+        "SHOW DATABASES LIKE ''",
+    ),
+    *("SHOW TABLES IN global_temp", "SHOW TABLES IN nodb", "SHOW TABLE EXTENDED IN {db} LIKE '*'"),
+    "SHOW TABLE EXTENDED IN {db} LIKE 'txt' PARTITION (ds='2024-01-01', hr=1)",
+    *("DESCRIBE DATABASE {db}", "DESCRIBE {db}.txt PARTITION (ds='2024-01-01', hr=1)"),
+    *("DESCRIBE {db}.txt a", "DESCRIBE EXTENDED {db}.counted x"),
+    "SHOW PARTITIONS {db}.txt PARTITION (ds='2024-01-01')",
+    *("SHOW TBLPROPERTIES {db}.csv ('no such')", "SHOW TBLPROPERTIES {db}.csv (a.b)"),
+    *("SHOW COLUMNS FROM {db}.csv FROM {other}", "SHOW COLUMNS IN {db}.nope", "DESC {db}.nope"),
+    *("SHOW COLUMNS IN nope", "SHOW CREATE TABLE {db}.txt AS SERDE", "SHOW VIEWS IN nodb"),
+    *("SHOW PARTITIONS {db}.csv", "SHOW PARTITIONS {db}.v1", "SHOW TABLES LIKE 'a\\_b'"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A session, directly or by the proxy."""
+
+    client: RawClient
+    session: RemoteSession
+
+    def run(self, sql: str) -> None:
+        operation = self.client.execute(self.session, sql)
+        self.client.call(operation_call("CloseOperation", operation))
+
+    def ask(self, sql: str) -> tuple[bytes, ...]:
+        """All that is seen of its result, or its error."""
+        call = self.client.call
+        try:
+            operation = self.client.execute(self.session, sql)
+        except RuntimeError as error:
+            return (re.sub(r"#\d+", "#", str(error)).encode(),)  # numbers of attributes
+        try:
+            described = bytes(call(operation_call("GetResultSetMetadata", operation)))
+            pages = ((Orientation.NEXT, 3), (Orientation.NEXT, 10_000), (Orientation.NEXT, 5))
+            rows = [
+                bytes(call(fetch(operation, *page))) for page in (*pages, (Orientation.FIRST, 9))
+            ]
+            return (described, *rows)
+        finally:
+            call(operation_call("CloseOperation", operation))
+
+
+@contextmanager
+def opened(stack: Stack, cluster: ClusterName | None, version: int) -> Iterator[Client]:
+    with RawClient(server(stack, cluster)) as client:
+        request = open_session_call(version, "ann", {})
+        yield Client(client, opened_session(client.result("OpenSession", request)))
+
+
+@contextmanager
+def pair(stack: Stack, version: int = NEWEST_PROTOCOL) -> Iterator[tuple[Client, Client]]:
+    """The same session directly and by the proxy."""
+    with opened(stack, C1, version) as direct, opened(stack, None, version) as proxied:
+        yield direct, proxied
+
+
+def from_memory(stack: Stack) -> int:
+    """How many statements the proxy has answered from memory."""
+    with urlopen(f"http://{stack.ports.admin}/metrics") as reply:
+        text = reply.read().decode()
+    found = re.findall(r'^causeway_decisions_total\{[^}]*rule="memory"[^}]*\} (\d+)', text, re.M)
+    return sum(map(int, found))
+
+
+def compare(stack: Stack, direct: Client, proxied: Client, statements: list[str]) -> list[str]:
+    """The statements that the proxy answered from memory. All replies have to be equal."""
+    remembered = []
+    count = from_memory(stack)
+    for sql in statements:
+        expected, got = direct.ask(sql), proxied.ask(sql)
+        assert got == expected, sql
+        before, count = count, from_memory(stack)
+        remembered += [sql] * (count - before)
+    return remembered
+
+
+def filled(statements: tuple[str, ...]) -> list[str]:
+    return [each.format(db=DB, DB=DB.upper(), other=OTHER) for each in statements]
+
+
+@pytest.fixture(scope="module")
+def names(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The names of tables of all kinds, as they are in a statement."""
+    root = tmp_path_factory.mktemp("shown").as_uri().replace("///", "/")
+    with opened(stack, C1, NEWEST_PROTOCOL) as maker:
+        for name in (DB, OTHER):
+            maker.run(f"CREATE DATABASE {name}")
+        for table in TABLES:
+            maker.run(f"CREATE TABLE {DB}.{table.replace('{root}', root)}")
+        for statement in MORE:
+            maker.run(statement.replace("{root}", root).replace("{db}", DB))
+        _of_other_programs(stack)
+        with HmsClient((stack.ports.metastore,)) as client:
+            found = client.get_all_tables(DB)
+        yield [f"{DB}.`{name}`" for name in found]
+        for name in (DB, OTHER):
+            maker.run(f"DROP DATABASE {name} CASCADE")
+
+
+def _of_other_programs(stack: Stack) -> None:
+    """A table without Spark's schema, and one of Hudi."""
+    with HmsClient((stack.ports.metastore,)) as client:
+        foreign = Table(Struct(client.get_table(TableRef(DB, "altered")).struct.fields))
+        foreign.set_text(1, "foreign")
+        foreign.parameters = {
+            key: text for key, text in foreign.parameters.items() if not key.startswith("spark.")
+        }
+        client.create_table(foreign)
+        hudi = Table(Struct(client.get_table(TableRef(DB, "counted")).struct.fields))
+        hudi.set_text(1, "hudi")
+        hudi.parameters = {**hudi.parameters, "spark.sql.sources.provider": "hudi"}
+        client.create_table(hudi)
+
+
+def test_descriptions_are_those_of_the_thrift_server(stack: Stack, names: list[str]) -> None:
+    with pair(stack) as (direct, proxied):
+        remembered = {
+            form: len(compare(stack, direct, proxied, [f"{form} {name}" for name in names]))
+            for form in OF_A_TABLE
+        }
+    assert remembered == OF_A_TABLE
+
+
+def test_lists_are_those_of_the_thrift_server(stack: Stack, names: list[str]) -> None:
+    statements = filled(LISTS)
+    with pair(stack) as (direct, proxied):
+        assert compare(stack, direct, proxied, statements) == statements
+
+
+def test_what_is_not_certain_is_asked_of_the_cluster(stack: Stack, names: list[str]) -> None:
+    with pair(stack) as (direct, proxied):
+        assert compare(stack, direct, proxied, filled(ASKED)) == []
+
+
+@pytest.mark.parametrize("version", [0, 5])
+def test_they_are_equal_in_older_versions_of_the_protocol(
+    stack: Stack, names: list[str], version: int
+) -> None:
+    statements = [
+        *filled(("SHOW DATABASES", "SHOW TABLES IN {db}", "SHOW VIEWS IN {db}")),
+        *filled(("DESCRIBE {db}.txt", "SHOW PARTITIONS {db}.txt", "SHOW TBLPROPERTIES {db}.v4")),
+    ]
+    with pair(stack, version) as (direct, proxied):
+        assert compare(stack, direct, proxied, statements) == statements

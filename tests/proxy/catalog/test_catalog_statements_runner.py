@@ -1,0 +1,229 @@
+"""Which SHOW and DESCRIBE statements are answered from memory, and which the cluster answers."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from conf.names import ClusterName, TableRef
+from conf.spark_table import SparkTable
+from conf.topology import Topology
+from dialect.catalog_commands import (
+    CatalogCommand,
+    DescribeTable,
+    ShowColumns,
+    ShowDatabases,
+    ShowPartitions,
+    ShowProperties,
+    ShowTables,
+    ShowViews,
+)
+from dialect.statement import CreateTempView, SetVariable, ViewText
+from metastore.errors import MetastoreDown
+from proxy.catalog.catalog_statements_runner import MAX_ROWS, CatalogStatements
+from proxy.catalog.cluster_facts_runner import ClusterFacts
+from proxy.errors import ClusterDown
+from proxy.protocol.results import Table
+from proxy.session.session import SessionState
+from proxy.session.user_session import UserSession
+from tests.proxy.catalog.test_descriptions import recorded
+from tests.proxy.catalog.test_metadata_runner import FakeUpstream
+
+EAST = ClusterName("east")
+REF = TableRef("mem", "txt")
+
+
+class World:
+    def __init__(self) -> None:
+        self.upstream = FakeUpstream()
+        self.state = SessionState("ann", 9, {}, Topology(), Topology())
+        self.table: SparkTable | None = recorded("txt")
+        self.names: Sequence[str] | None = ("t", "v")
+        self.down: Exception | None = None
+        self.answers = CatalogStatements(cast(Any, self), ClusterFacts())
+
+    async def schemas(self, wanted: Callable[[str], bool]) -> Sequence[str] | None:
+        return self.names
+
+    async def table_names(self, database: str) -> Sequence[str] | None:
+        return self.names
+
+    async def view_names(self, database: str) -> Sequence[str] | None:
+        return self.names
+
+    async def spark_tables(self, database: str, names: Sequence[str]) -> Any:
+        return [self.table for _ in names]
+
+    async def partition_names(self, table: TableRef) -> Sequence[str]:
+        if self.down:
+            raise self.down
+        return ["ds=2024-01-01/hr=1"]
+
+    def spark_table(self, table: TableRef) -> SparkTable | None:
+        return self.table
+
+    async def opened(self, cluster: ClusterName) -> Any:
+        if isinstance(self.down, ClusterDown):
+            raise self.down
+        return self.upstream
+
+    async def ask(self, command: CatalogCommand) -> Table | None:
+        session = SimpleNamespace(state=self.state, upstream=self.opened)
+        return await self.answers.answer(command, EAST, cast(UserSession, session))
+
+
+def play(scenario: Callable[[World], Any]) -> None:
+    async def main() -> None:
+        await scenario(World())
+
+    asyncio.run(main())
+
+
+LISTS: tuple[CatalogCommand, ...] = (
+    ShowTables("mem", None),
+    ShowViews("mem", "v*"),
+    ShowTables("mem", "t", extended=True),
+)
+OF_A_TABLE: tuple[CatalogCommand, ...] = (
+    ShowColumns(REF),
+    ShowPartitions(REF),
+    ShowProperties(REF, None),
+    DescribeTable(REF, extended=False),
+    DescribeTable(REF, extended=True),
+)
+ALL = (ShowDatabases(None), *LISTS, *OF_A_TABLE)
+
+
+def test_all_of_them_are_answered() -> None:
+    async def scenario(world: World) -> None:
+        for command in ALL:
+            assert await world.ask(command) is not None, command
+
+    play(scenario)
+
+
+def _another_version(world: World) -> None:
+    world.upstream.version = "4.0.0"
+
+
+def _an_unknown_setting(world: World) -> None:
+    world.upstream.settings["spark.sql.legacy.anything"] = "true"
+
+
+def _one_session_for_all(world: World) -> None:
+    world.upstream.settings["spark.sql.hive.thriftServer.singleSession"] = "true"
+
+
+def _said_what_nobody_understood(world: World) -> None:
+    world.upstream.replay.understood = False
+
+
+def _a_cluster_that_is_down(world: World) -> None:
+    world.down = ClusterDown("Cluster east is down.")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        _another_version,
+        _an_unknown_setting,
+        _one_session_for_all,
+        _said_what_nobody_understood,
+        _a_cluster_that_is_down,
+    ],
+)
+def test_an_unusual_session_asks_its_cluster(make: Callable[[World], None]) -> None:
+    async def scenario(world: World) -> None:
+        make(world)
+        for command in ALL:
+            assert await world.ask(command) is None, command
+
+    play(scenario)
+
+
+def test_lists_are_asked_for_in_a_session_with_temporary_views() -> None:
+    async def scenario(world: World) -> None:
+        view = ViewText("SELECT 1", "default")
+        world.state.objects.apply(CreateTempView("tmp", view), None, ())
+        for command in LISTS:
+            assert await world.ask(command) is None
+        assert await world.ask(ShowDatabases(None)) is not None
+        assert await world.ask(ShowColumns(REF)) is not None
+
+    play(scenario)
+
+
+def test_patterns_and_databases_that_the_cluster_alone_knows() -> None:
+    async def scenario(world: World) -> None:
+        for command in (
+            ShowDatabases("a.b"),
+            ShowTables("mem", "a.b"),
+            ShowTables("global_temp", None),
+            ShowViews("global_temp", None),
+        ):
+            assert await world.ask(command) is None
+        world.names = None
+        for command in (ShowDatabases(None), *LISTS):
+            assert await world.ask(command) is None
+
+    play(scenario)
+
+
+def test_a_location_is_the_clusters_own_where_it_has_a_copy() -> None:
+    async def scenario(world: World) -> None:
+        assert world.table is not None
+        world.table = replace(world.table, copies=frozenset({"east"}))
+        assert await world.ask(DescribeTable(REF, extended=True)) is None
+        assert await world.ask(ShowTables("mem", "t", extended=True)) is None
+        assert await world.ask(DescribeTable(REF, extended=False)) is not None
+        world.table = replace(world.table, copies=frozenset({"west"}))
+        assert await world.ask(DescribeTable(REF, extended=True)) is not None
+
+    play(scenario)
+
+
+def test_what_memory_does_not_have_is_asked_for() -> None:
+    async def scenario(world: World) -> None:
+        world.down = MetastoreDown("down")
+        assert await world.ask(ShowPartitions(REF)) is None
+        world.table = None
+        for command in OF_A_TABLE:
+            assert await world.ask(command) is None
+
+    play(scenario)
+
+
+def test_answers_of_many_rows_are_made_and_those_of_too_many_are_not() -> None:
+    async def scenario(world: World) -> None:
+        world.names = [f"t{number:06}" for number in range(MAX_ROWS)]
+        found = await world.ask(ShowTables("mem", "*1"))
+        assert found is not None
+        assert len(found.rows) == MAX_ROWS // 10
+        world.names = [*world.names, "t"]
+        assert await world.ask(ShowTables("mem", None)) is None
+
+    play(scenario)
+
+
+def test_settings_are_read_again_when_the_session_changed_them() -> None:
+    async def scenario(world: World) -> None:
+        assert await world.ask(ShowColumns(REF)) is not None
+        world.upstream.settings["spark.sql.caseSensitive"] = "true"
+        assert await world.ask(ShowColumns(REF)) is not None
+        effect = SetVariable("spark.sql.caseSensitive", "true")
+        world.state.journal.record(1, "SET spark.sql.caseSensitive=true", effect)
+        assert await world.ask(ShowColumns(REF)) is None
+
+    play(scenario)
+
+
+def test_a_session_with_a_time_zone_of_its_own_does_not_tell_that_of_the_server() -> None:
+    async def scenario(world: World) -> None:
+        world.upstream.settings["spark.sql.session.timeZone"] = "UTC"
+        assert await world.ask(DescribeTable(REF, extended=True)) is None
+        assert await world.ask(DescribeTable(REF, extended=False)) is not None
+
+    play(scenario)
