@@ -95,6 +95,7 @@ bench: install $(GUARD) ## measurements, each paired with the direct way: querie
 	$(BIN)/python -m bench.jdbc
 	$(BIN)/python -m bench.catalog
 	$(BIN)/python -m bench.metadata
+	$(BIN)/python -m bench.crawl
 	$(BIN)/python -m bench.routing
 	$(BIN)/python -m bench.copy
 	$(BIN)/python -m bench.copy_metadata
