@@ -1,11 +1,12 @@
 """The processor time that the proxy itself takes for one statement, and what it asks of others.
 
-    python -m bench.processor [--statements 1000] [--questions point ..]
+    python -m bench.processor [--blocks 25] [--questions point ..]
 
 `causeway serve` runs with one worker, `causeway metastore serve` with the views of two clusters,
 before a Thrift Server and a metastore of a few lines: no JVM. A statement is executed
 synchronously, its schema is asked for, its rows are fetched and it is closed. The kernel counts the
-time of all threads of a process. A busy machine makes it longer, but far less than a client's wait.
+time of all threads of a process. A busy machine makes it longer, too: `least` is that of the block
+of statements that was disturbed least.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import median
 
 from bench.proxy import RawClient, read_and_close
 from bench.support.dashboard import DATABASE, DAYS, LITERAL, QUESTIONS, Question
@@ -34,14 +36,14 @@ from tests.metastore.fake import FakeMetastore
 from tests.proxy.fake_cluster import FakeCluster
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
-WARM = 200  # statements
+WARM, BLOCK = 200, 40  # statements
 PAUSE = 0.01  # seconds after each: a cluster works for some while, too
 _FOLDER = "file:/tmp/dashboard"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.processor", description=__doc__)
-    parser.add_argument("--statements", type=int, default=1000, help="of each kind (%(default)s)")
+    parser.add_argument("--blocks", type=int, default=25, help="of each kind (%(default)s)")
     parser.add_argument("--questions", nargs="+", help="beginnings of their names")
     args = parser.parse_args()
     chosen = [
@@ -50,7 +52,7 @@ def main() -> None:
         if not args.questions or each.name.startswith(tuple(args.questions))
     ]
     with site() as there:
-        for line in measure(there, chosen, args.statements):
+        for line in measure(there, chosen, args.blocks):
             print(line, flush=True)
 
 
@@ -91,23 +93,28 @@ def _waits(status: str) -> int:
     return int(lines["voluntary_ctxt_switches"])
 
 
-def measure(there: Site, questions: Sequence[Question], statements: int) -> Iterator[str]:
-    """A line for each question."""
-    yield f"{'a statement':28}{'proxy ms':>9}{'waits':>7}{'views ms':>9}  calls to the cluster"
+def measure(there: Site, questions: Sequence[Question], blocks: int) -> Iterator[str]:
+    """A line for each question: medians of blocks, for one statement."""
+    heads = f"{'proxy ms':>9}{'least':>7}{'waits':>7}{'views ms':>9}"
+    yield f"{'a statement':26}{heads}  calls to the cluster"
     with RawClient(there.proxy) as client:
         session = client.open()
         _ask(client, session, LITERAL, WARM)
         for question in questions:
             _ask(client, session, question, WARM)
-            calls, proxy, views = there.calls(), Used.by(there.pid), Used.by(there.views)
-            _ask(client, session, question, statements, WARM)
-            calls = there.calls() - calls
-            proxy_after, views_after = Used.by(there.pid), Used.by(there.views)
-            spent = (proxy_after.seconds - proxy.seconds) * 1e3 / statements
-            waits = (proxy_after.waits - proxy.waits) / statements
-            beside = (views_after.seconds - views.seconds) * 1e3 / statements
-            asked = ", ".join(f"{name} {count / statements:.2g}" for name, count in calls.items())
-            yield f"{question.name:28}{spent:9.3f}{waits:7.2f}{beside:9.3f}  {asked}"
+            calls = there.calls()
+            proxy, views, waits = [], [], []
+            for number in range(blocks):
+                before = Used.by(there.pid), Used.by(there.views)
+                _ask(client, session, question, BLOCK, WARM + number * BLOCK)
+                after = Used.by(there.pid), Used.by(there.views)
+                proxy.append((after[0].seconds - before[0].seconds) * 1e3 / BLOCK)
+                views.append((after[1].seconds - before[1].seconds) * 1e3 / BLOCK)
+                waits.append((after[0].waits - before[0].waits) / BLOCK)
+            times = f"{median(proxy):9.3f}{min(proxy):7.3f}{median(waits):7.2f}{median(views):9.3f}"
+            made = there.calls() - calls
+            asked = ", ".join(f"{name} {n / blocks / BLOCK:.2g}" for name, n in made.items())
+            yield f"{question.name:26}{times}  {asked}"
 
 
 def _ask(
