@@ -2,6 +2,7 @@
 tables without naming them is refused by name. `make test SPARK=4` runs this."""
 
 import json
+import re
 import time
 from typing import Any
 
@@ -27,7 +28,7 @@ pytestmark = [
 DB = "spark_four"
 SAME = (
     "SELECT split(version(), '[.]')[0]",
-    f"FROM {DB}.t |> WHERE id > 1 |> SELECT id, name |> ORDER BY id",
+    f"SELECT id, name FROM {DB}.t |> WHERE id > 1 |> ORDER BY id",
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 4) SELECT * FROM r",
     "WITH RECURSIVE r(n, name) AS (SELECT id, name FROM spark_four.t WHERE id = 1 UNION ALL"
     " SELECT t.id, t.name FROM r JOIN spark_four.t t ON t.id = r.n + 1) SELECT * FROM r ORDER BY n",
@@ -46,9 +47,10 @@ SAME = (
 )
 REFUSED = {
     "DECLARE x INT DEFAULT 1": "DECLARE",
-    "SET VAR x = 1": "",
+    "SET VAR x = (SELECT 1)": "SET VAR",
     "EXECUTE IMMEDIATE 'SELECT 1'": "EXECUTE",
     "BEGIN SELECT 1; END": "",
+    f"FROM {DB}.t |> SELECT id": "select",
     f"CREATE FUNCTION {DB}.made() RETURNS INT RETURN 1": "a function written in SQL",
     "CREATE TEMPORARY FUNCTION made() RETURNS INT RETURN 1": "a function written in SQL",
 }
@@ -80,17 +82,17 @@ def outcome(connection: hive.Connection, statement: str) -> object:
         found = rows(cursor, statement)
     except OperationalError as error:
         status = error.args[0].status
-        return status.errorMessage, status.sqlState, status.errorCode
+        text = re.sub(r"#\d+", "#", status.errorMessage)  # Spark numbers columns
+        return text, status.sqlState, status.errorCode
     return found, cursor.description
 
 
-def test_statements_give_what_the_thrift_server_gives(connect: Connect) -> None:
+@pytest.mark.parametrize("statement", SAME)
+def test_statements_give_what_the_thrift_server_gives(connect: Connect, statement: str) -> None:
     through, direct = connect(), connect(C1)
-    for zone in ("UTC", "Asia/Tokyo"):
-        for each in (through, direct):
-            rows(each.cursor(), f"SET TIME ZONE '{zone}'")
-        for statement in SAME:
-            assert outcome(through, statement) == outcome(direct, statement), statement
+    for each in (through, direct):
+        rows(each.cursor(), "SET TIME ZONE 'Asia/Tokyo'")
+    assert outcome(through, statement) == outcome(direct, statement)
 
 
 def test_sessions_have_the_protocol_version_of_the_thrift_server(stack: Stack) -> None:
@@ -157,6 +159,4 @@ def test_the_guard_refuses_what_a_function_reads(stack: Stack, connect: Connect,
         connection.sessionHandle, call, {KEY: json.dumps({"v": 1})}, runAsync=False
     )
     reply = connection.client.ExecuteStatement(request)
-    assert "[CW361] Spark reads table spark_catalog" in reply.status.errorMessage or (
-        f"[CW361] Spark reads table {DB}.provoked_t" in reply.status.errorMessage
-    )
+    assert f"[CW361] Spark reads table {DB}.provoked_t" in reply.status.errorMessage
