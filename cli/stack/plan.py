@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 
 from conf.names import ClusterName
 from conf.topology import Endpoint
+from pipeline.spark.jar import SPARK_MAJOR
 
 METASTORE = "metastore"
 VIEW = "view"
@@ -278,6 +279,8 @@ def _metastore_site(spec: StackSpec, layout: Layout) -> dict[str, str]:
         "hive.hmshandler.retry.interval": "100ms",  # a failed call answers within a second
         "hive.async.log.enabled": "false",  # Spark's jars lack what it needs
         "hive.metastore.server.min.threads": "10",
+        # Spark 4 lacks the jar of the default, which a drop of a database needs.
+        **({"datanucleus.connectionPoolingType": "HikariCP"} if SPARK_MAJOR >= 4 else {}),
     }
 
 
