@@ -21,7 +21,7 @@ from tests.e2e.support.outcomes import Outcome, difference_of, outcome_of
 
 pytestmark = pytest.mark.e2e
 
-COUNT = int(os.environ.get("CAUSEWAY_STATEMENTS", "20"))
+COUNT = int(os.environ.get("CAUSEWAY_STATEMENTS", "40"))
 SEED = int(os.environ.get("CAUSEWAY_SEED", "16"))
 LENGTH = 20  # statements of a session
 FRESH = 40  # statements after which the tables to write are made again
