@@ -13,6 +13,12 @@ from dialect.parsing.tokens import word_of
 
 # Where one of these stands in a condition, it may have ended before: nothing marks its end.
 _QUERIES = frozenset({*QUERY_WORDS, "UNION", "INTERSECT", "EXCEPT", "MINUS"})
+_OPERAND_ENDS = frozenset(
+    {
+        *(TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING),
+        *(TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.NULL, TokenType.TRUE, TokenType.FALSE),
+    }
+)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -52,6 +58,9 @@ def insert_target(cursor: TokenCursor) -> Target:
         condition = cursor.tokens[start : cursor.at]
         if any(word_of(token) in _QUERIES for token in condition):
             raise NotUnderstood("a query inside REPLACE WHERE")
+        if not condition or condition[-1].token_type not in _OPERAND_ENDS:
+            # In `WHERE x = table TABLE t` the first one is a column.
+            raise NotUnderstood(f"what may be a name, {cursor.word().lower()}")
         return target
     if cursor.take("PARTITION"):
         target.spec = insert_spec(cursor)

@@ -45,6 +45,10 @@ AMBIGUOUS = [
     "INSERT INTO a WITH c AS (SELECT 1 FROM p), p AS (SELECT * FROM b)"
     " (WITH e AS (SELECT 1) SELECT * FROM c)",
     # where the condition ends
+    "INSERT INTO a REPLACE WHERE table TABLE b",
+    "INSERT INTO a REPLACE WHERE select TABLE b",
+    "INSERT INTO a REPLACE WHERE x AND values TABLE b",
+    "INSERT INTO a REPLACE WHERE x = table TABLE b",
     "INSERT INTO a REPLACE WHERE x || order (TABLE b) UNION SELECT 1",
 ]
 
