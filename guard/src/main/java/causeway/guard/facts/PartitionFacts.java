@@ -121,10 +121,11 @@ public final class PartitionFacts {
         for (String address : addresses) {
             if (!address.trim().isEmpty()) {
                 URI uri = URI.create(address.trim());
-                TSocket socket =
-                        new TSocket(uri.getHost(), uri.getPort(), REPLY_MILLIS, CONNECT_MILLIS);
+                // The constructor with two time-outs differs between Spark 3.5's and 4's libthrift.
+                TSocket socket = new TSocket(uri.getHost(), uri.getPort(), CONNECT_MILLIS);
                 try {
                     socket.open();
+                    socket.setSocketTimeout(REPLY_MILLIS);
                     return socket;
                 } catch (TException error) {
                     failure = error;
