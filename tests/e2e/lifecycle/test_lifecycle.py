@@ -18,11 +18,11 @@ FEED = """<?xml version="1.0"?>
   <clusters>
     <cluster name="c1" type="source">
       <validity start="2024-01-01T00:00Z" end="2024-02-01T00:00Z"/>
-      <retention limit="hours(2)" action="delete"/>
+      <retention limit="hours(3)" action="delete"/>
     </cluster>
     <cluster name="c2" type="target">
       <validity start="2024-01-01T00:00Z" end="2024-02-01T00:00Z"/>
-      <retention limit="hours(1)" action="delete"/>
+      <retention limit="hours(2)" action="delete"/>
     </cluster>
   </clusters>
   <table uri="catalog:lifecycle:hits#ds=${YEAR}-${MONTH}-${DAY}-${HOUR}"/>
@@ -86,9 +86,9 @@ def test_clusters_of_one_metastore_get_secondary_copies(
     assert sql("USE CLUSTER c2", count) == everything
     assert sql("USE CLUSTER c1", count) == everything
 
-    assert main([*serve, "--at", "2024-01-01T03:00Z", *store]) == 0
+    assert main([*serve, "--at", "2024-01-01T04:00Z", *store]) == 0
     one = "SELECT count(*) FROM lifecycle.hits WHERE ds = '2024-01-01-0{}'"
-    assert sql("USE CLUSTER c1", one.format(1)) == [(2,)], "hours(2) at the primary"
+    assert sql("USE CLUSTER c1", one.format(1)) == [(2,)], "hours(3) at the primary"
     assert sql("USE CLUSTER c2", one.format(2)) == [(3,)]
     with pytest.raises(Exception, match="2024-01-01-01"):
         sql("USE CLUSTER c2", one.format(1))
