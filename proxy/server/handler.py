@@ -212,7 +212,11 @@ class HiveServer2Handler:
         in which no statement can run gets an error. Raises Stopping, ClusterDown, ClusterLost."""
         session, kind = self._session(request), request.info_type
         self._server.check_not_stopping()
-        session.check_usable()
+        try:
+            session.check_usable()
+        except ClusterDown:
+            if not await self._server.answers(kind, session):
+                raise
         if kind in server_info.ASKED_OF_CLUSTER:
             learned = await self._server.learn_info(kind, session)
             if learned is not None:

@@ -164,6 +164,17 @@ class ServerState:
                     self._info[cluster.name, kind] = reply
         return self._info.get((cluster.name, kind))
 
+    async def answers(self, kind: int, session: UserSession) -> bool:
+        """Whether a cluster that the session may use answers GetInfo although its last health check
+        failed: the next check may be some seconds away."""
+        clusters, pinned = self.topology.clusters, session.state.pinned
+        for cluster in clusters.values() if pinned is None else [clusters[pinned]]:
+            with suppress(CausewayError, TimeoutError):
+                async with asyncio.timeout(_INFO_WAIT):
+                    await self._ask_info(kind, session, cluster)
+                return True
+        return False
+
     async def _ask_info(self, kind: int, session: UserSession, cluster: Cluster) -> Struct:
         """The reply of a Thrift Server, which needs no session, or of the session's server that
         everything goes to, which may be another HiveServer2 and need one. Raises ClusterDown,

@@ -246,6 +246,20 @@ def test_get_info_fails_while_no_cluster_of_the_session_is_up() -> None:
     play(scenario, Limits(health_interval=0.02))
 
 
+def test_get_info_works_in_a_cluster_that_came_up_after_its_last_health_check() -> None:
+    async def scenario(world: World) -> None:
+        client = await world.client()
+        await client.operation("USE CLUSTER west")
+        await world.west.stop()
+        with pytest.raises(AssertionError, match="CW201"):
+            await client.operation("SELECT 1")
+        assert error_of(await client.info()) is not None
+        await world.west.start()
+        assert error_of(await client.info()) is None
+
+    play(scenario, Limits(health_interval=600.0))
+
+
 async def until_down(client: Client, sqlstate: str) -> None:
     while (failure := error_of(await client.info())) is None:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
