@@ -13,7 +13,7 @@ from pipeline.hudi.changes import EARLIEST
 from pipeline.hudi.plan import Plan, plan
 from pipeline.hudi.pull import DEFAULT_KEY, Mode, PullResult, pull
 from pipeline.hudi.replicate import plan_replication, run_replication
-from pipeline.hudi.table.storage import CountingStorage, LocalStorage, local_path
+from pipeline.hudi.table.storage import CountingStorage, LocalStorage, is_local, local_path
 from pipeline.hudi.table.table import HOODIE, open_for_changes, open_table
 
 
@@ -162,11 +162,7 @@ def _pull_with_spark(
 
 def _needs_spark(target: str) -> bool:
     """Hudi tables and metastore tables are written through Spark, plain folders are not."""
-    return "/" not in target or _is_remote(target) or (_folder(target) / HOODIE).is_dir()
-
-
-def _is_remote(path: str) -> bool:
-    return "://" in path and not path.startswith("file:")
+    return "/" not in target or not is_local(target) or (_folder(target) / HOODIE).is_dir()
 
 
 def _folder(path: str) -> Path:

@@ -34,7 +34,7 @@ _DESCRIBABLE = frozenset(
 def catalog_command(at_start: TokenCursor, database: str) -> CatalogCommand | None:
     """The statement from here to the end, in a session in `database`.
 
-    A name of one part may mean a temporary view: whoever calls has to know.
+    A name of one part may mean a temporary view: the caller has to decide that.
     """
     cursor = TokenCursor(at_start.tokens, at_start.sql, at_start.at)
     with suppress(NotUnderstood):

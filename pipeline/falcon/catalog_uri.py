@@ -74,7 +74,8 @@ def parse_template(text: str) -> tuple[str, TableUri]:
 
 def is_numeric(value: str) -> bool:
     """Whether the value pattern of a key always makes a whole number."""
-    return _VARIABLE.sub("0", value).isdigit()
+    digits = _VARIABLE.sub("0", value)
+    return digits.isascii() and digits.isdigit()
 
 
 def filter_of(spec: tuple[tuple[str, str], ...]) -> str:

@@ -103,11 +103,16 @@ def _present(path: str, entries: Iterable[os.DirEntry[str]]) -> Iterator[FileInf
 
 def local_path(path: str) -> str:
     """The path for `open`. Raises StorageFault when it is not of this machine's file system."""
+    if not is_local(path):
+        raise StorageFault(f"{path} is not on a local file system.")
     if path.startswith("file:"):
         return "/" + path[len("file:") :].lstrip("/")
-    if "://" in path:
-        raise StorageFault(f"{path} is not on a local file system.")
     return path
+
+
+def is_local(path: str) -> bool:
+    """Whether `local_path` knows the path."""
+    return path.startswith("file:") or "://" not in path
 
 
 def _status(path: str, stat: os.stat_result) -> FileInfo:

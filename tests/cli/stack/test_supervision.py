@@ -1,4 +1,4 @@
-"""What ends is started again, after pauses that grow, and the user is told."""
+"""A service that ends is started again, after pauses that grow; each end and start is printed."""
 
 from pathlib import Path
 
