@@ -113,7 +113,7 @@ class FakeCluster:
         if self._server is not None:
             self._server.close()
             self._server = None
-        while self.connections:  # one that was on its way may still come
+        while self.connections:
             for writer in self.connections:
                 writer.transport.abort()
             await asyncio.sleep(0.002)
@@ -123,6 +123,9 @@ class FakeCluster:
         self._end(operation, ttypes.TOperationState.FINISHED_STATE)
 
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._server is None:  # accepted while the cluster was stopped
+            writer.transport.abort()
+            return
         self.connections.add(writer)
         client = _Connection(reader, writer)
         try:
