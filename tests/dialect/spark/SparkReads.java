@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.Analyzer;
 import org.apache.spark.sql.catalyst.analysis.CTESubstitution$;
+import org.apache.spark.sql.catalyst.analysis.ExpressionWithUnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
 import org.apache.spark.sql.catalyst.analysis.PlanWithUnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
@@ -162,6 +163,9 @@ public final class SparkReads {
     if (node instanceof PlanWithUnresolvedIdentifier) {
       build((PlanWithUnresolvedIdentifier) node); // Spark does so in CTEs that nothing reads, too
     }
+    if (node instanceof ExpressionWithUnresolvedIdentifier) {
+      nameParts(((ExpressionWithUnresolvedIdentifier) node).identifierExpr());
+    }
     if (node instanceof CTERelationDef) {
       definitions.put(((CTERelationDef) node).id(), (CTERelationDef) node);
     }
@@ -249,11 +253,16 @@ public final class SparkReads {
 
   @SuppressWarnings("unchecked")
   private static LogicalPlan build(PlanWithUnresolvedIdentifier node) {
-    Filter unresolved = new Filter((Expression) node.identifierExpr(), new OneRowRelation());
-    Filter resolved = (Filter) ANALYZER.ResolveFunctions().apply(unresolved);
-    Object text = resolved.condition().eval(InternalRow.empty());
-    Seq<String> parts = CatalystSqlParser$.MODULE$.parseMultipartIdentifier(text.toString());
+    Seq<String> parts = nameParts((Expression) node.identifierExpr());
     return (LogicalPlan) ((scala.Function2) node.planBuilder()).apply(parts, node.children());
+  }
+
+  /** The name that the argument of IDENTIFIER gives; Spark refuses the statement if it gives none. */
+  private static Seq<String> nameParts(Expression argument) {
+    Filter resolved =
+        (Filter) ANALYZER.ResolveFunctions().apply(new Filter(argument, new OneRowRelation()));
+    Object text = resolved.condition().eval(InternalRow.empty());
+    return CatalystSqlParser$.MODULE$.parseMultipartIdentifier(text.toString());
   }
 
   /** `(SELECT * FROM a, b)` is a row to Spark: the column `select` times `from`, and `b`. */
