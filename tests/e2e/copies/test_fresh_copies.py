@@ -380,6 +380,22 @@ def test_executors_end_the_copies_of_what_they_write(
         job.close()
 
 
+def test_executors_without_the_plugin_end_the_copies_of_what_a_command_writes(
+    copied: Callable[[], str], copies: Copies, stack: Stack, tmp_path: Path
+) -> None:
+    """They cannot ask the driver, so that they report the files of its commands too."""
+    table = copied()
+    job = SparkJob(stack, C1, tmp_path / "job", CLUSTER, UNCHECKED | {"spark.plugins": ""})
+    try:
+        job("sql", text=f"INSERT INTO {table} VALUES (2)")
+        assert not copies.fresh(table)
+        assert copies.marks(table), "the executor's, for some seconds"
+        assert copies.soon_unmarked(table)
+        assert not copies.fresh(table)
+    finally:
+        job.close()
+
+
 SLOW = (
     "SELECT cast(java_method('java.lang.Math', 'abs', 1) AS int) AS a FROM range(0, {steps}, 1, 1)"
     " WHERE java_method('java.lang.Thread', 'sleep', 100L) IS NULL"
