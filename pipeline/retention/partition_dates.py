@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from conf.names import parse_partition_name
@@ -20,18 +20,21 @@ Keys = Sequence[tuple[str, str]]  # (key, template) in the table's key order
 @dataclass(frozen=True, slots=True)
 class DatePattern:
     """The pattern of dates in a table's keys. `dated` has the keys with variables, in order, and
-    their templates; `static` the keys with a fixed value; `numbers` the keys whose values are whole
-    numbers, without leading zeros. Times are in UTC.
+    their templates; `static` the keys with a fixed value; `kinds` the keys' types, empty while they
+    are not known. Times are in UTC.
     """
 
     dated: tuple[tuple[str, str], ...]
     static: tuple[tuple[str, str], ...]
-    numbers: frozenset[str] = frozenset()
+    kinds: Kinds = field(default_factory=dict)
 
     def for_keys(self, kinds: Kinds) -> "DatePattern":
         """The pattern for a table whose keys have these types."""
-        numbers = frozenset(key for key, kind in kinds.items() if is_number(kind))
-        return replace(self, static=canonical_spec(self.static, kinds), numbers=numbers)
+        return replace(self, static=canonical_spec(self.static, kinds), kinds=kinds)
+
+    def is_number(self, key: str) -> bool:
+        """Whether the key's values are whole numbers, which have no leading zeros."""
+        return is_number(self.kinds.get(key, ""))
 
     @property
     def finest(self) -> str:
@@ -48,7 +51,7 @@ class DatePattern:
     def values(self, time: datetime) -> tuple[tuple[str, str], ...]:
         """The dated keys' values at a time."""
         texts = ((key, _fill(template, time)) for key, template in self.dated)
-        return canonical_spec(texts, dict.fromkeys(self.numbers, "bigint"))
+        return canonical_spec(texts, self.kinds)
 
 
 def read_date_pattern(keys: Keys) -> DatePattern:
@@ -72,13 +75,12 @@ class Reader:
 
     def __init__(self, date_pattern: DatePattern) -> None:
         self._static = dict(date_pattern.static)
-        self._kinds = dict.fromkeys(date_pattern.numbers, "bigint")
+        self._kinds = date_pattern.kinds
         self._patterns = [(key, _pattern(template)) for key, template in date_pattern.dated]
-        # Numbers have no leading zeros.
         self._widths = {
             key: len(_fill(template, datetime.min))
             for key, template in date_pattern.dated
-            if key in date_pattern.numbers
+            if date_pattern.is_number(key)
         }
         self._known: dict[tuple[str | None, ...], datetime | None] = {}
 

@@ -143,7 +143,7 @@ def eviction_filter(date_pattern: DatePattern, cutoff: datetime) -> str:
     """
 
     def literal(key: str, value: str) -> str:
-        return value if key in date_pattern.numbers else _quoted(value)
+        return value if date_pattern.is_number(key) else _quoted(value)
 
     values = date_pattern.values(cutoff)
     branches = []
