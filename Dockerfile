@@ -33,6 +33,7 @@ COPY metastore metastore
 COPY pipeline pipeline
 COPY proxy proxy
 COPY router router
+COPY database database
 COPY thriftcodec thriftcodec
 RUN make install \
  && ln -s "$(python -c 'import pyspark; print(pyspark.__path__[0])')" /opt/spark

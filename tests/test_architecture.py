@@ -7,7 +7,17 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("conf", "thriftcodec", "dialect", "router", "metastore", "proxy", "pipeline", "cli")
+ROOMS = (
+    "conf",
+    "thriftcodec",
+    "database",
+    "dialect",
+    "router",
+    "metastore",
+    "proxy",
+    "pipeline",
+    "cli",
+)
 IMPORT = re.compile(
     rf"^ *from ((?:{'|'.join((*ROOMS, 'bench'))})(?:\.[\w.]+)?) import (\([^)]*\)|.*)", re.MULTILINE
 )

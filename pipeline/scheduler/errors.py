@@ -34,12 +34,6 @@ class WrongState(LifecycleError):
     code = "CW725"
 
 
-class StoreUnavailable(LifecycleError):
-    """The database of the lifecycle's store cannot be used."""
-
-    code = "CW726"
-
-
 class WrongOwner(LifecycleError):
     """The table has another owner than the submitter (FA-S1, FA-S2)."""
 

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from database.errors import StoreUnavailable
 from pipeline.errors import LeaseLost
 from pipeline.scheduler.clock import Clock
-from pipeline.scheduler.errors import StoreUnavailable
 from pipeline.scheduler.instance import Instance
 from pipeline.scheduler.store import Store
 

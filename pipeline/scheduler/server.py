@@ -16,13 +16,13 @@ from datetime import datetime
 from functools import cache
 
 from conf.errors import CausewayError
+from database.errors import StoreUnavailable
 from pipeline.errors import ActionFailed, InputsGone, LeaseLost, SparkLost
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.inputs import Seen, fingerprint, missing
 from pipeline.falcon.model import Entity, EntityKey, Order
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, schedules_of
-from pipeline.scheduler.errors import StoreUnavailable
 from pipeline.scheduler.instance import Action, Instance, InstanceKey
 from pipeline.scheduler.instance_lease import InstanceLease
 from pipeline.scheduler.plan import (

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, or_, select, update
 
+from database.database import database_seconds, open_database
 from pipeline.falcon.model import EntityKey
-from pipeline.scheduler.database import database_seconds, open_database
 from pipeline.scheduler.instance import Instance, InstanceKey, ScheduleKey
-from pipeline.scheduler.migrations import migrate
+from pipeline.scheduler.migrations import MIGRATIONS
 from pipeline.scheduler.plan import MAX_OPEN, Change, Create, Run, Situation
 from pipeline.scheduler.schema import (
     INSTANCE_COLUMNS,
@@ -136,9 +136,7 @@ class Store:
             set_={"until": added.excluded.until},
             where=horizons.c.until < added.excluded.until,
         )
-        with self._transaction() as connection:
-            self._database.lock_migrations(connection)
-            migrate(connection, self._database.name)
+        self._database.migrate(MIGRATIONS)
 
     def _transaction(self) -> AbstractContextManager[Connection]:
         return self._database.transaction()

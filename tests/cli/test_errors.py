@@ -56,7 +56,16 @@ def _classes(cls: type[CausewayError]) -> Iterator[type[CausewayError]]:
 
 
 def _all() -> list[Documented]:
-    for package in ("conf", "dialect", "router", "metastore", "proxy", "pipeline", "cli"):
+    for package in (
+        "conf",
+        "database",
+        "dialect",
+        "router",
+        "metastore",
+        "proxy",
+        "pipeline",
+        "cli",
+    ):
         found = importlib.import_module(package)
         for module in pkgutil.walk_packages(found.__path__, f"{package}."):
             if module.name.endswith(".errors"):

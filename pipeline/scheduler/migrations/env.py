@@ -1,13 +1,5 @@
-"""What alembic runs: the migrations, in the transaction of the connection that it was given."""
+"""What alembic runs for the lifecycle's store."""
 
-from alembic import context
+from database.migration import run_revisions
 
-from pipeline.scheduler.migrations import VERSION_TABLE
-
-context.configure(
-    connection=context.config.attributes["connection"],
-    version_table=VERSION_TABLE,
-    transactional_ddl=True,
-)
-with context.begin_transaction():
-    context.run_migrations()
+run_revisions()

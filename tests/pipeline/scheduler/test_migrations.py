@@ -11,10 +11,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
+from database.database import open_database
+from database.errors import StoreUnavailable
 from pipeline.falcon.calendar import parse_time
-from pipeline.scheduler.database import open_database
-from pipeline.scheduler.errors import StoreUnavailable
-from pipeline.scheduler.migrations import HEAD, VERSION_TABLE
+from pipeline.scheduler.migrations import MIGRATIONS
 from pipeline.scheduler.plan import recover
 from pipeline.scheduler.schema import TABLES
 from pipeline.scheduler.states import State
@@ -56,24 +56,24 @@ def differences(url: str) -> list[object]:
 
 def revision(url: str) -> str:
     with open_database(url).transaction() as connection:
-        return str(connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar())
+        return str(connection.execute(text(f"SELECT version_num FROM {MIGRATIONS.table}")).scalar())
 
 
 def test_head_is_the_newest_revision() -> None:
     config = Config()
-    config.set_main_option("script_location", "pipeline.scheduler:migrations")
-    assert ScriptDirectory.from_config(config).get_current_head() == HEAD
+    config.set_main_option("script_location", MIGRATIONS.location)
+    assert ScriptDirectory.from_config(config).get_current_head() == MIGRATIONS.head
 
 
 def test_a_new_store_has_the_schema_and_its_revision(url: str) -> None:
     Store(url)
-    assert revision(url) == HEAD
+    assert revision(url) == MIGRATIONS.head
     assert differences(url) == []
 
 
 def test_an_unmigrated_store_is_migrated_with_its_rows(unmigrated: str) -> None:
     store = Store(unmigrated)
-    assert revision(unmigrated) == HEAD
+    assert revision(unmigrated) == MIGRATIONS.head
     assert differences(unmigrated) == []
     owners = {each.key.name: (each.owner, each.status) for each in store.entities()}
     assert owners["summary"] == ("ann", "RUNNING")
@@ -106,7 +106,7 @@ def test_an_unmigrated_store_works(unmigrated: str) -> None:
 def test_a_store_of_a_later_release_is_refused(url: str) -> None:
     Store(url)
     with open_database(url).transaction() as connection:
-        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
+        connection.execute(text(f"UPDATE {MIGRATIONS.table} SET version_num = '9999'"))
     with pytest.raises(StoreUnavailable, match="later version"):
         Store(url)
     assert revision(url) == "9999"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from database.errors import StoreUnavailable
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.entity_service import read_catalog, schedules_of
-from pipeline.scheduler.errors import StoreUnavailable
 from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.plan import (
     Create,

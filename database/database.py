@@ -1,10 +1,11 @@
-"""The databases that can keep the lifecycle: SQLite and PostgreSQL, both through SQLAlchemy.
+"""SQLite and PostgreSQL, both through SQLAlchemy.
 
-Statements are SQLAlchemy Core (see `schema`); only what the two databases do differently is here:
+Statements are SQLAlchemy Core; only what the two databases do differently is here:
 how they are opened, how writers wait for each other, and what their time is. Connections are kept
 for the next transaction; a kept connection whose server has restarted is replaced before its use.
 """
 
+import os
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterator
@@ -19,7 +20,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.functions import FunctionElement
 
-from pipeline.scheduler.errors import StoreUnavailable
+from database.errors import StoreUnavailable
+from database.migration import Migrations
 
 _BUSY_SECONDS = 30.0  # how long a SQLite writer waits for another one
 _CONNECT_SECONDS = 10
@@ -58,23 +60,28 @@ class Database:
         self.insert: Callable[..., Any] = postgresql.insert if on_postgresql else sqlite.insert
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """Commits at the end; an exception rolls back. Raises StoreUnavailable."""
+    def transaction(self, reading: bool = False) -> Iterator[Connection]:
+        """Commits at the end; an exception rolls back. `reading`: it writes nothing, so that it
+        waits for no writer. Raises StoreUnavailable."""
+        engine = self._engine.execution_options(reading=True) if reading else self._engine
         try:
-            with self._engine.begin() as connection:
+            with engine.begin() as connection:
                 yield connection
         except DBAPIError as error:
             raise StoreUnavailable(f"{self.name}: {error.orig}") from error
         except (SQLAlchemyError, OSError) as error:
             raise StoreUnavailable(f"{self.name}: {error}") from error
 
-    def lock_migrations(self, connection: Connection) -> None:
-        """Let one transaction after the other create or migrate the tables.
+    def migrate(self, migrations: Migrations) -> None:
+        """Creates the tables or brings them to the newest revision, one process after the other.
 
-        SQLite needs nothing: each of its transactions excludes other writers.
+        SQLite needs no lock: each of its transactions excludes other writers. Raises
+        StoreUnavailable.
         """
-        if self._engine.dialect.name == "postgresql":
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
+        with self.transaction() as connection:
+            if self._engine.dialect.name == "postgresql":
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
+            migrations.run(connection, self.name)
 
 
 def open_database(url: str) -> Database:
@@ -88,10 +95,12 @@ def open_database(url: str) -> Database:
 
 
 def _sqlite(path: Path) -> Database:
-    """A file in WAL mode. `BEGIN IMMEDIATE` makes writers wait for each other."""
+    """A file in WAL mode. `BEGIN IMMEDIATE` makes writers wait for each other. A file that is
+    created can be read by its owner alone; SQLite gives its other files the same mode."""
 
     def connect() -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -109,7 +118,8 @@ def _sqlite(path: Path) -> Database:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        reading = connection.get_execution_options().get("reading")
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
     return Database(engine, str(path))
 
