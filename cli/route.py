@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import dataclasses
 import json
 import os
 import pwd
@@ -10,15 +9,13 @@ import pwd
 from cli.errors import NoClusters
 from cli.target import add_target_arguments, load_settings
 from conf.settings.settings import Settings
-from dialect.grammar import cluster_statements
-from dialect.grammar.cluster_statements import ExplainCluster
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.session.session import SessionState
 from proxy.statement.cluster_commands import use_cluster
+from proxy.statement.dry_run import DryRun, dry_run
 from proxy.statement.statement_router import StatementRouter
-from router.decision import Answer
-from router.report import Report, report
+from router.report import Report
 
 _REFUSED = 3  # exit status, so that a script can tell a refusal from a failure
 _PROTOCOL = 0  # of the session; nothing is sent
@@ -43,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.use:
         use_cluster(session, args.use)
-    decided = asyncio.run(_decide(settings, session, args.sql))
-    print(json.dumps(dataclasses.asdict(decided)) if args.json else as_text(decided))
-    return _REFUSED if decided.decision == "refuse" else 0
+    found = asyncio.run(_dry_run(settings, session, args.sql))
+    print(json.dumps(found.document()) if args.json else as_text(found.report))
+    return _REFUSED if found.report.decision == "refuse" else 0
 
 
 def as_text(decided: Report) -> str:
@@ -63,18 +60,11 @@ def as_text(decided: Report) -> str:
     return "\n".join(lines)
 
 
-async def _decide(settings: Settings, session: SessionState, sql: str) -> Report:
-    command = cluster_statements.parse(sql, settings.topology.in_use)
-    if isinstance(command, ExplainCluster):
-        sql = command.statement
-    elif command is not None:
-        return report(None, Answer("DC-U1", "the statement is Causeway's own"), {})
+async def _dry_run(settings: Settings, session: SessionState, sql: str) -> DryRun:
     snapshot = Snapshot(settings.snapshot_ttl, settings.snapshot_limit)
     loader = SnapshotLoader(settings, snapshot)
-    router = StatementRouter(settings, snapshot, loader)
     try:
-        routed = await router.decide(sql, session)
-        return report(routed.statement, routed.decision, routed.facts)
+        return await dry_run(sql, session, StatementRouter(settings, snapshot, loader))
     finally:
         loader.close()
 

@@ -1,8 +1,13 @@
-"""The three outcomes of routing."""
+"""The three outcomes of routing.
+
+A decision keeps what it knew: the clusters that it considered, in order, with the rule that chose
+or passed each and the obstacles.
+"""
 
 from dataclasses import dataclass
 
 from conf.names import ClusterName
+from router.obstacles import Considered
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +17,7 @@ class RunIn:
     cluster: ClusterName
     rule: str
     because: str
+    considered: tuple[Considered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class Refuse:
     rule: str
     because: str
     hint: str
+    considered: tuple[Considered, ...] = ()
 
 
 Decision = RunIn | Answer | Refuse

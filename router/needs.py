@@ -23,9 +23,9 @@ from dialect.statement import (
     SetVariable,
     Write,
 )
+from router.obstacles import NAMED, Kind, Obstacle
 from router.request import Facts, Request
 
-NAMED_IN_MESSAGES = 3
 _ANYWHERE = frozenset({"select", "from_select", "metadata_read", "set", "use", "empty"})
 _REPEATED = (
     SetVariable,
@@ -59,22 +59,29 @@ class Input:
         for replicas in self.replicas:
             yield replicas.primary
 
-    def missing_in(self, cluster: ClusterName) -> str | None:
-        """What of it the cluster lacks, in words; None when nothing."""
+    def obstacle_in(self, cluster: ClusterName) -> Obstacle | None:
+        """What of it the cluster lacks; None when nothing."""
         lacking = {each for each in self.replicas if not each.readable_in(cluster)}
         if not lacking:
             return None
-        word = "stale" if any(cluster in each.stale for each in lacking) else "missing"
+        kind = Kind.STALE if any(cluster in each.stale for each in lacking) else Kind.ABSENT
         if self.placed is None:
-            return f"{self.table} is {word}"
+            return Obstacle(cluster, kind, self.table)
         groups = {number for number, each in enumerate(self.placed.replicas) if each in lacking}
         rows = sorted(row for row in self.rows if self.placed.groups[row] in groups)
-        names = ", ".join(
-            partition_name(self.placed.partitions.spec(row)) for row in rows[:NAMED_IN_MESSAGES]
-        )
-        more = ", .." if len(rows) > NAMED_IN_MESSAGES else ""
-        count = f"{len(rows)} partition" + ("s" if len(rows) != 1 else "")
-        return f"{self.table} has {count} {word}: {names}{more}"
+        first = (partition_name(self.placed.partitions.spec(row)) for row in rows[:NAMED])
+        return Obstacle(cluster, kind, self.table, len(rows), tuple(first))
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An existing table that is written; `partition`: one of its partitions, not all of it."""
+
+    table: TableRef
+    partition: bool = False
+
+    def __str__(self) -> str:
+        return f"a partition of {self.table}" if self.partition else str(self.table)
 
 
 def inputs(statement: Known, facts: Facts, coverage: Coverage) -> tuple[Input, ...]:
@@ -111,21 +118,21 @@ def _replicas_of(rows: Collection[int], placed: PlacedPartitions) -> tuple[Repli
     return tuple(placed.replicas[group] for group in sorted({placed.groups[row] for row in rows}))
 
 
-def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, str]:
+def output_primaries(statement: Known, facts: Facts) -> dict[ClusterName, Output]:
     """The primary clusters of the existing outputs, each with the first object that has it."""
-    primaries: dict[ClusterName, str] = {}
+    primaries: dict[ClusterName, Output] = {}
     for write in statement.writes:
         known = facts[write.table] if write.exists else None
         if known is None or write.action is Action.VIEW:
             continue
         touched = None if known.partitions is None else _touched(write, known.partitions)
         if touched is None:
-            primaries.setdefault(known.replicas.primary, str(write.table))
+            primaries.setdefault(known.replicas.primary, Output(write.table))
             continue
         if write.dynamic or not touched or write.action is Action.DROP:
-            primaries.setdefault(known.replicas.primary, str(write.table))
+            primaries.setdefault(known.replicas.primary, Output(write.table))
         for replicas in touched:
-            primaries.setdefault(replicas.primary, f"a partition of {write.table}")
+            primaries.setdefault(replicas.primary, Output(write.table, partition=True))
     return primaries
 
 

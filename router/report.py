@@ -1,20 +1,24 @@
-"""A decision in words, as `causeway route` and EXPLAIN CLUSTER tell it."""
+"""A decision as `causeway route`, EXPLAIN CLUSTER and the REST API show it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, fields
+from typing import Any, assert_never
 
 from conf.names import PartitionRef
 from conf.partitions import TableFacts
 from dialect.statement import AllPartitions, Known, Read, Unknown, Write
 from router.decision import Answer, Decision, Refuse, RunIn
+from router.obstacles import Considered
 from router.request import Facts
+
+OWN = Answer("DC-U1", "the statement is Causeway's own")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """`reads` and `writes` are `db.table`, or `db.table@key=value` where only some partitions
-    are touched; `code` is that of a refusal.
+    are touched; `code` is that of a refusal. `considered` are the clusters in the order in which
+    the rules looked at them.
     """
 
     decision: str
@@ -24,6 +28,12 @@ class Report:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     code: str | None = None
+    considered: tuple[Considered, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        shown = {each.name: getattr(self, each.name) for each in fields(self)}
+        return shown | {"considered": [each.document() for each in self.considered]}
 
 
 def report(statement: Known | Unknown | None, decision: Decision, facts: Facts) -> Report:
@@ -35,12 +45,12 @@ def report(statement: Known | Unknown | None, decision: Decision, facts: Facts) 
         reads = tuple(dict.fromkeys(named))
         writes = tuple(dict.fromkeys(name for each in statement.writes for name in _write(each)))
     match decision:
-        case RunIn(cluster, rule, because):
-            return Report("run", cluster, rule, because, reads, writes)
+        case RunIn(cluster, rule, because, considered):
+            return Report("run", cluster, rule, because, reads, writes, None, considered)
         case Answer(rule, because):
             return Report("answer", None, rule, because, reads, writes)
-        case Refuse(code, _, rule, because, _):
-            return Report("refuse", None, rule, because, reads, writes, code)
+        case Refuse(code, _, rule, because, _, considered):
+            return Report("refuse", None, rule, because, reads, writes, code, considered)
         case _:
             assert_never(decision)
 

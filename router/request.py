@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from conf.settings.settings import Coverage
-from dialect.statement import Known, Unknown
+from dialect.statement import ALL, NONE, Action, Known, PartitionPredicate, Unknown
 
 # A table that certainly does not exist has None; a table that is not a key was never looked up.
 Facts = Mapping[TableRef, TableFacts | None]
@@ -48,3 +48,18 @@ def tables_needed(statement: Known | Unknown) -> frozenset[TableRef]:
         return frozenset()
     read = {read.table for read in statement.reads}
     return frozenset(read | {write.table for write in statement.writes if write.exists})
+
+
+def wanted_partitions(
+    statement: Known | Unknown, coverage: Coverage
+) -> dict[TableRef, list[PartitionPredicate]]:
+    """The partitions whose facts `route` looks at (D1), by existing table."""
+    wanted: dict[TableRef, list[PartitionPredicate]] = {}
+    if isinstance(statement, Known):
+        for read in statement.reads:
+            every = coverage is Coverage.TABLE and read.partitions is not NONE
+            wanted.setdefault(read.table, []).append(ALL if every else read.partitions)
+        for write in statement.writes:
+            if write.exists and write.action is not Action.VIEW:
+                wanted.setdefault(write.table, []).append(write.partitions)
+    return wanted

@@ -1,7 +1,8 @@
 """Where a statement runs: rules in order, the first that answers wins (DC-R*, DC-U*, D3, D4)."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from conf.names import ClusterName
 from conf.topology import first_up
@@ -16,7 +17,8 @@ from router.errors import (
     WRONG_OUTPUT_CLUSTER,
     Refusal,
 )
-from router.needs import Input, inputs, output_primaries, path_clusters, runs_anywhere
+from router.needs import Input, Output, inputs, output_primaries, path_clusters, runs_anywhere
+from router.obstacles import Considered, Kind, Obstacle, words
 from router.request import Bound, Facts, Request
 
 
@@ -25,15 +27,17 @@ class _Case:
     """A request with what follows from its facts."""
 
     request: Request
-    primaries: dict[ClusterName, str]
+    primaries: dict[ClusterName, Output]
     inputs: tuple[Input, ...]
     paths: frozenset[ClusterName]
 
-    def obstacles(self, cluster: ClusterName) -> list[str]:
-        """Why the statement cannot run in the cluster; empty when it can."""
-        missing = [words for each in self.inputs if (words := each.missing_in(cluster)) is not None]
-        missing += [f"a path lies in {owner}" for owner in sorted(self.paths - {cluster})]
-        return missing
+    def obstacles(self, cluster: ClusterName) -> tuple[Obstacle, ...]:
+        """What of its inputs the cluster lacks; empty when it has all."""
+        missing = [each.obstacle_in(cluster) for each in self.inputs]
+        paths = (
+            Obstacle(cluster, Kind.PATH, other=each) for each in sorted(self.paths - {cluster})
+        )
+        return (*(each for each in missing if each is not None), *paths)
 
 
 def route(request: Request, facts: Facts) -> Decision:
@@ -61,32 +65,42 @@ def _unknown(request: Request, statement: Unknown) -> Decision:
     elsewhere = next((each for each in request.bounds if each.cluster != pinned), None)
     if pinned is not None and elsewhere is not None and not statement.writing:
         because = f"{elsewhere.because}, and the statement may use it, being not understood"
-        return _refuse(BOUND_ELSEWHERE, "session", f"{because}: {statement.why}.")
+        obstacle = Obstacle(pinned, Kind.SESSION, other=elsewhere.cluster)
+        passed = _passed(pinned, "session", obstacle)
+        return _refuse(BOUND_ELSEWHERE, "session", f"{because}: {statement.why}.", passed)
     if pinned is not None and not statement.writing and pinned in request.viewed:
-        return RunIn(
-            pinned, "D11", f"not understood ({statement.why}), writes nothing, session is pinned"
-        )
+        because = f"not understood ({statement.why}), writes nothing, session is pinned"
+        return _run(pinned, "D11", because)
     return _refuse(NOT_UNDERSTOOD, "D11", f"The statement is not understood: {statement.why}.")
 
 
 def _several_primaries(case: _Case) -> Decision | None:
     if len(case.primaries) < 2:
         return None
-    named = ", ".join(f"{what} in {cluster}" for cluster, what in sorted(case.primaries.items()))
-    return _refuse(
-        SEVERAL_PRIMARIES, "DC-R3", f"The outputs have different primary clusters: {named}."
-    )
+    outputs = sorted(case.primaries.items())
+    named = ", ".join(f"{output} in {cluster}" for cluster, output in outputs)
+    considered = [
+        _passed(
+            cluster, "DC-R3", *(_written(cluster, each) for each in outputs if each[0] != cluster)
+        )
+        for cluster, _ in outputs
+    ]
+    because = f"The outputs have different primary clusters: {named}."
+    return _refuse(SEVERAL_PRIMARIES, "DC-R3", because, *considered)
 
 
 def _pinned_elsewhere(case: _Case) -> Decision | None:
     pinned = case.request.pinned
     if pinned is None or not case.primaries or pinned in case.primaries:
         return None
-    ((primary, what),) = case.primaries.items()
+    (output,) = case.primaries.items()
+    primary, what = output
     return _refuse(
         WRONG_OUTPUT_CLUSTER,
         "DC-R2",
         f"The session is pinned to {pinned}, but {what} is written only in {primary}.",
+        _passed(pinned, "DC-R2", _written(pinned, output)),
+        _passed(primary, "DC-R2", Obstacle(primary, Kind.PINNED, other=pinned)),
     )
 
 
@@ -100,11 +114,15 @@ def _bound_elsewhere(case: _Case) -> Decision | None:
     wanted = case.request.pinned or next(iter(case.primaries), bound.cluster)
     obstacles = case.obstacles(bound.cluster)
     if wanted == bound.cluster and not obstacles:
-        return RunIn(bound.cluster, "session", bound.because)
-    other = "; ".join(obstacles) or f"the statement has to run in {wanted}"
-    return _refuse(
-        BOUND_ELSEWHERE, "session", f"{bound.because}, in {bound.cluster} only, but {other}."
-    )
+        return _run(bound.cluster, "session", bound.because)
+    other = _reasons(obstacles, "; ") or f"the statement has to run in {wanted}"
+    if wanted != bound.cluster:
+        kind = Kind.PINNED if case.request.pinned else Kind.WRITTEN
+        table = None if case.request.pinned else case.primaries[wanted].table
+        obstacles = (*obstacles, Obstacle(bound.cluster, kind, table, other=wanted))
+    because = f"{bound.because}, in {bound.cluster} only, but {other}."
+    passed = _passed(bound.cluster, "session", *obstacles)
+    return _refuse(BOUND_ELSEWHERE, "session", because, passed)
 
 
 def _apart(bounds: tuple[Bound, ...]) -> Refuse | None:
@@ -113,7 +131,9 @@ def _apart(bounds: tuple[Bound, ...]) -> Refuse | None:
     other = next((each for each in bounds if each.cluster != first.cluster), None)
     if other is None:
         return None
-    return _refuse(BOUND_ELSEWHERE, "session", f"{first.because}, but {other.because}.")
+    obstacle = Obstacle(first.cluster, Kind.SESSION, other=other.cluster)
+    passed = _passed(first.cluster, "session", obstacle)
+    return _refuse(BOUND_ELSEWHERE, "session", f"{first.because}, but {other.because}.", passed)
 
 
 def _output_decides(case: _Case) -> Decision | None:
@@ -122,9 +142,10 @@ def _output_decides(case: _Case) -> Decision | None:
     ((primary, what),) = case.primaries.items()
     obstacles = case.obstacles(primary)
     if obstacles:
-        return _no_cluster(case, {primary: obstacles}, "DC-R4", f"{what} is written in {primary}")
+        passed = _passed(primary, "DC-R4", *obstacles)
+        return _no_cluster([passed], "DC-R4", f"{what} is written in {primary}")
     rule = "DC-U1" if case.request.pinned else "DC-R5"
-    return RunIn(primary, rule, f"{primary} is the primary cluster of {what}")
+    return _run(primary, rule, f"{primary} is the primary cluster of {what}")
 
 
 def _pinned(case: _Case) -> Decision | None:
@@ -133,12 +154,10 @@ def _pinned(case: _Case) -> Decision | None:
         return None
     obstacles = case.obstacles(pinned)
     if obstacles:
-        return _refuse(
-            PINNED_CANNOT_RUN,
-            "DC-U1",
-            f"The session is pinned to {pinned}, which cannot run this: {'; '.join(obstacles)}.",
-        )
-    return RunIn(pinned, "DC-U1", f"the session is pinned to {pinned}")
+        reasons = _reasons(obstacles, "; ")
+        because = f"The session is pinned to {pinned}, which cannot run this: {reasons}."
+        return _refuse(PINNED_CANNOT_RUN, "DC-U1", because, _passed(pinned, "DC-U1", *obstacles))
+    return _run(pinned, "DC-U1", f"the session is pinned to {pinned}")
 
 
 def _inputs_decide(case: _Case) -> Decision | None:
@@ -154,27 +173,38 @@ def _inputs_decide(case: _Case) -> Decision | None:
     candidates += sorted(case.paths)
     if candidates and request.use_default:
         candidates.insert(0, request.default)
-    tried: dict[ClusterName, list[str]] = {}
+    considered: list[Considered] = []
     valid: list[ClusterName] = []
     for cluster in dict.fromkeys(candidates):
-        obstacles = case.obstacles(cluster)
+        rule, obstacles = _input_rule(request, cluster), case.obstacles(cluster)
         if obstacles:
-            tried[cluster] = obstacles
+            considered.append(_passed(cluster, rule, *obstacles))
         elif cluster not in down:
-            return _valid(case, cluster, valid)
+            return _valid(request, cluster, valid, considered)
         else:
             valid.append(cluster)
+            considered.append(_passed(cluster, rule, Obstacle(cluster, Kind.DOWN)))
     if valid:
-        return _valid(case, valid[0], [])
-    return _no_cluster(case, tried, "DC-R7", None) if tried else None
+        return _valid(request, valid[0], [], considered)
+    return _no_cluster(considered, "DC-R7", None) if considered else None
 
 
-def _valid(case: _Case, cluster: ClusterName, passed: list[ClusterName]) -> Decision:
-    why = f" (down: {_list(passed)})" if passed else ""
-    if case.request.use_default and cluster == case.request.default:
-        return RunIn(cluster, "D4", f"{cluster} is the default cluster and has all inputs{why}")
+def _input_rule(request: Request, cluster: ClusterName) -> str:
+    return "D4" if request.use_default and cluster == request.default else "DC-R7"
+
+
+def _valid(
+    request: Request,
+    cluster: ClusterName,
+    down: list[ClusterName],
+    considered: Sequence[Considered],
+) -> Decision:
+    """Runs in a cluster that has all inputs; those that are `down` have them as well."""
+    rule, why = _input_rule(request, cluster), f" (down: {_list(down)})" if down else ""
     because = f"{cluster} is a primary cluster of an input and has them all{why}"
-    return RunIn(cluster, "DC-R7", because)
+    if rule == "D4":
+        because = f"{cluster} is the default cluster and has all inputs{why}"
+    return _run(cluster, rule, because, considered)
 
 
 def _default(case: _Case) -> Decision | None:
@@ -184,13 +214,17 @@ def _default(case: _Case) -> Decision | None:
     default = request.default
     because = f"no input decides; {default} is the default cluster"
     if any(not write.exists for write in statement.writes):
-        return RunIn(default, "D3", because)
+        return _run(default, "D3", because)
     if runs_anywhere(statement):
         cluster = first_up(default, request.clusters, request.down)
         if cluster != default:
             because = f"no input decides; the default cluster {default} is down, {cluster} is up"
-            return RunIn(cluster, "D11", because)
-    return RunIn(default, "D11", because)
+            tried = takewhile(lambda each: each != cluster, (default, *request.clusters))
+            passed = [
+                _passed(each, "D11", Obstacle(each, Kind.DOWN)) for each in dict.fromkeys(tried)
+            ]
+            return _run(cluster, "D11", because, passed)
+    return _run(default, "D11", because)
 
 
 RULES: tuple[Callable[[_Case], Decision | None], ...] = (
@@ -204,17 +238,40 @@ RULES: tuple[Callable[[_Case], Decision | None], ...] = (
 )
 
 
-def _no_cluster(
-    case: _Case, tried: dict[ClusterName, list[str]], rule: str, lead: str | None
-) -> Decision:
-    reasons = "; ".join(f"{cluster}: {', '.join(words)}" for cluster, words in tried.items())
-    text = f"No cluster has all inputs. Tried {_list(tried)}: {reasons}."
-    return _refuse(NO_CLUSTER_HAS_INPUTS, rule, f"{text} ({lead}.)" if lead else text)
+def _no_cluster(passed: Sequence[Considered], rule: str, lead: str | None) -> Decision:
+    reasons = "; ".join(f"{each.cluster}: {_reasons(each.obstacles, ', ')}" for each in passed)
+    tried = _list(each.cluster for each in passed)
+    text = f"No cluster has all inputs. Tried {tried}: {reasons}."
+    because = f"{text} ({lead}.)" if lead else text
+    return _refuse(NO_CLUSTER_HAS_INPUTS, rule, because, *passed)
+
+
+def _reasons(obstacles: Iterable[Obstacle], between: str) -> str:
+    return between.join(map(words, obstacles))
 
 
 def _list(clusters: Iterable[ClusterName]) -> str:
     return ", ".join(clusters)
 
 
-def _refuse(refusal: Refusal, rule: str, because: str) -> Refuse:
-    return Refuse(refusal.code, refusal.sqlstate, rule, because, refusal.hint)
+def _passed(cluster: ClusterName, rule: str, *obstacles: Obstacle) -> Considered:
+    return Considered(cluster, rule, False, obstacles)
+
+
+def _written(cluster: ClusterName, output: tuple[ClusterName, Output]) -> Obstacle:
+    """The obstacle that the output is written in another cluster."""
+    return Obstacle(cluster, Kind.WRITTEN, output[1].table, other=output[0])
+
+
+def _run(
+    cluster: ClusterName, rule: str, because: str, considered: Sequence[Considered] = ()
+) -> RunIn:
+    """Runs in a cluster after others were considered, which may have been this one while down."""
+    if any(each.cluster == cluster for each in considered):
+        chosen = (replace(each, chosen=each.cluster == cluster) for each in considered)
+        return RunIn(cluster, rule, because, tuple(chosen))
+    return RunIn(cluster, rule, because, (*considered, Considered(cluster, rule, True)))
+
+
+def _refuse(refusal: Refusal, rule: str, because: str, *considered: Considered) -> Refuse:
+    return Refuse(refusal.code, refusal.sqlstate, rule, because, refusal.hint, considered)

@@ -41,9 +41,11 @@ class ShowCurrentCluster:
 
 @dataclass(frozen=True, slots=True)
 class ExplainCluster:
-    """`EXPLAIN CLUSTER statement`: shows the decision without running the statement."""
+    """`EXPLAIN CLUSTER [EXTENDED] statement`: shows the decision without running the statement.
+    `extended`: shows where each of its tables is."""
 
     statement: str
+    extended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +103,11 @@ def _command(cursor: TokenCursor) -> ClusterCommand | None:
     if cursor.take("SHOW", "CURRENT", "CLUSTER"):
         return ShowCurrentCluster() if cursor.done else None
     if cursor.take("EXPLAIN", "CLUSTER"):
+        extended = cursor.take("EXTENDED")
         if cursor.done:
             return None
         start = cursor.tokens[cursor.at].start
-        return ExplainCluster(cursor.sql[start : cursor.tokens[-1].end + 1])
+        return ExplainCluster(cursor.sql[start : cursor.tokens[-1].end + 1], extended)
     if cursor.take("ALTER", "TABLE"):
         return _copy(cursor)
     return None

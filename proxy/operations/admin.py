@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
+from urllib.parse import parse_qsl
 
 from conf.errors import CausewayError
 from conf.log_fields import extra
@@ -20,11 +21,14 @@ from proxy.operations import administration as actions
 from proxy.operations.metrics import Sample
 from proxy.protocol.replies import INTERNAL_ERROR, application_exception
 from proxy.protocol.status import failure_of
-from proxy.protocol.types import OperationState
+from proxy.protocol.types import NEWEST_PROTOCOL, OperationState
 from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.listeners import Listeners
 from proxy.server.server_state import ServerState
+from proxy.session.session import DEFAULT_DATABASE, USE_DATABASE, SessionState
 from proxy.session.user_session import UserSession
+from proxy.statement.cluster_commands import use_cluster
+from proxy.statement.dry_run import dry_run
 from proxy.upstream.endpoint_health import Place
 from proxy.upstream.health_runner import check_all
 
@@ -69,6 +73,7 @@ class Admin:
             actions.KILL_STATEMENT: self.kill_statement,
             actions.DRAIN: self.drain,
             actions.RESUME: self.resume,
+            actions.EXPLAIN: self.explain,
         }
         if action in answers:
             return answers[action]()
@@ -126,6 +131,22 @@ class Admin:
             "drained": drained,
             "endpoints": endpoints,
         }
+
+    async def explain(self, query: str) -> dict[str, Any]:
+        """Where the statement `sql` would run, and where its tables are. The query of a URL may
+        have a current `database` and a pinned `cluster` too.
+
+        Raises NoSuchThing without a statement, and a CausewayError.
+        """
+        asked = dict(parse_qsl(query))
+        topology, sql = self._server.topology, asked.get("sql", "")
+        if not sql or not topology.in_use:
+            raise NoSuchThing("There is no parameter sql, or no cluster is configured.")
+        database = {USE_DATABASE: asked.get("database", DEFAULT_DATABASE)}
+        session = SessionState.opened("", NEWEST_PROTOCOL, database, topology)
+        if "cluster" in asked:
+            use_cluster(session, asked["cluster"])
+        return (await dry_run(sql, session, self._server.router)).document()
 
     def cache(self) -> dict[str, int]:
         return dict(self._server.router.snapshot.counts())

@@ -55,9 +55,10 @@ _POST = {
     ("endpoints", "resume"): actions.RESUME,
     ("endpoints", "activate"): actions.RESUME,
 }
+_EXPLAIN = "/v1/explain"
 _OPEN = ("/health", "/metrics")
 ROUTES = (
-    *(f"GET {path}" for path in (*_OPEN, *_GET)),
+    *(f"GET {path}" for path in (*_OPEN, *_GET, _EXPLAIN)),
     "POST /v1/reload",
     *(f"POST /v1/{kind}/NAME/{action}" for kind, action in _POST),
 )
@@ -152,7 +153,7 @@ class AdminServer:
                 return
 
     async def _answer(self, head: Head, token: SecretFile | None, caller: str) -> _Answer:
-        path = head.target.partition("?")[0]
+        path, _, query = head.target.partition("?")
         if path not in _OPEN:
             allowed = _is_allowed(head, token)
             self._observed(head.method, path, caller, not allowed)
@@ -161,7 +162,7 @@ class AdminServer:
         if head.method not in ("GET", "POST"):
             return HTTPStatus.METHOD_NOT_ALLOWED, _error("GET and POST are served.")
         try:
-            return await (self._get(path) if head.method == "GET" else self._post(path))
+            return await (self._get(path, query) if head.method == "GET" else self._post(path))
         except NoSuchThing as error:
             return HTTPStatus.NOT_FOUND, _error(str(error))
         except CausewayError as error:
@@ -170,13 +171,15 @@ class AdminServer:
             internal = internal_error(_log, f"answering {head.method} {path}")
             return HTTPStatus.INTERNAL_SERVER_ERROR, _error(str(internal))
 
-    async def _get(self, path: str) -> _Answer:
+    async def _get(self, path: str, query: str) -> _Answer:
         if path == "/metrics":
             return HTTPStatus.OK, metrics.text(await self._ask(actions.SAMPLES, ""))
         if path == "/health":
             health = await self._ask(actions.HEALTH, "")
             ok = health["status"] == "ok"
             return HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE, health
+        if path == _EXPLAIN:
+            return HTTPStatus.OK, await self._ask(actions.EXPLAIN, query)
         if path not in _GET:
             raise NoSuchThing(f"There is nothing at {path}.")
         return HTTPStatus.OK, await self._ask(_GET[path], "")

@@ -10,12 +10,13 @@ from typing import Any
 from proxy.operations import metrics
 
 SESSIONS, STATEMENTS, CLUSTERS, CACHE = "sessions", "statements", "clusters", "cache"
-SAMPLES, HEALTH = "samples", "health"
+SAMPLES, HEALTH, EXPLAIN = "samples", "health", "explain"
 KILL_SESSION, KILL_STATEMENT = "kill-session", "kill-statement"
 DRAIN, RESUME, RELOAD = "drain", "resume", "reload"
 
 Ask = Callable[[str, str], Awaitable[Any]]
-"""Takes an action and its argument: an id, a cluster's name, an endpoint, or an empty string."""
+"""Takes an action and its argument: an id, a cluster's name, an endpoint, the query of a URL, or an
+empty string."""
 
 
 def merged(action: str, answers: Sequence[Any]) -> Any:

@@ -1,7 +1,7 @@
 """The record of one statement for operators: kept while it runs, cheap to write."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conf.errors import Blame
 from dialect.statement import Known, Unknown
@@ -10,17 +10,20 @@ from proxy.operations.masking import masked_message
 from proxy.operations.statement_text import StatementText
 from proxy.protocol.status import blame_of
 from proxy.protocol.types import OperationState
+from router.decision import Answer, Decision
+from router.obstacles import Considered
 
 MAX_ERROR = 16 << 10  # characters
+MAX_OBSTACLES = 20
 _CODE = "[CW"
 
 
 @dataclass(slots=True)
 class Record:
     """`user` is the user as whom the statement runs, `by` the authenticated user who acts for them.
-    `phases` are seconds by name; `began` is Unix time. `rule` and `cluster` are the router's,
-    `code` that of a refusal or failure of ours. `rows` and `bytes` are those sent to the client;
-    rows are None where a reply did not say how many it has.
+    `phases` are seconds by name; `began` is Unix time. `rule`, `because` and `considered` are the
+    router's, `cluster` is where it ran, `code` that of a refusal or failure of ours. `rows` and
+    `bytes` are those sent to the client; rows are None where a reply did not say how many it has.
 
     A record is `over` when the statement's task is, `closed` when its client can fetch no more.
     """
@@ -37,6 +40,8 @@ class Record:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     rule: str = ""
+    because: str = ""
+    considered: tuple[Considered, ...] = ()
     cluster: str = ""
     code: str = ""
     state: OperationState = OperationState.PENDING
@@ -61,6 +66,16 @@ class Record:
         self.over = True
         self.reads, self.writes = self.tables()
         self.what = None
+
+    def decided(self, decision: Decision) -> None:
+        """Keeps the decision, of each cluster at most `MAX_OBSTACLES` obstacles."""
+        self.rule, self.because = decision.rule, decision.because[:MAX_ERROR]
+        considered = () if isinstance(decision, Answer) else decision.considered
+        if any(len(each.obstacles) > MAX_OBSTACLES for each in considered):
+            considered = tuple(
+                replace(each, obstacles=each.obstacles[:MAX_OBSTACLES]) for each in considered
+            )
+        self.considered = considered
 
     def tables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What is read and what is written, by name."""
@@ -109,6 +124,8 @@ class Record:
             "reads": reads,
             "writes": writes,
             "rule": self.rule,
+            "because": masked_message(self.because),
+            "considered": [each.document() for each in self.considered],
             "cluster": self.cluster,
             "code": self.code,
             "state": self.state.name,

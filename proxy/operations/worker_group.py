@@ -24,7 +24,7 @@ from conf.errors import CausewayError
 from proxy.auth.cookies import KEY_BYTES
 from proxy.auth.login_throttle import LoginThrottle, empty_throttle
 from proxy.errors import NoSuchThing, WorkerFailed
-from proxy.operations.administration import DRAIN, HEALTH, RESUME, Ask, merged
+from proxy.operations.administration import DRAIN, EXPLAIN, HEALTH, RESUME, Ask, merged
 from proxy.operations.counters import SharedCounters, shared_size
 from proxy.operations.peers import WorkerGroup
 from proxy.session import function_changes
@@ -210,8 +210,11 @@ class Supervisor:
                 group.create_task(self._check_health(number))
 
     async def ask(self, action: str, argument: str = "") -> Any:
-        """Asks every worker (`administration.Ask`). Raises NoSuchThing, WorkerFailed."""
+        """Asks every worker (`administration.Ask`), or one if all have the same answer. Raises
+        NoSuchThing, WorkerFailed."""
         running = [worker for worker in self._workers.values() if worker.is_running]
+        if action == EXPLAIN:
+            running = running[:1]
         answers = await asyncio.gather(
             *(worker.ask(action, argument) for worker in running), return_exceptions=True
         )

@@ -1,6 +1,7 @@
 """Our own statements, answered as ordinary result sets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import fields
 
 from conf.names import ClusterName
 from conf.topology import Cluster
@@ -8,6 +9,7 @@ from proxy.errors import UnknownCluster
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.session.session import SessionState
 from router.report import Report
+from router.table_states import TableState
 
 
 def use_cluster(session: SessionState, name: str) -> Table:
@@ -67,6 +69,19 @@ def explain(shown: Report) -> Table:
     )
     columns = ("decision", "cluster", "rule", "because", "reads", "writes", "code")
     return Table(columns, (row,))
+
+
+def explain_extended(states: Iterable[TableState]) -> Table:
+    """One row for each table and cluster: what the cluster has of what the statement uses."""
+    columns = tuple(each.name for each in fields(TableState))
+    rows = tuple(tuple(_text(getattr(state, name)) for name in columns) for state in states)
+    return Table(columns, rows)
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return None if value is None else str(value)
 
 
 def _yes(value: bool) -> str:

@@ -54,12 +54,12 @@ from proxy.statement.commands import Command
 from proxy.statement.events import Event, Routed, WriteToken
 from proxy.statement.steps import TRANSITIONS, Step
 from router import decision
-from router.report import report
+from router.report import OWN, report
+from router.table_states import table_states
 
 ATTEMPTS = 3  # to run a statement after one decision
 DECISIONS = 3  # for one statement, when tables change between decision and analysis
 _NOT_ANALYSED = Unknown("no cluster is configured")
-_OWN = decision.Answer("DC-U1", "the statement is Causeway's own")
 
 
 class StatementMachine:
@@ -87,6 +87,7 @@ class StatementMachine:
         self._is_running = False  # for the client
         self._turn: frozenset[TableRef] = frozenset()  # the tables that only it writes now
         self._named = ""  # the statement to explain, or the database to use
+        self._is_extended = False  # EXPLAIN CLUSTER EXTENDED
         self._routed: Routed | None = None
         self._decisions = 0
         self._attempts = 0  # after the last decision
@@ -193,8 +194,8 @@ class StatementMachine:
                 return self._answer(cluster_commands.show_clusters(self._state, self._is_checked))
             case ShowCurrentCluster():
                 return self._answer(cluster_commands.show_current_cluster(self._state))
-            case ExplainCluster(sql):
-                self._named = sql
+            case ExplainCluster(sql, extended):
+                self._named, self._is_extended = sql, extended
                 return self._go(Step.EXPLAINING, cmd.ReadCommand(sql))
             case CopyTable() if self._can_copy:
                 return self._go(Step.COPYING, cmd.Copy(command))
@@ -203,12 +204,19 @@ class StatementMachine:
     def _explain(self, command: ClusterCommand | None) -> list[Command]:
         if command is None:
             return self._go(Step.EXPLAINING, cmd.Explain(self._named))
-        return self._answer(cluster_commands.explain(report(None, _OWN, {})))
+        if self._is_extended:
+            return self._answer(cluster_commands.explain_extended(()))
+        return self._answer(cluster_commands.explain(report(None, OWN, {})))
 
     def _show_decision(self, routed: Routed) -> list[Command]:
         if isinstance(routed.decision, decision.RunIn):
             check_statement(routed.statement, self._state.restrictions)
-        shown = report(routed.statement, routed.decision, routed.facts)
+        statement, facts = routed.statement, routed.facts
+        if self._is_extended:
+            clusters = self._state.topology.clusters
+            states = table_states(statement, facts, clusters, routed.coverage)
+            return self._answer(cluster_commands.explain_extended(states))
+        shown = report(statement, routed.decision, facts)
         return self._answer(cluster_commands.explain(shown))
 
     def _analysed(self, statement: Known | Unknown) -> list[Command]:

@@ -8,14 +8,12 @@ from typing import Any, Protocol
 from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
-from conf.settings.settings import Coverage, Settings, Writes
+from conf.settings.settings import Settings, Writes
 from conf.spark_table import SparkTable
 from conf.tables import Catalog, NotLoaded, TableKind
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.lineage.sql_functions import reading_functions
 from dialect.statement import (
-    ALL,
-    NONE,
     Action,
     Known,
     Needs,
@@ -30,7 +28,7 @@ from proxy.statement.analyzer_pool import AnalyzerPool, Client
 from proxy.statement.events import Routed, WriteToken
 from proxy.statement.write_queue import tables_in_turn
 from proxy.upstream.endpoint_health import EndpointHealth
-from router.request import Request, tables_needed
+from router.request import Request, tables_needed, wanted_partitions
 from router.route import route
 
 MAX_ROUNDS = 64
@@ -195,14 +193,15 @@ class StatementRouter:
             with suppress(NotLoaded):  # forgotten again meanwhile
                 if isinstance(statement, Known) and statement.cascade:
                     statement = await self._with_contents(statement)
-                named, wanted = _named(statement), _wanted(statement, self.settings.coverage)
+                coverage = self.settings.coverage
+                named, wanted = _named(statement), wanted_partitions(statement, coverage)
                 if named and await self.loader.load_facts(named, wanted):
                     continue
                 tables = tables_needed(statement)
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
                 decision = route(self._request(statement, session), facts)
                 versions = self._versions(statement)
-                coverage, turn = self.settings.coverage, self._in_turn(statement)
+                turn = self._in_turn(statement)
                 return Routed(statement, decision, facts, versions, coverage, turn)
         raise Unsettled("The tables of the statement keep changing.")
 
@@ -299,21 +298,6 @@ def _named(statement: Known | Unknown) -> frozenset[TableRef]:
         return frozenset()
     written = frozenset(write.table for write in statement.writes)
     return tables_needed(statement) | written | frozenset(statement.views)
-
-
-def _wanted(
-    statement: Known | Unknown, coverage: Coverage
-) -> dict[TableRef, list[PartitionPredicate]]:
-    """The partitions whose facts the router will look at (D1)."""
-    wanted: dict[TableRef, list[PartitionPredicate]] = {}
-    if isinstance(statement, Known):
-        for read in statement.reads:
-            every = coverage is Coverage.TABLE and read.partitions is not NONE
-            wanted.setdefault(read.table, []).append(ALL if every else read.partitions)
-        for write in statement.writes:
-            if write.exists and write.action is not Action.VIEW:
-                wanted.setdefault(write.table, []).append(write.partitions)
-    return wanted
 
 
 def _ordered(

@@ -146,7 +146,8 @@ class StatementRunner:
                 return ev.Analysed(record.what)
             case cmd.Route(statement):
                 routed = await self._router.decide(self._request.statement, state, statement)
-                record.what, record.rule = routed.statement, routed.decision.rule
+                record.what = routed.statement
+                record.decided(routed.decision)
                 record.mark("decide")
                 return routed
             case cmd.AwaitTurn(tables):

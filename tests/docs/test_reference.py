@@ -45,10 +45,12 @@ def test_the_page_has_the_columns_of_results() -> None:
     session = SessionState.opened("ann", 1, {}, Topology({}, None))
     results = _section(SQL, "Results")
     clusters, _, explained = results.partition("`EXPLAIN CLUSTER`:")
+    explained, _, extended = explained.partition("`EXPLAIN CLUSTER EXTENDED`:")
     assert tuple(_first_cells(clusters)) == commands.show_clusters(session).columns
     assert commands.show_current_cluster(session).columns == ("cluster",)
     report = commands.explain(Report("run", "east", "DC-R7", "because"))
     assert tuple(_first_cells(explained)) == report.columns
+    assert tuple(_first_cells(extended)) == commands.explain_extended(()).columns
 
 
 def test_the_page_has_every_route() -> None:

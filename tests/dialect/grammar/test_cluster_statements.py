@@ -23,6 +23,7 @@ OURS = [
     ("SHOW CLUSTERS", ShowClusters()),
     ("show current\tcluster ;", ShowCurrentCluster()),
     ("explain cluster select 1 from `x` ; ", ExplainCluster("select 1 from `x`")),
+    ("explain CLUSTER Extended\nselect 1", ExplainCluster("select 1", extended=True)),
     (
         "alter table A.b partition (ds='x', hr=11) copy C1 to c2",
         CopyTable("a", "b", (("ds", "x"), ("hr", "11")), "C1", "c2"),
@@ -38,6 +39,7 @@ THEIRS = [
     "SHOW CLUSTERS LIKE 'x'",
     "show current database",
     "EXPLAIN CLUSTER",
+    "EXPLAIN CLUSTER EXTENDED",
     "select 'use cluster'",
     "-- use cluster\nselect 1",
     "alter table t partition (ds) copy c1 to c2",

@@ -40,6 +40,9 @@ def test_partitions_read_are_named(
     assert report["reads"] == [f"{days}@day=mon"]
     assert report["writes"] == []
     assert report["code"] is None
+    assert [(each["cluster"], each["chosen"]) for each in report["considered"]] == [(C2, True)]
+    states = {each["cluster"]: (each["state"], each["partitions"]) for each in report["tables"]}
+    assert (states[C1], states[C2]) == (("absent", 1), ("primary", 1))
 
 
 def test_a_pin_and_a_database(stack: Stack, days: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """Administration: drained and lost endpoints, killed sessions, reloaded settings, finishing."""
 
 import asyncio
+import json
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.topology import Endpoint
-from proxy.errors import NoSuchThing, Stopping
+from proxy.errors import NoSuchThing, Stopping, UnknownCluster
 from proxy.limits import Limits
 from proxy.operations.metrics import text
 from proxy.protocol.framing import client_negotiation
@@ -215,6 +216,9 @@ def test_sessions_and_statements_are_listed_and_killed() -> None:
         (statement,) = site.admin.statements()
         assert statement["reads"] == ("default.e",)
         assert (statement["rule"], statement["cluster"]) == ("DC-R7", "east")
+        assert statement["because"] == "east is a primary cluster of an input and has them all"
+        (considered,) = statement["considered"]
+        assert considered == {"cluster": "east", "rule": "DC-R7", "chosen": True, "obstacles": []}
         assert (statement["user"], statement["address"]) == ("ann", "127.0.0.1")
         assert statement["state"] == "RUNNING"
         (session,) = site.admin.sessions()
@@ -423,3 +427,37 @@ async def farewell(client: Client) -> str:
     text = message.body.get(1)
     assert isinstance(text, bytes)
     return text.decode()
+
+
+def test_a_statement_is_explained_without_running_it() -> None:
+    async def scenario(site: Site) -> None:
+        found = await site.admin.ask("explain", "sql=SELECT+*+FROM+e+JOIN+w")
+        assert (found["decision"], found["code"]) == ("refuse", "CW104")
+        assert [(each["cluster"], each["rule"]) for each in found["considered"]] == [
+            ("east", "DC-R7"),
+            ("west", "DC-R7"),
+        ]
+        ((obstacle,), _) = (each["obstacles"] for each in found["considered"])
+        assert (obstacle["table"], obstacle["kind"]) == ("default.w", "absent")
+        states = {(each["table"], each["cluster"]): each["state"] for each in found["tables"]}
+        assert states == {
+            ("default.e", "east"): "primary",
+            ("default.e", "west"): "absent",
+            ("default.w", "east"): "absent",
+            ("default.w", "west"): "primary",
+        }
+        pinned = await site.admin.ask(
+            "explain", "sql=SELECT+*+FROM+e&cluster=west&database=default"
+        )
+        assert pinned["code"] == "CW105"
+        own = await site.admin.ask("explain", "sql=SHOW+CLUSTERS")
+        assert (own["decision"], own["tables"]) == ("answer", [])
+        with pytest.raises(NoSuchThing):
+            await site.admin.ask("explain", "")
+        with pytest.raises(UnknownCluster):
+            await site.admin.ask("explain", "sql=SELECT+1&cluster=north")
+        assert json.loads(json.dumps(found))["reads"] == ["default.e", "default.w"]
+        assert site.one.log == site.two.log == site.west.log == []
+        assert site.admin.statements() == []
+
+    play(scenario)

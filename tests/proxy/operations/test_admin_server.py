@@ -102,6 +102,8 @@ def test_get_and_post(tmp_path: Path) -> None:
         ):
             assert (await call(f"POST /v1/{path}", ALLOWED))[0] == 200
             assert log[-1] == requests
+        assert (await call("GET /v1/explain?sql=SELECT+1&cluster=west", ALLOWED))[0] == 200
+        assert log[-1] == ("explain", "sql=SELECT+1&cluster=west")
 
     serving(use, tmp_path)
 

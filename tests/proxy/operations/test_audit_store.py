@@ -175,7 +175,14 @@ def test_each_statement_has_one_line(tmp_path: Path) -> None:
     assert 0 < read["seconds"] < 20
     assert result["SELECT bad FROM e"]["state"] == "ERROR"
     assert "no such column" in result["SELECT bad FROM e"]["error"]
-    assert result["SELECT * FROM e JOIN w"]["code"] == "CW104"
+    assert read["because"] == "east is a primary cluster of an input and has them all"
+    refused = result["SELECT * FROM e JOIN w"]
+    assert refused["code"] == "CW104"
+    assert refused["because"].startswith("No cluster has all inputs. Tried east, west: ")
+    assert [each["obstacles"][0]["table"] for each in refused["considered"]] == [
+        "default.w",
+        "default.e",
+    ]
     assert result["INSERT INTO w SELECT 1"]["writes"] == ["default.w"]
     assert len({each["session"] for each in result.values()}) == 1
     assert len({each["statement"] for each in result.values()}) == 6

@@ -2,12 +2,13 @@
 
 import pytest
 
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.errors import UnknownCluster
 from proxy.session.session import SessionState
 from proxy.statement import cluster_commands as commands
 from router.report import Report
+from router.table_states import Presence, TableState
 
 EAST, WEST = ClusterName("east"), ClusterName("west")
 TOPOLOGY = Topology(
@@ -46,4 +47,18 @@ def test_explain() -> None:
     report = Report("run", "east", "DC-R7", "why", ("d.a", "d.b@ds=1"), ("d.c",))
     assert commands.explain(report).rows == (
         ("run", "east", "DC-R7", "why", "d.a, d.b@ds=1", "d.c", None),
+    )
+
+
+def test_explain_extended() -> None:
+    table = TableRef("d", "t")
+    states = (
+        TableState(table, EAST, Presence.PRIMARY),
+        TableState(table, WEST, Presence.ABSENT, 4, 0, 2, 1, 1, ("ds=1", "ds=3")),
+    )
+    shown = commands.explain_extended(states)
+    assert shown.columns[:4] == ("table", "cluster", "state", "partitions")
+    assert shown.rows == (
+        ("d.t", "east", "primary", None, None, None, None, None, ""),
+        ("d.t", "west", "absent", "4", "0", "2", "1", "1", "ds=1, ds=3"),
     )

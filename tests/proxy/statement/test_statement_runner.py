@@ -446,6 +446,8 @@ def test_explain_cluster_runs_nothing() -> None:
     async def scenario(world: World) -> None:
         client = await world.client()
         assert await client.rows("EXPLAIN CLUSTER INSERT INTO w SELECT * FROM w") == 1
+        assert await client.rows("EXPLAIN CLUSTER EXTENDED INSERT INTO w SELECT * FROM e") == 4
+        assert await client.rows("EXPLAIN CLUSTER EXTENDED SHOW CLUSTERS") == 0
         assert world.west.log == world.east.log == []
         assert world.metastore.log == []
 

@@ -1,0 +1,115 @@
+"""Where each table of a statement is: one row per table and cluster, for people.
+
+Computed only when somebody asks: no decision needs it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import islice
+from typing import Any
+
+from conf.names import ClusterName, TableRef, partition_name
+from conf.partitions import PlacedPartitions, Replicas, TableFacts
+from conf.settings.settings import Coverage
+from dialect.statement import NONE, Known, PartitionPredicate, Unknown
+from router.obstacles import NAMED
+from router.request import Facts, wanted_partitions
+
+
+class Presence(StrEnum):
+    """What a cluster has of a table or partition, the worst first."""
+
+    ABSENT = "absent"
+    STALE = "stale"
+    FRESH = "fresh"
+    PRIMARY = "primary"
+
+
+_LACKING = (Presence.ABSENT, Presence.STALE)
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """What `cluster` has of what a statement reads or writes of `table`.
+
+    `state` is the worst of its partitions. Of a partitioned table, `partitions` is the number of
+    those that the statement reads or writes, and the next four are how many of them the cluster has
+    in which way; `first` are the names of the first that are stale or absent.
+    """
+
+    table: TableRef
+    cluster: ClusterName
+    state: Presence
+    partitions: int | None = None
+    primary: int | None = None
+    fresh: int | None = None
+    stale: int | None = None
+    absent: int | None = None
+    first: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self) | {"table": str(self.table), "state": self.state.value}
+
+
+def presence(replicas: Replicas, cluster: ClusterName) -> Presence:
+    """What the cluster has of an object with these replicas."""
+    if cluster == replicas.primary:
+        return Presence.PRIMARY
+    if cluster in replicas.fresh:
+        return Presence.FRESH
+    return Presence.STALE if cluster in replicas.stale else Presence.ABSENT
+
+
+def table_states(
+    statement: Known | Unknown, facts: Facts, clusters: Iterable[ClusterName], coverage: Coverage
+) -> tuple[TableState, ...]:
+    """A row for each existing table that the statement reads or writes and each of `clusters`, in
+    their order; none for a statement that is not understood."""
+    if isinstance(statement, Unknown):
+        return ()
+    names = tuple(clusters)
+    return tuple(
+        row
+        for table, selections in wanted_partitions(statement, coverage).items()
+        if (known := facts.get(table)) is not None
+        for row in _of_table(table, known, selections, names)
+    )
+
+
+def _of_table(
+    table: TableRef,
+    known: TableFacts,
+    selections: Sequence[PartitionPredicate],
+    clusters: Sequence[ClusterName],
+) -> Iterator[TableState]:
+    placed = known.partitions
+    if placed is None or all(each is NONE for each in selections):
+        for cluster in clusters:
+            yield TableState(table, cluster, presence(known.replicas, cluster))
+        return
+    rows = sorted(set().union(*(each.select(placed.partitions) for each in selections)))
+    for cluster in clusters:
+        yield _of_partitions(table, placed, rows, cluster)
+
+
+def _of_partitions(
+    table: TableRef, placed: PlacedPartitions, rows: Sequence[int], cluster: ClusterName
+) -> TableState:
+    kinds = [presence(replicas, cluster) for replicas in placed.replicas]
+    counts = Counter(kinds[placed.groups[row]] for row in rows)
+    lacking = (row for row in rows if kinds[placed.groups[row]] in _LACKING)
+    first = (placed.partitions.spec(row) for row in islice(lacking, NAMED))
+    return TableState(
+        table,
+        cluster,
+        next((each for each in Presence if counts[each]), Presence.PRIMARY),
+        partitions=len(rows),
+        primary=counts[Presence.PRIMARY],
+        fresh=counts[Presence.FRESH],
+        stale=counts[Presence.STALE],
+        absent=counts[Presence.ABSENT],
+        first=tuple(map(partition_name, first)),
+    )
