@@ -57,6 +57,14 @@ class ClusterWithoutMetastore(CausewayError):
     hint = "Statements without tables run. Check the metastore and its view, then try again."
 
 
+class NotIncremental(CausewayError):
+    """A setting of Hudi asks for changed rows alone, and Spark would return all rows."""
+
+    code = "CW227"
+    sqlstate = "0A000"
+    hint = "RESET the setting to read all rows (docs/guide/hudi.md)."
+
+
 class SessionGone(ClusterLost):
     """A cluster closed its session, so the request did nothing there."""
 

@@ -23,11 +23,13 @@ from dialect.statement import (
     Write,
 )
 from proxy.errors import Unsettled
+from proxy.session.hudi_settings import check_incremental
 from proxy.session.session import DEFAULT_DATABASE, SessionState
 from proxy.statement.analyzer_pool import AnalyzerPool, Client
 from proxy.statement.events import Routed, WriteToken
 from proxy.statement.write_queue import tables_in_turn
 from proxy.upstream.endpoint_health import EndpointHealth
+from router.decision import RunIn
 from router.request import Request, tables_needed, wanted_partitions
 from router.route import route
 
@@ -200,6 +202,8 @@ class StatementRouter:
                 tables = tables_needed(statement)
                 facts = {ref: self.snapshot.facts(ref, wanted.get(ref)) for ref in tables}
                 decision = route(self._request(statement, session), facts)
+                if isinstance(decision, RunIn):
+                    check_incremental(statement, session.variables, self.snapshot.table)
                 versions = self._versions(statement)
                 turn = self._in_turn(statement)
                 return Routed(statement, decision, facts, versions, coverage, turn)

@@ -71,6 +71,11 @@ def test_create_merge_select_and_changes(hudi_stack: Stack) -> None:
         "WHERE v = 'new'",
     )
     assert changes == [(2,)]
+    rows(cursor, "SET hoodie.trips.consume.mode=INCREMENTAL")
+    with pytest.raises(hive.OperationalError, match="CW227"):
+        cursor.execute("SELECT id FROM lake.trips")
+    rows(cursor, "RESET hoodie.trips.consume.mode")
+    assert len(rows(cursor, "SELECT id FROM lake.trips")) == 2
     connection.close()
 
 
