@@ -14,7 +14,7 @@ from dialect.errors import NotUnderstood, SparkRefuses
 from dialect.grammar.analysis_context import AnalysisContext, TempObject, session_object
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.statements import statement
-from dialect.grammar.temporary import name_parts
+from dialect.grammar.temporary import name_parts, variable_name
 from dialect.grammar.token_cursor import PATH_SIGNS, TokenCursor
 from dialect.lineage.build import Builder
 from dialect.parsing.function_calls import calls_of
@@ -33,6 +33,7 @@ from dialect.parsing.variables import (
 )
 from dialect.statement import (
     Analysis,
+    AssignVariables,
     CreateTempTable,
     CreateTempView,
     DropTemp,
@@ -40,6 +41,7 @@ from dialect.statement import (
     Namespace,
     Needs,
     RenameTemp,
+    SessionVariable,
     Unknown,
 )
 from dialect.work import TooMuchWork, bounded
@@ -126,7 +128,7 @@ _WRITING = frozenset(
 )
 
 
-_Key = tuple[str, str, Pruning, bool, bool, bool]
+_Key = tuple[str, str, Pruning, bool, bool, bool, frozenset[tuple[str, SessionVariable]]]
 _CONSTANT = frozenset(
     [
         TokenType.NUMBER,
@@ -197,10 +199,11 @@ def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unkn
 
 
 def _key(text: str, namespace: Namespace) -> _Key:
-    """The cache key: text, database and the settings that change the answer."""
+    """The cache key: text, database, session variables and settings that change the answer."""
     variables = namespace.variables
     switches = double_quoted_names(variables), case_sensitive(variables), stores_plans(variables)
-    return text, namespace.database.lower(), pruning(variables), *switches
+    session = frozenset(namespace.session_variables.items())
+    return text, namespace.database.lower(), pruning(variables), *switches, session
 
 
 def _kept(key: _Key) -> "_Kept | None":
@@ -227,8 +230,13 @@ def _answer(text: str, namespace: Namespace, catalog: Catalog) -> Analysis:
         return Needs(frozenset(context.missing))
     asked, session = tuple(context.asked.items()), tuple(context.asked_session.items())
     with _LOCK, suppress(ValueError):  # one that is too long is not kept
-        _ANSWERS[key] = _Kept(answer, asked, session, len(text))
+        _ANSWERS[key] = _Kept(answer, asked, session, len(text) + _length_of(namespace))
     return answer
+
+
+def _length_of(namespace: Namespace) -> int:
+    """Characters of the session's variables, which are a part of the key."""
+    return sum(len(each.text or "") + 100 for each in namespace.session_variables.values())
 
 
 FAILED = "the analysis failed on it"
@@ -263,8 +271,9 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
     try:
         tokens = tokenize(text, context.double_quoted_names)
         context.note(calls_of(tokens), context.namespace.database.lower())
+        context.note_variables(tokens)
         try:
-            cursor = TokenCursor(with_names(tokens, text), text)
+            cursor = TokenCursor(with_names(tokens, text, context.texts), text)
         except SparkRefuses:
             return Known("refused")
         explain = _explained(cursor)
@@ -307,11 +316,14 @@ def _explained(cursor: TokenCursor) -> bool:
 def _check_case(tokens: list[Token], known: Known, namespace: Namespace) -> None:
     """Refuse capital letters in the name of a temporary object: names are kept in lower case."""
     names = {*namespace.temp_views, *namespace.temp_tables, *known.temps}
+    names |= {variable_name(each) for each in namespace.session_variables}
     match known.effect:
         case CreateTempView(name=name) | CreateTempTable(name=name) | DropTemp(name=name):
             names.add(name)
         case RenameTemp(new=name):
             names.add(name)
+        case AssignVariables():
+            names.update(known.effect.names)
     parts = {part for name in names for part in name_parts(name)}
     for token in tokens:
         if token.text != token.text.lower() and token.text.lower() in parts:
@@ -320,9 +332,9 @@ def _check_case(tokens: list[Token], known: Known, namespace: Namespace) -> None
 
 def _is_sourceless(tokens: list[Token]) -> bool:
     """Whether no word can begin a query over tables, and no name can be that of files, not even one
-    that IDENTIFIER takes from a text."""
+    that IDENTIFIER takes from a text. What EXECUTE IMMEDIATE runs has such words."""
     return bool(tokens) and not any(
-        word_of(token) in ("SELECT", "FROM", "JOIN")
+        word_of(token) in ("SELECT", "FROM", "JOIN", "IMMEDIATE")
         or (token.token_type == TokenType.IDENTIFIER and not PATH_SIGNS.isdisjoint(token.text))
         or (token.token_type != TokenType.IDENTIFIER and "`" in token.text)
         for token in tokens

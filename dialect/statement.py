@@ -151,6 +151,33 @@ class DropTemp:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionVariable:
+    """A variable that DECLARE made. `text` is its value where that is certainly known, and
+    `is_text` says that its type is STRING."""
+
+    is_text: bool = False
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssignVariables:
+    """DECLARE VARIABLE, SET VARIABLE and EXECUTE IMMEDIATE .. INTO: variables by name, as
+    `dialect.grammar.temporary` writes it.
+
+    `repeatable`: every cluster computes the same values. Others are computed once, and are in one
+    cluster only. `declares`: the variables are new.
+    """
+
+    variables: tuple[tuple[str, SessionVariable], ...]
+    repeatable: bool
+    declares: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.variables)
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTempFunction:
     name: str
 
@@ -197,6 +224,7 @@ SessionEffect = (
     | CreateTempTable
     | RenameTemp
     | DropTemp
+    | AssignVariables
     | CreateTempFunction
     | DropTempFunction
     | AddResource
@@ -221,7 +249,8 @@ class Known:
     the database that has them if they are permanent; `code` is what it brings to run. Of an EXPLAIN
     all of this is what the statement that it explains would do. `constant`: that it selects values
     that are written in it, and nothing else: it ends at once. `catalog` is what it asks the
-    catalog, if no temporary object can be meant and the proxy can read all of it.
+    catalog, if no temporary object can be meant and the proxy can read all of it. `immediate` is
+    the statement that EXECUTE IMMEDIATE runs.
     """
 
     kind: str
@@ -242,6 +271,7 @@ class Known:
     code: frozenset[Code] = frozenset()
     constant: bool = False
     catalog: CatalogCommand | None = None
+    immediate: str | None = None
 
     @property
     def changes(self) -> SessionEffect | None:
@@ -279,6 +309,7 @@ class Namespace:
     `temp_views` has the session's views by name, `temp_tables` its other temporary objects with
     the paths of their files, where these are known; `variables` serve `${x}` substitution (hivevar
     names bare, conf keys in full), `unclear` are names that are set to what is not known.
+    `session_variables` are those of DECLARE by name, in lower case.
     """
 
     database: str = "default"
@@ -286,3 +317,4 @@ class Namespace:
     temp_views: Mapping[str, ViewText] = field(default_factory=dict)
     temp_tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unclear: frozenset[str] = frozenset()
+    session_variables: Mapping[str, SessionVariable] = field(default_factory=dict)

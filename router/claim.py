@@ -15,6 +15,7 @@ from zlib import compress
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings.settings import Coverage
+from dialect.grammar.temporary import is_variable
 from dialect.statement import (
     Action,
     CreateTempView,
@@ -107,11 +108,16 @@ def claim_of(
         reads=reads,
         writes=_writes(statement, targets),
         marks=marks,
-        opens=(*map(str, statement.views), *(name.lower() for name in statement.temps)),
+        opens=(*map(str, statement.views), *_opened(statement)),
         databases=() if statement.database_written is None else (statement.database_written,),
         paths_read=statement.paths_read,
         paths_written=statement.paths_written,
     )
+
+
+def _opened(statement: Known) -> list[str]:
+    """The temporary objects that it reads through."""
+    return [name.lower() for name in statement.temps if not is_variable(name)]
 
 
 def _is_idle(statement: Known) -> bool:

@@ -12,6 +12,7 @@ from dialect.statement import (
     NONE,
     Action,
     AddResource,
+    AssignVariables,
     CreateTempFunction,
     CreateTempView,
     DropTemp,
@@ -167,4 +168,6 @@ def runs_anywhere(statement: Known) -> bool:
     if statement.writes or statement.database_written is not None or paths:
         return False
     changes = statement.changes
+    if isinstance(changes, AssignVariables):
+        return changes.repeatable
     return statement.kind in _ANYWHERE if changes is None else isinstance(changes, _REPEATED)

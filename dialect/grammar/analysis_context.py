@@ -1,14 +1,17 @@
 """The tables, views, paths and session objects that an analysis looked up."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from sqlglot.tokenizer_core import Token
 
 from conf.names import TableRef
 from conf.settings.restrictions import Code
 from conf.tables import Catalog, NotLoaded, TableInfo, ViewText
 from dialect.errors import NotUnderstood
-from dialect.grammar.temporary import temporary_name
+from dialect.grammar.temporary import temporary_name, variable_name
 from dialect.parsing.function_calls import Calls
+from dialect.parsing.tokens import names_in
 from dialect.parsing.variables import case_sensitive, double_quoted_names
 from dialect.statement import Namespace
 
@@ -51,6 +54,18 @@ class AnalysisContext:
         self.permanent |= calls.permanent(database)
         if calls.script:
             self.code.add(Code.SCRIPT)
+
+    def note_variables(self, tokens: Iterable[Token]) -> None:
+        """Counts the session variables as used that a text may name."""
+        known = self.namespace.session_variables
+        if known:
+            self.temps |= {variable_name(each): None for each in names_in(tokens) if each in known}
+
+    @property
+    def texts(self) -> Mapping[str, str | None]:
+        """The texts of the session variables; None: not known."""
+        known = self.namespace.session_variables
+        return {name: variable.text for name, variable in known.items()}
 
     def look_up(self, ref: TableRef) -> TableInfo | None:
         """The table; None when there is none, or while the catalog still has to load it."""

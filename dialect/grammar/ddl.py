@@ -6,6 +6,7 @@ from conf.names import TableRef
 from conf.settings.restrictions import Code
 from dialect.errors import NotUnderstood
 from dialect.grammar.alter import DATABASE, OTHER_OBJECTS, alter
+from dialect.grammar.session_variables import drop_variable
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.temporary import GLOBAL_TEMP, temporary_name
 from dialect.grammar.token_cursor import (
@@ -294,6 +295,8 @@ def _drop(context: StatementContext) -> Known:
         ref = table_ref(names, context.database)
         effect = ChangeFunction(ref.db, ref.name)
         return context.known("drop", database_written=ref.db, effect=effect)
+    if kind == "VARIABLE" and temporary:
+        return drop_variable(context)
     if kind in OTHER_OBJECTS or temporary:
         return context.known("drop")
     raise NotUnderstood(f"DROP {kind}")

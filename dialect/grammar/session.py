@@ -6,6 +6,7 @@ from conf.settings.names import TIME_ZONE
 from conf.settings.restrictions import Code
 from dialect.errors import NotUnderstood
 from dialect.grammar.raw_text import paths, setting
+from dialect.grammar.session_variables import declare, set_variables
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.time_zone import offset
 from dialect.grammar.token_cursor import table_ref
@@ -44,7 +45,7 @@ def _set(context: StatementContext) -> Known:
     if cursor.word(1) == "PATH" and cursor.word(2) == "=":
         raise NotUnderstood("SET PATH, after which names mean other objects")
     if cursor.word(1) in ("VAR", "VARIABLE") and (cursor.is_name(2) or cursor.word(2) == "("):
-        raise NotUnderstood("SET VAR")
+        return set_variables(context)
     if cursor.word(1) == "CATALOG":
         return _catalog(context)
     if cursor.word(1) == "TIME" and cursor.word(2) == "ZONE":
@@ -166,6 +167,7 @@ def _refresh(context: StatementContext) -> Known:
 VERBS: dict[str, Callable[[StatementContext], Known]] = {
     "USE": _use,
     "SET": _set,
+    "DECLARE": declare,
     "RESET": _reset,
     "ADD": _add,
     "LIST": _list,

@@ -10,6 +10,7 @@ from conf.names import TableRef
 from conf.tables import TableKind
 from dialect.errors import NamesTemporary, NotUnderstood
 from dialect.grammar import ddl, session, utility
+from dialect.grammar.execute_immediate import execute_immediate
 from dialect.grammar.insert import Target, insert_target, split_multi, with_source
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.token_cursor import TokenCursor, table_ref
@@ -247,6 +248,10 @@ def _when_queries(tree: exp.Merge) -> list[exp.Expr]:
     return [whens] if whens is not None else []
 
 
+def _execute(context: StatementContext) -> Known:
+    return execute_immediate(context, statement)
+
+
 _CHANGES: dict[TokenType, Callable[[StatementContext, int], Known]] = {
     TokenType.UPDATE: _change_rows,
     TokenType.DELETE: _change_rows,
@@ -260,6 +265,7 @@ VERBS: dict[str, Callable[[StatementContext], Known]] = {
     "UPDATE": _update,
     "DELETE": _delete,
     "MERGE": _merge,
+    "EXECUTE": _execute,
     **ddl.VERBS,
     **utility.VERBS,
     **session.VERBS,

@@ -1,26 +1,43 @@
 """Names of a session's temporary objects: `v`, or `global_temp.v` of one that all sessions of its
-server see. In lower case, without quotes."""
+server see, or `system.session.x` of a variable. In lower case, without quotes."""
 
 from collections.abc import Sequence
 
 GLOBAL_TEMP = "global_temp"
+_VARIABLES = "system.session."
 
 
 def is_global(name: str) -> bool:
     return name.startswith(GLOBAL_TEMP + ".")
 
 
+def variable_name(name: str) -> str:
+    """The name of the session variable `name` among temporary objects."""
+    return _VARIABLES + name
+
+
+def is_variable(name: str) -> bool:
+    return name.startswith(_VARIABLES)
+
+
+def bare_variable(name: str) -> str:
+    """The name of a session variable that `variable_name` wrote."""
+    return name.removeprefix(_VARIABLES)
+
+
 def temporary_name(parts: Sequence[str]) -> str | None:
     """The name of a temporary object as one text; None where the parts cannot mean one."""
     if len(parts) == 2 and parts[0] == GLOBAL_TEMP:
         return ".".join(parts)
-    if len(parts) != 1 or is_global(parts[0]):
+    if len(parts) != 1 or is_global(parts[0]) or is_variable(parts[0]):
         return None
     return parts[0]
 
 
 def name_parts(name: str) -> list[str]:
     """The parts that `temporary_name` joined."""
+    if is_variable(name):
+        return [bare_variable(name)]
     return name.split(".", 1) if is_global(name) else [name]
 
 
@@ -35,7 +52,9 @@ def replacing(name: str, query: str) -> str:
     return f"CREATE OR REPLACE {kind} VIEW {quoted(name_parts(name)[-1])} AS {query}"
 
 
-def dropping(name: str) -> tuple[str, str]:
+def dropping(name: str) -> tuple[str, ...]:
     """The statements after which there is no temporary object of that name, whether there was one
     or not. DROP VIEW alone would drop a permanent view where there is no temporary one."""
+    if is_variable(name):
+        return (f"DROP TEMPORARY VARIABLE IF EXISTS {quoted(bare_variable(name))}",)
     return replacing(name, "SELECT 1"), f"DROP VIEW {quoted(*name_parts(name))}"

@@ -28,6 +28,7 @@ from dialect.lineage.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan,
 from dialect.lineage.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
 from dialect.lineage.view_queries import query_of, with_keys
 from dialect.parsing.supported_nodes import check
+from dialect.parsing.tokenize import tokenize
 from dialect.work import spend
 
 MAX_VIEW_DEPTH = 80
@@ -416,6 +417,8 @@ class Builder:
         try:
             stored = query_of(view.sql, view.double_quoted_names)
             self.analysis.note(stored.calls, self._database)
+            if self.analysis.namespace.session_variables:
+                self.analysis.note_variables(tokenize(view.sql, view.double_quoted_names))
             node = self.whole(stored.tree)
         finally:
             self._depth -= 1

@@ -1,6 +1,6 @@
 """The words of tokens, and tokens made of others."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -29,6 +29,15 @@ def is_name(token: Token) -> bool:
     if token.token_type == TokenType.IDENTIFIER:
         return True
     return token.token_type not in _NO_WORDS and token.text.replace("_", "a").isalnum()
+
+
+def names_in(tokens: Iterable[Token]) -> Iterator[str]:
+    """The words that may be names, in lower case."""
+    for token in tokens:
+        if token.token_type == TokenType.IDENTIFIER:
+            yield token.text.lower()
+        elif token.token_type not in _NO_WORDS:
+            yield from token.text.lower().split()  # a phrase such as ORDER BY is one token
 
 
 def closing(tokens: list[Token], at: int) -> int:

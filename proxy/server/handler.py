@@ -361,7 +361,7 @@ class HiveServer2Handler:
         if session.through is not None:
             return session.through.name
         state = session.state
-        homes = set(state.objects.homes().values())
+        homes = set(state.objects.listed_homes().values())
         only = homes.pop() if len(homes) == 1 else None
         return state.pinned or only or self._server.pool.health.first_up(state.topology)
 

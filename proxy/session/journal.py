@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from conf.names import ClusterName
 from conf.topology import Endpoint
 from dialect.statement import (
+    AssignVariables,
     CreateTempTable,
     CreateTempView,
     DropTemp,
@@ -48,6 +49,8 @@ class Entry:
                 return (name,)
             case RenameTemp(name, new):
                 return (name, new)
+            case AssignVariables():
+                return self.effect.names
         return ()
 
 

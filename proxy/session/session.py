@@ -7,8 +7,10 @@ from conf.names import ClusterName
 from conf.settings.names import SERVER_PREFIXES, canonical_name
 from conf.settings.restrictions import Restrictions
 from conf.topology import Cluster, Endpoint, Topology
+from dialect.grammar.temporary import bare_variable, is_variable
 from dialect.statement import (
     AddResource,
+    AssignVariables,
     CacheTable,
     ChangeFunction,
     CreateTempFunction,
@@ -51,8 +53,8 @@ class SessionState:
     `default`, in which each session begins; it is given to every cluster's session.
     `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
     `unclear` are variables that are set, to values that are not known.
-    `objects` are its temporary views and tables; `cached` says where CACHE TABLE was run last, by
-    name.
+    `objects` are its temporary views, tables and variables; `cached` says where CACHE TABLE was run
+    last, by name.
     """
 
     user: str
@@ -147,6 +149,7 @@ class SessionState:
             self.objects.views(),
             self.objects.tables(),
             frozenset(self.unclear),
+            self.objects.variables(),
         )
 
     def bounds(self, statement: Known | Unknown) -> tuple[Bound, ...]:
@@ -154,13 +157,12 @@ class SessionState:
 
         A statement that is not understood may use anything.
         """
-        if isinstance(statement, Unknown) or statement.lists_temps:
+        if isinstance(statement, Unknown):
             homes = self.objects.homes()
         else:
             homes = self.objects.homes(statement.temps)
-        bounds = [
-            Bound(home, f"the temporary table {name} is in {home}") for name, home in homes.items()
-        ]
+            homes |= self.objects.listed_homes() if statement.lists_temps else {}
+        bounds = [Bound(home, f"{_named(name)} is in {home}") for name, home in homes.items()]
         if isinstance(statement, Known) and isinstance(statement.effect, UncacheTable):
             cached = self.cached.get(statement.effect.name or "")
             if cached is not None and self.pinned is None and not bounds:
@@ -205,6 +207,8 @@ class SessionState:
             case ResetVariables(key):
                 self.variables.pop(key or "", None)
                 self.unclear.discard(key or "")
+            case AssignVariables():
+                home = self.objects.apply(effect, cluster, used)
             case CreateTempView() | CreateTempTable() | RenameTemp() | DropTemp():
                 home = self.objects.apply(effect, cluster, used)
                 self.cached.pop(effect.name, None)
@@ -224,6 +228,12 @@ class SessionState:
                 sql = setting_zone(effect.value)
         if not isinstance(effect, _NOT_REPEATED):
             self.journal.record(number, sql, effect, home)
+
+
+def _named(name: str) -> str:
+    if is_variable(name):
+        return f"the value of variable {bare_variable(name)}"
+    return f"the temporary table {name}"
 
 
 def _ask_for_partitions(key: str, value: str) -> None:

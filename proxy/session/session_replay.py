@@ -15,8 +15,9 @@ from weakref import WeakMethod
 
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
-from dialect.grammar.temporary import dropping, is_global, quoted
+from dialect.grammar.temporary import bare_variable, dropping, is_global, is_variable, quoted
 from dialect.statement import (
+    AssignVariables,
     CreateTempTable,
     CreateTempView,
     DropTemp,
@@ -102,6 +103,9 @@ class SessionReplay:
                 self._is_there(new)
             case DropTemp(name):
                 self._is_gone(name)
+            case AssignVariables():
+                for name in effect.names:
+                    self._is_there(name)
             case UseDatabase(database):
                 self._database = database.lower()
 
@@ -118,8 +122,9 @@ class SessionReplay:
         if isinstance(statement, Known) and isinstance(statement.changes, DropTemp):
             return
         names = tuple(self._lacking)
-        if isinstance(statement, Known) and not statement.lists_temps:
-            names = statement.temps
+        if isinstance(statement, Known):
+            listed = [name for name in names if not is_variable(name)]
+            names = (*statement.temps, *(listed if statement.lists_temps else ()))
         self.understood &= isinstance(statement, Known)
         for name in names:
             reason = self._lacking.get(name)
@@ -178,6 +183,10 @@ class SessionReplay:
                 reason = None
             case RenameTemp(name) if name in self._lacking:
                 reason = self._lacking[name]
+            case AssignVariables(repeatable=False):
+                reason = self._lost(entry.names)
+            case AssignVariables(declares=False) if lacking := self._lacks_any(entry.names):
+                reason = lacking
             case RenameTemp(name, new) if (self._endpoint, new) in self._journal.shared:
                 await self._take_away((name,))  # a session that was lost renamed it
                 reason = None
@@ -191,8 +200,19 @@ class SessionReplay:
         if not entry.names:
             raise NotCarried(reason)
         await self._take_away(entry.names)
-        self._lacking[entry.names[-1]] = reason
+        is_assignment = isinstance(entry.effect, AssignVariables)
+        for name in entry.names if is_assignment else entry.names[-1:]:
+            self._lacking[name] = reason
         self._applied.add(entry.number)
+
+    def _lost(self, names: tuple[str, ...]) -> str:
+        """Why variables are not there: their values were computed in a session that is closed, and
+        a second run of the statement might compute others."""
+        shown = ", ".join(map(bare_variable, names))
+        return f"The session in cluster {self._cluster} that had the value of {shown} is closed."
+
+    def _lacks_any(self, names: tuple[str, ...]) -> str | None:
+        return next((self._lacking[name] for name in names if name in self._lacking), None)
 
     async def _take_away(self, names: tuple[str, ...]) -> None:
         for name in names:

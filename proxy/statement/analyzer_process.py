@@ -76,6 +76,7 @@ def packed(task: Task) -> bytes:
             variables=dict(names.variables),
             temp_views=dict(names.temp_views),
             temp_tables=dict(names.temp_tables),
+            session_variables=dict(names.session_variables),
         )
         task = Analyze(task.sql, plain, dict(task.tables))
     return pickle.dumps(task)

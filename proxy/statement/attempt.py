@@ -68,4 +68,4 @@ class Attempt:
         if not isinstance(statement, Known) or statement.changes is None:
             return []
         changes, number = statement.changes, self.number
-        return [cmd.Apply(changes, number, self.cluster, statement.temps)]
+        return [cmd.Apply(changes, number, self.cluster, statement.temps, statement.immediate)]

@@ -183,12 +183,14 @@ class KeepMark:
 @dataclass(frozen=True, slots=True)
 class Apply:
     """Write into the session's journal that the statement had `effect`: in `cluster`, or in the
-    proxy alone for None. `number` is its place there; it used the temporary objects `used`."""
+    proxy alone for None. `number` is its place there; it used the temporary objects `used`.
+    `immediate` is repeated elsewhere in the place of EXECUTE IMMEDIATE."""
 
     effect: SessionEffect
     number: int
     cluster: ClusterName | None
     used: Sequence[str] = ()
+    immediate: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

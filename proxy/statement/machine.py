@@ -228,7 +228,7 @@ class StatementMachine:
             if statement.changes is not None:
                 state.check(statement.changes, self._sql)
             match statement.changes:
-                case UseDatabase(database):
+                case UseDatabase(database) if statement.immediate is None:
                     self._named = database
                     return self._go(Step.CHECKING, cmd.CheckDatabase(database))
                 case SetVariable(key, value) if settings.is_ours(key):

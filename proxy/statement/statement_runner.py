@@ -273,10 +273,10 @@ class StatementRunner:
                     asyncio.get_running_loop().call_soon(_ask_schema, operation.result)
             case cmd.Answer(table):
                 operation.result = LocalResult(table)
-            case cmd.Apply(effect, number, cluster, used):
+            case cmd.Apply(effect, number, cluster, used, immediate):
                 if cluster is not None:
                     self._entered.replay.applied(number, effect)
-                sql = self._request.statement
+                sql = immediate or self._request.statement
                 self._session.state.apply(effect, sql, cluster, number, used)
             case cmd.ForgetFacts(tables):
                 self._router.snapshot.invalidate(tables)

@@ -9,6 +9,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pipeline.spark.jar import SPARK_MAJOR
+
 UPPER = "org.apache.hadoop.hive.ql.udf.generic.GenericUDFUpper"
 LOWER = "org.apache.hadoop.hive.ql.udf.generic.GenericUDFLower"
 PINS = ("USE CLUSTER c1", "USE CLUSTER c2", "USE CLUSTER")
@@ -25,6 +27,7 @@ class Names:
     views: Sequence[str] = ("v", "x", "w", "t2")
     shared: str = "g"  # a global temporary view
     functions: Sequence[str] = ("f",)
+    variables: Sequence[str] = ("x", "y")
     permanent: str = "pv"  # a view in the metastore
 
 
@@ -47,6 +50,8 @@ class History:
         weights = self._weights()
         for _ in range(length):
             yield self._random.choices(list(weights), list(weights.values()))[0](self)
+
+    _computed = "uuid()"
 
     def _weights(self) -> "Weights":
         return _KINDS
@@ -170,6 +175,41 @@ class History:
             )
         )
 
+    def declare(self) -> str:
+        name = self._one(self.names.variables)
+        replace = self._maybe("OR REPLACE ", 0.7)
+        if self._random.random() < 0.2:
+            return f"DROP TEMPORARY VARIABLE {self._maybe('IF EXISTS ')}{name}"
+        return f"DECLARE {replace}VARIABLE {name} STRING DEFAULT '{self._text()}'"
+
+    def assign(self) -> str:
+        name, other = self._one(self.names.variables), self._one(self.names.variables)
+        values = (f"'{self._text()}'", f"'{self._text()}'", other, "DEFAULT", self._computed)
+        return self._one(
+            (
+                f"SET VAR {name} = {self._one(values)}",
+                f"SET VAR {name} = (SELECT * FROM {self._relation()})",
+                f"EXECUTE IMMEDIATE 'SELECT * FROM {self._relation()}' INTO {name}",
+            )
+        )
+
+    def use_variable(self) -> str:
+        name, create = self._one(self.names.variables), "CREATE OR REPLACE TEMPORARY VIEW"
+        return self._one(
+            (
+                f"SELECT {name} AS c",
+                f"SELECT {name} AS c",
+                f"SELECT * FROM IDENTIFIER({name})",
+                f"EXECUTE IMMEDIATE 'SELECT * FROM ' || {name}",
+                f"EXECUTE IMMEDIATE '{create} v AS SELECT * FROM ' || {name}",
+                f"{create} x AS SELECT {name} AS c",
+                "EXECUTE IMMEDIATE 'SET a=t1'",
+            )
+        )
+
+    def _text(self) -> str:
+        return self._one((*self.names.tables, self._view()))
+
 
 Weights = dict[Callable[..., str], int]
 _KINDS: Weights = {
@@ -188,14 +228,20 @@ _KINDS: Weights = {
     History.set: 7,
     History.reset: 2,
     History.function: 10,
+    History.declare: 8,
+    History.assign: 8,
+    History.use_variable: 12,
 }
+_OF_SPARK_4 = (History.declare, History.assign, History.use_variable)
 
 
 class WiderHistory(History):
     """With statements that the model of Spark does not know, for Spark itself."""
 
+    _computed = "current_database()"  # the same in two sessions
+
     def _weights(self) -> Weights:
-        return _MORE_KINDS
+        return _MORE_KINDS if SPARK_MAJOR < 4 else {**_KINDS, **_MORE_KINDS}
 
     def _view(self) -> str:
         name = super()._view()
@@ -263,7 +309,7 @@ class WiderHistory(History):
 
 
 _MORE_KINDS: Weights = {
-    **_KINDS,
+    **{kind: weight for kind, weight in _KINDS.items() if kind not in _OF_SPARK_4},
     WiderHistory.permanent_view: 10,
     WiderHistory.create_otherwise: 6,
     WiderHistory.ask: 12,

@@ -19,6 +19,7 @@ from proxy.protocol.types import OperationState, OperationType
 from proxy.session import user_session as session_module
 from proxy.session.function_changes import FunctionChanges
 from proxy.session.handles import new_handle
+from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation
 from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
@@ -161,7 +162,9 @@ class Proxied:
         if failure is not None:
             return code_of(failure.message)
         assert operation.state is OperationState.FINISHED, operation.state
-        return () if not operation.record.cluster else self.upstreams_of(operation).rows
+        if not operation.record.cluster or isinstance(operation.result, LocalResult):
+            return ()
+        return self.upstreams_of(operation).rows
 
     def upstreams_of(self, operation: Operation) -> FakeUpstream:
         return next(

@@ -1,4 +1,5 @@
-"""As much of a Spark session as histories need, by rules that were found by asking Spark 3.5.
+"""As much of a Spark session as histories need, by rules that were found by asking Spark 3.5, and
+Spark 4.3 where session variables are concerned.
 
 `test_sessions_against_spark` holds the same histories against the real one.
 """
@@ -12,6 +13,8 @@ from tests.sessions.histories import LOWER, UPPER
 
 Rows = tuple[tuple[str | bool | int | None, ...], ...]
 NOT_FOUND, EXISTS = "TABLE_OR_VIEW_NOT_FOUND", "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS"
+NO_VARIABLE, VARIABLE_EXISTS = "VARIABLE_NOT_FOUND", "VARIABLE_ALREADY_EXISTS"
+UNRESOLVED_VARIABLE, UNRESOLVED_COLUMN = "UNRESOLVED_VARIABLE", "UNRESOLVED_COLUMN"
 NO_FUNCTION, FUNCTION_EXISTS = "ROUTINE_NOT_FOUND", "ROUTINE_ALREADY_EXISTS"
 UNRESOLVED = "UNRESOLVED_ROUTINE"
 SQLSTATES = {
@@ -42,6 +45,7 @@ class View:
     database: str = ""
     temps: frozenset[str] = frozenset()
     functions: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
     folder: str | None = None
 
 
@@ -52,6 +56,7 @@ class Metastore:
     tables: dict[str, Rows]
     functions: dict[str, str] = field(default_factory=dict)
     files: dict[str, Rows] = field(default_factory=dict)
+    computed: int = 0  # values of uuid()
 
     @property
     def databases(self) -> set[str]:
@@ -79,6 +84,8 @@ class SparkSession:
         self.database = opening.get("use:database", "default")
         self.local: dict[str, View] = {}
         self.functions: dict[str, str] = {}  # temporary ones
+        self.values: dict[str, str | None] = {}  # of variables
+        self.defaults: dict[str, str] = {}
         self.registry: dict[str, str] = {}  # permanent ones that were looked up
         self.settings: dict[str, str] = {}
         for kind in ("set:hiveconf:", "set:hivevar:"):
@@ -110,6 +117,10 @@ class SparkSession:
             return tuple(row for row in left for _ in right)
         if found := re.fullmatch(rf"SELECT {_WORD}\('Ab'\) AS c", query):
             return ((self._call(found[1], view),),)
+        if (found := re.fullmatch(r"SELECT (\w+) AS c", query)) and found[1] != "uuid":
+            return ((self._variable(found[1], view),),)
+        if found := re.fullmatch(r"SELECT \* FROM IDENTIFIER\((\w+)\)", query):
+            return self._relation(self._variable(found[1], view) or "", view, seen)
         if query == "SELECT 1":
             return ((1,),)
         if query == "SELECT current_database() AS c":
@@ -145,6 +156,52 @@ class SparkSession:
             kind = self.registry.setdefault(full, self.metastore.functions[full])
         return {UPPER: "AB", LOWER: "ab"}[kind]
 
+    # Variables
+
+    def _variable(self, name: str, view: View | None = None) -> str | None:
+        if name not in self.values or (view is not None and name not in view.variables):
+            raise SparkError(UNRESOLVED_COLUMN)
+        return self.values[name]
+
+    def declare(self, replaces: str | None, name: str, value: str) -> None:
+        if name in self.values and not replaces:
+            raise SparkError(VARIABLE_EXISTS)
+        self.values[name] = self.defaults[name] = value
+
+    def drop_variable(self, exists: str | None, name: str) -> None:
+        if name not in self.values and not exists:
+            raise SparkError(NO_VARIABLE)
+        self.values.pop(name, None)
+
+    def assign(self, name: str, value: str) -> None:
+        if name not in self.values:
+            raise SparkError(UNRESOLVED_VARIABLE)
+        if value == "DEFAULT":
+            self.values[name] = self.defaults[name]
+        elif value == "uuid()":
+            self.metastore.computed += 1
+            self.values[name] = f"uuid {self.metastore.computed}"
+        elif value.startswith("'"):
+            self.values[name] = value.strip("'")
+        else:
+            self.values[name] = self._variable(value)
+
+    def assign_query(self, name: str, query: str) -> None:
+        rows = self.rows(query)
+        if name not in self.values:
+            raise SparkError(UNRESOLVED_VARIABLE)
+        if len(rows) > 1:
+            raise SparkError("SCALAR_SUBQUERY_TOO_MANY_ROWS")
+        self.values[name] = str(rows[0][0]) if rows else None
+
+    def assign_immediate(self, query: str, name: str) -> None:
+        self.assign_query(name, query)
+
+    def execute_immediate(self, text: str, name: str | None) -> Rows:
+        if name is not None:
+            text += self._variable(name) or ""
+        return self.execute(text)
+
     # Temporary views
 
     def _temporary(self, name: str) -> View | None:
@@ -161,7 +218,8 @@ class SparkSession:
             for each in re.findall(r"(?:FROM|JOIN) ([\w.]+)", query)
             if self._temporary(each) is not None
         }
-        view = View(query, self.database, frozenset(temps), frozenset(self.functions))
+        functions, variables = frozenset(self.functions), frozenset(self.values)
+        view = View(query, self.database, frozenset(temps), functions, variables)
         place, short = self._place(name), name.removeprefix(_GLOBAL)
         before = place.get(short)
         place[short] = view
@@ -345,6 +403,8 @@ _STATEMENTS: tuple[tuple[str, Callable[..., Rows | None]], ...] = (
     (r"SHOW VIEWS", SparkSession.views),
     (rf"SHOW COLUMNS IN {_NAME}", SparkSession.columns),
     (rf"DESCRIBE {_NAME}", SparkSession.describe),
+    (r"SET VAR (\w+) = \((SELECT .*)\)", SparkSession.assign_query),
+    (r"SET VAR (\w+) = (.*)", SparkSession.assign),
     (r"SET TIME ZONE '(.*)'", SparkSession.set_zone),
     (r"SET TIME ZONE LOCAL", SparkSession.set_local_zone),
     (r"SET ([^= ]*) ?=(.*)", SparkSession.set),
@@ -358,5 +418,9 @@ _STATEMENTS: tuple[tuple[str, Callable[..., Rows | None]], ...] = (
     (rf"CREATE {_REPLACE}FUNCTION {_NAME} AS '(.*)'", SparkSession.create_function),
     (rf"DROP FUNCTION {_EXISTS}{_NAME}", SparkSession.drop_function),
     (rf"REFRESH FUNCTION {_NAME}", SparkSession.refresh_function),
+    (rf"DECLARE {_REPLACE}VARIABLE (\w+) STRING DEFAULT '(.*)'", SparkSession.declare),
+    (rf"DROP TEMPORARY VARIABLE {_EXISTS}`?(\w+)`?", SparkSession.drop_variable),
+    (r"EXECUTE IMMEDIATE '([^']*)' INTO (\w+)", SparkSession.assign_immediate),
+    (r"EXECUTE IMMEDIATE '([^']*)'(?: \|\| (\w+))?", SparkSession.execute_immediate),
     (r"(SELECT .*)", SparkSession.rows),
 )

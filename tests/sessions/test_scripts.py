@@ -89,6 +89,49 @@ SCRIPTS = {
         "DROP VIEW x",
         "SHOW VIEWS",
     ),
+    "a variable has its value in every cluster": (
+        "USE CLUSTER c2",
+        "DECLARE OR REPLACE VARIABLE x STRING DEFAULT 't1'",
+        "USE CLUSTER c1",
+        "SELECT x AS c",
+        "SET VAR x = 'both'",
+        "USE CLUSTER c2",
+        "SELECT * FROM IDENTIFIER(x)",
+        "EXECUTE IMMEDIATE 'SELECT * FROM ' || x",
+        "SET VAR x = DEFAULT",
+        "USE CLUSTER c1",
+        "SELECT x AS c",
+        "DROP TEMPORARY VARIABLE x",
+        "USE CLUSTER c2",
+        "SELECT x AS c",
+    ),
+    "a variable with the value of a query is in one cluster until it is declared again": (
+        "DECLARE OR REPLACE VARIABLE x STRING DEFAULT 't1'",
+        "USE CLUSTER c2",
+        "SELECT x AS c",
+        "SET VAR x = (SELECT * FROM t2)",
+        "SET VAR x = 'both'",
+        "USE CLUSTER",
+        "SELECT x AS c",
+        "CREATE OR REPLACE TEMPORARY VIEW v AS SELECT x AS c",
+        "SELECT * FROM v",
+        "SHOW COLUMNS IN w",
+        "DECLARE OR REPLACE VARIABLE x STRING DEFAULT 'w'",
+        "USE CLUSTER c1",
+        "SELECT x AS c",
+    ),
+    "EXECUTE IMMEDIATE changes the session in every cluster": (
+        "USE CLUSTER c2",
+        "DECLARE OR REPLACE VARIABLE x STRING DEFAULT 'w'",
+        "EXECUTE IMMEDIATE 'SET a=t1'",
+        "EXECUTE IMMEDIATE 'USE d2'",
+        "EXECUTE IMMEDIATE 'CREATE OR REPLACE TEMPORARY VIEW v AS SELECT * FROM ' || x",
+        "DROP TEMPORARY VARIABLE x",
+        "USE CLUSTER c1",
+        "SELECT '${a}' AS c",
+        "SELECT current_database() AS c",
+        "SELECT * FROM v",
+    ),
     "CACHE TABLE drops the view that is in its way": (
         "CREATE TEMPORARY VIEW v AS SELECT 'old' AS c",
         "USE CLUSTER c2",
@@ -197,6 +240,31 @@ def test_objects_of_two_clusters_are_in_no_statement(monkeypatch: pytest.MonkeyP
         assert await proxied.execute("SHOW VIEWS") == "CW106"
         assert await proxied.execute("SELECT * FROM x") == (("cached",),)
         assert await proxied.execute("ALTER VIEW v RENAME TO x") == "CW106"
+
+    asyncio.run(scenario())
+
+
+def test_a_computed_value_is_in_one_cluster_and_never_computed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        proxied = Proxied({"use:database": "d1"})
+        proxied.patch(monkeypatch)
+        await proxied.execute("DECLARE OR REPLACE VARIABLE x STRING DEFAULT 't1'")
+        await proxied.execute("USE CLUSTER c2")
+        await proxied.execute("SET VAR x = uuid()")
+        assert await proxied.execute("SELECT x AS c") == (("uuid 1",),)
+        await proxied.execute("USE CLUSTER c1")
+        assert await proxied.execute("SELECT x AS c") == "CW106"
+        assert await proxied.execute("SHOW VIEWS") == ()
+        assert not await proxied.execute("DECLARE OR REPLACE VARIABLE y STRING DEFAULT 'w'")
+        await proxied.execute("USE CLUSTER c2")
+        proxied.lose()
+        assert await proxied.execute("SELECT x AS c") == "CW203"
+        assert await proxied.execute("SELECT y AS c") == (("w",),)
+        assert await proxied.execute("DECLARE OR REPLACE VARIABLE x STRING DEFAULT 'w'") == ()
+        assert await proxied.execute("SELECT x AS c") == (("w",),)
+        assert proxied.store.computed == 1
 
     asyncio.run(scenario())
 

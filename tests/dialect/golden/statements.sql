@@ -1038,11 +1038,11 @@ SET path.to = e
 
 -- a session variable, which may have a query
 SET VAR `x` = (SELECT max(k) FROM p)
---> unknown: SET VAR
+--> set; reads d.p@*; effect AssignVariables(variables=(('system.session.x', SessionVariable(is_text=False, text=None)),), repeatable=False, declares=False)
 
 -- more than one of them
 SET VARIABLE (x, y) = (SELECT 1, 2)
---> unknown: SET VAR
+--> set; effect AssignVariables(variables=(('system.session.x', SessionVariable(is_text=False, text=None)), ('system.session.y', SessionVariable(is_text=False, text=None))), repeatable=False, declares=False)
 
 -- a setting with the name of the word
 SET VAR = 1

@@ -46,9 +46,8 @@ SAME = (
     "SELEC 1",
 )
 REFUSED = {
-    "DECLARE x INT DEFAULT 1": "DECLARE",
-    "SET VAR x = (SELECT 1)": "SET VAR",
-    "EXECUTE IMMEDIATE 'SELECT 1'": "EXECUTE",
+    "EXECUTE IMMEDIATE 'SELECT ' || version()": "EXECUTE IMMEDIATE of a text that is not known",
+    f"EXPLAIN EXECUTE IMMEDIATE 'DROP TABLE {DB}.t'": "EXPLAIN of EXECUTE IMMEDIATE",
     "BEGIN SELECT 1; END": "",
     f"FROM {DB}.t |> SELECT id": "select",
     f"CREATE FUNCTION {DB}.made() RETURNS INT RETURN 1": "a function written in SQL",

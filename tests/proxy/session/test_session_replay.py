@@ -11,12 +11,14 @@ from conf.names import ClusterName, TableRef
 from conf.tables import ViewText
 from conf.topology import Endpoint
 from dialect.statement import (
+    AssignVariables,
     CreateTempTable,
     CreateTempView,
     DropTemp,
     Known,
     RenameTemp,
     SessionEffect,
+    SessionVariable,
     SetVariable,
     UseDatabase,
 )
@@ -230,3 +232,55 @@ def test_the_current_database_is_not_used_again() -> None:
         assert cluster.ran == ["USE sales", "VIEW", "USE default"]
 
     play(scenario())
+
+
+X = "system.session.x"
+DECLARED = AssignVariables(((X, SessionVariable()),), repeatable=True, declares=True)
+ASSIGNED = AssignVariables(((X, SessionVariable()),), repeatable=True)
+COMPUTED = AssignVariables(((X, SessionVariable()),), repeatable=False)
+DROP_X = "DROP TEMPORARY VARIABLE IF EXISTS `x`"
+
+
+def test_variables_are_repeated_in_order() -> None:
+    cluster = Cluster()
+    cluster.record("DECLARE x = 1", DECLARED)
+    cluster.record("SET VAR x = x + 1", ASSIGNED)
+    play(cluster.replay.catch_up())
+    assert cluster.ran == ["DECLARE x = 1", "SET VAR x = x + 1"]
+    cluster.record("DROP TEMPORARY VARIABLE x", DropTemp(X))
+    play(cluster.replay.catch_up())
+    assert cluster.ran[2:] == [DROP_X]
+
+
+def test_a_variable_with_a_value_of_another_cluster_is_taken_away() -> None:
+    cluster = Cluster()
+    cluster.record("DECLARE x = 1", DECLARED)
+    cluster.record("SET VAR x = rand()", COMPUTED, WEST)
+    play(cluster.replay.catch_up())
+    assert cluster.ran == ["DECLARE x = 1", DROP_X]
+
+
+def test_a_computed_value_is_lost_with_its_session() -> None:
+    cluster = Cluster()
+    cluster.record("DECLARE x = 1", DECLARED)
+    cluster.record("SET VAR x = rand()", COMPUTED, EAST)
+    cluster.record("SET VAR x = 2", ASSIGNED, EAST)
+    play(cluster.replay.catch_up())
+    assert cluster.ran == ["DECLARE x = 1", DROP_X]
+    with pytest.raises(NotCarried, match="that had the value of x is closed"):
+        cluster.replay.check(Known("select", temps=(X,)))
+    cluster.replay.check(Known("metadata_read", lists_temps=True))
+    cluster.record("DECLARE OR REPLACE x = 3", DECLARED)
+    play(cluster.replay.catch_up())
+    cluster.replay.check(Known("select", temps=(X,)))
+
+
+def test_a_cluster_that_does_not_know_variables_runs_what_does_not_use_them() -> None:
+    cluster = Cluster(fails={"DECLARE x = 1": Failure("PARSE_SYNTAX_ERROR")})
+    cluster.record("DECLARE x = 1", DECLARED)
+    cluster.record("SET VAR x = 2", ASSIGNED)
+    play(cluster.replay.catch_up())
+    assert cluster.ran == ["DECLARE x = 1"]
+    cluster.replay.check(Known("select"))
+    with pytest.raises(NotCarried, match="cannot repeat 'DECLARE x = 1'"):
+        cluster.replay.check(Known("select", temps=(X,)))

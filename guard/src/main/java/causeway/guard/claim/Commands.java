@@ -11,23 +11,25 @@ final class Commands {
             "AddArchivesCommand", "AddFilesCommand", "AddJarsCommand", "ClearCacheCommand",
             "CreateFunctionCommand", "DescribeDatabaseCommand", "DescribeFunction",
             "DescribeFunctionCommand", "DescribeNamespace", "DropFunctionCommand",
-            "DropTempViewCommand", "ListArchivesCommand", "ListFilesCommand", "ListJarsCommand",
-            "NoopCommand", "RefreshFunctionCommand", "RefreshResource", "RefreshTable",
-            "RefreshTableCommand", "ResetCommand", "SetCatalogAndNamespace", "SetCatalogCommand",
-            "SetCommand", "SetNamespaceCommand", "ShowCatalogsCommand", "ShowCurrentNamespaceCommand",
-            "ShowFunctions", "ShowFunctionsCommand", "ShowNamespaces", "ShowTableExtended",
-            "ShowTables", "ShowTablesCommand", "ShowViews", "ShowViewsCommand", "UncacheTable");
+            "DropTempViewCommand", "DropVariable", "ListArchivesCommand", "ListFilesCommand",
+            "ListJarsCommand", "NoopCommand", "RefreshFunctionCommand", "RefreshResource",
+            "RefreshTable", "RefreshTableCommand", "ResetCommand", "SetCatalogAndNamespace",
+            "SetCatalogCommand", "SetCommand", "SetNamespaceCommand", "ShowCatalogsCommand",
+            "ShowCurrentNamespaceCommand", "ShowFunctions", "ShowFunctionsCommand",
+            "ShowNamespaces", "ShowTableExtended", "ShowTables", "ShowTablesCommand", "ShowViews",
+            "ShowViewsCommand", "UncacheTable");
 
     /** They analyse a statement of their own when they run, which is checked then. */
     private static final Set<String> EXPLAIN = set("ExplainCommand", "StreamingExplainCommand");
 
     /** They read the tables that they name, or the tables' descriptions. */
     private static final Set<String> READING = set(
-            "CacheTable", "CacheTableAsSelect", "CreateTempViewUsing", "DescribeColumn",
-            "DescribeColumnCommand", "DescribeQueryCommand", "DescribeRelation",
-            "DescribeTableCommand", "ShowColumns", "ShowColumnsCommand", "ShowCreateTable",
-            "ShowCreateTableAsSerdeCommand", "ShowCreateTableCommand", "ShowPartitions",
-            "ShowPartitionsCommand", "ShowTableProperties", "ShowTablePropertiesCommand");
+            "CacheTable", "CacheTableAsSelect", "CreateTempViewUsing", "CreateVariable",
+            "DescribeColumn", "DescribeColumnCommand", "DescribeQueryCommand", "DescribeRelation",
+            "DescribeTableCommand", "SetVariable", "ShowColumns", "ShowColumnsCommand",
+            "ShowCreateTable", "ShowCreateTableAsSerdeCommand", "ShowCreateTableCommand",
+            "ShowPartitions", "ShowPartitionsCommand", "ShowTableProperties",
+            "ShowTablePropertiesCommand");
 
     /** They change rows of their first plan; their condition does not filter its partitions. */
     private static final Set<String> ROW_CHANGES =
