@@ -25,7 +25,6 @@ SAME = (
     "SET VAR nosuch = 1",
     "DECLARE n = 1",
     "DROP TEMPORARY VARIABLE nosuch",
-    "EXECUTE IMMEDIATE 'SELEC 1'",
     "EXECUTE IMMEDIATE 'SELECT 1' INTO nosuch",
     f"EXECUTE IMMEDIATE 'SELECT id FROM {DB}.first' INTO n",
 )

@@ -151,6 +151,11 @@ final class Plans {
         return JavaConverters.asScalaBuffer(parts).toList();
     }
 
+    /** Whether it is a name, as {@link #name}, of a temporary view: tables have a database. */
+    static boolean isTemporary(String name) {
+        return name.indexOf('.') < 0 || name.startsWith(GLOBAL_TEMP);
+    }
+
     static String name(TableIdentifier table) {
         String database = table.database().isDefined() ? table.database().get() + "." : "";
         return lower(database + table.table());
