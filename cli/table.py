@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -10,11 +11,14 @@ from cli.target import add_target_arguments, load_settings
 from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import BadPlacement, Placement, read_partition_placement
 from conf.settings.settings import Settings
+from conf.times import utc
 from metastore.client.notifying_client import notifying_client
 from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
 from metastore.placement.assign import Assignment, assign
+from metastore.placement.copies import clusters_of, copy_states, sums
 from metastore.placement.placement_store import PlacementStore
+from metastore.placement.write_ids import time_of
 
 SHOWN = 20  # partitions in the text of `show`; --json has all
 
@@ -84,9 +88,17 @@ def _assign(args: argparse.Namespace, settings: Settings, facts: PlacementStore)
 
 def _show(args: argparse.Namespace, settings: Settings, facts: PlacementStore) -> int:
     table, placement = facts.table(TableRef.parse(args.table))
-    description = _described(table, placement)
+    description, now = _described(table, placement), time.time()
+    objects = [placement]
     if table.partition_keys:
-        description["partitions"] = list(_partitions(facts, table, placement, args.partition))
+        found = list(_partitions(facts, table, placement, args.partition))
+        description["partitions"] = [
+            {"partition": name, **_replicas(placed, location)} for name, placed, location in found
+        ]
+        if not (placement.uniform and placement.copies):
+            objects = [placed for _, placed, _ in found]
+    counted = sums(objects, clusters_of(objects))
+    description["clusters"] = [each.document(now) for each in counted]
     print(json.dumps(description, indent=2) if args.json else _text(description))
     return 0
 
@@ -109,15 +121,34 @@ def _described(table: Table, placement: Placement) -> dict[str, Any]:
 
 def _replicas(placement: Placement, location: str) -> dict[str, Any]:
     copies = [
-        {"cluster": copy.cluster, "location": copy.location, "fresh": placement.is_fresh(copy)}
-        for copy in placement.copies
+        {
+            "cluster": copy.cluster,
+            "location": copy.location,
+            "fresh": copy.fresh,
+            "stale_since": _time(copy.since),
+            "copied": _time(copy.at),
+            "files": copy.files,
+            "bytes": copy.bytes,
+        }
+        for copy in copy_states(placement)
     ]
-    return {"primary": placement.primary, "location": location, "copies": copies}
+    written = _time(time_of(placement.write))
+    return {
+        "primary": placement.primary,
+        "location": location,
+        "written": written,
+        "copies": copies,
+    }
+
+
+def _time(when: float | None) -> str | None:
+    return None if when is None else utc(when)
 
 
 def _partitions(
     facts: PlacementStore, table: Table, placement: Placement, chosen: list[str]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[tuple[str, Placement, str]]:
+    """The chosen partitions: name, placement and location."""
     specs = [set(parse_partition_name(text)) for text in chosen]
     names = [
         name
@@ -132,7 +163,7 @@ def _partitions(
                 placed = read_partition_placement(each.parameters, placement, name)
             except BadPlacement as error:
                 raise UnreadableFacts(f"{table.ref}@{name}: {error}") from error
-            yield {"partition": name, **_replicas(placed, each.location)}
+            yield name, placed, each.location
 
 
 def _text(description: dict[str, Any]) -> str:
@@ -146,7 +177,17 @@ def _text(description: dict[str, Any]) -> str:
     else:
         for holding, count in Counter(map(_summary, partitions)).most_common():
             lines.append(f"  {count} partitions: {holding}")
+    lines += [_lag(each) for each in description["clusters"] if each["stale"]]
     return "\n".join(lines)
+
+
+def _lag(cluster: dict[str, Any]) -> str:
+    """A line about a cluster with stale copies."""
+    total = sum(cluster[each] for each in ("primary", "fresh", "stale", "absent"))
+    stale = f"  {cluster['cluster']}: {cluster['stale']} of {total} stale"
+    if cluster["stale_since"] is None:
+        return f"{stale}, since an unknown time"
+    return f"{stale} since {cluster['stale_since']} ({cluster['lag']:.0f} s)"
 
 
 def _summary(replicas: dict[str, Any]) -> str:

@@ -20,11 +20,17 @@ A table may name the only partitions that can have a primary or copies of their 
 A partitioned table that is copied as a whole (a Hudi table, whose readers find the partitions
 themselves) has the copy in its own parameters. The copy counts while the table is `uniform`,
 because then every write changes the table's own id.
+
+For people alone, a copy has `notes`: when it was made, its files and bytes, and `missed`, the id of
+the first write that it misses, which is the write that makes it stale. A table's write makes its
+partitions' copies stale without changing them. So the table has `causeway.bases`: ids of its own
+under which partitions were copied, each with the id that came next. Notes and bases are not
+compared, and no decision reads them.
 """
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from conf.names import ClusterName
 from conf.partitions import Replicas
@@ -35,9 +41,11 @@ COPY_PREFIX = "causeway.copy."
 OPEN_PREFIX = "causeway.open."
 FACTS = "causeway.facts"
 PARTITIONS = "causeway.partitions"
+BASES = "causeway.bases"
 UNIFORM = "uniform"
 RESERVED_PREFIX = "causeway."
 NEVER_WRITTEN = "0"
+BASES_LIMIT = 32  # in one table; of older ones it is unknown which write came next
 NAMES_LIMIT = 8_000  # characters of partition names in one parameter; beyond, it means all
 
 
@@ -47,22 +55,32 @@ class BadPlacement(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A secondary copy. `of` is the version of the source that it holds."""
+    """A secondary copy. `of` is the version of the source that it holds.
+
+    `notes` may have `at` (epoch seconds of its publication), `files`, `bytes` and `missed`.
+    """
 
     cluster: ClusterName
     location: str
     of: str
+    notes: Mapping[str, object] = field(default_factory=dict, compare=False)
+
+    def missing(self, write: str, next_id: str) -> "Copy":
+        """With the first write that it misses, as the object's own id `write` becomes `next_id`."""
+        if self.of.rpartition("/")[2] != write:
+            return self
+        return replace(self, notes={**self.notes, "missed": next_id})
 
 
 @dataclass(frozen=True, slots=True)
 class OpenWrite:
-    """A running write of a table. `since` is in epoch seconds, `by` names the writer.
+    """A running write of a table. `since` is in epoch seconds (0: unknown), `by` the writer's name.
 
     `partitions` are the names (`ds=1`) of the only partitions that it may change; None: all.
     """
 
     id: str
-    since: int = 0
+    since: float = 0
     by: str = ""
     partitions: frozenset[str] | None = None
 
@@ -79,7 +97,8 @@ class Placement:
     tables have `facts`, which changes with the facts of any partition, and `exceptions`: the names
     of the only partitions that may have a primary or copies of their own; None: any may. A
     partition's name is added before it gets such facts. A table without exceptions is `uniform`;
-    with the first exception it loses its own copies.
+    with the first exception it loses its own copies. `bases` is the text of the table's
+    `causeway.bases`, also of a partition.
     """
 
     primary: ClusterName
@@ -89,6 +108,7 @@ class Placement:
     table_write: str | None = None
     facts: str = NEVER_WRITTEN
     exceptions: frozenset[str] | None = None
+    bases: str = field(default="", compare=False)
 
     @property
     def uniform(self) -> bool:
@@ -120,7 +140,7 @@ class Placement:
         write_id: str,
         partitions: Iterable[str] | None = None,
         *,
-        since: int = 0,
+        since: float = 0,
         by: str = "",
     ) -> "Placement":
         """With the mark of a write `write_id` of this table, which is about to start."""
@@ -139,11 +159,17 @@ class Placement:
         others = tuple(each for each in self.open if each.id != write_id)
         if mark is not None and mark.partitions is not None:
             return replace(self, open=others)
-        return replace(self, open=others, write=next_id)
+        return replace(self, open=others).rewritten(next_id)
 
     def rewritten(self, next_id: str) -> "Placement":
         """With changed data, so that every copy is stale. `next_id` is a new id."""
-        return replace(self, write=next_id)
+        if next_id == self.write:
+            return self
+        copies = tuple(copy.missing(self.write, next_id) for copy in self.copies)
+        bases = self.bases
+        if self.table_write is None:
+            bases = bases_after(bases, self.write, next_id)
+        return replace(self, write=next_id, copies=copies, bases=bases)
 
     def with_partition_facts(
         self, facts_id: str, exceptions: Iterable[str] | None = ()
@@ -156,7 +182,8 @@ class Placement:
         if names is not None:
             names = None if exceptions is None else bounded_names(names.union(exceptions))
         copies = () if self.uniform and names != self.exceptions else self.copies
-        return replace(self, facts=facts_id, exceptions=names, copies=copies)
+        bases = with_base(self.bases, self.write)
+        return replace(self, facts=facts_id, exceptions=names, copies=copies, bases=bases)
 
     def without_exceptions(self, names: Collection[str]) -> "Placement":
         """Without exceptions for partitions that lost their own facts or were dropped."""
@@ -193,6 +220,7 @@ def read_placement(parameters: Mapping[str, str], owner: ClusterName) -> Placeme
         open=tuple(marks),
         facts=parameters.get(FACTS, NEVER_WRITTEN),
         exceptions=_read_exceptions(parameters.get(PARTITIONS)),
+        bases=parameters.get(BASES, ""),
     )
 
 
@@ -202,7 +230,7 @@ def read_partition_placement(
     """The placement of the partition `name` (`ds=1`) of a table placed so."""
     own = read_placement(parameters, table.primary)
     marks = tuple(mark for mark in table.open if mark.covers(name))
-    return replace(own, open=marks, table_write=table.write, exceptions=None)
+    return replace(own, open=marks, table_write=table.write, exceptions=None, bases=table.bases)
 
 
 def fresh_partition_copy(
@@ -229,8 +257,10 @@ def write_placement(placement: Placement) -> dict[str, str]:
     if placement.exceptions is not None:
         parameters[PARTITIONS] = exceptions_text(placement.exceptions)
     for copy in placement.copies:
-        parameters[COPY_PREFIX + copy.cluster] = _json(location=copy.location, of=copy.of)
+        parameters[COPY_PREFIX + copy.cluster] = _copy_text(copy)
     if placement.table_write is None:
+        if placement.bases:
+            parameters[BASES] = placement.bases
         for mark in placement.open:
             parameters |= write_mark(mark)
     return parameters
@@ -245,6 +275,46 @@ def write_mark(mark: OpenWrite) -> dict[str, str]:
 def replace_placement(parameters: Mapping[str, str], placement: Placement) -> dict[str, str]:
     """An object's parameters with this placement instead of their own."""
     return users_parameters(parameters) | write_placement(placement)
+
+
+def rewritten_parameters(parameters: Mapping[str, str], next_id: str) -> dict[str, str]:
+    """The facts of an object whose data has changed, as `Placement.rewritten`."""
+    changed = {**parameters, WRITE: next_id}
+    write = parameters.get(WRITE, NEVER_WRITTEN)
+    for key, text in parameters.items():
+        if key.startswith(COPY_PREFIX):
+            copy = _read_copy(ClusterName(key[len(COPY_PREFIX) :]), text)
+            changed[key] = _copy_text(copy.missing(write, next_id))
+    if BASES in parameters:
+        changed[BASES] = bases_after(parameters[BASES], write, next_id)
+    return changed
+
+
+def read_bases(text: str) -> dict[str, str | None]:
+    """The table's ids under which partitions were copied, each with the id that came next; None
+    while none did. Empty if the text cannot be read."""
+    try:
+        value = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def with_base(text: str, write: str) -> str:
+    """The text of `causeway.bases` with the id under which partitions may be copied now."""
+    bases = read_bases(text)
+    if write in bases:
+        return text
+    newest = [*bases.items(), (write, None)][-BASES_LIMIT:]
+    return json.dumps(dict(newest), separators=(",", ":"))
+
+
+def bases_after(text: str, write: str, next_id: str) -> str:
+    """The text of `causeway.bases` as the table's id `write` becomes `next_id`."""
+    bases = read_bases(text)
+    if bases.get(write, "") is not None:
+        return text
+    return json.dumps({**bases, write: next_id}, separators=(",", ":"))
 
 
 def users_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
@@ -279,10 +349,14 @@ def _json(**values: object) -> str:
     return json.dumps(values, separators=(",", ":"))
 
 
+def _copy_text(copy: Copy) -> str:
+    return _json(**{**copy.notes, "location": copy.location, "of": copy.of})
+
+
 def _read_copy(cluster: ClusterName, text: str) -> Copy:
     try:
         value = json.loads(text)
-        return Copy(cluster, str(value["location"]), str(value["of"]))
+        return Copy(cluster, str(value["location"]), str(value["of"]), value)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadPlacement(f"unreadable {COPY_PREFIX}{cluster}: {text!r}") from error
 
@@ -292,6 +366,8 @@ def _read_mark(write_id: str, text: str) -> OpenWrite:
         value = json.loads(text)
         names = value["partitions"]
         partitions = None if names is None else frozenset(str(name) for name in names)
-        return OpenWrite(write_id, int(value["since"]), str(value["by"]), partitions)
+        since = value["since"]
+        seconds = since if isinstance(since, float) else int(since)
+        return OpenWrite(write_id, seconds, str(value["by"]), partitions)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadPlacement(f"unreadable {OPEN_PREFIX}{write_id}: {text!r}") from error

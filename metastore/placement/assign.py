@@ -1,5 +1,6 @@
 """`causeway table assign`: an operator sets the clusters of a table or its partitions."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -8,7 +9,8 @@ from conf.placement import Copy, Placement
 from conf.topology import Topology
 from metastore.client.types import Table
 from metastore.errors import BadTarget
-from metastore.placement.placement_store import PlacementStore, new_id
+from metastore.placement.placement_store import PlacementStore
+from metastore.placement.write_ids import new_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def end_writes(store: PlacementStore, ref: TableRef) -> None:
     next_id = new_id()
 
     def change(old: Placement) -> Placement:
-        return replace(old, open=(), write=next_id) if old.open else old
+        return replace(old, open=()).rewritten(next_id) if old.open else old
 
     store.change_table(ref, change)
 
@@ -118,7 +120,8 @@ def _assigned(
     for cluster, location in locations.items():
         if cluster == new.primary:
             raise BadTarget(f"{cluster} is the primary cluster; it has no copy.")
-        new = new.with_copy(Copy(cluster, location, new.version))
+        made = {"at": round(time.time(), 3)}
+        new = new.with_copy(Copy(cluster, location, new.version, made))
     if new.copy_in(new.primary) is not None:
         raise BadTarget(f"{new.primary} has a copy; remove it with --no-copy {new.primary}.")
     return new

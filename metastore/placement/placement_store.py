@@ -8,7 +8,6 @@ is a function from placement to placement that returns its own result unchanged.
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from threading import Lock
-from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from conf.names import ClusterName, TableRef
@@ -24,6 +23,7 @@ from conf.placement import (
 from metastore.client.metastore_client import HmsClient, batches
 from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile, UnreadableFacts
+from metastore.placement.write_ids import new_id, with_time
 
 Change = Callable[[Placement], Placement]
 WaitForPending = Callable[[TableRef], None]
@@ -54,11 +54,6 @@ def table_lock(ref: TableRef) -> _TableLock:
         if lock is None:
             lock = _locks[ref] = _TableLock()
         return lock
-
-
-def new_id() -> str:
-    """A new id of a write or a change: 16 hexadecimal digits."""
-    return uuid4().hex[:16]
 
 
 def no_views(ref: TableRef) -> None:
@@ -205,7 +200,7 @@ class PlacementStore:
     # writes
 
     def open_write(
-        self, ref: TableRef, write_id: str, names: Collection[str] | None, since: int, by: str
+        self, ref: TableRef, write_id: str, names: Collection[str] | None, since: float, by: str
     ) -> Placement:
         """Marks a write of the table, or of these partitions, as running (D10)."""
 
@@ -220,10 +215,12 @@ class PlacementStore:
         """Ends a write: its partitions get a new write id, then the mark is removed.
 
         If no partition has facts of its own, the id of the whole table changes instead. That ends
-        a copy of a partition that has begun and is not published.
+        a copy of a partition that has begun and is not published. The new id has the time at which
+        the write began.
         """
-        next_id = new_id()
         table, placed = self.table(ref)
+        began = next((mark.since for mark in placed.open if mark.id == write_id), 0)
+        next_id = with_time(new_id(), began)
         rewritten = names is not None and not placed.uniform
         if rewritten and names is not None:
             self._rewrite(table, placed, names, next_id)

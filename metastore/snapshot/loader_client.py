@@ -30,7 +30,8 @@ from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import HmsClient
 from metastore.client.view_sync import ViewSync
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
-from metastore.placement.placement_store import PlacementStore, new_id
+from metastore.placement.placement_store import PlacementStore
+from metastore.placement.write_ids import new_id
 from metastore.placement.write_marks import WriteTarget, WriteToken, ending, write_targets
 from metastore.snapshot.change_tracker import ChangeTracker
 from metastore.snapshot.partitions_client import PartitionLoader
@@ -280,7 +281,7 @@ class SnapshotLoader:
 
         def mark(store: PlacementStore) -> Placement:
             return store.open_write(
-                target.table, write_id, target.partitions, int(time()), self._writer
+                target.table, write_id, target.partitions, round(time(), 3), self._writer
             )
 
         placement = await self._change(mark)

@@ -5,6 +5,7 @@ checks it, alters it at once and reads it again, in small batches to keep the ti
 docs/internals/copy.md describes the race that remains and why it is harmless or rare.
 """
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ from conf.placement import (
 from metastore.client.metastore_client import HmsClient, batches
 from metastore.client.types import Partition, Table
 from metastore.errors import UnreadableFacts
-from metastore.placement.placement_store import PlacementStore, new_id
+from metastore.placement.placement_store import PlacementStore
+from metastore.placement.write_ids import new_id
 from pipeline.errors import NotCopyable
 
 TABLE_ITSELF = ""  # the name of an unpartitioned table among its objects
@@ -59,12 +61,22 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """The copy of object `name` is at `location`: version `of` of the data at `source`."""
+    """The copy of object `name` is at `location`: version `of` of the data at `source`. `files`
+    and `bytes` are what it holds; None: unknown."""
 
     name: str
     source: str
     of: str
     location: str
+    files: int | None = None
+    bytes: int | None = None
+
+    def copy(self, cluster: ClusterName) -> Copy:
+        """The copy as it is published now."""
+        notes: dict[str, object] = {"at": round(time.time(), 3)}
+        if self.files is not None and self.bytes is not None:
+            notes |= {"files": self.files, "bytes": self.bytes}
+        return Copy(cluster, self.location, self.of, notes)
 
 
 class ObjectCatalog:
@@ -180,7 +192,7 @@ class ObjectCatalog:
         table = self._metastore.get_table(ref)
         if data_location(table) != new.source:
             return frozenset()
-        copy, in_parts = Copy(cluster, new.location, new.of), bool(table.partition_keys)
+        copy, in_parts = new.copy(cluster), bool(table.partition_keys)
 
         def change(old: Placement) -> Placement:
             # A table whose partitions have facts of their own keeps the id through their writes.
@@ -236,7 +248,7 @@ class ObjectCatalog:
             new = wanted[name]
             now = self._partition_placement(state, name, partition.parameters)
             if _is_at(now, new.of) and partition.location == new.source:
-                placed = now.with_copy(Copy(cluster, new.location, new.of))
+                placed = now.with_copy(new.copy(cluster))
                 partition.parameters = replace_placement(partition.parameters, placed)
                 ready[name] = partition
         return ready

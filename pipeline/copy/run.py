@@ -54,7 +54,12 @@ class SecondaryCopies:
         return current, [each.name for each in found if each.placement.writing]
 
     def publish(self, copies: Sequence[ObjectCopy]) -> frozenset[str]:
-        publications = [Publication(c.name, c.item.source, c.item.of, c.target) for c in copies]
+        publications = [
+            Publication(
+                c.name, c.item.source, c.item.of, c.target, len(c.before.files), c.before.bytes
+            )
+            for c in copies
+        ]
         return self.objects.publish(self.table.ref, self.cluster, publications)
 
     def withdraw(self, names: Collection[str]) -> None:

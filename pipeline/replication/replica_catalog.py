@@ -16,7 +16,8 @@ from conf.placement import read_partition_placement, read_placement
 from metastore.client.metastore_client import HmsClient, batches
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, MetastoreDown, MetastoreRefused, NoSuchObject
-from metastore.placement.placement_store import PlacementStore, new_id
+from metastore.placement.placement_store import PlacementStore
+from metastore.placement.write_ids import new_id
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.copy_job import CopyLimits, JobContext, ObjectCopy
 from pipeline.copy.plan import CopyReason, MetadataStep, PlannedCopy
@@ -244,7 +245,7 @@ class ReplicaCatalog:
             yield
             return
         facts, write_id = PlacementStore(self.target, cluster), new_id()
-        now = int(time.time())
+        now = round(time.time(), 3)
         facts.open_write(self.plan.request.target, write_id, names, now, f"replication {self.run}")
         try:
             yield

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
 
-from proxy.operations.record import utc
+from conf.times import utc
 
 _MAX_TEXT = 1_000  # characters of one value
 

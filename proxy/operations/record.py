@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from conf.errors import Blame
+from conf.times import utc
 from dialect.statement import Known, Unknown
 from proxy.errors import Failure
 from proxy.operations.masking import masked_message
@@ -136,9 +137,3 @@ class Record:
             "error": masked_message(self.error),
             "blame": self.blame.value if self.blame else "",
         }
-
-
-def utc(when: float) -> str:
-    """Unix time as ISO 8601 with milliseconds."""
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(when))
-    return f"{whole}.{int(when % 1 * 1000):03d}Z"

@@ -1,14 +1,17 @@
 """`causeway table` and `causeway metastore upgrade|verify|downgrade` as a user runs them."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cli.main import main
-from conf.names import TableRef
+from conf.names import ClusterName, TableRef
+from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
+from metastore.placement.placement_store import PlacementStore
 from tests.metastore.fake import FakeMetastore
 
 Run = Callable[..., tuple[int, str, str]]
@@ -52,11 +55,26 @@ def test_assign_and_show(run: Run) -> None:
     assert run("table", "assign", "default.t", *stated)[0] == 0
     status, printed, _ = run("table", "show", "default.t", "--json")
     assert status == 0
-    assert json.loads(printed) == {
+    shown = json.loads(printed)
+    (copy,) = shown.pop("copies")
+    copied = copy.pop("copied")
+    assert copied.endswith("Z")
+    assert copy == {
+        "cluster": "C2",
+        "location": "file:///C2/t",
+        "fresh": True,
+        "stale_since": None,
+        "files": None,
+        "bytes": None,
+    }
+    home, away = shown.pop("clusters")
+    assert (home["cluster"], home["state"], home["copied"]) == ("C1", "primary", None)
+    assert (away["cluster"], away["state"], away["copied"]) == ("C2", "fresh", copied)
+    assert shown == {
         "table": "default.t",
         "primary": "C1",
         "location": "file:/w/t",
-        "copies": [{"cluster": "C2", "location": "file:///C2/t", "fresh": True}],
+        "written": None,
         "writes": [],
     }
     assert "primary C1, copies C2" in run("table", "show", "T")[1]
@@ -70,6 +88,25 @@ def test_partitions(run: Run) -> None:
     assert (partition["partition"], partition["primary"]) == ("ds=1", "C2")
     assert partition["copies"][0]["location"] == "file:///C1/p1"
     assert "29 partitions: primary C1, copies none" in run("table", "show", "default.p")[1]
+
+
+def test_the_lag_of_stale_copies(run: Run, metastore: FakeMetastore) -> None:
+    for number in (1, 2):
+        run(*f"table assign default.p --partition ds={number} --copy C2=file:/C2/{number}".split())
+    with HmsClient([metastore.endpoint], 10) as client:
+        facts = PlacementStore(client, ClusterName("C1"))
+        for began in (time.time() - 100, time.time() - 50):
+            facts.open_write(TableRef("default", "p"), "w", ["ds=1"], began, "me")
+            facts.close_write(TableRef("default", "p"), "w", ["ds=1"])
+    _, printed, _ = run("table", "show", "default.p", "--json")
+    shown = json.loads(printed)
+    (away,) = (each for each in shown["clusters"] if each["cluster"] == "C2")
+    assert [away[each] for each in ("fresh", "stale", "absent", "unknown")] == [1, 1, 28, 0]
+    assert 99 < away["lag"] < 160
+    copies = {each["partition"]: each["copies"] for each in shown["partitions"]}
+    assert copies["ds=1"][0]["stale_since"] == away["stale_since"]
+    assert copies["ds=2"][0]["stale_since"] is None
+    assert f"C2: 1 of 30 stale since {away['stale_since']}" in run("table", "show", "default.p")[1]
 
 
 def test_an_error_is_one_line(run: Run) -> None:

@@ -26,7 +26,8 @@ from dialect.statement import ALL, Action, Known, Read, Write
 from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile
 from metastore.placement.assign import end_writes
-from metastore.placement.placement_store import PlacementStore, new_id
+from metastore.placement.placement_store import PlacementStore
+from metastore.placement.write_ids import new_id
 from metastore.snapshot.partitions import PartitionSheet
 from metastore.view.inbound.lookups import Asking, T
 from metastore.view.inbound.spark_writes import SparkWrite

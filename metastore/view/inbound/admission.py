@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 
 from conf.names import TableRef, parse_partition_name
-from conf.placement import PARTITIONS, PRIMARY, UNIFORM, WRITE, Placement
+from conf.placement import PARTITIONS, PRIMARY, UNIFORM, Placement, rewritten_parameters
 from metastore.client.object_spans import (
     Edit,
     Found,
@@ -339,7 +339,7 @@ def _after_alter(table: TableNow, context: Context) -> dict[str, str]:
     facts = dict(table.found.ours)
     in_parts = table.keys and not (table.placement.uniform and table.placement.copies)
     if not (table.is_view or in_parts or table.placement.open):
-        facts[WRITE] = context.new_id()
+        facts = rewritten_parameters(facts, context.new_id())
     return facts
 
 

@@ -40,6 +40,9 @@ def claimed_facts(
     for copy in placement.copies:
         new = new.without_copy(copy.cluster)
     for copy in claims.copies:
-        new = new.with_copy(copy if copy.of else replace(copy, of=placement.version))
+        of = copy.of or placement.version
+        known = placement.copy_in(copy.cluster)
+        notes = known.notes if known == replace(copy, of=of) and known is not None else {}
+        new = new.with_copy(replace(copy, of=of, notes=notes))
     kept = {key: value for key, value in current.items() if not key.startswith(COPY_PREFIX)}
     return {**kept, **write_placement(new)}

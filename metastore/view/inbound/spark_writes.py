@@ -20,11 +20,12 @@ from conf.placement import (
     FACTS,
     NEVER_WRITTEN,
     OPEN_PREFIX,
-    WRITE,
     OpenWrite,
     bounded_names,
+    rewritten_parameters,
     write_mark,
 )
+from metastore.placement.write_ids import with_time
 from metastore.view.call import ref_of
 from metastore.view.errors import OutsidePrimary
 from metastore.view.inbound.copy_folders import Folder, FolderIndex
@@ -126,7 +127,7 @@ def end_copies(
 
 
 def open_mark(
-    write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context, since: int
+    write: SparkWrite, ref: TableRef, folders: Collection[Folder], context: Context, since: float
 ) -> Asking[Marking]:
     """Sets or extends the write's own mark in the table. `since` is in epoch seconds."""
     table = yield from table_now(context.view, ref.db, ref.name)
@@ -163,12 +164,14 @@ def close_mark(
         return (yield from end_copies(write, ref, folders, context))
     names = _touched_partitions(table, write, folders)
     if names is None or mark.partitions is None:
-        facts = {**_without_mark(table, write), WRITE: context.new_id()}
+        next_id = with_time(context.new_id(), mark.since)
+        facts = rewritten_parameters(_without_mark(table, write), next_id)
         yield from set_table(table, ref.db, facts)
         return True
     chosen = sorted(mark.partitions.union(names))
     partitions = yield from partitions_named(table, ref.db, chosen)
-    new = {one.name: {**one.found.ours, WRITE: context.new_id()} for one in partitions}
+    next_id = with_time(context.new_id(), mark.since)
+    new = {one.name: rewritten_parameters(one.found.ours, next_id) for one in partitions}
     yield from write_partitions(table, ref.db, partitions, new)
     now = (yield from table_now(context.view, ref.db, ref.name)) or table
     facts = {**_without_mark(now, write), FACTS: context.new_id()}
@@ -220,7 +223,8 @@ def _end_all(table: TableNow, context: Context) -> Asking[bool]:
         copied = bool(placed.exceptions) or placed.facts != NEVER_WRITTEN
     if not copied:
         return False
-    yield from set_table(table, table.ref.db, {**table.found.ours, WRITE: context.new_id()})
+    facts = rewritten_parameters(table.found.ours, context.new_id())
+    yield from set_table(table, table.ref.db, facts)
     return True
 
 
@@ -235,7 +239,7 @@ def _end_some(
     ]
     if not copied:
         return False
-    facts = {one.name: {**one.found.ours, WRITE: context.new_id()} for one in copied}
+    facts = {one.name: rewritten_parameters(one.found.ours, context.new_id()) for one in copied}
     yield from write_partitions(table, table.ref.db, copied, facts)
     now = (yield from table_now(context.view, table.ref.db, table.ref.name)) or table
     yield from set_table(now, table.ref.db, {**now.found.ours, FACTS: context.new_id()})

@@ -7,7 +7,7 @@ is sent on. While a running write is marked, the writer does so when it ends.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from conf.placement import FACTS, WRITE, write_placement
+from conf.placement import FACTS, rewritten_parameters, write_placement
 from metastore.client.object_spans import EACH, Shape, places, spliced
 from metastore.view.call import Call
 from metastore.view.fact_edits import with_facts
@@ -43,7 +43,7 @@ class Context:
 def table_rewritten(table: TableNow, database: str, new_id: NewId) -> Asking[None]:
     """Makes the copies of a table stale, because any of its data may change."""
     if not table.placement.open:
-        yield from set_table(table, database, {**table.found.ours, WRITE: new_id()})
+        yield from set_table(table, database, rewritten_parameters(table.found.ours, new_id()))
 
 
 def partitions_rewritten(
@@ -60,7 +60,7 @@ def partitions_rewritten(
         yield from table_rewritten(table, database, new_id)
     else:
         for one in unmarked:
-            facts[one.name][WRITE] = new_id()
+            facts[one.name] = rewritten_parameters(one.found.ours, new_id())
     return facts
 
 

@@ -86,7 +86,7 @@ class DirectWriter:
     async def _open(self, running: RunningWrite, ref: TableRef, folders: list[Folder]) -> bool:
         if running.write.id not in self._shared.writes:
             return False  # it has ended while the table's lock was awaited
-        since = int(time.time())
+        since = round(time.time(), 3)
         marking = await self._ask(open_mark(running.write, ref, folders, self._context, since))
         if marking is Marking.COVERED:
             running.covered.add(ref)

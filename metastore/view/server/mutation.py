@@ -1,9 +1,9 @@
 """Calls that change objects of a cluster: admitted or refused, sent, then added to the feeds."""
 
 import logging
-import uuid
 from contextlib import AsyncExitStack
 
+from metastore.placement.write_ids import new_id
 from metastore.view.call import Call
 from metastore.view.errors import FactsUnavailable
 from metastore.view.inbound.admission import Admitted, admit
@@ -68,4 +68,4 @@ class Mutation:
 
 def new_context(view: ClusterView) -> Context:
     """The context of one change, with new versions of its own."""
-    return Context(view, lambda: uuid.uuid4().hex)
+    return Context(view, new_id)

@@ -24,7 +24,8 @@ from conf.placement import OpenWrite
 from metastore.client.metastore_client import HmsClient
 from metastore.client.view_sync import ViewSync
 from metastore.placement.assign import end_writes
-from metastore.placement.placement_store import PlacementStore, new_id
+from metastore.placement.placement_store import PlacementStore
+from metastore.placement.write_ids import new_id
 from tests.e2e.conftest import C1, C2, Sql, Tables, rows, server
 from tests.e2e.support.spark_job import SparkJob
 

@@ -1,0 +1,180 @@
+"""The copies of a table for people: since when each lacks something, its files and bytes.
+
+No decision uses it. Times are those of the clocks of the processes that wrote and copied.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from conf.names import ClusterName
+from conf.placement import Copy, Placement, read_bases
+from conf.times import utc
+from metastore.placement.write_ids import time_of
+
+_bases = lru_cache(64)(read_bases)  # of one table's partitions it is one text
+
+
+@dataclass(frozen=True, slots=True)
+class CopyState:
+    """A cluster's copy of one object.
+
+    `since` is the time at which the first write began that the copy misses; `at` is when the copy
+    was published. Times are epoch seconds. None: fresh, or not known.
+    """
+
+    cluster: ClusterName
+    location: str
+    fresh: bool
+    since: float | None
+    at: float | None
+    files: int | None
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CopySum:
+    """What a cluster has of the objects of a table: the table itself, or its partitions.
+
+    `primary`, `fresh`, `stale` and `absent` are numbers of objects. `since` is the earliest time at
+    which a stale copy began to lack something; `unknown` is the number of stale copies of which
+    that is not known. `at` is the latest publication. `files` and `bytes` are those of all copies,
+    None if they are not known of every copy or there is none; those of primary objects are known
+    while a copy is fresh.
+    """
+
+    cluster: ClusterName
+    primary: int = 0
+    fresh: int = 0
+    stale: int = 0
+    absent: int = 0
+    since: float | None = None
+    unknown: int = 0
+    at: float | None = None
+    files: int | None = None
+    bytes: int | None = None
+
+    @property
+    def state(self) -> str:
+        """The worst of the objects: absent, stale, fresh or primary."""
+        counts = {"absent": self.absent, "stale": self.stale, "fresh": self.fresh}
+        return next((state for state, count in counts.items() if count), "primary")
+
+    def document(self, now: float) -> dict[str, object]:
+        """As JSON has it; `lag` is in seconds before `now`."""
+        return {
+            "cluster": self.cluster,
+            "state": self.state,
+            "primary": self.primary,
+            "fresh": self.fresh,
+            "stale": self.stale,
+            "absent": self.absent,
+            "stale_since": None if self.since is None else utc(self.since),
+            "lag": None if self.since is None else round(max(now - self.since, 0), 3),
+            "unknown": self.unknown,
+            "copied": None if self.at is None else utc(self.at),
+            "files": self.files,
+            "bytes": self.bytes,
+        }
+
+
+def copy_states(placement: Placement) -> list[CopyState]:
+    """The copies of a table or partition, by cluster."""
+    return [_state(placement, copy) for copy in placement.copies]
+
+
+def lacking_since(placement: Placement, copy: Copy) -> float | None:
+    """Since when the copy lacks something; None if it is fresh, or it is not known."""
+    if placement.is_fresh(copy):
+        return None
+    table_write, _, write = copy.of.rpartition("/")
+    missed = []
+    if write != placement.write:
+        missed.append(time_of(str(copy.notes.get("missed"))))
+    if placement.table_write is not None and table_write != placement.table_write:
+        missed.append(time_of(str(_bases(placement.bases).get(table_write))))
+    if not missed:  # only writes that still run
+        missed = [mark.since or None for mark in placement.open]
+    known = [each for each in missed if each is not None]
+    return min(known) if len(known) == len(missed) else None
+
+
+def sums(placements: Iterable[Placement], clusters: Iterable[ClusterName]) -> list[CopySum]:
+    """One sum for each cluster, in their order, over the placements of the objects."""
+    counted = {cluster: _Count(cluster) for cluster in clusters}
+    for placement in placements:
+        states = {state.cluster: state for state in copy_states(placement)}
+        for cluster, count in counted.items():
+            if cluster == placement.primary:
+                count.add_primary(states.values())
+            else:
+                count.add(states.get(cluster))
+    return [count.result() for count in counted.values()]
+
+
+def clusters_of(placements: Iterable[Placement]) -> Iterator[ClusterName]:
+    """The clusters that have something of the objects, by name."""
+    names = set()
+    for placement in placements:
+        names |= {placement.primary, *(copy.cluster for copy in placement.copies)}
+    yield from sorted(names)
+
+
+class _Count:
+    """Adds up one cluster's copies."""
+
+    def __init__(self, cluster: ClusterName) -> None:
+        self._cluster = cluster
+        self._primary = self._absent = 0
+        self._copies: list[CopyState] = []
+        self._files: list[int | None] = []
+        self._bytes: list[int | None] = []
+
+    def add_primary(self, copies: Iterable[CopyState]) -> None:
+        self._primary += 1
+        equal = [copy for copy in copies if copy.fresh]
+        self._files.append(next((c.files for c in equal if c.files is not None), None))
+        self._bytes.append(next((c.bytes for c in equal if c.bytes is not None), None))
+
+    def add(self, copy: CopyState | None) -> None:
+        if copy is None:
+            self._absent += 1
+            return
+        self._copies.append(copy)
+        self._files.append(copy.files)
+        self._bytes.append(copy.bytes)
+
+    def result(self) -> CopySum:
+        copies = self._copies
+        stale = [copy for copy in copies if not copy.fresh]
+        since = [copy.since for copy in stale if copy.since is not None]
+        return CopySum(
+            self._cluster,
+            self._primary,
+            len(copies) - len(stale),
+            len(stale),
+            self._absent,
+            min(since, default=None),
+            len(stale) - len(since),
+            max((copy.at for copy in copies if copy.at is not None), default=None),
+            _total(self._files),
+            _total(self._bytes),
+        )
+
+
+def _state(placement: Placement, copy: Copy) -> CopyState:
+    at, files, size = (copy.notes.get(name) for name in ("at", "files", "bytes"))
+    return CopyState(
+        copy.cluster,
+        copy.location,
+        placement.is_fresh(copy),
+        lacking_since(placement, copy),
+        float(at) if isinstance(at, float | int) else None,
+        files if isinstance(files, int) else None,
+        size if isinstance(size, int) else None,
+    )
+
+
+def _total(numbers: Sequence[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if numbers and len(known) == len(numbers) else None

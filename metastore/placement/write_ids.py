@@ -1,0 +1,26 @@
+"""Ids of writes and of changes of facts. They carry a time, for people alone.
+
+An id is compared for equality and never for order: the clocks of the processes that make ids may
+differ. Ids without a time were made by older versions.
+"""
+
+import re
+import time
+from uuid import uuid4
+
+_TIMED = re.compile("[0-9a-f]{28}")  # 12 digits: milliseconds since 1970; 16 digits at random
+
+
+def new_id() -> str:
+    """A new id with the time of now: 28 hexadecimal digits."""
+    return f"{time.time_ns() // 1_000_000:012x}{uuid4().hex[:16]}"
+
+
+def with_time(new: str, at: float) -> str:
+    """The new id with another time, in epoch seconds; unchanged if `at` is 0, which is unknown."""
+    return f"{int(at * 1000):012x}{new[12:]}" if at > 0 and _TIMED.fullmatch(new) else new
+
+
+def time_of(any_id: str) -> float | None:
+    """The time in an id, in epoch seconds; None if it is unknown."""
+    return int(any_id[:12], 16) / 1000 if _TIMED.fullmatch(any_id) else None
