@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from pipeline.hudi.errors import MissingKey, PullRunning, StorageFault, TargetMismatch
 from pipeline.hudi.read import COMMIT_TIME, ChangedRows
+from pipeline.hudi.table.schema import conform, widened
 
 PREFIX = "causeway."
 _KEYS = ("source", "mode", "bookmark", "commits")
@@ -118,7 +119,8 @@ def write(folder: Path, rows: ChangedRows, how: Write, key: tuple[str, ...], mar
             name = f"{_CHANGES}{mark.bookmark}.parquet"
             return _publish(folder, name, rows.batches, rows.schema, mark)
         case Write.REPLACE:
-            return _publish(folder, _DATA, rows.batches, rows.schema, mark)
+            schema = _mirror_schema(folder / _DATA, rows.schema)
+            return _publish(folder, _DATA, rows.batches, schema, mark)
         case Write.MERGE:
             return _merge(folder, rows.table(), key, mark)
 
@@ -136,8 +138,16 @@ def _merge(folder: Path, changes: pa.Table, key: tuple[str, ...], mark: PullMark
     if path.exists():
         kept = _without(path, latest, key)
     batches = (batch for part in (kept, latest.to_batches()) for batch in part)
-    _publish(folder, _DATA, batches, changes.schema, mark)
+    _publish(folder, _DATA, batches, _mirror_schema(path, changes.schema), mark)
     return int(latest.num_rows)
+
+
+def _mirror_schema(path: Path, rows: pa.Schema) -> pa.Schema:
+    """The columns of the mirror and of its new rows: a mirror loses no column and no value.
+
+    Raises UnsupportedTable when no type has the old and the new values of a column.
+    """
+    return widened(pq.read_schema(path), rows) if path.exists() else rows
 
 
 def _latest(changes: pa.Table, key: tuple[str, ...]) -> pa.Table:
@@ -151,7 +161,7 @@ def _latest(changes: pa.Table, key: tuple[str, ...]) -> pa.Table:
 def _without(path: Path, changes: pa.Table, key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     """The rows of the target whose key is not among the changes, in bounded batches."""
     changed = set(_keys(changes.select(list(key))))
-    for batch in ds.dataset(path, schema=changes.schema.remove_metadata()).to_batches():
+    for batch in ds.dataset(path).to_batches():
         unchanged = [k not in changed for k in _keys(pa.table(batch).select(list(key)))]
         yield batch.filter(pa.array(unchanged, pa.bool_()))
 
@@ -174,7 +184,7 @@ def _publish(
         with pq.ParquetWriter(file, marked) as writer:
             for batch in batches:
                 rows += batch.num_rows
-                writer.write_batch(batch.cast(marked) if batch.schema != marked else batch)
+                writer.write_batch(conform(batch, marked))
         file.flush()
         os.fsync(file.fileno())
     os.replace(staged, folder / name)

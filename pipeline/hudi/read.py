@@ -3,7 +3,7 @@
 Arrow reads base files. hudi-rs merges slices with logs; it reads exactly the files of the plan.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from hudi import HudiTableBuilder
 
 from pipeline.hudi.errors import StorageFault, UnsupportedTable
 from pipeline.hudi.plan import Plan, RowFilter
+from pipeline.hudi.table.schema import conform
 from pipeline.hudi.table.slices import FileSlice
 from pipeline.hudi.table.storage import local_path
 
@@ -50,26 +51,28 @@ def open_rows(plan: Plan) -> ChangedRows:
 
 
 def _batches(plan: Plan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    selected = row_expression(plan.rows)
-    paths = [local_path(part.base.path) for part in plan.slices if part.base and not part.logs]
     with _storage_faults(plan):
-        if paths:
-            files = ds.dataset(paths, schema=schema, format="parquet")
-            yield from (b for b in files.to_batches(filter=selected) if b.num_rows)
+        yield from plain_rows([p for p in plan.slices if not p.logs], plan.rows, schema)
         for part in plan.slices:
             if part.logs:
                 yield from merge_slice(plan.table.base, part, plan.rows, schema)
 
 
 def schema_of(plan: Plan) -> pa.Schema:
-    """The table's schema with meta columns, from the newest base file of the plan."""
+    """The table's columns with meta columns in front; those of the newest base file of the plan
+    when no commit records them.
+    """
+    schema = plan.table.schema()
+    if schema is not None:
+        return schema
     bases = [part.base for part in plan.slices if part.base]
+    if any(part.base is None for part in plan.slices):
+        raise UnsupportedTable(f"{plan.table.base} does not record its schema.")
+    if not bases:
+        return pa.schema([(COMMIT_TIME, pa.string())])
     with _storage_faults(plan):
-        if bases:
-            newest = max(bases, key=lambda b: b.name.rpartition("_")[2])
-            return pq.read_schema(local_path(newest.path)).remove_metadata()
-        table = HudiTableBuilder.from_base_uri(local_path(plan.table.base)).build()
-        return table.get_schema_with_meta_fields().remove_metadata()
+        newest = max(bases, key=lambda b: b.name.rpartition("_")[2])
+        return pq.read_schema(local_path(newest.path)).remove_metadata()
 
 
 def row_expression(rows: RowFilter | None) -> pc.Expression:
@@ -98,6 +101,16 @@ def check_readable(plan: Plan) -> None:
         raise UnsupportedTable(f"{odd.path} is no parquet file.")
 
 
+def plain_rows(
+    parts: Sequence[FileSlice], rows: RowFilter | None, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows of slices without logs that the filter selects."""
+    paths = [local_path(part.base.path) for part in parts if part.base]
+    if paths:
+        files = ds.dataset(paths, schema=schema, format="parquet")
+        yield from (b for b in files.to_batches(filter=row_expression(rows)) if b.num_rows)
+
+
 def merge_slice(
     base: str, part: FileSlice, rows: RowFilter | None, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
@@ -107,7 +120,8 @@ def merge_slice(
     names = [local_path(f.path)[len(root) + 1 :] for f in part.files]
     first, logs = (names[0], names[1:]) if part.base else ("", names)
     merged = pa.table(reader.read_file_slice_from_paths(first, logs))
-    yield from merged.filter(row_expression(rows)).select(schema.names).cast(schema).to_batches()
+    for batch in merged.filter(row_expression(rows)).to_batches():
+        yield conform(batch, schema)
 
 
 @contextmanager

@@ -6,11 +6,12 @@ hudi-rs.
 """
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 from pyspark.rdd import PythonEvalType
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -27,9 +28,16 @@ from pipeline.hudi.errors import (
     StorageFault,
 )
 from pipeline.hudi.plan import Plan, RowFilter, plan
-from pipeline.hudi.read import COMMIT_TIME, check_readable, merge_slice, schema_of
+from pipeline.hudi.read import COMMIT_TIME, check_readable, merge_slice, plain_rows, schema_of
 from pipeline.hudi.read import changed_rows as rows_of
-from pipeline.hudi.table.storage import FileInfo, HudiStorage, LocalStorage
+from pipeline.hudi.table.slices import FileSlice
+from pipeline.hudi.table.storage import (
+    FileInfo,
+    HudiStorage,
+    LocalStorage,
+    is_local,
+    local_path,
+)
 from pipeline.hudi.table.table import open_table
 
 SMALL = 16 << 20  # bytes of files; tasks read larger changes
@@ -92,17 +100,29 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def _rows_of_tasks(spark: SparkSession, planned: Plan) -> DataFrame:
-    bases = [part.base for part in planned.slices if part.base and not part.logs]
+    schema = schema_of(planned)
+    by_spark: list[FileSlice] = []
+    by_arrow: list[FileSlice] = []
+    for part in planned.slices:
+        (by_arrow if part.logs or _needs_cast(part, schema) else by_spark).append(part)
     frames = []
-    if bases:
-        # The schema of the newest file; Spark would take the one of any file.
-        newest = max(bases, key=lambda b: b.name.rpartition("_")[2])
-        schema = spark.read.parquet(newest.path).schema
-        files = spark.read.schema(schema).parquet(*(b.path for b in bases))
+    if by_spark:
+        paths = (part.base.path for part in by_spark if part.base)
+        files = spark.read.schema(_spark_schema(schema)).parquet(*paths)
         frames.append(files.where(_condition(planned.rows)))
-    if any(part.logs for part in planned.slices) or not frames:
-        frames.append(_merged(spark, planned))
+    if by_arrow or not frames:
+        frames.append(_rows_of_arrow_tasks(spark, planned, by_arrow, schema))
     return reduce(DataFrame.unionByName, frames)
+
+
+def _needs_cast(part: FileSlice, schema: pa.Schema) -> bool:
+    """Whether a base file has a column in an older type. Spark 3.5 fails on it, and so does a
+    read of files of other machines, whose footers are not read here.
+    """
+    if part.base is None or not is_local(part.base.path):
+        return False
+    old = pq.read_schema(local_path(part.base.path))
+    return any(not schema.field(f.name).type.equals(f.type) for f in old if f.name in schema.names)
 
 
 def table_location(spark: SparkSession, table: str) -> str:
@@ -126,21 +146,29 @@ def _condition(rows: RowFilter | None) -> Column:
     return selected
 
 
-def _merged(spark: SparkSession, planned: Plan) -> DataFrame:
-    """The rows of slices with logs. One task merges each slice into Arrow batches."""
-    schema = schema_of(planned)
+def _rows_of_arrow_tasks(
+    spark: SparkSession, planned: Plan, parts: Sequence[FileSlice], schema: pa.Schema
+) -> DataFrame:
+    """The rows of some slices, those with logs among them. One task reads each slice into Arrow
+    batches.
+    """
     base, rows = planned.table.base, planned.rows
-    slices = [part for part in planned.slices if part.logs]
 
-    def merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from merge_slice(base, slices[number], rows, schema)
+                part = parts[number]
+                if part.logs:
+                    yield from merge_slice(base, part, rows, schema)
+                else:
+                    yield from plain_rows([part], rows, schema)
 
-    numbers = spark.range(0, len(slices), numPartitions=max(1, len(slices)))
+    numbers = spark.range(0, len(parts), numPartitions=max(1, len(parts)))
     # DataFrame.mapInArrow does the same, but requires pandas.
     mapper = UserDefinedFunction(
-        merge, returnType=_spark_schema(schema), evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+        read_slices,
+        returnType=_spark_schema(schema),
+        evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
     )
     column = mapper(numbers["id"])
     return DataFrame(numbers._jdf.pythonMapInArrow(column._jc.expr(), False), spark)

@@ -17,6 +17,7 @@ from pipeline.hudi.table.metadata import (
     parse_commit,
     undone_by,
 )
+from pipeline.hudi.table.schema import table_schema
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.timeline import (
     COMMIT_ACTIONS,
@@ -102,6 +103,17 @@ class HudiTable:
             content = self.storage.read(self._timeline_file(instant))
             self._commits[instant.file] = parse_commit(content, instant.file)
         return self._commits[instant.file]
+
+    def schema(self) -> pa.Schema | None:
+        """The columns as of the newest commit that records them, meta columns in front; None when
+        nothing records them. A table service may write an older schema than the commits before it.
+        """
+        for instant in reversed(self.timeline.commits):
+            commit = self.commit(instant)
+            if not commit.is_service and (avro := commit.extra.get("schema")):
+                return table_schema(avro, instant.file)
+        avro = self.properties.get("hoodie.table.create.schema")
+        return table_schema(avro, "hoodie.properties") if avro else None
 
     def replaced_groups(self, commits: Iterable[Instant], upto: str) -> frozenset[FileGroup]:
         """The file groups that the replace commits among `commits`, requested until `upto`, have

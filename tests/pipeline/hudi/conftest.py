@@ -85,6 +85,7 @@ class FakeTable:
         deletes: int = 0,
         state: str = "completed",
         compacted: bool = False,
+        schema: str = "",
     ) -> None:
         stats: dict[str, list[dict[str, object]]] = {}
         for partition, file_id in files:
@@ -106,7 +107,7 @@ class FakeTable:
             "partitionToReplaceFileIds": dict(replaces or {}),
             "operationType": operation,
             "compacted": compacted,
-            "extraMetadata": {},
+            "extraMetadata": {"schema": schema} if schema else {},
         }
         if self.layout == 1:
             (self.timeline / f"{instant}.{action}").write_text(json.dumps(record))
