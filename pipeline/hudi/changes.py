@@ -3,7 +3,7 @@
 Bookmarks are completion times in tables that record them (timeline layout 2), else request times.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pipeline.hudi.errors import BadRange
@@ -79,12 +79,13 @@ def read_changes(
     timeline = table.timeline
     since = _instant(since)
     upto = None if until is None else _instant(until)
-    commits, held_back_by = commits_between(timeline, since, upto)
+    known = _known_commits(table, since, seen)
+    commits, held_back_by = commits_between(table, since, upto, known)
     later = _later_commits(table, since)
     undoings = [i for i in timeline.undoings if _is_between(timeline.key(i), since, upto)]
     history = table.read_history([*commits, *later], undoings, since)
-    archived = _archived_part(timeline, history, since, upto)
-    undone = _undone_part(timeline, history, since)
+    archived = _archived_part(timeline, history, since, upto, known)
+    undone = _undone_part(table, history, since)
     ends = [timeline.key(commit) for commit in commits]
     ends += [part.bookmark for part in (archived, undone) if part]
     bookmark = max(ends, default=since)
@@ -107,12 +108,15 @@ def read_changes(
 
 
 def commits_between(
-    timeline: Timeline, since: str, upto: str | None
+    table: HudiTable, since: str, upto: str | None, known: Collection[str] = ()
 ) -> tuple[tuple[Instant, ...], str | None]:
-    """The completed commits of the range, and the running commit that ended it early, if any."""
-    commits = [i for i in timeline.commits if _is_between(timeline.key(i), since, upto)]
-    running = timeline.first_running_write
-    if timeline.by_completion or running is None:
+    """The completed commits of the range that are not `known`, and the running commit that ended
+    it early, if any.
+    """
+    timeline = table.timeline
+    between = (i for i in timeline.commits if _is_between(timeline.key(i), since, upto))
+    commits = [i for i in between if i.requested not in known]
+    if timeline.by_completion or (running := table.first_running_write()) is None:
         return tuple(commits), None
     # By request time, a bookmark after a running commit would lose that commit's rows.
     before = [i for i in commits if i.requested < running.requested]
@@ -125,6 +129,19 @@ def _instant(text: str) -> str:
     if not text.isdigit():
         raise BadRange(f"{text!r} is no instant; digits or {EARLIEST} are.")
     return text
+
+
+def _known_commits(table: HudiTable, since: str, seen: Iterable[str]) -> frozenset[str]:
+    """Request times of commits that the reader has, also where they completed after `since`.
+
+    An upgrade from layout 1 to 2 gives commits completion times, but bookmarks from before it are
+    request times. Instants are unique, so the request time of a commit is a bookmark of this kind.
+    """
+    known = frozenset(seen)
+    if not table.timeline.by_completion:
+        return known
+    requests = {i.requested for i in table.timeline.commits} | table.archived.keys()
+    return known | {r for r in requests if r <= since} if since in requests else known
 
 
 def _is_between(instant: str, since: str, upto: str | None) -> bool:
@@ -148,14 +165,14 @@ def _lost(timeline: Timeline, history: History, seen: Iterable[str]) -> tuple[st
 
 
 def _archived_part(
-    timeline: Timeline, history: History, since: str, upto: str | None
+    timeline: Timeline, history: History, since: str, upto: str | None, known: Collection[str]
 ) -> ArchivedPart | None:
     if not timeline.by_completion:
         return _archived_part_by_request(timeline, history, since, upto)
     found = {
         requested: done
         for requested, done in history.archived.items()
-        if _is_between(done, since, upto)
+        if _is_between(done, since, upto) and requested not in known
     }
     if not found:
         return None
@@ -178,17 +195,17 @@ def _archived_part_by_request(
     return ArchivedPart(reason, str(int(start) - 1).zfill(len(start)), older=(since, start))
 
 
-def _undone_part(timeline: Timeline, history: History, since: str) -> UndonePart | None:
+def _undone_part(table: HudiTable, history: History, since: str) -> UndonePart | None:
     """The last rollback or restore of the range that undid a commit requested before it.
 
     A rollback does not record whether its commit had completed, so one that had not costs a full
     scan too. A single writer rolls back before it writes again, which keeps it within the range.
     """
-    running = timeline.first_running_write
+    timeline = table.timeline
     for instant, names in reversed(list(history.undone.items())):
         if seen := sorted(name for name in names if name <= since):
             reason = f"{seen[0]} was undone after {since}"
-            behind = running is not None and running.requested < instant.requested
-            held_back = behind and not timeline.by_completion
+            running = None if timeline.by_completion else table.first_running_write()
+            held_back = running is not None and running.requested < instant.requested
             return UndonePart(reason, since if held_back else timeline.key(instant))
     return None

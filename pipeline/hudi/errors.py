@@ -96,3 +96,11 @@ class Undone(IncrementalError):
     code = "CW812"
     sqlstate = "55000"
     hint = "Pull into an empty target instead, or delete the rows of those commits."
+
+
+class LostFile(IncrementalError):
+    """A data file of a commit is missing, and Hudi's cleaner did not delete it."""
+
+    code = "CW813"
+    sqlstate = "58030"
+    hint = "Restore the file or the table, or pull into an empty target from a later --since on."

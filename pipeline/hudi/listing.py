@@ -71,12 +71,13 @@ def visible_commits(
     compaction = timeline.first_pending_compaction
     if stop_at_compaction and compaction is not None:
         commits = [i for i in commits if i.requested < compaction.requested]
-    running = timeline.first_running_write
-    if running is None or flags.holes == "USE_TRANSITION_TIME":
+    running = timeline.running_writes
+    if not running or flags.holes == "USE_TRANSITION_TIME":
         return tuple(commits)
-    before = [i for i in commits if i.requested < running.requested]
+    first = running[0].requested
+    before = [i for i in commits if i.requested < first]
     if len(before) < len(commits) and flags.holes != "BLOCK":
-        raise HollowCommit(f"{table.base}: {running.requested} is behind finished commits.")
+        raise HollowCommit(f"{table.base}: {first} is behind finished commits.")
     return tuple(before)
 
 

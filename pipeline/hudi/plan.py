@@ -9,9 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.hudi.changes import Changes, commits_between, read_changes
-from pipeline.hudi.errors import MissingPath
+from pipeline.hudi.errors import LostFile, MissingPath
 from pipeline.hudi.table.metadata import FileGroup, WriteStat
-from pipeline.hudi.table.slices import FileSlice, Moment, file_slices, has_base_file, was_compacted
+from pipeline.hudi.table.slices import (
+    FileSlice,
+    Moment,
+    file_slices,
+    has_base_file,
+    has_newer_base_file,
+    was_compacted,
+)
 from pipeline.hudi.table.storage import FileInfo
 from pipeline.hudi.table.table import HudiTable
 from pipeline.hudi.table.timeline import Instant
@@ -112,7 +119,7 @@ def plan_changes(table: HudiTable, changes: Changes) -> Plan:
 
 def snapshot(table: HudiTable) -> Plan:
     """Every row as of now, with the bookmark from which to continue."""
-    commits, held_back_by = commits_between(table.timeline, "0", None)
+    commits, held_back_by = commits_between(table, "0", None)
     bookmark = table.timeline.key(commits[-1]) if commits else "0"
     partitions, slices = _all_slices(table) if commits else ((), ())
     return Plan(table, "0", bookmark, commits, partitions, slices, None, held_back_by=held_back_by)
@@ -150,34 +157,51 @@ def _changed_slices(
     slices: list[FileSlice] = []
     for partition, listed in zip(partitions, listings, strict=True):
         wanted = {group: stats for group, stats in writes.items() if group[0] == partition}
-        slices += _wanted_slices(partition, listed, wanted, moment)
+        slices += _wanted_slices(table, partition, listed, wanted, moment)
     return partitions, tuple(slices)
 
 
 def _listing(table: HudiTable, partition: str, later: frozenset[str]) -> list[FileInfo]:
+    """The files of a partition; none when it does not exist."""
     try:
         listed = table.storage.list(table.partition_path(partition))
     except MissingPath:
-        raise _FileMissing(f"partition {partition} is gone") from None
+        return []
     return [file for file in listed if file.name not in later]
 
 
 def _wanted_slices(
+    table: HudiTable,
     partition: str,
     listed: Sequence[FileInfo],
     wanted: dict[FileGroup, list[WriteStat]],
     moment: Moment,
 ) -> list[FileSlice]:
+    """Raises _FileMissing, LostFile."""
     slices = file_slices(partition, listed, moment)
-    for group, stats in wanted.items():
+    found: list[FileSlice] = []
+    for group, stats in sorted(wanted.items()):
+        part = slices.get(group)
         last = stats[-1].path.rpartition("/")[2]
-        found = slices.get(group)
-        if found is None or (found.base is None and has_base_file(group, listed)):
-            raise _FileMissing(f"{partition}/{last} was cleaned")
-        is_there = last in {file.name for file in found.files}
-        if not is_there and not was_compacted(last, found, moment):
-            raise _FileMissing(f"{partition}/{last} was cleaned")
-    return [slices[group] for group in sorted(wanted)]
+        if part is None or (part.base is None and has_base_file(group, listed)):
+            raise _missing(table, listed, group, last)
+        is_there = last in {file.name for file in part.files}
+        if not is_there and not was_compacted(last, part, moment):
+            raise _missing(table, listed, group, last)
+        found.append(part)
+    return found
+
+
+def _missing(
+    table: HudiTable, listed: Sequence[FileInfo], group: FileGroup, name: str
+) -> _FileMissing | LostFile:
+    """The cleaner deletes files of replaced groups, and files that have a newer base file."""
+    if has_newer_base_file(group, name, listed):
+        return _FileMissing(f"{group[0]}/{name} was cleaned")
+    commits = table.timeline.commits
+    if group in table.replaced_groups(commits, max(c.requested for c in commits)):
+        return _FileMissing(f"{group[0]}/{name} was cleaned")
+    return LostFile(f"{table.partition_path(group[0])}/{name} is lost; the cleaner keeps it.")
 
 
 def _all_slices(table: HudiTable) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:

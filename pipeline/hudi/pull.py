@@ -117,7 +117,11 @@ def next_step(
     if mode is Mode.MERGE and before is not None:
         reload = f"{lost} undone at the source" if lost else planned.removal_reason
     reads = snapshot(table) if reload else planned
-    complete = (i for i in table.timeline.commits if table.timeline.key(i) <= reads.bookmark)
-    commits = tuple(commit.requested for commit in complete)
+    # A commit from before an upgrade may have completed after the bookmark, and be seen.
+    commits = tuple(
+        commit.requested
+        for commit in table.timeline.commits
+        if table.timeline.key(commit) <= reads.bookmark or commit.requested in seen
+    )
     mark = PullMark(table.base, mode.value, reads.bookmark, commits)
     return PullStep(planned, reads, mark, reload)

@@ -87,13 +87,24 @@ def undone_by(content: bytes, name: str) -> frozenset[str]:
         raise DamagedTimeline(f"cannot read what {name} undid: {fault!r}.") from fault
 
 
+def is_clustering(content: bytes, name: str) -> bool:
+    """Whether the request of a replacing write is a clustering's. The request of other writes may
+    be empty. Raises DamagedTimeline.
+    """
+    if not content:
+        return False
+    try:
+        return str(_record(content).get("operationType")).upper() == "CLUSTER"
+    except (ValueError, TypeError, EOFError, StopIteration, IndexError) as fault:
+        raise DamagedTimeline(f"cannot read the request {name}: {fault!r}.") from fault
+
+
 def _record(content: bytes) -> dict[str, Any]:
+    """Raises ValueError for an empty file too: its writer has not finished, or it was damaged."""
     if content[:4] == _AVRO:
         record = next(fastavro.reader(io.BytesIO(content)))
-    elif content.strip():
-        record = json.loads(content)
     else:
-        return {}
+        record = json.loads(content)
     if not isinstance(record, dict):
         raise ValueError("not a record")
     return record

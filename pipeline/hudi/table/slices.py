@@ -134,6 +134,15 @@ def has_base_file(group: FileGroup, files: Iterable[FileInfo]) -> bool:
     return any(base is not None and base.group == group for base in bases)
 
 
+def has_newer_base_file(group: FileGroup, name: str, files: Iterable[FileInfo]) -> bool:
+    """Whether a base file of the group is newer than its file `name`."""
+    file = FileInfo(name, 0)
+    parsed = parse_base(group[0], file) or parse_log(group[0], file)
+    bases = (parse_base(group[0], each) for each in files)
+    newer = (base for base in bases if base is not None and base.group == group)
+    return parsed is not None and any(base.instant > parsed.instant for base in newer)
+
+
 def was_compacted(name: str, part: FileSlice, moment: Moment) -> bool:
     """Whether a log that is not in the slice was compacted into the slice's base file."""
     partition = part.group[0]

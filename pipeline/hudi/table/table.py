@@ -14,6 +14,7 @@ from pipeline.hudi.table.metadata import (
     CommitMetadata,
     FileGroup,
     earliest_retained,
+    is_clustering,
     parse_commit,
     undone_by,
 )
@@ -115,6 +116,22 @@ class HudiTable:
         avro = self.properties.get("hoodie.table.create.schema")
         return table_schema(avro, "hoodie.properties") if avro else None
 
+    def first_running_write(self) -> Instant | None:
+        """The earliest running commit that can write new rows. Layout 1 has clusterings under the
+        name of replacing writes; their requests are read.
+        """
+        running = self.timeline.running_writes
+        return next((i for i in running if not self._is_clustering(i)), None)
+
+    def _is_clustering(self, running: Instant) -> bool:
+        if running.action != REPLACE_COMMIT:
+            return False
+        name = f"{running.requested}.{REPLACE_COMMIT}.requested"
+        try:
+            return is_clustering(self.storage.read(f"{self._timeline_folder}/{name}"), name)
+        except MissingPath:
+            return False
+
     def replaced_groups(self, commits: Iterable[Instant], upto: str) -> frozenset[FileGroup]:
         """The file groups that the replace commits among `commits`, requested until `upto`, have
         replaced by others.
@@ -140,8 +157,12 @@ class HudiTable:
             self.storage.read(self._timeline_file(cleans[-1])), cleans[-1].file
         )
 
+    @property
+    def _timeline_folder(self) -> str:
+        return timeline_folder(self.base, self.properties)
+
     def _timeline_file(self, instant: Instant) -> str:
-        return f"{timeline_folder(self.base, self.properties)}/{instant.file}"
+        return f"{self._timeline_folder}/{instant.file}"
 
     # The archive: commits that have left the active timeline
 

@@ -79,10 +79,12 @@ class Timeline:
         return tuple(sorted(done, key=self.key))
 
     @property
-    def first_running_write(self) -> Instant | None:
-        """The earliest running commit that can write new rows; table services write none."""
-        running = (i for i in self.instants if not i.completed)
-        return next((i for i in running if i.action in COMMIT_ACTIONS - {CLUSTERING}), None)
+    def running_writes(self) -> tuple[Instant, ...]:
+        """Running commits by request time, without table services of layout 2, which write no new
+        rows.
+        """
+        writes = COMMIT_ACTIONS - {CLUSTERING}
+        return tuple(i for i in self.instants if not i.completed and i.action in writes)
 
     @property
     def first_pending_compaction(self) -> Instant | None:

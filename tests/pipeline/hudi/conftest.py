@@ -48,17 +48,33 @@ class FakeTable:
         self.base, self.layout = base, 1 if version < 8 else 2
         self.timeline = base / ".hoodie" / ("timeline" if self.layout == 2 else "")
         self.timeline.mkdir(parents=True)
-        properties = {
+        self.properties = {
             "hoodie.table.name": base.name,
             "hoodie.database.name": "db",
-            "hoodie.table.version": str(version),
-            "hoodie.timeline.layout.version": str(self.layout),
             "hoodie.table.type": kind,
             "hoodie.table.partition.fields": "ds",
             **more,
         }
+        self._write_properties(version)
+
+    def _write_properties(self, version: int) -> None:
+        properties = {
+            "hoodie.table.version": str(version),
+            "hoodie.timeline.layout.version": str(self.layout),
+            **self.properties,
+        }
         lines = "\n".join(f"{k}={v}" for k, v in properties.items())
-        (base / ".hoodie" / "hoodie.properties").write_text(lines)
+        (self.base / ".hoodie" / "hoodie.properties").write_text(lines)
+
+    def upgrade(self, completions: Mapping[str, str]) -> None:
+        """From version 6 to 9: commits get completion times, as Hudi's upgrade gives them."""
+        old, self.layout = self.timeline, 2
+        self.timeline = self.base / ".hoodie" / "timeline"
+        self.timeline.mkdir()
+        for requested, completion in completions.items():
+            (commit,) = old.glob(f"{requested}.*commit")
+            commit.rename(self.timeline / commit.name.replace(".", f"_{completion}.", 1))
+        self._write_properties(9)
 
     @property
     def path(self) -> str:
@@ -140,8 +156,8 @@ def fake_table(tmp_path: Path) -> Callable[..., FakeTable]:
 class RowTable(FakeTable):
     """A copy-on-write table with rows: `write(instant, {key: value})` is an upsert in one file."""
 
-    def __init__(self, base: Path, **how: str):
-        super().__init__(base, version=9, **how)
+    def __init__(self, base: Path, version: int = 9, **how: str):
+        super().__init__(base, version=version, **how)
         self.rows: dict[str, dict[str, object]] = {}
 
     def write(self, instant: int, rows: Mapping[str, int], delete: Iterable[str] = ()) -> None:

@@ -1,12 +1,13 @@
 """Plans from bookmark to files: coverage, fallback and what each costs (HU-1, HU-4, HU-F)."""
 
 import json
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.hudi.errors import BadRange, DamagedTimeline
+from pipeline.hudi.errors import BadRange, DamagedTimeline, LostFile
 from pipeline.hudi.plan import plan, snapshot
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import open_for_changes
@@ -118,15 +119,70 @@ def test_a_cleaned_file_means_a_full_scan(fake_table, partitions):
     assert plan(opened(table), "101").fallback is None
 
 
-def test_a_missing_partition_needs_a_full_scan(fake_table):
+def test_a_dropped_and_cleaned_partition_needs_a_full_scan(fake_table):
     table = fake_table(version=9)
     table.commit("100", [("p", "a"), ("q", "b")])
-    for file in (table.base / "p").iterdir():
-        file.unlink()
-    (table.base / "p").rmdir()
-    planned = plan(opened(table), "0")
-    assert planned.fallback == "partition p is gone"
+    table.commit("200", action="replacecommit", operation="DELETE_PARTITION", replaces={"p": ["a"]})
+    shutil.rmtree(table.base / "p")
+    planned = plan(opened(table), "0", until="101")
+    assert planned.fallback == "p/a_1-0-1_100.parquet was cleaned"
     assert names(planned) == ["b_1-0-1_100.parquet"]
+
+
+@pytest.mark.parametrize("logs", [False, True])
+def test_a_lost_file_is_refused(fake_table, logs):
+    """The cleaner keeps the newest files of a group; without them the rest is not the table."""
+    kind = "MERGE_ON_READ" if logs else "COPY_ON_WRITE"
+    table = fake_table(version=9, kind=kind)
+    table.commit("100", [("p", "a"), ("q", "b")])
+    table.commit("200", [("p", "a")], logs=logs)
+    (lost,) = (table.base / "p").glob("*a_*200*")
+    lost.unlink()
+    with pytest.raises(LostFile, match=lost.name):
+        plan(opened(table), "101")
+    shutil.rmtree(table.base / "q")
+    with pytest.raises(LostFile, match="b_1-0-1_100"):
+        plan(opened(table), "0", until="101")
+
+
+def test_a_pending_clustering_of_layout_1_holds_nothing_back(fake_table):
+    table = fake_table(version=6)
+    table.commit("100", [("p", "a")])
+    table.commit("200", action="replacecommit", state="requested")
+    table.commit("200", action="replacecommit", state="inflight")
+    table.commit("300", [("p", "b")])
+    held = plan(opened(table), "0")
+    assert (held.bookmark, held.held_back_by) == ("100", "200"), "it may overwrite partitions"
+    request = table.timeline / "200.replacecommit.requested"
+    request.write_text('{"operationType": "CLUSTER"}')
+    planned = plan(opened(table), "0")
+    assert (planned.bookmark, planned.held_back_by) == ("300", None)
+
+
+def test_a_commit_that_is_empty_is_refused(fake_table):
+    """Its writer has not finished, or it was damaged: its rows must not be passed over."""
+    table = fake_table(version=6)
+    table.commit("100", [("p", "a")])
+    (table.timeline / "200.commit").touch()
+    with pytest.raises(DamagedTimeline, match=r"200\.commit"):
+        plan(opened(table), "100")
+
+
+def test_a_bookmark_from_before_an_upgrade_stands_for_its_commit(fake_table):
+    table = fake_table(version=6)
+    table.commit("100", [("p", "a")])
+    table.commit("200", [("p", "b")])
+    bookmark = plan(opened(table), "0").bookmark
+    table.upgrade({"100": "150", "200": "250"})
+    assert plan(opened(table), bookmark).empty
+    table.commit("300", [("p", "c")], completion="350")
+    planned = plan(opened(table), bookmark)
+    assert names(planned) == ["c_1-0-1_300.parquet"]
+    assert (planned.rows.instants, planned.bookmark) == ({"300"}, "350")
+    (table.timeline / "100_150.commit").unlink()
+    (table.timeline / "200_250.commit").unlink()
+    archive(table, ("100", "150"), ("200", "250"))
+    assert plan(opened(table), bookmark).fallback is None
 
 
 def test_archived_commits_mean_a_full_scan_by_their_completion(fake_table):

@@ -15,6 +15,7 @@ from pipeline.hudi.pull import DEFAULT_KEY, Mode, pull
 from pipeline.hudi.read import ChangedRows
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
+from tests.pipeline.hudi.conftest import RowTable
 
 
 def pulled(source, target, mode, **how):
@@ -155,6 +156,7 @@ from pathlib import Path
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
+from tests.pipeline.hudi.conftest import RowTable
 source, target, mode, step, when, count = sys.argv[1:]
 owner, _, name = step.rpartition(".")
 try:
@@ -251,3 +253,30 @@ def test_a_log_continues_if_the_undone_commit_was_never_pulled(row_table, tmp_pa
     done = pulled(row_table, tmp_path / "log", Mode.APPEND)
     assert done.fallback == "150 was undone after 201"
     assert log(tmp_path / "log") == [("100", "a", 1), ("200", "b", 2), ("400", "c", 4)]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_an_upgrade_between_two_pulls_repeats_no_row(tmp_path, mode):
+    """Commits get completion times by it, and those are after the bookmark of the last pull."""
+    source, target = RowTable(tmp_path / "source", version=6), tmp_path / "target"
+    source.write(100, {"a": 1})
+    source.write(200, {"b": 2})
+    pulled(source, target, mode)
+    source.upgrade({"100": "260", "200": "270"})
+    assert pulled(source, target, mode).rows == 0
+    source.write(300, {"c": 3})
+    done = pulled(source, target, mode)
+    assert (done.rows, done.reloaded, done.bookmark) == (1, None, "301")
+    assert log(target) == [("100", "a", 1), ("200", "b", 2), ("300", "c", 3)]
+    assert pulled(source, target, mode).rows == 0
+
+
+def test_a_commit_that_was_seen_before_an_upgrade_and_completed_late_is_not_repeated(tmp_path):
+    source, target = RowTable(tmp_path / "source", version=6), tmp_path / "target"
+    source.write(100, {"a": 1})
+    pulled(source, target, Mode.APPEND)
+    source.write(200, {"b": 2})
+    source.upgrade({"100": "270", "200": "260"})
+    assert pulled(source, target, Mode.APPEND).bookmark == "260"
+    assert pulled(source, target, Mode.APPEND).rows == 0
+    assert log(target) == [("100", "a", 1), ("200", "b", 2)]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline.hudi.errors import DamagedTimeline
-from pipeline.hudi.table.metadata import WriteStat, parse_commit
+from pipeline.hudi.table.metadata import WriteStat, is_clustering, parse_commit
 
 STAT = {"fileId": "f", "path": "p/f_1_100.parquet", "numWrites": 3, "numDeletes": None}
 
@@ -37,13 +37,19 @@ def test_services_move_rows_and_remove_none():
         assert not service.removes_rows
 
 
-def test_an_empty_file_is_a_commit_that_did_nothing():
-    assert parse_commit(b"", "100.commit").writes == ()
-
-
 @pytest.mark.parametrize(
-    "content", [b"{", b"[]", b"Obj\x01", b'{"partitionToWriteStats": {"p": [{}]}}']
+    "content", [b"", b"{", b"[]", b"Obj\x01", b'{"partitionToWriteStats": {"p": [{}]}}']
 )
 def test_anything_else_is_damage(content):
     with pytest.raises(DamagedTimeline, match=r"100\.commit"):
         parse_commit(content, "100.commit")
+
+
+def test_requests_of_clusterings():
+    assert is_clustering(b'{"operationType": "CLUSTER"}', "100.replacecommit.requested")
+    assert not is_clustering(
+        b'{"operationType": "INSERT_OVERWRITE"}', "100.replacecommit.requested"
+    )
+    assert not is_clustering(b"", "100.replacecommit.requested")
+    with pytest.raises(DamagedTimeline, match=r"100\.replacecommit\.requested"):
+        is_clustering(b"{", "100.replacecommit.requested")

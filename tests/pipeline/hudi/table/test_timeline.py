@@ -39,7 +39,7 @@ def test_the_most_advanced_file_tells_the_state():
     timeline = parse_timeline(names, layout=2)
     assert [i.requested for i in timeline.commits] == ["2", "3", "1"]
     assert timeline.first_pending_compaction is None
-    assert timeline.first_running_write.requested == "4"
+    assert [i.requested for i in timeline.running_writes] == ["4"]
 
 
 def test_layout_1_goes_by_request_time():
