@@ -95,7 +95,7 @@ def _incremental(
     gone = table.replaced_groups(visible_commits(table, flags, stop_at_compaction), last)
     files = []
     for partition in partitions:
-        listed = table.storage.list(table.partition_path(partition))
+        listed = table.list_partition(partition)
         latest = latest_base_files(partition, listed, instants.__contains__)
         files += [base.status for group, base in latest.items() if group not in gone]
     return files

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.hudi.changes import Changes, commits_between, read_changes
-from pipeline.hudi.errors import LostFile, MissingPath
+from pipeline.hudi.errors import LostFile
 from pipeline.hudi.table.metadata import FileGroup, WriteStat
 from pipeline.hudi.table.slices import (
     FileSlice,
@@ -152,22 +152,14 @@ def _changed_slices(
         if stat.group[0] in touched and stat.group not in replaced:
             writes.setdefault(stat.group, []).append(stat)
     partitions = tuple(sorted({partition for partition, _ in writes}))
-    listings = [_listing(table, partition, changes.later_files) for partition in partitions]
     moment = _moment(table, changes.bookmark)
     slices: list[FileSlice] = []
-    for partition, listed in zip(partitions, listings, strict=True):
+    for partition in partitions:
+        files = table.list_partition(partition)
+        listed = [file for file in files if file.name not in changes.later_files]
         wanted = {group: stats for group, stats in writes.items() if group[0] == partition}
         slices += _wanted_slices(table, partition, listed, wanted, moment)
     return partitions, tuple(slices)
-
-
-def _listing(table: HudiTable, partition: str, later: frozenset[str]) -> list[FileInfo]:
-    """The files of a partition; none when it does not exist."""
-    try:
-        listed = table.storage.list(table.partition_path(partition))
-    except MissingPath:
-        return []
-    return [file for file in listed if file.name not in later]
 
 
 def _wanted_slices(

@@ -3,7 +3,7 @@
 Arrow reads base files. hudi-rs merges slices with logs; it reads exactly the files of the plan.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from hudi import HudiTableBuilder
 
 from pipeline.hudi.errors import StorageFault, UnsupportedTable
 from pipeline.hudi.plan import Plan, RowFilter
+from pipeline.hudi.table.payloads import merge_options
 from pipeline.hudi.table.schema import conform
 from pipeline.hudi.table.slices import FileSlice
 from pipeline.hudi.table.storage import local_path
@@ -55,7 +56,8 @@ def _batches(plan: Plan, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield from plain_rows([p for p in plan.slices if not p.logs], plan.rows, schema)
         for part in plan.slices:
             if part.logs:
-                yield from merge_slice(plan.table.base, part, plan.rows, schema)
+                options = merge_options(plan.table)
+                yield from merge_slice(plan.table.base, options, part, plan.rows, schema)
 
 
 def schema_of(plan: Plan) -> pa.Schema:
@@ -87,7 +89,7 @@ def row_expression(rows: RowFilter | None) -> pc.Expression:
 
 
 def check_readable(plan: Plan) -> None:
-    """Raises UnsupportedTable when the files do not show which rows changed."""
+    """Raises UnsupportedTable when the files do not show which rows changed, or how rows merge."""
     table = plan.table
     if not table.has_commit_times:
         raise UnsupportedTable(
@@ -96,6 +98,8 @@ def check_readable(plan: Plan) -> None:
         )
     if table.drops_partition_columns:
         raise UnsupportedTable(f"{table.base} keeps partition columns out of its files.")
+    if any(part.logs for part in plan.slices):
+        merge_options(table)
     odd = next((f for f in plan.files if f.name.endswith((".orc", ".hfile", ".lance"))), None)
     if odd is not None:
         raise UnsupportedTable(f"{odd.path} is no parquet file.")
@@ -112,11 +116,16 @@ def plain_rows(
 
 
 def merge_slice(
-    base: str, part: FileSlice, rows: RowFilter | None, schema: pa.Schema
+    base: str,
+    options: Mapping[str, str],
+    part: FileSlice,
+    rows: RowFilter | None,
+    schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one slice of the table at `base`, logs merged, that the filter selects."""
     root = local_path(base)
-    reader = HudiTableBuilder.from_base_uri(root).build().create_file_group_reader_with_options()
+    table = HudiTableBuilder.from_base_uri(root).with_hudi_options(dict(options)).build()
+    reader = table.create_file_group_reader_with_options()
     names = [local_path(f.path)[len(root) + 1 :] for f in part.files]
     first, logs = (names[0], names[1:]) if part.base else ("", names)
     merged = pa.table(reader.read_file_slice_from_paths(first, logs))

@@ -182,10 +182,7 @@ def _written(table: HudiTable, commits: Sequence[Instant]) -> tuple[FileInfo, ..
     paths = {s.path for c in commits for s in table.commit(c).writes if s.path}
     there: dict[str, FileInfo] = {}
     for partition in sorted({path.rpartition("/")[0] for path in paths}):
-        try:
-            listed = table.storage.list(table.partition_path(partition))
-        except MissingPath:
-            continue
+        listed = table.list_partition(partition)
         there |= {f.path[len(table.base) + 1 :]: f for f in listed}
     if gone := sorted(paths - there.keys()):
         raise OutOfStep(f"{gone[0]} of a commit that the replica lacks was cleaned.")

@@ -30,6 +30,7 @@ from pipeline.hudi.errors import (
 from pipeline.hudi.plan import Plan, RowFilter, plan
 from pipeline.hudi.read import COMMIT_TIME, check_readable, merge_slice, plain_rows, schema_of
 from pipeline.hudi.read import changed_rows as rows_of
+from pipeline.hudi.table.payloads import merge_options
 from pipeline.hudi.table.slices import FileSlice
 from pipeline.hudi.table.storage import (
     FileInfo,
@@ -152,14 +153,14 @@ def _rows_of_arrow_tasks(
     """The rows of some slices, those with logs among them. One task reads each slice into Arrow
     batches.
     """
-    base, rows = planned.table.base, planned.rows
+    base, rows, options = planned.table.base, planned.rows, merge_options(planned.table)
 
     def read_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 part = parts[number]
                 if part.logs:
-                    yield from merge_slice(base, part, rows, schema)
+                    yield from merge_slice(base, options, part, rows, schema)
                 else:
                     yield from plain_rows([part], rows, schema)
 

@@ -3,7 +3,8 @@
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ from pipeline.hudi.table.timeline import (
 
 HOODIE = ".hoodie"
 PARTITION_MARK = ".hoodie_partition_metadata"
+_PROPERTIES = ("hoodie.properties", "hoodie.properties.backup")
 MERGE_ON_READ = "MERGE_ON_READ"
 _NEWEST_VERSION = 9
 _BOOTSTRAP_BASE = "hoodie.bootstrap.base.path"
@@ -201,6 +203,13 @@ class HudiTable:
 
     # Partitions
 
+    def list_partition(self, partition: str) -> Sequence[FileInfo]:
+        """The direct children of a partition's folder; none when it does not exist."""
+        try:
+            return self.storage.list(self.partition_path(partition))
+        except MissingPath:
+            return ()
+
     def partitions(self, under: str = "") -> Iterator[str]:
         """Every partition at or below a folder of the table. Lists the folders."""
         if not self.partition_fields:
@@ -211,12 +220,12 @@ class HudiTable:
 
     def walk(self, under: str = "") -> Iterator[tuple[str, list[FileInfo]]]:
         """Every partition at or below a folder of the table, with its files. One list call a
-        folder.
+        folder. A folder that does not exist has none.
         """
         waiting = [under]
         while waiting:
             folder = waiting.pop()
-            children = self.storage.list(self.partition_path(folder))
+            children = self.list_partition(folder)
             files = [c for c in children if not c.is_dir]
             if any(c.name == PARTITION_MARK for c in files) or not self.partition_fields:
                 yield folder, files
@@ -233,10 +242,7 @@ def open_table(base: str, storage: HudiStorage) -> HudiTable:
     Raises NotAHudiTable, UnsupportedTable, StorageFault.
     """
     base = base.rstrip("/")
-    try:
-        properties = parse_properties(storage.read(f"{base}/{HOODIE}/hoodie.properties"))
-    except MissingPath:
-        raise NotAHudiTable(f"{base} is not a Hudi table.") from None
+    properties = _read_properties(base, storage)
     _check_supported(base, properties)
     try:
         names = [f.name for f in storage.list(timeline_folder(base, properties)) if not f.is_dir]
@@ -253,13 +259,21 @@ def open_for_changes(base: str, storage: HudiStorage) -> HudiTable:
     return table
 
 
+def _read_properties(base: str, storage: HudiStorage) -> dict[str, str]:
+    """Between the two steps of a change of the properties only their backup exists."""
+    for name in _PROPERTIES:
+        with suppress(MissingPath):
+            return parse_properties(storage.read(f"{base}/{HOODIE}/{name}"))
+    raise NotAHudiTable(f"{base} is not a Hudi table.")
+
+
 def find_base(path: str, storage: HudiStorage) -> str | None:
     """The base path of the table that contains a path; None when no table does."""
     scheme, colon, rest = path.partition("://")
     root = f"{scheme}://{rest.partition('/')[0]}" if colon else ""
     current = path.rstrip("/")
     while len(current) > len(root):
-        if storage.exists(f"{current}/{HOODIE}/hoodie.properties"):
+        if any(storage.exists(f"{current}/{HOODIE}/{name}") for name in _PROPERTIES):
             return current
         current = current.rpartition("/")[0]
     return None

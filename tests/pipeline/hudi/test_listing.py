@@ -1,5 +1,6 @@
 """`list_status` against the golden cases of HU-T, and its count of list calls (HU-1)."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -197,3 +198,23 @@ def test_other_paths_are_listed_as_they_are(tmp_path):
     for missing in (f"{tmp_path}/none", f"{tmp_path}/none*"):
         with pytest.raises(MissingPath):
             list_status([missing], {})
+
+
+def test_a_partition_that_does_not_exist_has_no_files(fake_table):
+    """As in Hudi, also when the metadata of a commit still names it."""
+    table = fake_table("raw_trips")
+    table.commit("200", [("gone", "f0"), (DAY, "f1")])
+    shutil.rmtree(table.base / "gone")
+    paths = [f"{table.path}/gone", f"{table.path}/never", table.partition(DAY)]
+    for conf in ({}, incremental("raw_trips")):
+        assert by_commit(list_status(paths, conf)) == {"200": 1}
+
+
+def test_a_table_with_the_backup_of_its_properties_alone_is_a_table(fake_table):
+    """Hudi writes the backup, then the properties; between the two there is only the backup."""
+    table = fake_table("raw_trips")
+    table.commit("100", [(DAY, "f0")])
+    table.commit("200", [(DAY, "f0")])
+    properties = table.base / ".hoodie" / "hoodie.properties"
+    properties.rename(properties.with_name("hoodie.properties.backup"))
+    assert by_commit(list_status([table.partition(DAY)], {})) == {"200": 1}
