@@ -46,6 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--until", metavar="INSTANT", help="last instant, inclusive (default: the newest)"
     )
     pulling.add_argument(
+        "--moved-from", metavar="SOURCE", help="the path that the source had in earlier pulls"
+    )
+    pulling.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", type=_setting,
         help="Spark setting, where Spark is needed: a Hudi table or a metastore table as target",
     )  # fmt: skip
@@ -129,7 +132,7 @@ def _pull(args: argparse.Namespace) -> int:
     else:
         target = _folder(args.target)
         table = open_table(source, LocalStorage())
-        done = pull(table, target, mode, key, args.since, args.until)
+        done = pull(table, target, mode, key, args.since, args.until, _moved_from(args))
     _show(done, args.json)
     return 0
 
@@ -157,7 +160,13 @@ def _pull_with_spark(
     from pipeline.hudi.spark_target import pull_into, session
 
     with session(dict(args.conf), metastore="/" not in args.target) as spark:
-        return pull_into(spark, source, args.target, mode, key, args.since, args.until)
+        return pull_into(
+            spark, source, args.target, mode, key, args.since, args.until, _moved_from(args)
+        )
+
+
+def _moved_from(args: argparse.Namespace) -> str | None:
+    return None if args.moved_from is None else _absolute(args.moved_from)
 
 
 def _needs_spark(target: str) -> bool:

@@ -76,18 +76,40 @@ def pull(
     key: tuple[str, ...] = DEFAULT_KEY,
     since: str = EARLIEST,
     until: str | None = None,
+    moved_from: str | None = None,
 ) -> PullResult:
     """Pulls into a local folder, from the bookmark of its last pull on; the first pull begins at
-    `since`.
+    `since`. `moved_from` is the base path that the table had in earlier pulls.
 
     Raises IncrementalError; the target is then unchanged.
     """
     with folder.locked(target):
-        step = next_step(table, folder.last_mark(target), mode, since, until, str(target))
+        before = continued(folder.last_mark(target), table, mode, moved_from, str(target))
+        step = next_step(table, before, mode, since, until, str(target))
         if step.nothing:
             return step.result(0)
         rows = folder.write(target, open_rows(step.reads), step.write, key, step.mark)
     return step.result(rows)
+
+
+def continued(
+    before: PullMark | None, table: HudiTable, mode: Mode, moved_from: str | None, target: str
+) -> PullMark | None:
+    """The mark of a target's last pull, when it was a pull of this table in this mode.
+
+    Raises TargetMismatch.
+    """
+    if before is None:
+        return None
+    moved = moved_from is not None and before.source == moved_from.rstrip("/")
+    if before.mode != mode.value or not (before.source == table.base or moved):
+        raise TargetMismatch(
+            f"{target} holds {before.mode} pulls from {before.source}, "
+            f"not {mode.value} pulls from {table.base}."
+        )
+    if moved and not table.has_any(before.commits):
+        raise TargetMismatch(f"{table.base} has no commit that {target} has from {moved_from}.")
+    return before
 
 
 def next_step(
@@ -101,11 +123,6 @@ def next_step(
     """The step for a target with the mark `before`. Raises IncrementalError."""
     seen: tuple[str, ...] = ()
     if before is not None:
-        if (before.source, before.mode) != (table.base, mode.value):
-            raise TargetMismatch(
-                f"{target} holds {before.mode} pulls from {before.source}, "
-                f"not {mode.value} pulls from {table.base}."
-            )
         since, seen = before.bookmark, before.commits
     changes = read_changes(table, since, until, seen)
     lost = ", ".join(changes.lost)

@@ -7,8 +7,9 @@ rename that completes the commit. Hudi's next write rolls back a write that was 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,9 +17,14 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from conf.names import TableRef
+from pipeline.copy.files import Files
+from pipeline.copy.lease import Lease
+from pipeline.copy.staging import new_run
+from pipeline.errors import AnotherCopyRuns, CopyError
 from pipeline.hudi import folder
-from pipeline.hudi.errors import StorageFault, TargetMismatch
-from pipeline.hudi.pull import Mode, PullResult, next_step, pull
+from pipeline.hudi.errors import PullRunning, StorageFault, TargetMismatch
+from pipeline.hudi.pull import Mode, PullResult, PullStep, continued, next_step, pull
 from pipeline.hudi.spark_reader import (
     BUNDLE,
     SESSION_CONF,
@@ -26,11 +32,13 @@ from pipeline.hudi.spark_reader import (
     storage_for,
     table_location,
 )
-from pipeline.hudi.table.storage import local_path
+from pipeline.hudi.table.storage import is_local, local_path
 from pipeline.hudi.table.table import HOODIE, HudiTable, find_base, open_table
 from pipeline.spark.jar import SPARK_MAJOR
 from pipeline.spark.session import open_session
+from pipeline.spark.spark_files import SparkFiles
 
+_LOCKS = "causeway.pulls"
 _OPERATION = {Mode.APPEND: "insert", Mode.MERGE: "upsert"}
 
 
@@ -85,26 +93,28 @@ def pull_into(
     key: tuple[str, ...],
     since: str,
     until: str | None = None,
+    moved_from: str | None = None,
 ) -> PullResult:
     """Pulls into a Hudi table, or into the folder of a parquet table of the metastore.
 
-    A Hudi target merges by its own record key. Raises IncrementalError.
+    A Hudi target merges by its own record key. `moved_from` as in `pull`. Raises IncrementalError.
     """
     table = open_table(source, storage_for(spark, source))
     location = table_location(spark, target)
     if find_base(location, storage_for(spark, location)) != location:
-        return pull(table, Path(local_path(location)), mode, key, since, until)
-    with _locked(location):
-        return _into_hudi(spark, table, location, mode, since, until)
+        return pull(table, Path(local_path(location)), mode, key, since, until, moved_from)
+    with _locked(spark, location) as check_lock:
+        mark = last_mark(open_table(location, storage_for(spark, location)))
+        before = continued(mark, table, mode, moved_from, location)
+        step = next_step(table, before, mode, since, until, location)
+        if step.nothing:
+            return step.result(0)
+        return _into_hudi(spark, step, location, mode, check_lock)
 
 
 def _into_hudi(
-    spark: SparkSession, table: HudiTable, target: str, mode: Mode, since: str, until: str | None
+    spark: SparkSession, step: PullStep, target: str, mode: Mode, check_lock: Callable[[], None]
 ) -> PullResult:
-    before = last_mark(open_table(target, storage_for(spark, target)))
-    step = next_step(table, before, mode, since, until, target)
-    if step.nothing:
-        return step.result(0)
     rows = changed_rows(spark, step.reads)
     rows = rows.drop(*(c for c in rows.columns if c.startswith("_hoodie_"))).persist()
     try:
@@ -117,6 +127,7 @@ def _into_hudi(
             "hoodie.merge.allow.duplicate.on.inserts": "true",
             **step.mark.texts(),
         }
+        check_lock()
         rows.write.format("hudi").options(**options).mode("append").save(target)
     except (PySparkException, Py4JError) as fault:
         raise StorageFault(f"cannot write {target}: {fault}") from fault
@@ -138,7 +149,32 @@ def last_mark(target: HudiTable) -> folder.PullMark | None:
     return None
 
 
-def _locked(location: str) -> AbstractContextManager[None]:
-    if "://" in location:
-        return nullcontext()
-    return folder.locked(Path(local_path(location)) / HOODIE)
+@contextmanager
+def _locked(spark: SparkSession, location: str) -> Iterator[Callable[[], None]]:
+    """Allows one pull at a time. Gives a function that raises PullRunning when the lock was lost.
+    Raises PullRunning, StorageFault.
+    """
+    if is_local(location):
+        with folder.locked(Path(local_path(location)) / HOODIE):
+            yield lambda: None
+    else:
+        with leased(SparkFiles(spark), location) as check:
+            yield check
+
+
+@contextmanager
+def leased(files: Files, location: str) -> Iterator[Callable[[], None]]:
+    """`_locked` where files have no locks: a marker with heartbeats in the table's `.hoodie`."""
+    locks = f"{location}/{HOODIE}/{_LOCKS}"
+    marker = new_run(TableRef("hudi", "pull"), 0, time.time())
+    lease = Lease(files, locks, marker, time.time)
+    try:
+        with lease:
+            yield lease.check
+    except AnotherCopyRuns as other:
+        raise PullRunning(f"another pull into {location} is running: {other.args[0]}") from other
+    except CopyError as fault:
+        raise StorageFault(f"{location}: {fault.args[0]}") from fault
+    finally:
+        with suppress(CopyError):
+            files.delete([f"{locks}/{marker.run}"])

@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -177,6 +177,15 @@ class HudiTable:
         if self._archived is None:
             self._archived = _read_archive(self.storage, archive_folder(self))
         return self._archived
+
+    def has_any(self, requests: Collection[str]) -> bool:
+        """Whether one of these commits (request times) is on the timeline or, in layout 2, in the
+        archive.
+        """
+        known = {i.requested for i in self.timeline.commits}
+        if not known.isdisjoint(requests):
+            return True
+        return self.timeline.by_completion and not self.archived.keys().isdisjoint(requests)
 
     def has_archive(self) -> bool:
         """Whether a layout 1 table has archived anything. Its archive has a format of its own,

@@ -1,6 +1,7 @@
 """Pulls: no row lost, none twice, whatever happens in between."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -280,3 +281,29 @@ def test_a_commit_that_was_seen_before_an_upgrade_and_completed_late_is_not_repe
     assert pulled(source, target, Mode.APPEND).bookmark == "260"
     assert pulled(source, target, Mode.APPEND).rows == 0
     assert log(target) == [("100", "a", 1), ("200", "b", 2)]
+
+
+def test_a_moved_source_is_continued_when_its_old_path_is_given(row_table, tmp_path):
+    target = tmp_path / "target"
+    row_table.write(100, {"a": 1})
+    pulled(row_table, target, Mode.APPEND)
+    row_table.write(200, {"b": 2})
+    moved = tmp_path / "moved"
+    shutil.move(row_table.base, moved)
+    source = open_table(str(moved), LocalStorage())
+    with pytest.raises(TargetMismatch, match="source"):
+        pull(source, target, Mode.APPEND)
+    with pytest.raises(TargetMismatch, match="source"):
+        pull(source, target, Mode.APPEND, moved_from=str(tmp_path / "other"))
+    assert pull(source, target, Mode.APPEND, moved_from=row_table.path).rows == 1
+    assert log(target) == [("100", "a", 1), ("200", "b", 2)]
+    assert pull(source, target, Mode.APPEND).rows == 0
+
+
+def test_another_table_is_not_the_moved_source(row_table, tmp_path):
+    row_table.write(100, {"a": 1})
+    pulled(row_table, tmp_path / "target", Mode.MERGE)
+    other = RowTable(tmp_path / "other")
+    other.write(500, {"z": 1})
+    with pytest.raises(TargetMismatch, match="no commit"):
+        pulled(other, tmp_path / "target", Mode.MERGE, moved_from=row_table.path)

@@ -1,0 +1,39 @@
+"""The lock of Hudi targets on file systems without locks."""
+
+import pytest
+
+from pipeline.hudi.errors import PullRunning
+from pipeline.hudi.spark_target import leased
+from tests.pipeline.copy.fakes import Effects, FakeFiles
+
+TABLE = "hdfs://nn/target"
+LOCKS = f"{TABLE}/.hoodie/causeway.pulls"
+
+
+@pytest.fixture
+def files():
+    return FakeFiles(Effects())
+
+
+def pull_while_another_runs(files):
+    with leased(files, TABLE), leased(files, TABLE):
+        pass
+
+
+def test_one_pull_at_a_time(files):
+    with pytest.raises(PullRunning, match="another pull into hdfs://nn/target"):
+        pull_while_another_runs(files)
+    with leased(files, TABLE) as check:
+        check()
+    assert files.children(LOCKS) == ()
+
+
+def pull_and_lose_the_lock(files):
+    with leased(files, TABLE) as check:
+        files.delete([f"{LOCKS}/{run}" for run in files.children(LOCKS)])
+        check()
+
+
+def test_a_pull_that_lost_its_lock_does_not_commit(files):
+    with pytest.raises(PullRunning, match="lost its lease"):
+        pull_and_lose_the_lock(files)
