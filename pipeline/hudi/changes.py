@@ -167,32 +167,17 @@ def _lost(timeline: Timeline, history: History, seen: Iterable[str]) -> tuple[st
 def _archived_part(
     timeline: Timeline, history: History, since: str, upto: str | None, known: Collection[str]
 ) -> ArchivedPart | None:
-    if not timeline.by_completion:
-        return _archived_part_by_request(timeline, history, since, upto)
+    active = {i.requested for i in timeline.commits}
     found = {
         requested: done
         for requested, done in history.archived.items()
-        if _is_between(done, since, upto) and requested not in known
+        if _is_between(done, since, upto) and requested not in known and requested not in active
     }
     if not found:
         return None
     reason = f"{len(found)} commits of the range are archived"
     older = (since, min(history.archived))
     return ArchivedPart(reason, max(found.values()), frozenset(found), older)
-
-
-def _archived_part_by_request(
-    timeline: Timeline, history: History, since: str, upto: str | None
-) -> ArchivedPart | None:
-    """A layout 1 archive is not read: anything before the active timeline may be in it."""
-    start = timeline.start
-    if since >= start or not history.has_archive:
-        return None
-    reason = f"commits after {since} may be archived; the active timeline starts at {start}"
-    if upto is not None and upto < start:
-        return ArchivedPart(reason, upto, older=(since, upto + "0"))
-    # Everything before the start is complete, so a reader has seen it afterwards.
-    return ArchivedPart(reason, str(int(start) - 1).zfill(len(start)), older=(since, start))
 
 
 def _undone_part(table: HudiTable, history: History, since: str) -> UndonePart | None:

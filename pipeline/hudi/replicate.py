@@ -196,20 +196,20 @@ def _missing(source: HudiTable, replica: HudiTable) -> tuple[Instant, ...]:
     have = {i.requested for i in replica.timeline.commits}
     known = {i.requested for i in source.timeline.commits}
     start = source.timeline.start
+    # Reading a layout 1 archive costs more the longer the table's history is.
     archived = set(source.archived) if source.timeline.by_completion else None
     if not have:
-        if archived or source.has_archive():
+        if source.archived:
             raise OutOfStep(f"{replica.base} lacks commits that the source has archived.")
         return source.timeline.commits
     for requested in have - known:
         if requested not in archived if archived is not None else requested >= start:
             raise OutOfStep(f"{replica.base} has the commit {requested}, the source has not.")
     last = max(replica.timeline.key(i) for i in replica.timeline.commits)
-    lost = (archived or set()) - have
     if archived is None:
         behind = last < start and source.timeline.commits[0].requested not in have
     else:
-        behind = any(requested > min(have) for requested in lost)
+        behind = any(requested > min(have) for requested in archived - have)
     if behind:
         raise OutOfStep(f"{replica.base} lacks commits that the source has archived.")
     return tuple(i for i in source.timeline.commits if i.requested not in have)

@@ -2,6 +2,7 @@
 
 Tables before version 9 name a Java class, the payload. Version 9 has properties instead, and
 Hudi's upgrade states known payloads by them; hudi-rs reads older tables by the same properties.
+PartialUpdateAvroPayload is not among them: it takes values of late rows, which no property does.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,6 @@ from pipeline.hudi.table.table import HudiTable
 
 _PAYLOAD = "hoodie.compaction.payload.class"
 _MODE = "hoodie.record.merge.mode"
-_PARTIAL = {"hoodie.table.partial.update.mode": "IGNORE_DEFAULTS"}
 _BY_COMMIT = {_MODE: "COMMIT_TIME_ORDERING"}
 _MODELS = "org.apache.hudi.common.model"
 _KNOWN: Mapping[str, Mapping[str, str]] = {
@@ -19,8 +19,10 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
     f"{_MODELS}.DefaultHoodieRecordPayload": {},
     f"{_MODELS}.EventTimeAvroPayload": {},
     f"{_MODELS}.OverwriteWithLatestAvroPayload": {},
-    f"{_MODELS}.PartialUpdateAvroPayload": {_MODE: "EVENT_TIME_ORDERING", **_PARTIAL},
-    f"{_MODELS}.OverwriteNonDefaultsWithLatestAvroPayload": {**_BY_COMMIT, **_PARTIAL},
+    f"{_MODELS}.OverwriteNonDefaultsWithLatestAvroPayload": {
+        **_BY_COMMIT,
+        "hoodie.table.partial.update.mode": "IGNORE_DEFAULTS",
+    },
     f"{_MODELS}.AWSDmsAvroPayload": {
         **_BY_COMMIT,
         "hoodie.record.merge.property.hoodie.payload.delete.field": "Op",

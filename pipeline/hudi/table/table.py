@@ -1,16 +1,14 @@
 """One Hudi table: its properties, timeline, commit metadata, archive and partitions."""
 
-import io
-import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from pipeline.hudi.errors import DamagedTimeline, MissingPath, NotAHudiTable, UnsupportedTable
+from pipeline.hudi.errors import MissingPath, NotAHudiTable, UnsupportedTable
+from pipeline.hudi.table.archive import read_archive_logs, read_history
 from pipeline.hudi.table.metadata import (
     CommitMetadata,
     FileGroup,
@@ -22,7 +20,6 @@ from pipeline.hudi.table.metadata import (
 from pipeline.hudi.table.schema import table_schema
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.timeline import (
-    COMMIT_ACTIONS,
     REPLACE_COMMIT,
     Instant,
     Timeline,
@@ -41,13 +38,12 @@ _ESCAPE = re.compile(r"\\(.)")
 @dataclass(frozen=True, slots=True)
 class History:
     """The content of timeline files: the metadata of commits, and the actions that rollbacks and
-    restores undid (request times). `archived` as in `HudiTable`; empty in layout 1.
+    restores undid (request times). `archived` as in `HudiTable`; empty when it is not needed.
     """
 
     commits: Mapping[Instant, CommitMetadata]
     undone: Mapping[Instant, frozenset[str]]
     archived: Mapping[str, str]
-    has_archive: bool
 
 
 @dataclass(slots=True)
@@ -170,44 +166,31 @@ class HudiTable:
 
     @property
     def archived(self) -> Mapping[str, str]:
-        """Request time to completion time of every archived commit of a layout 2 table.
+        """Request time to completion time (layout 1: request time) of every archived commit.
 
         Costs one list call when nothing was archived. Raises DamagedTimeline, StorageFault.
         """
         if self._archived is None:
-            self._archived = _read_archive(self.storage, archive_folder(self))
+            read = read_history if self.timeline.by_completion else read_archive_logs
+            self._archived = read(self.storage, archive_folder(self))
         return self._archived
 
     def has_any(self, requests: Collection[str]) -> bool:
-        """Whether one of these commits (request times) is on the timeline or, in layout 2, in the
-        archive.
-        """
+        """Whether one of these commits (request times) is on the timeline or in the archive."""
         known = {i.requested for i in self.timeline.commits}
-        if not known.isdisjoint(requests):
-            return True
-        return self.timeline.by_completion and not self.archived.keys().isdisjoint(requests)
-
-    def has_archive(self) -> bool:
-        """Whether a layout 1 table has archived anything. Its archive has a format of its own,
-        which is not read.
-        """
-        try:
-            return any(not entry.is_dir for entry in self.storage.list(archive_folder(self)))
-        except MissingPath:
-            return False
+        return not known.isdisjoint(requests) or not self.archived.keys().isdisjoint(requests)
 
     def read_history(
         self, commits: Iterable[Instant], undoings: Iterable[Instant], since: str
     ) -> History:
-        """Reads the files of these completed actions, and the archive. Lists a layout 1 archive
+        """Reads the files of these completed actions, and the archive. Reads a layout 1 archive
         only when `since` is before the active timeline. Raises DamagedTimeline, StorageFault.
         """
-        by_completion = self.timeline.by_completion
+        needs_archive = self.timeline.by_completion or since < self.timeline.start
         return History(
             commits={commit: self.commit(commit) for commit in commits},
             undone={instant: self.undone_by(instant) for instant in undoings},
-            archived=self.archived if by_completion else {},
-            has_archive=not by_completion and since < self.timeline.start and self.has_archive(),
+            archived=self.archived if needs_archive else {},
         )
 
     # Partitions
@@ -296,7 +279,7 @@ def timeline_folder(base: str, properties: Mapping[str, str]) -> str:
 
 def archive_folder(table: HudiTable) -> str:
     """The directory of the table's archived instants."""
-    if _layout(table.properties) == 1:
+    if not table.timeline.by_completion:
         folder = table.properties.get("hoodie.archivelog.folder", "archived")
         return f"{table.base}/{HOODIE}/{folder}"
     timeline = timeline_folder(table.base, table.properties)
@@ -329,33 +312,3 @@ def _check_supported(base: str, properties: Mapping[str, str]) -> None:
     layout = properties.get("hoodie.timeline.layout.version", "1") or "1"
     if layout not in ("1", "2"):
         raise UnsupportedTable(f"{base} has timeline layout {layout}; 1 and 2 are known.")
-
-
-def _read_archive(storage: HudiStorage, folder: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for path in _archive_files(storage, folder):
-        try:
-            columns = ["instantTime", "completionTime", "action"]
-            rows = pq.read_table(io.BytesIO(storage.read(path)), columns=columns)
-        except (pa.ArrowInvalid, MissingPath) as fault:
-            raise DamagedTimeline(f"cannot read the archive {path}: {fault}.") from fault
-        for row in rows.to_pylist():
-            if row["action"] in COMMIT_ACTIONS:
-                found[row["instantTime"]] = row["completionTime"]
-    return found
-
-
-def _archive_files(storage: HudiStorage, folder: str) -> list[str]:
-    """The parquet files of the newest manifest, into which older files were merged."""
-    try:
-        names = {entry.name for entry in storage.list(folder)}
-    except MissingPath:
-        return []
-    if "_version_" not in names:
-        return []
-    version = storage.read(f"{folder}/_version_").decode().strip()
-    try:
-        manifest = json.loads(storage.read(f"{folder}/manifest_{version}"))
-        return [f"{folder}/{entry['fileName']}" for entry in manifest["files"]]
-    except (ValueError, KeyError, TypeError) as fault:
-        raise DamagedTimeline(f"cannot read the manifest of {folder}: {fault!r}.") from fault

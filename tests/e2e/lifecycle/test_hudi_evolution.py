@@ -107,8 +107,7 @@ def test_an_upgrade_from_version_6_to_9_between_two_pulls(
 
 
 @pytest.mark.parametrize(
-    "payload",
-    ["PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload", "AWSDmsAvroPayload"],
+    "payload", ["OverwriteNonDefaultsWithLatestAvroPayload", "AWSDmsAvroPayload"]
 )
 def test_payloads_of_version_6_merge_as_in_spark(
     spark: HudiSpark, tmp_path: Path, payload: str

@@ -2,6 +2,7 @@
 
 import io
 import json
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -39,6 +40,17 @@ _COMMIT = fastavro.parse_schema(
         ],
     }
 )
+
+_ARCHIVED_SCHEMA = {
+    "type": "record",
+    "name": "HoodieArchivedMetaEntry",
+    "fields": [
+        {"name": "commitTime", "type": ["null", "string"]},
+        {"name": "actionType", "type": ["null", "string"]},
+        {"name": "actionState", "type": ["null", "string"]},
+    ],
+}
+_ARCHIVED = fastavro.parse_schema(_ARCHIVED_SCHEMA)
 
 
 class FakeTable:
@@ -132,6 +144,26 @@ class FakeTable:
         fastavro.writer(out, _COMMIT, [record])
         name = f"{instant}_{completion or str(int(instant) + 1).zfill(len(instant))}.{action}"
         (self.timeline / name).write_bytes(out.getvalue())
+
+    def archive(self, *requests: str, unfinished: bytes = b"") -> None:
+        """Moves commits of layout 1 into one block of an archive log. `unfinished` follows it."""
+        records = []
+        for request in requests:
+            for file in self.timeline.glob(f"{request}.*commit"):
+                file.unlink()
+            out = io.BytesIO()
+            entry = {"commitTime": request, "actionType": "commit", "actionState": "COMPLETED"}
+            fastavro.schemaless_writer(out, _ARCHIVED, entry)
+            records.append(struct.pack(">i", len(out.getvalue())) + out.getvalue())
+        content = struct.pack(">ii", 3, len(records)) + b"".join(records)
+        schema = json.dumps(_ARCHIVED_SCHEMA).encode()
+        block = struct.pack(">iii", 1, 3, 1) + struct.pack(">ii", 2, len(schema)) + schema
+        block += struct.pack(">q", len(content)) + content
+        block += struct.pack(">i", 0) + struct.pack(">q", len(block) + 18)
+        folder = self.base / ".hoodie" / "archived"
+        folder.mkdir(exist_ok=True)
+        log = folder / f".commits_.archive.{len(list(folder.iterdir())) + 1}_1-0-1"
+        log.write_bytes(b"#HUDI#" + struct.pack(">q", len(block)) + block + unfinished)
 
     def undo(self, instant: str, names: Iterable[str], action: str = "rollback") -> None:
         """Completed commits go, and what says so comes."""

@@ -210,30 +210,41 @@ def test_a_completely_archived_range(fake_table):
     assert plan(opened(table), "080", until="090").empty
 
 
-def test_a_completely_archived_range_by_request_time(fake_table):
+def test_the_archive_of_layout_1_names_the_commits_of_a_range(fake_table):
     table = fake_table(version=6)
-    table.commit("300", [("p", "a")], state="inflight")
-    (table.base / ".hoodie" / "archived").mkdir()
-    (table.base / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1").touch()
-    early = plan(opened(table), "100", until="200")
-    assert early.bookmark == "200"
-    assert [c for c in ("100", "150", "200", "201") if c in early.rows] == ["150", "200"]
-    rest = plan(opened(table), "200")
-    assert rest.bookmark == "299"
-    assert [c for c in ("200", "201", "299", "300") if c in rest.rows] == ["201", "299"]
-    assert plan(opened(table), "299").empty
+    for instant in ("100", "200", "300"):
+        table.commit(instant, [("p", "a")])
+    table.archive("100")
+    table.archive("200", unfinished=b"#HUDI#" + bytes(20))
+    early = plan(opened(table), "0", until="150")
+    assert (early.bookmark, early.rows.instants) == ("100", {"100"})
+    assert early.fallback == "1 commits of the range are archived"
+    late = plan(opened(table), "100")
+    assert (late.bookmark, late.rows.instants) == ("300", {"200", "300"})
+    assert [c for c in ("150", "250", "300", "400") if c in late.rows] == ["300"]
+    assert plan(opened(table), "200").fallback is None
+    assert plan(opened(table), "250").fallback is None, "no commit of the range is archived"
 
 
-def test_by_request_time_anything_before_the_start_means_a_full_scan(fake_table):
+def test_rows_from_before_the_archive_belong_to_the_range(fake_table):
+    """The archive of a table may have been shortened by hand."""
     table = fake_table(version=6)
+    table.commit("200", [("p", "a")])
     table.commit("300", [("p", "a")])
-    assert plan(opened(table), "100").fallback is None
-    (table.base / ".hoodie" / "archived").mkdir()
-    (table.base / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1").touch()
-    planned = plan(opened(table), "100")
-    assert "archived" in planned.fallback
-    assert [c for c in ("100", "200", "300", "400") if c in planned.rows] == ["200", "300"]
-    assert plan(opened(table), "300").fallback is None
+    table.archive("200")
+    rows = plan(opened(table), "100").rows
+    assert [c for c in ("100", "150", "200", "250", "300") if c in rows] == ["150", "200", "300"]
+
+
+def test_a_damaged_archive_of_layout_1_is_refused(fake_table):
+    table = fake_table(version=6)
+    table.commit("200", [("p", "a")])
+    table.commit("300", [("p", "a")])
+    table.archive("200")
+    (log,) = (table.base / ".hoodie" / "archived").iterdir()
+    log.write_bytes(log.read_bytes().replace(b"actionType", b"otherField"))
+    with pytest.raises(DamagedTimeline, match=log.name):
+        plan(opened(table), "100")
 
 
 def test_logs_lie_on_their_base_file_as_of_the_bookmark(fake_table):

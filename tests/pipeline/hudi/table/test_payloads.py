@@ -16,9 +16,9 @@ def options(fake_table, version, **properties):
 
 
 def test_payloads_of_version_6_are_stated_by_the_properties_of_version_9(fake_table):
-    partial = {PAYLOAD: f"{MODELS}.PartialUpdateAvroPayload"}
+    partial = {PAYLOAD: f"{MODELS}.OverwriteNonDefaultsWithLatestAvroPayload"}
     assert options(fake_table, 6, **partial) == {
-        "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
+        "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
         "hoodie.table.partial.update.mode": "IGNORE_DEFAULTS",
     }
 
@@ -31,6 +31,7 @@ def test_tables_that_state_how_they_merge_need_no_options(fake_table):
     ("version", "properties", "name"),
     [
         (6, {PAYLOAD: "com.example.Mine"}, r"com\.example\.Mine"),
+        (6, {PAYLOAD: f"{MODELS}.PartialUpdateAvroPayload"}, "PartialUpdateAvroPayload"),
         (9, {PAYLOAD: "com.example.Mine", "hoodie.record.merge.mode": "CUSTOM"}, r"com\.example"),
         (9, {"hoodie.record.merge.mode": "CUSTOM"}, "a class of its own"),
     ],
