@@ -78,10 +78,13 @@ _CLAUSES = frozenset(
         *(TokenType.OFFSET, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT),
     }
 )
+_ENDS_BODY = _CLAUSES | {TokenType.FROM, TokenType.INSERT}
+_TRANSFORMS = frozenset({"MAP", "REDUCE"})
 _BEFORE_TABLES = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.COMMA})
 # The tokens that each check looks at: most of a statement's are none of them.
 _OPERATED = frozenset({TokenType.FROM, TokenType.SELECT, TokenType.JOIN})
 _TAKEN = frozenset({TokenType.SELECT, TokenType.VALUES, TokenType.IN})
+_NO_EXPRESSION = frozenset({TokenType.R_PAREN, TokenType.COMMA})
 _BRACKETS = frozenset({TokenType.L_PAREN, TokenType.R_PAREN})
 _MARKS = _BRACKETS | {TokenType.SELECT, TokenType.FROM} | _JOINS | _CLAUSES
 # What may follow the table in `(TABLE t)`, or a query in brackets.
@@ -132,6 +135,7 @@ def named_tables(tokens: list[Token]) -> list[Token]:
 
 def check_select(tokens: Sequence[Token]) -> None:
     """Refuse what may be a table or an alias called select: `(select FOR VERSION AS OF 1)`."""
+    listed = False
     for at, token in enumerate(tokens):
         if token.token_type != TokenType.SELECT:
             continue
@@ -141,6 +145,46 @@ def check_select(tokens: Sequence[Token]) -> None:
         named = named or _ends(tokens, at + 1)
         if named or word in _AFTER_TABLE or following in _TWO_WORDS.get(word, ()):
             raise NotUnderstood("what may be a name, select")
+        listed = listed or _is_column_list(tokens, at + 1)
+    if listed:
+        _check_bodies(tokens)
+
+
+def _check_bodies(tokens: Sequence[Token]) -> None:
+    """Refuse `FROM a select (x), b SELECT y`, where Spark reads an alias with its columns. Another
+    query follows the first at the same depth, with no clause in between."""
+    listed = [False]  # for each open bracket: whether `select (x)` there may be an alias
+    for at, token in enumerate(tokens):
+        kind = token.token_type
+        if kind == TokenType.L_PAREN:
+            listed.append(False)
+        elif kind == TokenType.R_PAREN:
+            del listed[-1 if len(listed) > 1 else 1 :]
+        elif kind in _ENDS_BODY:
+            listed[-1] = False
+        elif kind == TokenType.SELECT:
+            if listed[-1]:
+                raise NotUnderstood("what may be a name, select")
+            listed[-1] = _is_column_list(tokens, at + 1)
+        elif listed[-1] and _begins_transform(tokens, at):
+            raise NotUnderstood("what may be a name, select")
+
+
+def _begins_transform(tokens: Sequence[Token], at: int) -> bool:
+    """Whether MAP or REDUCE there is a query: after a comma or an operator it is a column."""
+    return word_of(tokens[at]) in _TRANSFORMS and word_of(tokens[at - 1]) not in _BEFORE_COLUMNS
+
+
+def _is_column_list(tokens: Sequence[Token], at: int) -> bool:
+    """Whether `(x, y)` stands there: names alone, as after an alias."""
+    if at >= len(tokens) or tokens[at].token_type != TokenType.L_PAREN:
+        return False
+    for each in range(at + 1, len(tokens) - 1, 2):
+        if not is_name(tokens[each]):
+            return False
+        if tokens[each + 1].token_type != TokenType.COMMA:
+            return tokens[each + 1].token_type == TokenType.R_PAREN
+    return False
 
 
 def check_operands(tokens: Sequence[Token]) -> None:
@@ -228,8 +272,8 @@ def check_table(tokens: Sequence[Token]) -> None:
 
 
 def _ends(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a bracket closes there, or nothing follows: SELECT needs an expression."""
-    return at >= len(tokens) or tokens[at].token_type == TokenType.R_PAREN
+    """Whether a bracket closes there, or a comma or nothing follows: SELECT needs an expression."""
+    return at >= len(tokens) or tokens[at].token_type in _NO_EXPRESSION
 
 
 def check_rows(tokens: Sequence[Token]) -> None:

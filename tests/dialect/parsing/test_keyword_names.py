@@ -26,6 +26,13 @@ AMBIGUOUS = [
     "SELECT 1 FROM a, (select x LEFT SEMI JOIN b USING (x)) c",
     "SELECT 1 FROM (select AS s (x, y))",
     "SELECT 1 FROM (select s UNPIVOT (v FOR n IN (x, y)))",
+    # an alias called select, which a query with its own SELECT follows
+    "FROM a select, b SELECT 1",
+    "INSERT INTO p FROM a select, b JOIN c SELECT 1",
+    "FROM a select (x, y), b SELECT 1",
+    "FROM a select (x) JOIN b MAP y USING 'cat'",
+    "FROM a select (x), map JOIN b SELECT y",
+    "SELECT * FROM (FROM a select (x), b SELECT TRANSFORM (y) USING 'cat')",
     # a table called where, or limit
     "SELECT 1 FROM a, where x",
     "SELECT 1 FROM a JOIN where x",
@@ -67,6 +74,9 @@ UNDERSTOOD = {
     "SELECT * FROM stack(1, TABLE(a))": "select; reads d.a",
     "SELECT * FROM a between JOIN b AS create ON true": "select; reads d.a, d.b",
     "SELECT 1 AS join FROM a": "select; reads d.a",
+    "WITH c AS (SELECT (x), y FROM a) SELECT (x), y FROM c": "select; reads d.a",
+    "SELECT (x), map FROM a WHERE (SELECT (x) FROM b) UNION SELECT 1": "select; reads d.a, d.b",
+    "FROM a SELECT x, y SELECT z": "from_select; reads d.a",
     # Spark tries a table and its column before a query.
     "DESCRIBE FROM a": "metadata_read; reads d.from",
     "DESC FORMATTED select d.x": "metadata_read; reads d.select",

@@ -151,9 +151,9 @@ class QueryWriter:
         return f"'{self._names.folder}/{name}'"
 
     def _alias(self) -> Words:
-        if self._may(0.05):
-            return [*self._maybe(0.7, "AS"), self._pick(_ODD_NAMES)]
         columns = ["(", "x", ",", "y", ")"] if self._may(0.15) else []
+        if self._may(0.05):
+            return [*self._maybe(0.7, "AS"), self._pick(_ODD_NAMES), *columns]
         return [
             *self._maybe(0.5, "AS"),
             self._pick(("a", "b", "`c d`", "t1", "data", "s")),
