@@ -4,13 +4,13 @@ Spark tries a table's name before VALUES, so `FROM values v` reads a table calle
 `SELECT FROM t` selects a column called from. The parser reads both otherwise.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import closing, is_name, like, looked_at, word_of
+from dialect.parsing.tokens import closing, closings, is_name, like, looked_at, word_of
 from dialect.work import spend
 
 _TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING})
@@ -32,6 +32,15 @@ _BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN})
 _AFTER_ROWS = frozenset(
     {TokenType.JOIN, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY}
     | {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SELECT}
+)
+# What an expression may begin with, beside an operand.
+_EXPRESSION_BEGINS = frozenset(
+    {"CASE", "EXISTS", "FROM", "INTERVAL", "MAP", "REDUCE", "SELECT", "TABLE", "VALUES", "WITH"}
+)
+# What may follow an operand or a call in an expression.
+_OPERATORS = frozenset(
+    {"AND", "BETWEEN", "COLLATE", "DIV", "FILTER", "IGNORE", "ILIKE", "IN", "IS", "LIKE", "NOT"}
+    | {"OR", "OVER", "REGEXP", "RESPECT", "RLIKE", "WITHIN"}
 )
 # What may follow a table's name in FROM, and a query's SELECT hardly ever.
 _AFTER_TABLE = frozenset(
@@ -279,24 +288,45 @@ def _ends(tokens: Sequence[Token], at: int) -> bool:
 def check_rows(tokens: Sequence[Token]) -> None:
     """Refuse what may be a table after the rows of VALUES.
 
-    `(t b)` in `VALUES (1), (t b)` has an alias, and the rows of `VALUES 1 v, (t)` have one.
+    `(d.t b)` in `VALUES (1), (d.t b)` has an alias, `(t)` before TABLESAMPLE is sampled, and the
+    rows of `VALUES 1 v, (t)` have an alias: Spark reads the table t in each.
     """
     values = [at for at, token in enumerate(tokens) if word_of(token) == "VALUES"]
     if not values:
         return
     if any(_may_have_alias(tokens, at + 1) for at in values):
         raise NotUnderstood("rows of VALUES that may have an alias")
-    for at in range(1, len(tokens) - 3):
-        opens = tokens[at].token_type == TokenType.L_PAREN
-        if not opens or tokens[at - 1].token_type != TokenType.COMMA:
+    ends = closings(tokens)
+    for at, end in ends.items():
+        if not at or tokens[at - 1].token_type != TokenType.COMMA:
             continue
-        first, second, third = tokens[at + 1 : at + 4]
-        with_as = word_of(second) == "AS"
-        alias = third if with_as else second
-        if not with_as and third.token_type != TokenType.R_PAREN:
-            continue
-        if is_name(first) and is_name(alias) and word_of(first) != "NOT":
+        sampled = end + 1 < len(tokens) and word_of(tokens[end + 1]) == "TABLESAMPLE"
+        if sampled or _holds_table(tokens, ends, at):
             raise NotUnderstood("a row of VALUES that may be a table")
+
+
+def _holds_table(tokens: Sequence[Token], ends: Mapping[int, int], at: int) -> bool:
+    """Whether the bracket there holds a name, a call or a bracket, and after it an alias or what
+    else follows a table: `(t VERSION AS OF 1)`."""
+    end = ends[at]
+    while ends.get(at + 1) == end - 1:  # more brackets around the same
+        at, end = at + 1, end - 1
+    here = at + 1
+    first = word_of(tokens[here])
+    if here not in ends:
+        if not is_name(tokens[here]) or first == "NOT":
+            return False
+        here += 1
+        while here < end and tokens[here].token_type == TokenType.DOT:
+            here = min(here + 2, end)
+    if here in ends:
+        here = ends[here] + 1
+    if word_of(tokens[here]) == "AS":
+        return is_name(tokens[here + 1])
+    if not is_name(tokens[here]) or tokens[here + 1].token_type == TokenType.COMMA:
+        return False
+    follows = word_of(tokens[here])
+    return here + 1 == end or (first not in _EXPRESSION_BEGINS and follows not in _OPERATORS)
 
 
 def _may_have_alias(tokens: Sequence[Token], at: int) -> bool:
