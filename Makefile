@@ -12,7 +12,7 @@ LOCKED := pip compile --quiet --universal --python-version 3.11 --generate-hashe
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install run test shared apart serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs fuzz golden guard wheel lock sbom audit clean
+.PHONY: help install run test test-clients shared apart serverless spark4 check quick-proxy quick-rest lint slow e2e bench lifecycle-demo oracle spark-inputs generated fuzz golden guard wheel lock sbom audit clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -59,13 +59,16 @@ spark4: install ## the tests for Spark 4; skipped where it cannot be installed
 	else echo "tests for Spark 4 SKIPPED: pyspark 4 cannot be installed here (build/spark4.log)"; fi
 
 shared: install $(GUARD) ## the tests that share one stack
-	$(BIN)/pytest -m shared --durations=15 tests/e2e
+	$(BIN)/pytest -m "shared and not clients" --durations=15 tests/e2e
 
 serverless: install $(GUARD) ## the tests that need no stack, quick and slow
 	$(BIN)/pytest -m "not e2e" --durations=15
 
 apart: install $(GUARD) ## the tests that have stacks, servers or a Spark of their own
-	$(BIN)/pytest -m "e2e and not shared and not slow" --durations=15
+	$(BIN)/pytest -m "e2e and not shared and not clients" --durations=15
+
+test-clients: install $(GUARD) ## dbt-spark, Superset and Kyuubi's driver, in environments of their own (minutes)
+	$(BIN)/pytest -m clients --durations=15 tests/e2e
 
 check: install ## lint and the quick tests, two parts at the same time
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=target quick-proxy quick-rest lint
@@ -86,7 +89,7 @@ slow: install $(GUARD) ## tests that take seconds but no server
 	$(BIN)/pytest -m slow
 
 e2e: install $(GUARD) ## tests on the real stack
-	$(BIN)/pytest -m e2e
+	$(BIN)/pytest -m "e2e and not clients"
 
 bench: install $(GUARD) ## measurements, each paired with the direct way: queries, catalogs, routing, copies, Hudi pulls
 	$(BIN)/python -m bench
@@ -106,6 +109,10 @@ lifecycle-demo: install $(GUARD) ## feeds and processes on two metastores, shown
 
 spark-inputs: install $(GUARD) ## every statement of Spark's own tests, directly and through the proxy (shared data)
 	CAUSEWAY_SPARK_INPUTS=all $(BIN)/pytest -s tests/e2e/statements/test_spark_inputs.py
+
+generated: install ## 100,000 statements and 200,000 texts, others each time, against Spark's own parser
+	CAUSEWAY_STATEMENTS=100000 CAUSEWAY_TEXTS=200000 CAUSEWAY_SEED=$${CAUSEWAY_SEED:-$$(date +%s)} \
+	$(BIN)/pytest -m e2e tests/dialect/test_spark_lexer.py tests/dialect/test_spark_tables.py
 
 oracle: install ## accuracy of the analysis against Hive's own record (shared data)
 	$(BIN)/python -m bench.oracle

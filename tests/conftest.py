@@ -1,5 +1,5 @@
 """The environment of every process that a test starts: its Java compiler and its import path; and
-a PostgreSQL for the tests of stores."""
+a PostgreSQL for the tests of stores. Marks that no lane of `make test` takes are refused."""
 
 import os
 import shutil
@@ -18,6 +18,13 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 # is older: an editable installation knows only the top-level packages that there were.
 _ROOT = str(Path(__file__).resolve().parents[1])
 os.environ["PYTHONPATH"] = os.pathsep.join([_ROOT, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Raises UsageError for a test with both marks: it would be in no lane of `make test`."""
+    for item in items:
+        if item.get_closest_marker("slow") and item.get_closest_marker("e2e"):
+            raise pytest.UsageError(f"{item.nodeid} is marked slow, and e2e too")
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,6 @@ class MetastoreOnly(Stack):
         return [metastore_service(find_java(), spark_home(), None, self.layout, self.ports)]
 
 
-@pytest.mark.slow
 @pytest.mark.e2e
 def test_it_serves_on_the_loopback_address_alone(tmp_path: Path) -> None:
     with MetastoreOnly(StackSpec((EAST,)), tmp_path / "d") as stack:
