@@ -51,15 +51,21 @@ class Taken:
 
 def fetched_driver(version: str, folder: Path) -> Path:
     """hive-jdbc with all it needs, in one jar, from Maven. Raises LookupError."""
+    return fetched_jar(f"org.apache.hive:hive-jdbc:{version}:jar:standalone", folder)
+
+
+def fetched_jar(artifact: str, folder: Path) -> Path:
+    """The jar of `group:name:version[:type:classifier]`, from Maven. Raises LookupError."""
     maven = shutil.which("mvn")
     if maven is None:
         raise LookupError("no mvn here to fetch it with")
     words = [maven, "--quiet", "--batch-mode", "dependency:copy", f"-DoutputDirectory={folder}"]
-    words.append(f"-Dartifact=org.apache.hive:hive-jdbc:{version}:jar:standalone")
+    words.append(f"-Dartifact={artifact}")
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    jar = folder / f"hive-jdbc-{version}-standalone.jar"
+    _, name, version, *more = artifact.split(":")
+    jar = folder / f"{'-'.join([name, version, *more[1:]])}.jar"
     if done.returncode or not jar.exists():
-        raise LookupError(f"version {version} is not to be had from Maven: {done.stdout[-300:]}")
+        raise LookupError(f"{artifact} is not to be had from Maven: {done.stdout[-300:]}")
     return jar
 
 

@@ -156,9 +156,24 @@ public final class JdbcProbe {
     say("getColumnPrivileges",
         () -> shown(data.getColumnPrivileges(null, database, "types", "%")));
     say("getUDTs", () -> shown(data.getUDTs(null, database, "%", null)));
-    say("supportsResultSetType",
-        () -> data.supportsResultSetType(ResultSet.TYPE_SCROLL_INSENSITIVE));
-    say("supportsConvert", () -> data.supportsConvert(1, 2));
+    say("getVersionColumns", () -> shown(data.getVersionColumns(null, database, "types")));
+    say("getSuperTypes", () -> shown(data.getSuperTypes(null, database, "%")));
+    say("getSuperTables", () -> shown(data.getSuperTables(null, database, "%")));
+    say("getAttributes", () -> shown(data.getAttributes(null, database, "%", "%")));
+    say("getFunctionColumns", () -> shown(data.getFunctionColumns(null, database, "abs", "%")));
+    say("getPseudoColumns", () -> shown(data.getPseudoColumns(null, database, "types", "%")));
+    for (Method method : methods) {
+      Class<?>[] types = method.getParameterTypes();
+      boolean numbers = types.length > 0 && Arrays.stream(types).allMatch(int.class::equals);
+      if (numbers && method.getReturnType() == boolean.class) {
+        for (int type : new int[] {1, 4, 12, ResultSet.TYPE_FORWARD_ONLY,
+            ResultSet.TYPE_SCROLL_INSENSITIVE}) {
+          Object[] words = types.length == 1
+              ? new Object[] {type} : new Object[] {type, ResultSet.CONCUR_READ_ONLY};
+          say(method.getName() + Arrays.toString(words), () -> invoked(method, data, words));
+        }
+      }
+    }
   }
 
   private void types(Connection connection) {

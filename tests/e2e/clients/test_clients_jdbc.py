@@ -1,4 +1,5 @@
-"""hive-jdbc 2.3, 3.1 and 4.0: what they get through Causeway is what they get directly.
+"""hive-jdbc 2.3, 3.1, 4.0 and Kyuubi's driver: what they get through Causeway is what they get
+directly. Of java.sql.DatabaseMetaData everything is asked.
 
 The drivers' standalone jars come from Maven; the tests of those that cannot be had are skipped.
 """
@@ -10,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.jdbc import compiled, fetched_driver
+from bench.jdbc import compiled, fetched_driver, fetched_jar
 from cli.stack.java import find_java
 from cli.stack.stack import spark_home
 from tests.e2e.support.fronts import DATABASE, Fronts
 
 pytestmark = pytest.mark.e2e
 
+_KYUUBI = "org.apache.kyuubi:kyuubi-hive-jdbc-shaded:1.9.2"
 _PROGRAM = Path(__file__).parent / "JdbcProbe.java"
 _NUMBERED = re.compile(r"#\d+L?|(stage|[Tt]ask|TID) [\d.]+")
 _STACK = re.compile(r"(\\n)+\tat .*|org\.apache\.hive\.service\.cli\.HiveSQLException: ")
@@ -124,6 +126,23 @@ def test_hive_jdbc_2(probe: Probe, fronts: Fronts) -> None:
         binary_brief=f"jdbc:hive2://{fronts.plain.binary}/{DATABASE}{VARIABLES}",
     )
     _same(results["direct_brief"], results["binary_brief"])
+
+
+@pytest.mark.clients
+def test_kyuubi_jdbc(probe: Probe, fronts: Fronts, trust: str, tmp_path: Path) -> None:
+    try:
+        jar = fetched_jar(_KYUUBI, tmp_path)
+    except LookupError as error:
+        pytest.skip(f"Kyuubi's driver: {error}")
+    results = probe(
+        str(jar),
+        direct=f"jdbc:hive2://{fronts.direct}/{DATABASE}{VARIABLES}",
+        tls_brief=f"jdbc:hive2://{fronts.secure.binary}/{DATABASE};{trust}{VARIABLES}",
+        binary=f"jdbc:kyuubi://{fronts.plain.binary}/{DATABASE}{VARIABLES}",
+        http=f"jdbc:hive2://{fronts.plain.http}/{DATABASE};{HTTP}{VARIABLES}",
+    )
+    for way in ("tls_brief", "binary", "http"):
+        _same(results["direct"], results[way])
 
 
 def test_a_pool_of_connections(fronts: Fronts, tmp_path: Path) -> None:
