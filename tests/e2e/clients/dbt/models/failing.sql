@@ -1,0 +1,2 @@
+{{ config(materialized="table") }}
+SELECT no_such_column FROM {{ ref("orders") }}

@@ -1,0 +1,1 @@
+SELECT id, amount FROM {{ ref("orders") }} WHERE amount < 0
