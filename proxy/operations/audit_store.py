@@ -1,29 +1,18 @@
-"""The audit log: one JSON line for each statement and event, written by a thread of its own.
-
-No client waits for the disk. Lines that cannot be written, or that arrive faster than the disk
-takes them, are dropped and counted, so that a slow or full disk neither stops work nor fills
-memory.
-"""
+"""The audit log: one JSON line for each statement and event, written by a thread of its own
+(`batch_thread`), which drops and counts lines that cannot be written."""
 
 import logging
 import os
-import threading
 import time
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from conf.printable import json_text
-from proxy.operations.incidents import internal_error
+from proxy.operations.batch_thread import BatchThread
 
 _log = logging.getLogger(__name__)
-MAX_WAITING = 10_000
-MAX_CHARACTERS = 64 << 20  # of the texts that wait
-_BATCH = 500
 _numbers = count(1)
-_CLOSE = 5.0  # seconds to write what still waits at the end
 
 
 class AuditEntry(Protocol):
@@ -49,90 +38,57 @@ class Audit:
     def __init__(self, path: Path, size: int = 0) -> None:
         self.path = path
         self.size = size
-        self._queue: SimpleQueue[AuditEntry | None] = SimpleQueue()
-        self._put = self._characters_put = 0  # written by the event loop alone
-        self._taken = self._characters_taken = 0  # by the thread alone
-        self._refused = self._lost = 0
         self._file: int | None = None
         self._failing = False
         self._broken_line = False
-        self._thread = threading.Thread(target=self._write_all, name="audit", daemon=True)
+        self._thread: BatchThread[AuditEntry] = BatchThread("audit log", self._write_entries)
         self._thread.start()
 
     @property
     def dropped(self) -> int:
         """The number of statements and events that the log lacks."""
-        return self._refused + self._lost
+        return self._thread.dropped
 
-    def put(self, record: AuditEntry) -> None:
+    def put(self, entry: AuditEntry) -> None:
         """Queues an entry; drops it if too much is waiting."""
-        waiting = self._put - self._taken
-        characters = self._characters_put - self._characters_taken
-        if waiting >= MAX_WAITING or characters >= MAX_CHARACTERS:
-            self._refused += 1
-            return
-        self._put += 1
-        self._characters_put += record.kept
-        self._queue.put(record)
+        self._thread.put(entry)
 
     def close(self) -> None:
         """Writes what is queued, for a few seconds at most."""
-        self._queue.put(None)
-        self._thread.join(_CLOSE)
+        self._thread.close()
+        if self._file is not None and not self._thread.is_running:
+            os.close(self._file)
+            self._file = None
 
     # The thread's side
 
-    def _write_all(self) -> None:
-        going = True
-        while going:
-            batch, going = self._batch()
-            if batch:
-                try:
-                    self._write([_line(record) for record in batch])
-                except Exception:
-                    internal_error(_log, "writing the audit log")
-                    self._lost += len(batch)
-                self._taken += len(batch)
-                self._characters_taken += sum(record.kept for record in batch)
-        if self._file is not None:
-            os.close(self._file)
+    def _write_entries(self, entries: list[AuditEntry]) -> int:
+        return self._write([_line(entry) for entry in entries]) if entries else 0
 
-    def _batch(self) -> tuple[list[AuditEntry], bool]:
-        batch: list[AuditEntry] = []
-        record = self._queue.get()
-        with suppress(Empty):
-            while record is not None:
-                batch.append(record)
-                if len(batch) == _BATCH:
-                    return batch, True
-                record = self._queue.get_nowait()
-            return batch, False
-        return batch, True
-
-    def _write(self, lines: list[bytes]) -> None:
+    def _write(self, lines: list[bytes]) -> int:
+        """The number of lines that were not written."""
         try:
             file = self._opened()
             if self._broken_line:  # the last write ended inside a line
                 lines = [b"\n" + lines[0], *lines[1:]]
             data = b"".join(lines)
             written = os.write(file, data)
-            self._broken_line = written < len(data) and data[written - 1 : written] != b"\n"
-            if written < len(data):
-                self._lost += data[written:].count(b"\n")
-                raise OSError("only a part of it was written")
         except OSError as error:
-            self._failed(error, len(lines))
-            return
+            self._failed(str(error))
+            return len(lines)
+        self._broken_line = written < len(data) and data[written - 1 : written] != b"\n"
+        if written < len(data):
+            self._failed("only a part of it was written")
+            return data[written:].count(b"\n")
         if self._failing:
             self._failing = False
             _log.warning("the audit log is written again; it lacks %d lines", self.dropped)
+        return 0
 
-    def _failed(self, error: OSError, lines: int) -> None:
-        if error.errno is not None:
-            self._lost += lines
+    def _failed(self, reason: str) -> None:
         if not self._failing:
             self._failing = True
-            _log.warning("the audit log %s cannot be written: %s", self.path, error)
+            _log.warning("the audit log %s cannot be written: %s", self.path, reason)
 
     def _opened(self) -> int:
         """The file; a new one if it was replaced or is too long."""

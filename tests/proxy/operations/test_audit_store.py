@@ -13,6 +13,7 @@ import pytest
 from conf.settings.authentication import Identity, ProxyRule
 from conf.settings.operating import Operating
 from proxy.operations import audit_store as module
+from proxy.operations import batch_thread
 from proxy.operations.audit_store import Audit
 from proxy.operations.record import Record
 from proxy.operations.statement_text import StatementText
@@ -52,7 +53,7 @@ def test_a_moved_or_deleted_file_is_created_again(tmp_path: Path) -> None:
 
 
 def wait(audit: Audit) -> None:
-    while audit._taken < audit._put:
+    while audit._thread.waiting:
         pass
 
 
@@ -117,8 +118,8 @@ def test_a_partial_line_does_not_spoil_the_next(
 
 def test_the_queue_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    monkeypatch.setattr(Audit, "_write", lambda self, lines: go.wait(10))
-    monkeypatch.setattr(module, "MAX_WAITING", 10)
+    monkeypatch.setattr(Audit, "_write", lambda self, lines: go.wait(10) and 0)
+    monkeypatch.setattr(batch_thread, "MAX_WAITING", 10)
     audit = Audit(tmp_path / "audit.log")
     for number in range(100):
         audit.put(record(str(number)))
@@ -171,7 +172,8 @@ def test_each_statement_has_one_line(tmp_path: Path) -> None:
     assert (read["rule"], read["cluster"], read["state"]) == ("DC-R7", "east", "FINISHED")
     assert read["rows"] == 7
     assert read["bytes"] > 7000
-    assert set(read["phases"]) == {"analyse", "decide", "connect", "execute"}
+    steps = {"analyse", "decide", "connect", "execute", "first_row", "fetch"}
+    assert set(read["phases"]) == steps
     assert 0 < read["seconds"] < 20
     assert result["SELECT bad FROM e"]["state"] == "ERROR"
     assert "no such column" in result["SELECT bad FROM e"]["error"]

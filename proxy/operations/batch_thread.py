@@ -1,0 +1,127 @@
+"""A bounded queue, and the thread that writes its entries in batches.
+
+No client waits for a disk or a database: entries that arrive faster than they can be written are
+dropped and counted, so that a slow or dead one neither stops work nor fills memory.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Generic, Protocol, TypeVar
+
+from proxy.operations.incidents import internal_error
+
+_log = logging.getLogger(__name__)
+MAX_WAITING = 10_000
+MAX_CHARACTERS = 64 << 20  # of the texts that wait
+_BATCH = 500
+_CLOSE = 5.0  # seconds to write what still waits at the end
+
+
+class Entry(Protocol):
+    """What is written. It does not change after `put`, unless its writer says so."""
+
+    @property
+    def kept(self) -> int:
+        """Characters in memory."""
+        ...
+
+
+E = TypeVar("E", bound=Entry)
+
+
+class BatchThread(Generic[E]):
+    """`write` runs in the thread; its result is the number of entries that it could not write.
+
+    It is called `delay` seconds after an entry has come to an empty queue, so that entries gather
+    and the event loop seldom wakes the thread; after `idle` seconds without one it is called with
+    no entries.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        write: Callable[[list[E]], int],
+        delay: float = 0.0,
+        idle: float | None = None,
+    ) -> None:
+        self._name = name
+        self._write = write
+        self._delay = delay
+        self._idle = idle
+        self._queue: SimpleQueue[E | None] = SimpleQueue()
+        self._put = self._characters_put = 0  # written by the event loop alone
+        self._taken = self._characters_taken = 0  # by the thread alone
+        self._refused = self._lost = 0
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._write_all, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """The number of entries that were not written."""
+        return self._refused + self._lost
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
+    def waiting(self) -> int:
+        """The number of entries that are not written yet."""
+        return self._put - self._taken
+
+    def put(self, entry: E) -> None:
+        """Queues an entry; drops it if too much is waiting."""
+        characters = self._characters_put - self._characters_taken
+        if self.waiting >= MAX_WAITING or characters >= MAX_CHARACTERS:
+            self._refused += 1
+            return
+        self._put += 1
+        self._characters_put += entry.kept
+        self._queue.put(entry)
+
+    def close(self) -> None:
+        """Writes what is queued, for a few seconds at most."""
+        self._closing.set()
+        self._queue.put(None)
+        self._thread.join(_CLOSE)
+
+    # The thread's side
+
+    def pause(self, seconds: float) -> bool:
+        """Waits, and returns early with True when the thread has to end."""
+        return self._closing.wait(seconds)
+
+    def _write_all(self) -> None:
+        going = True
+        while going:
+            batch, going = self._batch()
+            characters = sum(entry.kept for entry in batch)
+            try:
+                if batch or going:
+                    self._lost += self._write(batch)
+            except Exception:
+                internal_error(_log, f"writing the {self._name}")
+                self._lost += len(batch)
+            self._taken += len(batch)
+            self._characters_taken += characters
+
+    def _batch(self) -> tuple[list[E], bool]:
+        """The entries that wait, and whether more may come."""
+        batch: list[E] = []
+        with suppress(Empty):
+            entry = self._queue.get(timeout=self._idle)
+            if entry is not None and self._delay:
+                self.pause(self._delay)
+            while entry is not None:
+                batch.append(entry)
+                if len(batch) == _BATCH:
+                    return batch, True
+                entry = self._queue.get_nowait()
+            return batch, False
+        return batch, True
