@@ -99,14 +99,14 @@ def measure(there: Site, questions: Sequence[Question], blocks: int) -> Iterator
     yield f"{'a statement':26}{heads}  calls to the cluster"
     with RawClient(there.proxy) as client:
         session = client.open()
-        _ask(client, session, LITERAL, WARM)
+        ask(client, session, LITERAL, WARM)
         for question in questions:
-            _ask(client, session, question, WARM)
+            ask(client, session, question, WARM)
             calls = there.calls()
             proxy, views, waits = [], [], []
             for number in range(blocks):
                 before = Used.by(there.pid), Used.by(there.views)
-                _ask(client, session, question, BLOCK, WARM + number * BLOCK)
+                ask(client, session, question, BLOCK, WARM + number * BLOCK)
                 after = Used.by(there.pid), Used.by(there.views)
                 proxy.append((after[0].seconds - before[0].seconds) * 1e3 / BLOCK)
                 views.append((after[1].seconds - before[1].seconds) * 1e3 / BLOCK)
@@ -117,7 +117,7 @@ def measure(there: Site, questions: Sequence[Question], blocks: int) -> Iterator
             yield f"{question.name:26}{times}  {asked}"
 
 
-def _ask(
+def ask(
     client: RawClient, session: RemoteSession, question: Question, count: int, first: int = 0
 ) -> None:
     for number in range(first, first + count):
@@ -129,21 +129,21 @@ def _ask(
 def site() -> Iterator[Site]:
     """Everything that runs, for as long as it is measured."""
     with (
-        _cluster() as (cluster, calls),
-        _metastore() as metastore,
+        fake_cluster_process() as (cluster, calls),
+        fake_metastore() as metastore,
         tempfile.TemporaryDirectory() as folder,
     ):
         conf = Path(folder, "causeway.toml")
         listen, *view_ports = free_ports(3)
-        conf.write_text(_settings(listen, cluster, metastore, view_ports))
+        conf.write_text(settings_of(listen, cluster, metastore, view_ports))
         with (
-            _started(conf, "metastore", "serve", lines=2) as views,
-            _started(conf, "serve") as proxy,
+            started(conf, "metastore", "serve", lines=2) as views,
+            started(conf, "serve") as proxy,
         ):
             yield Site(listen, proxy, views, calls)
 
 
-def _settings(
+def settings_of(
     listen: Endpoint, cluster: Endpoint, metastore: Endpoint, views: Sequence[Endpoint]
 ) -> str:
     clusters = {
@@ -167,7 +167,7 @@ def _settings(
 
 
 @contextmanager
-def _started(conf: Path, *command: str, lines: int = 1) -> Iterator[int]:
+def started(conf: Path, *command: str, lines: int = 1) -> Iterator[int]:
     """The process id of a `causeway` command, once it listens."""
     argv = [sys.executable, "-m", "cli.main", *command, "--conf", str(conf)]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
@@ -183,7 +183,7 @@ def _started(conf: Path, *command: str, lines: int = 1) -> Iterator[int]:
 
 
 @contextmanager
-def _metastore() -> Iterator[Endpoint]:
+def fake_metastore() -> Iterator[Endpoint]:
     fake = FakeMetastore()
     fake.databases.add(DATABASE)
     text = "string"
@@ -206,7 +206,7 @@ def _table(name: str, columns: Columns, keys: Columns = ()) -> Table:
 
 
 @contextmanager
-def _cluster() -> Iterator[tuple[Endpoint, Connection]]:
+def fake_cluster_process() -> Iterator[tuple[Endpoint, Connection]]:
     """A Thrift Server in a process of its own; the connection answers with its calls' counts."""
     spawn = multiprocessing.get_context("spawn")
     ours, its = spawn.Pipe()

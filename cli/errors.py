@@ -40,3 +40,10 @@ class NoPassword(CausewayError):
     """`causeway password` got a name or password that a password file cannot hold."""
 
     code = "CW517"
+
+
+class NoHistory(CausewayError):
+    """No history is kept, or nothing is in it yet."""
+
+    code = "CW518"
+    sqlstate = "55000"

@@ -145,10 +145,10 @@ def _sessions(found: Sequence[dict[str, Any]]) -> list[str]:
                 f"{each['idle']:.0f} s",
                 str(each["running"]),
                 clusters,
-                _short(each["last"]),
+                short(each["last"]),
             )
         )
-    return _columns(rows)
+    return columns(rows)
 
 
 def _statements(found: Sequence[dict[str, Any]]) -> list[str]:
@@ -162,10 +162,10 @@ def _statements(found: Sequence[dict[str, Any]]) -> list[str]:
                 f"{each['seconds'] or 0:.3f}",
                 each["rule"] or each["code"] or "-",
                 each["cluster"] or "-",
-                _short(each["text"]),
+                short(each["text"]),
             )
         )
-    return _columns(rows)
+    return columns(rows)
 
 
 def _clusters(found: Sequence[dict[str, Any]]) -> list[str]:
@@ -184,7 +184,7 @@ def _clusters(found: Sequence[dict[str, Any]]) -> list[str]:
                     each["reason"] or "-",
                 )
             )
-    return _columns(rows)
+    return columns(rows)
 
 
 def _state(endpoint: dict[str, Any], cluster_drained: bool) -> str:
@@ -208,12 +208,12 @@ def _reloaded(result: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 2]}.."
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     rows = [[escaped(cell) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return [

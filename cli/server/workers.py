@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cli.server.settings_history import SettingsHistory
 from cli.server.signals import install_sighup_handler
@@ -25,6 +25,9 @@ from proxy.operations.audit_store import Audit
 from proxy.operations.observer import administration
 from proxy.operations.worker_group import Supervisor, WorkerConfig, send_to_supervisor
 from proxy.server.listeners import ListenAddresses
+
+if TYPE_CHECKING:
+    from proxy.operations.history.history_runner import History
 
 _log = logging.getLogger(__name__)
 WORKER = "--worker"  # the option that makes `causeway serve` a worker
@@ -61,7 +64,7 @@ async def supervise(
             if audit is not None:
                 audit.put(administration(action, argument, caller, refused))
 
-        admin = AdminServer(ask, observed, settings.transports)
+        admin = AdminServer(ask, observed, settings.transports, _history(settings))
         serving = asyncio.ensure_future(_serve(supervisor, admin, settings, announce, listening))
         _install_handlers(supervisor, history, serving)
         try:
@@ -80,6 +83,15 @@ def _audit(settings: Settings, exits: ExitStack) -> Audit | None:
     audit = Audit(operating.audit_file, operating.audit_size)
     exits.callback(audit.close)
     return audit
+
+
+def _history(settings: Settings) -> "History | None":
+    """The history, which the supervisor only reads."""
+    if not settings.operating.history_store:
+        return None
+    from proxy.operations.history.history_runner import History  # SQLAlchemy is large
+
+    return History(settings.operating.history_store, "")
 
 
 async def _serve(

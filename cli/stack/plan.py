@@ -98,6 +98,11 @@ class Layout:
         return self.root / "admin.token"
 
     @property
+    def history(self) -> Path:
+        """Every statement that ended in the proxy."""
+        return self.root / "history.db"
+
+    @property
     def derby(self) -> Path:
         return self.root / "metastore_db"
 
@@ -358,6 +363,7 @@ def _causeway_toml(spec: StackSpec, layout: Layout, ports: Ports) -> str:
         f"hive.server2.thrift.port = {listen.port}",
         'proxy.drain.timeout = "5s"',  # Ctrl-C ends the clusters, too
     ]
+    lines.append(f"history.store = {_quoted(str(layout.history))}")
     if ports.admin is not None:
         lines += [
             f"proxy.admin.port = {ports.admin.port}",

@@ -195,6 +195,14 @@ class Operating:
     audit_size: int = setting("proxy.audit.size", SIZE, "0", RESTART,
         "Size, such as `64m`, at which Causeway renames the audit log and starts a new one;"
         " `0`: never.")
+    history_store: str = setting("history.store", TEXT, "", RESTART,
+        "The database with every statement that ended ([history](../guide/operate.md#history)): a"
+        " SQLite file, or `postgresql://..`, which several proxies may share.", secret=True)
+    history_age: float = setting("history.age", DURATION_OR_NEVER, "720h", RESTART,
+        "Older statements are deleted from the history; `0`: none.")
+    history_size: int = setting("history.size", SIZE, "4g", RESTART,
+        "What the history keeps, about, in bytes; then the oldest statements are deleted; `0`: no"
+        " limit.")
     log_format: LogFormat = setting("log.format", choice(LogFormat), "text", RESTART,
         "The form of the log on standard error; both have the ids of statement, session, client and"
         " cluster ([operations](../guide/operate.md#the-log)).")

@@ -13,7 +13,9 @@ from dialect.parsing.tokenize import tokenize
 
 # A statement of ours is short, save the one that EXPLAIN CLUSTER carries.
 _VERBS = ("use", "show", "explain", "reset", "alter")
+_WORDS = ("cluster", "copy", "statements")
 _FIRST_WORD = re.compile(r"\s*+(\w++)", re.ASCII)
+_DIGITS = 9  # of a limit
 _SEARCHED = 256 << 10  # characters, some ms; a longer text is not searched
 
 
@@ -49,6 +51,13 @@ class ExplainCluster:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowStatements:
+    """`SHOW STATEMENTS [LIMIT n]`: the user's own statements that ended, the newest first."""
+
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CopyTable:
     """`ALTER TABLE t [PARTITION (k='v', ..)] COPY source TO target`.
 
@@ -68,7 +77,13 @@ class CopyTable:
 
 
 ClusterCommand = (
-    UseCluster | ResetCluster | ShowClusters | ShowCurrentCluster | ExplainCluster | CopyTable
+    UseCluster
+    | ResetCluster
+    | ShowClusters
+    | ShowCurrentCluster
+    | ShowStatements
+    | ExplainCluster
+    | CopyTable
 )
 
 
@@ -85,14 +100,14 @@ def parse(sql: str, in_use: bool) -> ClusterCommand | None:
 
 def may_be_ours(sql: str) -> bool:
     """A quick test, false for almost every statement: cluster statements begin with a verb and have
-    CLUSTER or COPY among their words. A text that begins with a comment may be one."""
+    CLUSTER, COPY or STATEMENTS among their words. A text that begins with a comment may be one."""
     first = _FIRST_WORD.match(sql)
     if first is not None and first[1].lower() not in _VERBS:
         return False
     if len(sql) > _SEARCHED:
         return True
     lowered = sql.lower()
-    return any(verb in lowered for verb in _VERBS) and ("cluster" in lowered or "copy" in lowered)
+    return any(verb in lowered for verb in _VERBS) and any(word in lowered for word in _WORDS)
 
 
 def _command(cursor: TokenCursor) -> ClusterCommand | None:
@@ -102,6 +117,8 @@ def _command(cursor: TokenCursor) -> ClusterCommand | None:
         return ShowClusters() if cursor.done else None
     if cursor.take("SHOW", "CURRENT", "CLUSTER"):
         return ShowCurrentCluster() if cursor.done else None
+    if cursor.take("SHOW", "STATEMENTS"):
+        return _show_statements(cursor)
     if cursor.take("EXPLAIN", "CLUSTER"):
         extended = cursor.take("EXTENDED")
         if cursor.done:
@@ -118,6 +135,16 @@ def _use(cursor: TokenCursor) -> ClusterCommand | None:
         return ResetCluster()
     name = _cluster(cursor)
     return UseCluster(name) if cursor.done else None
+
+
+def _show_statements(cursor: TokenCursor) -> ShowStatements | None:
+    if cursor.done:
+        return ShowStatements()
+    cursor.expect("LIMIT")
+    limit = cursor.word()
+    cursor.at += 1
+    is_number = limit.isdecimal() and len(limit) <= _DIGITS
+    return ShowStatements(int(limit)) if is_number and cursor.done else None
 
 
 def _copy(cursor: TokenCursor) -> CopyTable | None:

@@ -168,6 +168,8 @@ class Admin:
         ]
         if observer.audit is not None:
             gauges.append(("causeway_audit_dropped_total", (), observer.audit.dropped))
+        if observer.history is not None:
+            gauges.append(("causeway_history_dropped_total", (), observer.history.dropped))
         for cluster in server.clusters():
             for endpoint in cluster.hs2:
                 labels = (str(cluster.name), str(endpoint))

@@ -16,8 +16,8 @@ from contextlib import suppress
 from hmac import compare_digest
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote
 
 from conf.errors import CausewayError
 from conf.printable import json_text
@@ -32,6 +32,9 @@ from proxy.operations.incidents import internal_error
 from proxy.protocol.framing import Frame
 from proxy.protocol.http import Head, HttpReader, authorization_of
 from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
+
+if TYPE_CHECKING:
+    from proxy.operations.history.history_runner import History
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 10.0  # seconds for a request
@@ -55,10 +58,10 @@ _POST = {
     ("endpoints", "resume"): actions.RESUME,
     ("endpoints", "activate"): actions.RESUME,
 }
-_EXPLAIN = "/v1/explain"
+_EXPLAIN, _HISTORY = "/v1/explain", "/v1/history"
 _OPEN = ("/health", "/metrics")
 ROUTES = (
-    *(f"GET {path}" for path in (*_OPEN, *_GET, _EXPLAIN)),
+    *(f"GET {path}" for path in (*_OPEN, *_GET, _EXPLAIN, _HISTORY)),
     "POST /v1/reload",
     *(f"POST /v1/{kind}/NAME/{action}" for kind, action in _POST),
 )
@@ -79,11 +82,14 @@ class AdminServer:
         ask: actions.Ask,
         observed: Observed | None = None,
         transports: Transports | None = None,
+        history: "History | None" = None,
     ) -> None:
         """`observed` is called for each request except those for health and metrics. `transports`
-        says what a request over the port needs."""
+        says what a request over the port needs. `history` is read here, not by a worker: a slow
+        database delays no other request."""
         self._transports = transports or Transports()
         self._ask = ask
+        self._history = history
         self._observed = observed or (lambda action, argument, caller, refused: None)
         self._servers: list[asyncio.Server] = []
         self._socket: Path | None = None
@@ -180,6 +186,8 @@ class AdminServer:
             return HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE, health
         if path == _EXPLAIN:
             return HTTPStatus.OK, await self._ask(actions.EXPLAIN, query)
+        if path == _HISTORY and self._history is not None:
+            return HTTPStatus.OK, await self._history.page(dict(parse_qsl(query)))
         if path not in _GET:
             raise NoSuchThing(f"There is nothing at {path}.")
         return HTTPStatus.OK, await self._ask(_GET[path], "")

@@ -2,18 +2,23 @@
 
 import logging
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from conf.errors import Blame
 from conf.log_fields import extra
 from proxy.errors import Failure, InternalError
 from proxy.operations.audit_events import Event, EventKind
 from proxy.operations.audit_store import Audit
+from proxy.operations.history.table_use import tables_used
 from proxy.operations.masking import masked_message
 from proxy.operations.metrics import Metrics
 from proxy.operations.record import Record
 from proxy.protocol.types import OperationState
 from proxy.session.operation import Operation
 from proxy.session.user_session import UserSession
+
+if TYPE_CHECKING:
+    from proxy.operations.history.history_runner import History
 
 _log = logging.getLogger(__name__)
 _MAX_ERROR = 500  # characters in a line
@@ -28,12 +33,16 @@ _LOGIN_FAILURES = "causeway_authentication_failures_total"
 
 
 class Observer:
-    """A statement is counted when it ends. Its line is written when its client cannot fetch any
-    more, because only then the amount sent is known; a failed one is written at once."""
+    """A statement is counted when it ends, and the history gets it. Its line in the audit log is
+    written when its client cannot fetch any more, because only then the amount sent is known; a
+    failed one is written at once. The history then gets the amount."""
 
-    def __init__(self, metrics: Metrics, audit: Audit | None = None) -> None:
+    def __init__(
+        self, metrics: Metrics, audit: Audit | None = None, history: "History | None" = None
+    ) -> None:
         self.metrics = metrics
         self.audit = audit
+        self.history = history
 
     def login(self, user: str, address: str, method: str, accepted: bool) -> None:
         """A client logged in as `user`, or failed to: then `user` is the name that it sent."""
@@ -89,6 +98,8 @@ class Observer:
         record = operation.record
         if record.over:
             return
+        if self.history is not None:
+            self.history.ended(record, tables_used(record.what, record.facts))
         record.finish()
         self.metrics.count("causeway_statements_total", record.state.name)
         if record.rule:
@@ -102,12 +113,17 @@ class Observer:
 
     def closed(self, operation: Operation) -> None:
         """The operation was closed, by its client or with its session."""
-        operation.record.closed = True
+        record = operation.record
+        if record.closed:
+            return
+        record.closed = True
         self._write(operation)
+        if self.history is not None and record.over:
+            self.history.completed(record)
 
     def fetched(self, operation: Operation, seconds: float, length: int, rows: int | None) -> None:
         """A reply with rows was sent to the client."""
-        operation.record.sent(length, rows)
+        operation.record.sent(length, rows, seconds)
         self.metrics.observe("fetch", seconds)
         self.metrics.count("causeway_sent_bytes_total", by=length)
         if rows:

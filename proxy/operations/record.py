@@ -13,6 +13,7 @@ from proxy.protocol.status import blame_of
 from proxy.protocol.types import OperationState
 from router.decision import Answer, Decision
 from router.obstacles import Considered
+from router.request import Facts
 
 MAX_ERROR = 16 << 10  # characters
 MAX_OBSTACLES = 20
@@ -25,6 +26,8 @@ class Record:
     `phases` are seconds by name; `began` is Unix time. `rule`, `because` and `considered` are the
     router's, `cluster` is where it ran, `code` that of a refusal or failure of ours. `rows` and
     `bytes` are those sent to the client; rows are None where a reply did not say how many it has.
+    `first_row` is the time from the beginning until the first of them were sent, `fetch` the time
+    of all replies with rows.
 
     A record is `over` when the statement's task is, `closed` when its client can fetch no more.
     """
@@ -32,12 +35,15 @@ class Record:
     user: str = ""
     by: str = ""
     address: str = ""
+    application: str = ""
     session: str = ""
+    database: str = ""
     statement: str = ""
     text: StatementText = field(default_factory=StatementText)
     began: float = field(default_factory=time.time)
     phases: dict[str, float] = field(default_factory=dict)
     what: Known | Unknown | None = None
+    facts: Facts = field(default_factory=dict)
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     rule: str = ""
@@ -49,6 +55,8 @@ class Record:
     seconds: float | None = None
     rows: int | None = 0
     bytes: int = 0
+    first_row: float | None = None
+    fetch: float = 0.0
     error: str = ""
     blame: Blame | None = None
     over: bool = False
@@ -67,9 +75,11 @@ class Record:
         self.over = True
         self.reads, self.writes = self.tables()
         self.what = None
+        self.facts = {}
 
-    def decided(self, decision: Decision) -> None:
+    def decided(self, statement: Known | Unknown, decision: Decision, facts: Facts) -> None:
         """Keeps the decision, of each cluster at most `MAX_OBSTACLES` obstacles."""
+        self.what, self.facts = statement, facts
         self.rule, self.because = decision.rule, decision.because[:MAX_ERROR]
         considered = () if isinstance(decision, Answer) else decision.considered
         if any(len(each.obstacles) > MAX_OBSTACLES for each in considered):
@@ -102,8 +112,18 @@ class Record:
             if self.error.startswith(_CODE):
                 self.code = self.error[1 : self.error.index("]")]
 
-    def sent(self, length: int, rows: int | None) -> None:
-        """A reply with rows went to the client."""
+    def all_phases(self) -> dict[str, float]:
+        """`phases`, and those of the rows that were sent; a copy, for any thread."""
+        phases = self.phases.copy()
+        if self.first_row is not None:
+            phases |= {"first_row": self.first_row, "fetch": self.fetch}
+        return phases
+
+    def sent(self, length: int, rows: int | None, seconds: float) -> None:
+        """A reply with rows went to the client, within so many seconds of its request."""
+        if self.first_row is None:
+            self.first_row = time.perf_counter() - self._first
+        self.fetch += seconds
         self.bytes += length
         self.rows = None if rows is None or self.rows is None else self.rows + rows
 
@@ -117,8 +137,10 @@ class Record:
             "user": self.user,
             "by": self.by,
             "address": self.address,
+            "application": self.application,
             "session": self.session,
             "statement": self.statement,
+            "database": self.database,
             "text": self.text.brief() if brief else self.text.shown(),
             "length": self.text.length,
             "sha256": self.text.hash,
@@ -131,7 +153,7 @@ class Record:
             "code": self.code,
             "state": self.state.name,
             "seconds": None if self.seconds is None else round(self.seconds, 6),
-            "phases": {name: round(spent, 6) for name, spent in self.phases.items()},
+            "phases": {name: round(spent, 6) for name, spent in self.all_phases().items()},
             "rows": self.rows,
             "bytes": self.bytes,
             "error": masked_message(self.error),

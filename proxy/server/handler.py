@@ -311,6 +311,7 @@ class HiveServer2Handler:
             server.catalog_statements,
             server.copier,
             server.limits,
+            server.observer.history,
         )
         try:
             server.begin(session, statement, operation)
@@ -476,6 +477,7 @@ def _fill_record(
     record: Record, session: UserSession, operation: Operation, text: StatementText
 ) -> None:
     record.user, record.by = session.state.user, session.by
-    record.address = session.address
+    record.address, record.application = session.address, session.application
+    record.database = session.state.database
     record.session, record.statement = session.handle.guid.hex(), operation.handle.guid.hex()
     record.text = text

@@ -37,6 +37,7 @@ from proxy.statement.statement_runner import Copier
 from proxy.upstream.health_runner import watch
 
 if TYPE_CHECKING:
+    from proxy.operations.history.history_runner import History
     from proxy.operations.zookeeper_client import Registration
 
 _log = logging.getLogger(__name__)
@@ -67,9 +68,14 @@ async def serve(
     Raises OSError when an address is in use, BadCertificate, and BadSetting.
     """
     checked = authenticator or build_authenticator(settings.identity, workers.throttle)
-    async with _audit_log(settings.operating) as audit, asyncio.TaskGroup() as group:
+    async with (
+        _audit_log(settings.operating) as audit,
+        _history(settings.operating, workers) as history,
+        asyncio.TaskGroup() as group,
+    ):
         router = StatementRouter(settings, snapshot, loader)
-        state = ServerState(router, limits, group, copier, Observer(Metrics(), audit), workers)
+        observer = Observer(Metrics(), audit, history)
+        state = ServerState(router, limits, group, copier, observer, workers)
         limiter = ConnectionLimiter(limits, state.observer.metrics, workers.counters)
         clients = _Clients(state, limiter, MeteredAuthenticator(checked, state.observer))
         key = cookie_key or secrets.token_bytes(KEY_BYTES)
@@ -150,7 +156,10 @@ async def _administered(
     registration = _registration(settings, listeners.addresses, workers)
     deregister = registration.stop if registration is not None else None
     admin = Admin(state, clients.limiter, listeners, read_settings, deregister)
-    admin_server = AdminServer(admin.ask, state.observer.administered, settings.transports)
+    observer = state.observer
+    admin_server = AdminServer(
+        admin.ask, observer.administered, settings.transports, observer.history
+    )
     try:
         if workers.sockets:
             await state.peers.listen(clients.peer_connected)
@@ -208,3 +217,23 @@ async def _audit_log(operating: Operating) -> AsyncIterator[Audit | None]:
         yield audit
     finally:
         await asyncio.to_thread(audit.close)
+
+
+@asynccontextmanager
+async def _history(operating: Operating, workers: WorkerGroup) -> AsyncIterator["History | None"]:
+    """The history; what waits for its database is written when this ends, within some seconds. One
+    worker deletes old statements."""
+    if not operating.history_store:
+        yield None
+        return
+    from proxy.operations.history.history_runner import History, Retention  # SQLAlchemy is large
+
+    retention = Retention(operating.history_age, operating.history_size)
+    history = History(
+        operating.history_store, socket.gethostname(), retention if workers.number == 0 else None
+    )
+    history.start()
+    try:
+        yield history
+    finally:
+        await asyncio.to_thread(history.close)

@@ -1,7 +1,8 @@
 """Our own statements, answered as ordinary result sets."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from typing import Any
 
 from conf.names import ClusterName
 from conf.topology import Cluster
@@ -10,6 +11,11 @@ from proxy.protocol.results import NO_ROWS, Table
 from proxy.session.session import SessionState
 from router.report import Report
 from router.table_states import TableState
+
+_STATEMENT = (
+    *("statement", "time", "text", "state", "seconds", "cluster", "rule", "because", "code"),
+    *("rows", "error"),
+)
 
 
 def use_cluster(session: SessionState, name: str) -> Table:
@@ -54,6 +60,12 @@ def show_clusters(
 def show_current_cluster(session: SessionState) -> Table:
     """The pinned cluster, NULL when Causeway chooses."""
     return Table(("cluster",), ((session.pinned,),))
+
+
+def show_statements(statements: Iterable[Mapping[str, Any]]) -> Table:
+    """One row for each of the user's statements in the history."""
+    rows = tuple(tuple(_text(each[name]) for name in _STATEMENT) for each in statements)
+    return Table(_STATEMENT, rows)
 
 
 def explain(shown: Report) -> Table:

@@ -53,6 +53,13 @@ class Explain:
 
 
 @dataclass(frozen=True, slots=True)
+class ListStatements:
+    """Read the user's own statements from the history, `limit` at most. -> StatementsListed"""
+
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """Load the facts and decide where the statement runs. `statement` is None where it has to be
     analysed again, since its tables changed. -> Routed"""
@@ -242,6 +249,7 @@ Call = (
     | CheckDatabase
     | Copy
     | Explain
+    | ListStatements
     | Route
     | AwaitTurn
     | Recall

@@ -6,7 +6,7 @@ come by themselves.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from conf.errors import CausewayError
 from conf.names import PartitionRef, TableRef
@@ -54,6 +54,13 @@ class Copied:
     """A copy was made; `summary` is one line for the client."""
 
     summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementsListed:
+    """Statements of the user, as the REST API has them, the newest first."""
+
+    statements: Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +182,7 @@ Event = (
     | Analysed
     | DatabaseChecked
     | Copied
+    | StatementsListed
     | Routed
     | TurnCame
     | Recalled

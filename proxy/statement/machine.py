@@ -18,6 +18,7 @@ from dialect.grammar.cluster_statements import (
     ResetCluster,
     ShowClusters,
     ShowCurrentCluster,
+    ShowStatements,
     UseCluster,
 )
 from dialect.statement import (
@@ -128,6 +129,8 @@ class StatementMachine:
                 return self._read(command)
             case ev.Copied(summary):
                 return self._answer(Table(("result",), ((summary,),)))
+            case ev.StatementsListed(statements):
+                return self._answer(cluster_commands.show_statements(statements))
             case ev.Analysed(statement):
                 return self._analysed(statement)
             case ev.DatabaseChecked(exists):
@@ -197,6 +200,8 @@ class StatementMachine:
             case ExplainCluster(sql, extended):
                 self._named, self._is_extended = sql, extended
                 return self._go(Step.EXPLAINING, cmd.ReadCommand(sql))
+            case ShowStatements(limit):
+                return self._go(Step.LISTING, cmd.ListStatements(limit))
             case CopyTable() if self._can_copy:
                 return self._go(Step.COPYING, cmd.Copy(command))
         raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")

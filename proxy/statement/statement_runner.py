@@ -3,14 +3,14 @@ the answers on. Nothing is decided here."""
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from dialect.catalog_commands import CatalogCommand
 from dialect.statement import Known
-from proxy.errors import Rejected, SessionGone, TableBusy
+from proxy.errors import NotUnderstoodCommand, Rejected, SessionGone, TableBusy
 from proxy.limits import DEFAULT, Limits
 from proxy.operations.incidents import internal_error
 from proxy.protocol.replies import Status
@@ -46,6 +46,14 @@ class Copier(Protocol):
         ...
 
 
+class StatementHistory(Protocol):
+    """Searches the statements that ended (`proxy.operations.history`)."""
+
+    async def page(self, parameters: Mapping[str, str]) -> dict[str, Any]:
+        """Its `statements` are the newest that fit. Raises a CausewayError."""
+        ...
+
+
 class CatalogAnswers(Protocol):
     """Answers statements about the catalog from memory (`proxy.catalog`)."""
 
@@ -69,6 +77,7 @@ class StatementRunner:
         answers: CatalogAnswers | None = None,
         copier: Copier | None = None,
         limits: Limits = DEFAULT,
+        history: StatementHistory | None = None,
     ) -> None:
         self._session = session
         self._operation = operation
@@ -79,6 +88,7 @@ class StatementRunner:
         self._answers = answers
         self._copier = copier
         self._limits = limits
+        self._history = history
         self._upstream: ClusterSession | None = None
         self._remote: RemoteResult | None = None
         self._reported: Callable[[], object] | None = None
@@ -146,8 +156,7 @@ class StatementRunner:
                 return ev.Analysed(record.what)
             case cmd.Route(statement):
                 routed = await self._router.decide(self._request.statement, state, statement)
-                record.what = routed.statement
-                record.decided(routed.decision)
+                record.decided(routed.statement, routed.decision, routed.facts)
                 record.mark("decide")
                 return routed
             case cmd.AwaitTurn(tables):
@@ -182,6 +191,8 @@ class StatementRunner:
                 return await self._router.decide(sql, state)
             case cmd.Copy():
                 return await self._copy(command)
+            case cmd.ListStatements(limit):
+                return await self._list_statements(limit)
             case cmd.LearnOutcome(token):
                 return await self._learn_outcome(token)
             case cmd.Linger():
@@ -197,6 +208,14 @@ class StatementRunner:
             self._operation.record.rule = FROM_MEMORY
             self._operation.record.mark("execute")
         return ev.Recalled(table)
+
+    async def _list_statements(self, limit: int | None) -> Event:
+        """Raises NotUnderstoodCommand, BadSearch, StoreUnavailable."""
+        if self._history is None:
+            raise NotUnderstoodCommand("This proxy keeps no history: history.store is not set.")
+        limited = {} if limit is None else {"limit": str(limit)}
+        page = await self._history.page({"user": self._session.state.user, **limited})
+        return ev.StatementsListed(page["statements"])
 
     async def _copy(self, copy: cmd.Copy) -> Event:
         assert self._copier is not None

@@ -1,8 +1,8 @@
 """The steps of a statement: each with the events that it takes, and the steps that may follow.
 
-1. READING. A command of Causeway's own is answered from the session (EXPLAINING and COPYING take
-   more). Any other statement is ANALYSED. What changes the session alone is answered; USE after
-   CHECKING that the database exists.
+1. READING. A command of Causeway's own is answered from the session (EXPLAINING, COPYING and
+   LISTING take more). Any other statement is ANALYSED. What changes the session alone is
+   answered; USE after CHECKING that the database exists.
 2. ROUTING decides the cluster. RECALLING answers a question about the catalog from memory, if the
    answer is certainly the one that this cluster would give. Before a statement that is not
    understood is refused, PARSING has Spark look at it: its own error says more. A write waits for
@@ -42,6 +42,7 @@ class Step(IntEnum):
     READING = auto()
     EXPLAINING = auto()
     COPYING = auto()
+    LISTING = auto()
     ANALYSING = auto()
     CHECKING = auto()
     ROUTING = auto()
@@ -65,7 +66,7 @@ _ATTEMPT = _OVER | {Step.ENTERING}  # another attempt, or none
 TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
     Step.NEW: {ev.Started: _ATTEMPT | {Step.READING}},
     Step.READING: {
-        ev.CommandRead: _OVER | {Step.EXPLAINING, Step.COPYING, Step.ANALYSING},
+        ev.CommandRead: _OVER | {Step.EXPLAINING, Step.COPYING, Step.LISTING, Step.ANALYSING},
         ev.Failed: _OVER,
     },
     Step.EXPLAINING: {
@@ -74,6 +75,7 @@ TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
         ev.Failed: _OVER,
     },
     Step.COPYING: {ev.Copied: _OVER, ev.Failed: _OVER},
+    Step.LISTING: {ev.StatementsListed: _OVER, ev.Failed: _OVER},
     Step.ANALYSING: {ev.Analysed: _OVER | {Step.CHECKING, Step.ROUTING}, ev.Failed: _OVER},
     Step.CHECKING: {ev.DatabaseChecked: _OVER, ev.Failed: _OVER},
     Step.ROUTING: {

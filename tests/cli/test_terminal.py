@@ -37,7 +37,7 @@ def test_errors_of_commands_are_escaped(
 
 
 def test_a_cell_of_a_table_stays_in_its_row() -> None:
-    rows = admin._columns([("USER", "STATE"), (f"{EVIL}\nroot", "x")])
+    rows = admin.columns([("USER", "STATE"), (f"{EVIL}\nroot", "x")])
     assert len(rows) == 2
     assert all(row.isprintable() for row in rows)
 

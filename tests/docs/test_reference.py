@@ -8,7 +8,10 @@ from conf.topology import Topology
 from dialect.grammar.cluster_statements import ClusterCommand, parse
 from metastore.snapshot.snapshot import Snapshot
 from proxy.operations.admin_server import ROUTES
+from proxy.operations.history import search
+from proxy.operations.history.row import document_of, row_of
 from proxy.operations.metrics import FAMILIES
+from proxy.operations.record import Record
 from proxy.session.session import SessionState
 from proxy.statement import cluster_commands as commands
 from router.report import Report
@@ -44,10 +47,12 @@ def test_every_statement_of_the_page_is_of_the_grammar() -> None:
 def test_the_page_has_the_columns_of_results() -> None:
     session = SessionState.opened("ann", 1, {}, Topology({}, None))
     results = _section(SQL, "Results")
-    clusters, _, explained = results.partition("`EXPLAIN CLUSTER`:")
+    clusters, _, others = results.partition("`SHOW STATEMENTS`:")
+    statements, _, explained = others.partition("`EXPLAIN CLUSTER`:")
     explained, _, extended = explained.partition("`EXPLAIN CLUSTER EXTENDED`:")
     assert tuple(_first_cells(clusters)) == commands.show_clusters(session).columns
     assert commands.show_current_cluster(session).columns == ("cluster",)
+    assert sorted(_first_cells(statements)) == sorted(commands.show_statements(()).columns)
     report = commands.explain(Report("run", "east", "DC-R7", "because"))
     assert tuple(_first_cells(explained)) == report.columns
     assert tuple(_first_cells(extended)) == commands.explain_extended(()).columns
@@ -72,6 +77,15 @@ def test_the_page_has_the_fields_of_answers() -> None:
         assert _first_cells(_section(REST, "Cache")) == list(Snapshot().counts())
 
     play(scenario)
+
+
+def test_the_page_has_the_parameters_and_fields_of_the_history() -> None:
+    parameters, _, fields = _section(REST, "History").partition("| field | |")
+    assert sorted(_first_cells(parameters)) == sorted(search.PARAMETERS)
+    document = document_of(row_of(Record(), (), ""))
+    listed = _section(REST, "Statements").partition("`text` is")[0]
+    of_the_audit_log = set(re.findall(r"`(\w+)`", listed)) - {"event"}
+    assert of_the_audit_log | set(_first_cells(fields)) == set(document)
 
 
 def test_the_page_has_every_metric() -> None:

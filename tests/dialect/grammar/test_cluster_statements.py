@@ -8,6 +8,7 @@ from dialect.grammar.cluster_statements import (
     ResetCluster,
     ShowClusters,
     ShowCurrentCluster,
+    ShowStatements,
     UseCluster,
     parse,
 )
@@ -22,6 +23,8 @@ OURS = [
     ("use cluster 1st", UseCluster("1st")),
     ("SHOW CLUSTERS", ShowClusters()),
     ("show current\tcluster ;", ShowCurrentCluster()),
+    ("SHOW STATEMENTS", ShowStatements()),
+    ("show /* my */ statements limit 20;", ShowStatements(20)),
     ("explain cluster select 1 from `x` ; ", ExplainCluster("select 1 from `x`")),
     ("explain CLUSTER Extended\nselect 1", ExplainCluster("select 1", extended=True)),
     (
@@ -38,6 +41,11 @@ THEIRS = [
     "use x",
     "SHOW CLUSTERS LIKE 'x'",
     "show current database",
+    "show statements limit",
+    "show statements limit '5'",
+    "show statements limit 5 5",
+    "show `statements`",
+    f"show statements limit {'9' * 5000}",
     "EXPLAIN CLUSTER",
     "EXPLAIN CLUSTER EXTENDED",
     "select 'use cluster'",

@@ -14,6 +14,7 @@ from dialect.grammar.cluster_statements import (
     ExplainCluster,
     ShowClusters,
     ShowCurrentCluster,
+    ShowStatements,
     UseCluster,
 )
 from dialect.statement import (
@@ -57,6 +58,7 @@ from proxy.statement.events import (
     Recalled,
     Routed,
     Started,
+    StatementsListed,
     Stopped,
     SyntaxChecked,
     TablesClaimed,
@@ -605,6 +607,21 @@ def failure_error(book: Playbook) -> Failure:
     return become.failure
 
 
+# SHOW STATEMENTS
+
+
+def test_ones_own_statements() -> None:
+    names = ("statement", "time", "text", "state", "cluster", "rule", "because", "code", "error")
+    found = {name: name for name in names} | {"seconds": 0.5, "rows": None, "user": "ann"}
+    book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(ShowStatements(7))
+    book = book << cmd.ListStatements(7) >> StatementsListed([found])
+    row = ("statement", "time", "text", "state", "0.5", "cluster", "rule", "because", "code")
+    answer = book.due[0]
+    assert isinstance(answer, cmd.Answer)
+    assert answer.table.rows == ((*row, None, "error"),)
+    assert (book << answer << DONE << cmd.Report()).is_over
+
+
 # Statements about the catalog
 
 SHOW = Known("metadata_read", catalog=ShowDatabases(None))
@@ -672,7 +689,10 @@ STATEMENTS = (
     Known("set", effect=SetVariable("hive.use.default.cluster", "true")),
     SHOW,
 )
-COMMANDS = (None, None, None, None, None, None, ExplainCluster("X"), COPY, UseCluster("west"))
+COMMANDS = (
+    *(None, None, None, None, None, None),
+    *(ExplainCluster("X"), COPY, ShowStatements(), UseCluster("west")),
+)
 
 
 def an_event(
@@ -693,6 +713,7 @@ def an_event(
         Analysed: [Analysed(what)],
         DatabaseChecked: [DatabaseChecked(True), DatabaseChecked(False)],
         Copied: [Copied("made")],
+        StatementsListed: [StatementsListed(())],
         Routed: [
             *(routed(what), routed(what), routed(what, REFUSE)),
             *([routed(what, in_turn=TURN)] if what is WRITE else []),

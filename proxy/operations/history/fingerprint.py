@@ -1,0 +1,37 @@
+"""Fingerprints: statements that differ only in literals, comments, case and white space have the
+same."""
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+
+from proxy.operations.masking import tokens
+
+_LITERAL = "?"
+_NUMBER = r"\d+(?:\.\d*)?(?:[eE][+\-]?\d+)?(?:bd|[lsydf])?(?![\w$])"
+_PIECE = re.compile(rf"(?P<number>\.?{_NUMBER})|`[^`]*`?|[\w$]+|.", re.IGNORECASE | re.DOTALL)
+_LIST = re.compile(r"\?(?: , \?)++")
+_ROWS = re.compile(r"\( \? \)(?: , \( \? \))++")
+
+
+def fingerprint(text: str) -> str:
+    """32 hexadecimal digits."""
+    return sha256(template(text).encode(errors="replace")).hexdigest()[:32]
+
+
+def template(text: str) -> str:
+    """The statement with `?` for each literal and each list of literals, and one row for VALUES: IN
+    with three values and with four are one template."""
+    return _ROWS.sub("( ? )", _LIST.sub("?", " ".join(_pieces(text))))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    for token in tokens(text):
+        piece = text[token.start : token.end]
+        if token.kind == "text":
+            yield _LITERAL
+        elif token.kind == "name":
+            for part in _PIECE.finditer(piece):
+                yield _LITERAL if part.lastgroup == "number" else part.group().lower()
+        elif token.kind == "sign":
+            yield piece

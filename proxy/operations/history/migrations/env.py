@@ -1,0 +1,5 @@
+"""What alembic runs for the history."""
+
+from database.migration import run_revisions
+
+run_revisions()
