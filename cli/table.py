@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from cli.target import add_target_arguments, load_settings
+from conf.copies import clusters_of, copy_states, sums
 from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import BadPlacement, Placement, read_partition_placement
 from conf.settings.settings import Settings
 from conf.times import utc
+from conf.write_ids import time_of
 from metastore.client.notifying_client import notifying_client
 from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
 from metastore.placement.assign import Assignment, assign
-from metastore.placement.copies import clusters_of, copy_states, sums
 from metastore.placement.placement_store import PlacementStore
-from metastore.placement.write_ids import time_of
 
 SHOWN = 20  # partitions in the text of `show`; --json has all
 

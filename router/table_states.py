@@ -37,6 +37,10 @@ class TableState:
     `state` is the worst of its partitions. Of a partitioned table, `partitions` is the number of
     those that the statement reads or writes, and the next four are how many of them the cluster has
     in which way; `first` are the names of the first that are stale or absent.
+
+    The rest is None unless it was asked for and is known: `stale_since` (UTC) is when the first
+    write began that a stale copy misses, `lag` the seconds since then; `files` and `bytes` are
+    those of all that the cluster has.
     """
 
     table: TableRef
@@ -48,6 +52,10 @@ class TableState:
     stale: int | None = None
     absent: int | None = None
     first: tuple[str, ...] = ()
+    stale_since: str | None = None
+    lag: float | None = None
+    files: int | None = None
+    bytes: int | None = None
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -79,6 +87,26 @@ def table_states(
     )
 
 
+def partitions_used(
+    statement: Known | Unknown, facts: Facts, coverage: Coverage
+) -> dict[TableRef, list[str]]:
+    """The names of the partitions that the statement reads or writes, by existing table."""
+    return {
+        table: [
+            partition_name(known.partitions.partitions.spec(row))
+            for row in _rows(known.partitions, selections)
+        ]
+        if known.partitions is not None
+        else []
+        for table, selections in wanted_partitions(statement, coverage).items()
+        if (known := facts.get(table)) is not None
+    }
+
+
+def _rows(placed: PlacedPartitions, selections: Sequence[PartitionPredicate]) -> list[int]:
+    return sorted(set().union(*(each.select(placed.partitions) for each in selections)))
+
+
 def _of_table(
     table: TableRef,
     known: TableFacts,
@@ -90,7 +118,7 @@ def _of_table(
         for cluster in clusters:
             yield TableState(table, cluster, presence(known.replicas, cluster))
         return
-    rows = sorted(set().union(*(each.select(placed.partitions) for each in selections)))
+    rows = _rows(placed, selections)
     for cluster in clusters:
         yield _of_partitions(table, placed, rows, cluster)
 

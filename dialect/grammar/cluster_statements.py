@@ -13,7 +13,7 @@ from dialect.parsing.tokenize import tokenize
 
 # A statement of ours is short, save the one that EXPLAIN CLUSTER carries.
 _VERBS = ("use", "show", "explain", "reset", "alter")
-_WORDS = ("cluster", "copy", "statements")
+_WORDS = ("cluster", "copy", "copies", "statements")
 _FIRST_WORD = re.compile(r"\s*+(\w++)", re.ASCII)
 _DIGITS = 9  # of a limit
 _SEARCHED = 256 << 10  # characters, some ms; a longer text is not searched
@@ -58,6 +58,17 @@ class ShowStatements:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowCopies:
+    """`SHOW COPIES [IN database | OF table]`: since when copies lack something.
+
+    Without both it is the current database; `database` is that of the table, if it has one.
+    """
+
+    database: str | None = None
+    table: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CopyTable:
     """`ALTER TABLE t [PARTITION (k='v', ..)] COPY source TO target`.
 
@@ -82,6 +93,7 @@ ClusterCommand = (
     | ShowClusters
     | ShowCurrentCluster
     | ShowStatements
+    | ShowCopies
     | ExplainCluster
     | CopyTable
 )
@@ -100,7 +112,8 @@ def parse(sql: str, in_use: bool) -> ClusterCommand | None:
 
 def may_be_ours(sql: str) -> bool:
     """A quick test, false for almost every statement: cluster statements begin with a verb and have
-    CLUSTER, COPY or STATEMENTS among their words. A text that begins with a comment may be one."""
+    CLUSTER, COPY, COPIES or STATEMENTS among their words. A text that begins with a comment may be
+    one."""
     first = _FIRST_WORD.match(sql)
     if first is not None and first[1].lower() not in _VERBS:
         return False
@@ -119,6 +132,8 @@ def _command(cursor: TokenCursor) -> ClusterCommand | None:
         return ShowCurrentCluster() if cursor.done else None
     if cursor.take("SHOW", "STATEMENTS"):
         return _show_statements(cursor)
+    if cursor.take("SHOW", "COPIES"):
+        return _show_copies(cursor)
     if cursor.take("EXPLAIN", "CLUSTER"):
         extended = cursor.take("EXTENDED")
         if cursor.done:
@@ -145,6 +160,19 @@ def _show_statements(cursor: TokenCursor) -> ShowStatements | None:
     cursor.at += 1
     is_number = limit.isdecimal() and len(limit) <= _DIGITS
     return ShowStatements(int(limit)) if is_number and cursor.done else None
+
+
+def _show_copies(cursor: TokenCursor) -> ShowCopies | None:
+    if cursor.done:
+        return ShowCopies()
+    if cursor.take("IN") or cursor.take("FROM"):
+        parts = cursor.names()
+        return ShowCopies(parts[0]) if cursor.done and len(parts) == 1 else None
+    cursor.expect("OF")
+    parts = cursor.names()
+    if not cursor.done or len(parts) > 2:
+        return None
+    return ShowCopies(parts[0] if len(parts) == 2 else None, parts[-1])
 
 
 def _copy(cursor: TokenCursor) -> CopyTable | None:

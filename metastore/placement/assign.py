@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from conf.names import ClusterName, TableRef, parse_partition_name
 from conf.placement import Copy, Placement
 from conf.topology import Topology
+from conf.write_ids import new_id
 from metastore.client.types import Table
 from metastore.errors import BadTarget
 from metastore.placement.placement_store import PlacementStore
-from metastore.placement.write_ids import new_id
 
 
 @dataclass(frozen=True, slots=True)

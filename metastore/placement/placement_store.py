@@ -20,10 +20,10 @@ from conf.placement import (
     read_placement,
     replace_placement,
 )
+from conf.write_ids import new_id, with_time
 from metastore.client.metastore_client import HmsClient, batches
 from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile, UnreadableFacts
-from metastore.placement.write_ids import new_id, with_time
 
 Change = Callable[[Placement], Placement]
 WaitForPending = Callable[[TableRef], None]

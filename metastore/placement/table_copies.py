@@ -1,36 +1,13 @@
 """Reads the copies of a table and of its partitions, for people."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from conf.names import TableRef, parse_partition_name
-from conf.placement import BadPlacement, Placement, read_partition_placement
+from conf.copies import TableCopies
+from conf.names import parse_partition_name
+from conf.placement import BadPlacement, read_partition_placement
 from metastore.client.types import Table
 from metastore.errors import UnreadableFacts
 from metastore.placement.placement_store import PlacementStore
-
-
-@dataclass(frozen=True, slots=True)
-class TableCopies:
-    """A table's own placement, and those of its partitions by name; None for a table without
-    partitions, or one that is copied as a whole.
-
-    Only the primary and the copies of a partition are certain here, not its version.
-    """
-
-    table: TableRef
-    placement: Placement
-    partitions: dict[str, Placement] | None = None
-
-    @property
-    def objects(self) -> Collection[Placement]:
-        """The placements that say where the table's data is."""
-        return [self.placement] if self.partitions is None else self.partitions.values()
-
-    @property
-    def copied(self) -> bool:
-        """Whether any of its objects has a copy."""
-        return any(each.copies for each in self.objects)
 
 
 def table_copies(

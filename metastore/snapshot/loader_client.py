@@ -11,17 +11,19 @@ are read again only if their table shows that they may have changed.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import time
 from typing import TypeVar
 
+from conf.copies import TableCopies
 from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.placement import OpenWrite, Placement
 from conf.settings.settings import Metadata, Settings, Writers
 from conf.spark_table import SparkTable
 from conf.tables import NotLoaded
+from conf.write_ids import new_id
 from metastore.catalog.describe import describe
 from metastore.catalog.functions_client import SqlFunctions, Texts
 from metastore.catalog.listing_client import TableListing
@@ -31,7 +33,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.view_sync import ViewSync
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
-from metastore.placement.write_ids import new_id
+from metastore.placement.table_copies import table_copies
 from metastore.placement.write_marks import WriteTarget, WriteToken, ending, write_targets
 from metastore.snapshot.change_tracker import ChangeTracker
 from metastore.snapshot.partitions_client import PartitionLoader
@@ -140,6 +142,26 @@ class SnapshotLoader:
     async def partition_names(self, table: TableRef) -> Sequence[str]:
         """The present partitions. Raises MetastoreDown, NoSuchObject."""
         return await self._pool.run(lambda client: client.get_partition_names(table))
+
+    async def copies(self, tables: Mapping[TableRef, Collection[str] | None]) -> list[TableCopies]:
+        """The copies of these tables as the metastore has them now, for people: of the table, or
+        of these partitions of it (None: of all). Tables that do not exist are left out.
+
+        Raises MetastoreDown, UnreadableFacts.
+        """
+        databases: dict[str, list[str]] = {}
+        for ref in tables:
+            databases.setdefault(ref.db, []).append(ref.name)
+
+        def read(client: HmsClient) -> list[TableCopies]:
+            store = PlacementStore(client, self._default)
+            return [
+                table_copies(store, table, tables[table.ref])
+                for database, names in databases.items()
+                for table in client.get_tables(database, names)
+            ]
+
+        return await self._pool.run(read)
 
     async def load_facts(
         self, tables: Iterable[TableRef], selectors: Selectors | None = None

@@ -19,11 +19,11 @@ from conf.placement import (
     read_partition_placement,
     replace_placement,
 )
+from conf.write_ids import new_id
 from metastore.client.metastore_client import HmsClient, batches
 from metastore.client.types import Partition, Table
 from metastore.errors import UnreadableFacts
 from metastore.placement.placement_store import PlacementStore
-from metastore.placement.write_ids import new_id
 from pipeline.errors import NotCopyable
 
 TABLE_ITSELF = ""  # the name of an unpartitioned table among its objects

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef
 from conf.placement import users_parameters
+from conf.write_ids import new_id
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
-from metastore.placement.write_ids import new_id
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, Publication, data_location
 from pipeline.copy.run import used_by
 from pipeline.copy.staging import RunMarker, new_run, staging_of

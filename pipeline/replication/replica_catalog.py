@@ -13,11 +13,11 @@ from functools import partial
 
 from conf.names import ClusterName
 from conf.placement import read_partition_placement, read_placement
+from conf.write_ids import new_id
 from metastore.client.metastore_client import HmsClient, batches
 from metastore.client.types import Partition, Table
 from metastore.errors import AlreadyExists, MetastoreDown, MetastoreRefused, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
-from metastore.placement.write_ids import new_id
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.copy_job import CopyLimits, JobContext, ObjectCopy
 from pipeline.copy.plan import CopyReason, MetadataStep, PlannedCopy

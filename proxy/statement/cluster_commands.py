@@ -1,10 +1,13 @@
 """Our own statements, answered as ordinary result sets."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
+from itertools import islice
 from typing import Any
 
-from conf.names import ClusterName
+from conf.copies import CopySum, TableCopies, clusters_of, sums
+from conf.names import ClusterName, TableRef
+from conf.placement import Placement
 from conf.topology import Cluster
 from proxy.errors import UnknownCluster
 from proxy.protocol.results import NO_ROWS, Table
@@ -16,6 +19,7 @@ _STATEMENT = (
     *("statement", "time", "text", "state", "seconds", "cluster", "rule", "because", "code"),
     *("rows", "error"),
 )
+PARTITIONS_SHOWN = 10_000  # of one table by SHOW COPIES
 
 
 def use_cluster(session: SessionState, name: str) -> Table:
@@ -88,6 +92,31 @@ def explain_extended(states: Iterable[TableState]) -> Table:
     columns = tuple(each.name for each in fields(TableState))
     rows = tuple(tuple(_text(getattr(state, name)) for name in columns) for state in states)
     return Table(columns, rows)
+
+
+def show_copies(found: Iterable[TableCopies], partitions: bool, now: float) -> Table:
+    """For each table a row for each cluster that has something of it; with `partitions` then one
+    for each partition and cluster, of those partitions that have copies."""
+    rows = []
+    for each in found:
+        clusters = tuple(clusters_of(each.objects))
+        rows += [_copy_row(each.table, None, row, now) for row in sums(each.objects, clusters)]
+        own = each.partitions or {} if partitions else {}
+        for name, placement in islice(_copied(own), PARTITIONS_SHOWN):
+            for row in sums([placement], clusters):
+                rows.append(_copy_row(each.table, name, row, now))
+    columns = ("table", "partition", *CopySum(ClusterName("")).document(0))
+    return Table(columns, tuple(rows))
+
+
+def _copied(partitions: Mapping[str, Placement]) -> Iterator[tuple[str, Placement]]:
+    return ((name, placement) for name, placement in partitions.items() if placement.copies)
+
+
+def _copy_row(
+    table: TableRef, partition: str | None, row: CopySum, now: float
+) -> tuple[str | None, ...]:
+    return (str(table), partition, *map(_text, row.document(now).values()))
 
 
 def _text(value: object) -> str | None:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef
 from dialect.catalog_commands import CatalogCommand
-from dialect.grammar.cluster_statements import CopyTable
+from dialect.grammar.cluster_statements import CopyTable, ShowCopies
 from dialect.statement import ChangeFunction, Known, SessionEffect, Unknown, Write
 from proxy.errors import Failure
 from proxy.protocol.results import Table
 from proxy.protocol.types import OperationState
-from proxy.statement.events import WriteToken
+from proxy.statement.events import Routed, WriteToken
 
 # Calls
 
@@ -54,9 +54,23 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class ListStatements:
-    """Read the user's own statements from the history, `limit` at most. -> StatementsListed"""
+    """Read the user's own statements from the history, `limit` at most. -> Listed"""
 
     limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListTables:
+    """List where the tables of a routed statement are. -> Listed"""
+
+    routed: Routed
+
+
+@dataclass(frozen=True, slots=True)
+class ListCopies:
+    """List the copies of a table, or of a database's tables. -> Listed"""
+
+    command: ShowCopies
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +264,8 @@ Call = (
     | Copy
     | Explain
     | ListStatements
+    | ListTables
+    | ListCopies
     | Route
     | AwaitTurn
     | Recall

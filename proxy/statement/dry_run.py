@@ -1,13 +1,17 @@
 """Where a statement would run, and where its tables are, without running it."""
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from typing import Any
 
+from conf.copies import CopySum, sums
+from conf.times import utc
 from dialect.grammar.cluster_statements import ExplainCluster
 from proxy.session.session import SessionState
-from proxy.statement.statement_router import StatementRouter
+from proxy.statement.events import Routed
+from proxy.statement.statement_router import Loader, StatementRouter
 from router.report import OWN, Report, report
-from router.table_states import TableState, table_states
+from router.table_states import TableState, partitions_used, table_states
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,30 @@ async def dry_run(sql: str, session: SessionState, router: StatementRouter) -> D
     elif command is not None:
         return DryRun(report(None, OWN, {}))
     routed = await router.decide(sql, session)
-    statement, facts = routed.statement, routed.facts
-    states = table_states(statement, facts, session.topology.clusters, routed.coverage)
-    return DryRun(report(statement, routed.decision, facts), states)
+    shown = report(routed.statement, routed.decision, routed.facts)
+    return DryRun(shown, await tables_of(routed, session, router.loader))
+
+
+async def tables_of(
+    routed: Routed, session: SessionState, loader: Loader
+) -> tuple[TableState, ...]:
+    """Where the tables of a statement are, and since when copies lack something.
+
+    The state is that of the decision; times and sizes are read now. Raises a CausewayError if the
+    metastore cannot be asked.
+    """
+    statement, facts, clusters = routed.statement, routed.facts, tuple(session.topology.clusters)
+    states = table_states(statement, facts, clusters, routed.coverage)
+    used = partitions_used(statement, facts, routed.coverage)
+    now, found = time.time(), await loader.copies(used) if used else ()
+    shown = {
+        (each.table, row.cluster): row for each in found for row in sums(each.objects, clusters)
+    }
+    return tuple(_with_times(each, shown.get((each.table, each.cluster)), now) for each in states)
+
+
+def _with_times(state: TableState, row: CopySum | None, now: float) -> TableState:
+    if row is None:
+        return state
+    since, lag = (None, None) if row.since is None else (utc(row.since), row.lag(now))
+    return replace(state, stale_since=since, lag=lag, files=row.files, bytes=row.bytes)

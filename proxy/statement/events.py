@@ -6,7 +6,7 @@ come by themselves.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from conf.errors import CausewayError
 from conf.names import PartitionRef, TableRef
@@ -57,10 +57,10 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True)
-class StatementsListed:
-    """Statements of the user, as the REST API has them, the newest first."""
+class Listed:
+    """The answer to a command of Causeway's own that reads the metastore or the history."""
 
-    statements: Sequence[Mapping[str, Any]]
+    table: Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ Event = (
     | Analysed
     | DatabaseChecked
     | Copied
-    | StatementsListed
+    | Listed
     | Routed
     | TurnCame
     | Recalled

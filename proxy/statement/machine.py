@@ -17,6 +17,7 @@ from dialect.grammar.cluster_statements import (
     ExplainCluster,
     ResetCluster,
     ShowClusters,
+    ShowCopies,
     ShowCurrentCluster,
     ShowStatements,
     UseCluster,
@@ -56,7 +57,6 @@ from proxy.statement.events import Event, Routed, WriteToken
 from proxy.statement.steps import TRANSITIONS, Step
 from router import decision
 from router.report import OWN, report
-from router.table_states import table_states
 
 ATTEMPTS = 3  # to run a statement after one decision
 DECISIONS = 3  # for one statement, when tables change between decision and analysis
@@ -129,8 +129,8 @@ class StatementMachine:
                 return self._read(command)
             case ev.Copied(summary):
                 return self._answer(Table(("result",), ((summary,),)))
-            case ev.StatementsListed(statements):
-                return self._answer(cluster_commands.show_statements(statements))
+            case ev.Listed(table):
+                return self._answer(table)
             case ev.Analysed(statement):
                 return self._analysed(statement)
             case ev.DatabaseChecked(exists):
@@ -202,6 +202,8 @@ class StatementMachine:
                 return self._go(Step.EXPLAINING, cmd.ReadCommand(sql))
             case ShowStatements(limit):
                 return self._go(Step.LISTING, cmd.ListStatements(limit))
+            case ShowCopies():
+                return self._go(Step.LISTING, cmd.ListCopies(command))
             case CopyTable() if self._can_copy:
                 return self._go(Step.COPYING, cmd.Copy(command))
         raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
@@ -216,12 +218,9 @@ class StatementMachine:
     def _show_decision(self, routed: Routed) -> list[Command]:
         if isinstance(routed.decision, decision.RunIn):
             check_statement(routed.statement, self._state.restrictions)
-        statement, facts = routed.statement, routed.facts
         if self._is_extended:
-            clusters = self._state.topology.clusters
-            states = table_states(statement, facts, clusters, routed.coverage)
-            return self._answer(cluster_commands.explain_extended(states))
-        shown = report(statement, routed.decision, facts)
+            return self._go(Step.LISTING, cmd.ListTables(routed))
+        shown = report(routed.statement, routed.decision, routed.facts)
         return self._answer(cluster_commands.explain(shown))
 
     def _analysed(self, statement: Known | Unknown) -> list[Command]:

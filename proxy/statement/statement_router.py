@@ -1,10 +1,11 @@
 """From a statement's text to a decision, loading from the metastore what it takes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
+from conf.copies import TableCopies
 from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
@@ -116,6 +117,12 @@ class Loader(Protocol):
 
     def spark_table(self, table: TableRef) -> SparkTable | None:
         """A table as it was routed; None when it is not certain."""
+        ...
+
+    async def copies(
+        self, tables: Mapping[TableRef, Collection[str] | None]
+    ) -> Sequence[TableCopies]:
+        """The copies of the tables that exist: of these partitions; None: of all."""
         ...
 
     async def open_write(self, targets: Sequence[TableRef | PartitionRef]) -> WriteToken:

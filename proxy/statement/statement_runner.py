@@ -3,13 +3,16 @@ the answers on. Nothing is decided here."""
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from conf.errors import CausewayError
 from conf.names import ClusterName, TableRef
 from dialect.catalog_commands import CatalogCommand
+from dialect.grammar.cluster_statements import ShowCopies
 from dialect.statement import Known
+from metastore.errors import NoSuchObject
 from proxy.errors import NotUnderstoodCommand, Rejected, SessionGone, TableBusy
 from proxy.limits import DEFAULT, Limits
 from proxy.operations.incidents import internal_error
@@ -21,10 +24,13 @@ from proxy.protocol.types import OperationState
 from proxy.session.cluster_session import ClusterSession
 from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation, close_remote, nothing_runs
+from proxy.session.settings import no_such_database
 from proxy.session.user_session import UserSession
+from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
 from proxy.statement.commands import Command
+from proxy.statement.dry_run import tables_of
 from proxy.statement.events import Event, WriteToken
 from proxy.statement.machine import StatementMachine
 from proxy.statement.spark_error import spark_error
@@ -189,10 +195,15 @@ class StatementRunner:
                 return ev.SyntaxChecked(failure)
             case cmd.Explain(sql):
                 return await self._router.decide(sql, state)
+            case cmd.ListTables(routed):
+                states = await tables_of(routed, state, self._router.loader)
+                return ev.Listed(cluster_commands.explain_extended(states))
+            case cmd.ListCopies(wanted):
+                return ev.Listed(await self._list_copies(wanted))
             case cmd.Copy():
                 return await self._copy(command)
             case cmd.ListStatements(limit):
-                return await self._list_statements(limit)
+                return ev.Listed(await self._list_statements(limit))
             case cmd.LearnOutcome(token):
                 return await self._learn_outcome(token)
             case cmd.Linger():
@@ -209,13 +220,29 @@ class StatementRunner:
             self._operation.record.mark("execute")
         return ev.Recalled(table)
 
-    async def _list_statements(self, limit: int | None) -> Event:
+    async def _list_statements(self, limit: int | None) -> Table:
         """Raises NotUnderstoodCommand, BadSearch, StoreUnavailable."""
         if self._history is None:
             raise NotUnderstoodCommand("This proxy keeps no history: history.store is not set.")
         limited = {} if limit is None else {"limit": str(limit)}
         page = await self._history.page({"user": self._session.state.user, **limited})
-        return ev.StatementsListed(page["statements"])
+        return cluster_commands.show_statements(page["statements"])
+
+    async def _list_copies(self, command: ShowCopies) -> Table:
+        """Raises NoSuchObject, Rejected, MetastoreDown, UnreadableFacts."""
+        database = (command.database or self._session.state.namespace().database).lower()
+        loader = self._router.loader
+        if command.table is not None:
+            ref = TableRef(database, command.table)
+            found = await loader.copies({ref: None})
+            if not found:
+                raise NoSuchObject(f"table {ref}")
+        else:
+            if not await self._router.database_exists(database):
+                raise Rejected(no_such_database(database))
+            tables = await loader.tables_in(database)
+            found = [each for each in await loader.copies(dict.fromkeys(tables)) if each.copied]
+        return cluster_commands.show_copies(found, command.table is not None, time.time())
 
     async def _copy(self, copy: cmd.Copy) -> Event:
         assert self._copier is not None

@@ -1,8 +1,8 @@
 """The steps of a statement: each with the events that it takes, and the steps that may follow.
 
-1. READING. A command of Causeway's own is answered from the session (EXPLAINING, COPYING and
-   LISTING take more). Any other statement is ANALYSED. What changes the session alone is
-   answered; USE after CHECKING that the database exists.
+1. READING. A command of Causeway's own is answered from the session; EXPLAINING, LISTING and
+   COPYING take more. Any other statement is ANALYSED. What changes the session alone is answered;
+   USE after CHECKING that the database exists.
 2. ROUTING decides the cluster. RECALLING answers a question about the catalog from memory, if the
    answer is certainly the one that this cluster would give. Before a statement that is not
    understood is refused, PARSING has Spark look at it: its own error says more. A write waits for
@@ -41,8 +41,8 @@ class Step(IntEnum):
     NEW = auto()
     READING = auto()
     EXPLAINING = auto()
-    COPYING = auto()
     LISTING = auto()
+    COPYING = auto()
     ANALYSING = auto()
     CHECKING = auto()
     ROUTING = auto()
@@ -66,16 +66,16 @@ _ATTEMPT = _OVER | {Step.ENTERING}  # another attempt, or none
 TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
     Step.NEW: {ev.Started: _ATTEMPT | {Step.READING}},
     Step.READING: {
-        ev.CommandRead: _OVER | {Step.EXPLAINING, Step.COPYING, Step.LISTING, Step.ANALYSING},
+        ev.CommandRead: _OVER | {Step.EXPLAINING, Step.LISTING, Step.COPYING, Step.ANALYSING},
         ev.Failed: _OVER,
     },
     Step.EXPLAINING: {
         ev.CommandRead: _OVER | {Step.EXPLAINING},
-        ev.Routed: _OVER,
+        ev.Routed: _OVER | {Step.LISTING},
         ev.Failed: _OVER,
     },
+    Step.LISTING: {ev.Listed: _OVER, ev.Failed: _OVER},
     Step.COPYING: {ev.Copied: _OVER, ev.Failed: _OVER},
-    Step.LISTING: {ev.StatementsListed: _OVER, ev.Failed: _OVER},
     Step.ANALYSING: {ev.Analysed: _OVER | {Step.CHECKING, Step.ROUTING}, ev.Failed: _OVER},
     Step.CHECKING: {ev.DatabaseChecked: _OVER, ev.Failed: _OVER},
     Step.ROUTING: {

@@ -22,12 +22,12 @@ from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey, PartitionSet, TableFacts
 from conf.placement import Copy, Placement, read_partition_placement, read_placement
 from conf.topology import Cluster, Topology
+from conf.write_ids import new_id
 from dialect.statement import ALL, Action, Known, Read, Write
 from metastore.client.types import Partition, Table
 from metastore.errors import ChangedMeanwhile
 from metastore.placement.assign import end_writes
 from metastore.placement.placement_store import PlacementStore
-from metastore.placement.write_ids import new_id
 from metastore.snapshot.partitions import PartitionSheet
 from metastore.view.inbound.lookups import Asking, T
 from metastore.view.inbound.spark_writes import SparkWrite

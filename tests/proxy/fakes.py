@@ -1,15 +1,17 @@
 """The proxy before two fake clusters, with a fake metastore, in one event loop."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import uvloop
 
+from conf.copies import TableCopies
 from conf.names import ClusterName, TableRef
 from conf.partitions import Replicas, TableFacts
+from conf.placement import Placement
 from conf.settings.authentication import Identity
 from conf.settings.restrictions import Restrictions
 from conf.settings.settings import Settings
@@ -55,6 +57,7 @@ class FakeMetastore:
 
     primaries: dict[str, ClusterName] = field(default_factory=dict)
     databases: set[str] = field(default_factory=lambda: {"default", "sales"})
+    copied: dict[str, Placement] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     loaded: set[TableRef] = field(default_factory=set)
@@ -101,6 +104,11 @@ class FakeMetastore:
 
     async def tables_in(self, database: str) -> list[TableRef]:
         return [TableRef.parse(name) for name in self.primaries if name.startswith(database + ".")]
+
+    async def copies(self, tables: Mapping[TableRef, object]) -> list[TableCopies]:
+        plain = {name: Placement(primary) for name, primary in self.primaries.items()}
+        known = plain | self.copied
+        return [TableCopies(ref, known[str(ref)]) for ref in tables if str(ref) in known]
 
     async def schemas(self, wanted: Callable[[str], bool]) -> Any:
         return None

@@ -25,7 +25,7 @@ from conf.placement import (
     rewritten_parameters,
     write_mark,
 )
-from metastore.placement.write_ids import with_time
+from conf.write_ids import with_time
 from metastore.view.call import ref_of
 from metastore.view.errors import OutsidePrimary
 from metastore.view.inbound.copy_folders import Folder, FolderIndex

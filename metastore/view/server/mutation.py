@@ -3,7 +3,7 @@
 import logging
 from contextlib import AsyncExitStack
 
-from metastore.placement.write_ids import new_id
+from conf.write_ids import new_id
 from metastore.view.call import Call
 from metastore.view.errors import FactsUnavailable
 from metastore.view.inbound.admission import Admitted, admit

@@ -1,9 +1,14 @@
 """Our own statements' answers."""
 
+from dataclasses import replace
+
 import pytest
 
+from conf.copies import TableCopies
 from conf.names import ClusterName, TableRef
+from conf.placement import Copy, Placement
 from conf.topology import Cluster, Endpoint, Topology
+from conf.write_ids import new_id, with_time
 from proxy.errors import UnknownCluster
 from proxy.session.session import SessionState
 from proxy.statement import cluster_commands as commands
@@ -58,7 +63,55 @@ def test_explain_extended() -> None:
     )
     shown = commands.explain_extended(states)
     assert shown.columns[:4] == ("table", "cluster", "state", "partitions")
+    unknown = (None,) * 4
     assert shown.rows == (
-        ("d.t", "east", "primary", None, None, None, None, None, ""),
-        ("d.t", "west", "absent", "4", "0", "2", "1", "1", "ds=1, ds=3"),
+        ("d.t", "east", "primary", None, None, None, None, None, "", *unknown),
+        ("d.t", "west", "absent", "4", "0", "2", "1", "1", "ds=1, ds=3", *unknown),
     )
+
+
+def test_show_copies() -> None:
+    ref, missed = TableRef("d", "t"), with_time(new_id(), 100.0)
+    notes = {"at": 50.0, "files": 2, "bytes": 70}
+    stale = Placement(EAST, "new", (Copy(WEST, "file:/w", "0/old", {**notes, "missed": missed}),))
+    stale = replace(stale, table_write="0")
+    fresh = replace(stale, write="old")
+    table = TableCopies(
+        ref, Placement(EAST), {"ds=1": stale, "ds=2": fresh, "ds=3": Placement(EAST)}
+    )
+    summed = commands.show_copies([table], partitions=False, now=160.0)
+    rows = [dict(zip(summed.columns, row, strict=True)) for row in summed.rows]
+    assert [(row["cluster"], row["state"], row["bytes"]) for row in rows] == [
+        ("east", "primary", None),
+        ("west", "absent", "140"),
+    ]
+    assert rows[1] == {
+        "table": "d.t",
+        "partition": None,
+        "cluster": "west",
+        "state": "absent",
+        "primary": "0",
+        "fresh": "1",
+        "stale": "1",
+        "absent": "1",
+        "stale_since": "1970-01-01T00:01:40.000Z",
+        "lag": "60.0",
+        "unknown": "0",
+        "copied": "1970-01-01T00:00:50.000Z",
+        "files": "4",
+        "bytes": "140",
+    }
+    each = commands.show_copies([table], partitions=True, now=160.0).rows[2:]
+    assert [(row[1], row[2], row[3]) for row in each] == [
+        ("ds=1", "east", "primary"),
+        ("ds=1", "west", "stale"),
+        ("ds=2", "east", "primary"),
+        ("ds=2", "west", "fresh"),
+    ]
+
+
+def test_show_statements() -> None:
+    names = ("statement", "time", "text", "state", "cluster", "rule", "because", "code", "error")
+    found = {name: name for name in names} | {"seconds": 0.5, "rows": None, "user": "ann"}
+    row = ("statement", "time", "text", "state", "0.5", "cluster", "rule", "because", "code")
+    assert commands.show_statements([found]).rows == ((*row, None, "error"),)

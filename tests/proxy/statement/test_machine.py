@@ -13,6 +13,7 @@ from dialect.grammar.cluster_statements import (
     CopyTable,
     ExplainCluster,
     ShowClusters,
+    ShowCopies,
     ShowCurrentCluster,
     ShowStatements,
     UseCluster,
@@ -54,11 +55,11 @@ from proxy.statement.events import (
     Failed,
     Interrupted,
     Lingered,
+    Listed,
     OutcomeLearned,
     Recalled,
     Routed,
     Started,
-    StatementsListed,
     Stopped,
     SyntaxChecked,
     TablesClaimed,
@@ -559,6 +560,22 @@ def test_own_commands_are_answered(command: ClusterCommand) -> None:
     assert state.pinned == (WEST if isinstance(command, UseCluster) else None)
 
 
+def test_copies_are_listed_from_the_metastore() -> None:
+    command = ShowCopies("sales")
+    book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(command)
+    book = book << cmd.ListCopies(command) >> Listed(DATABASES) << cmd.Answer(DATABASES)
+    assert (book << DONE << cmd.Report()).is_over
+
+
+def test_explain_extended_lists_the_tables_after_the_decision() -> None:
+    command = ExplainCluster("SELECT 1", extended=True)
+    book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(command)
+    book = book << cmd.ReadCommand("SELECT 1") >> CommandRead(None) << cmd.Explain("SELECT 1")
+    found = routed(READ)
+    book = book >> found << cmd.ListTables(found) >> Listed(DATABASES) << cmd.Answer(DATABASES)
+    assert (book << DONE << cmd.Report()).is_over
+
+
 def test_a_pin_to_a_cluster_that_does_not_exist_is_an_error() -> None:
     book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(UseCluster("mars"))
     (become, _) = book.due
@@ -611,15 +628,9 @@ def failure_error(book: Playbook) -> Failure:
 
 
 def test_ones_own_statements() -> None:
-    names = ("statement", "time", "text", "state", "cluster", "rule", "because", "code", "error")
-    found = {name: name for name in names} | {"seconds": 0.5, "rows": None, "user": "ann"}
     book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(ShowStatements(7))
-    book = book << cmd.ListStatements(7) >> StatementsListed([found])
-    row = ("statement", "time", "text", "state", "0.5", "cluster", "rule", "because", "code")
-    answer = book.due[0]
-    assert isinstance(answer, cmd.Answer)
-    assert answer.table.rows == ((*row, None, "error"),)
-    assert (book << answer << DONE << cmd.Report()).is_over
+    book = book << cmd.ListStatements(7) >> Listed(DATABASES) << cmd.Answer(DATABASES)
+    assert (book << DONE << cmd.Report()).is_over
 
 
 # Statements about the catalog
@@ -689,10 +700,12 @@ STATEMENTS = (
     Known("set", effect=SetVariable("hive.use.default.cluster", "true")),
     SHOW,
 )
-COMMANDS = (
-    *(None, None, None, None, None, None),
-    *(ExplainCluster("X"), COPY, ShowStatements(), UseCluster("west")),
+EXPLAIN_EXTENDED = ExplainCluster("X", extended=True)
+OWN_COMMANDS = (
+    *(ExplainCluster("X"), EXPLAIN_EXTENDED, ShowCopies(), ShowStatements()),
+    *(COPY, UseCluster("west")),
 )
+COMMANDS = (*(None,) * 9, *OWN_COMMANDS)
 
 
 def an_event(
@@ -703,7 +716,7 @@ def an_event(
     if machine.step is Step.SENDING:
         kinds = [Ended if getattr(done[-1], "at_once", False) else Accepted]
     may_fail = Failed in TRANSITIONS[machine.step]
-    late = machine.step.value > Step.MARKING.value
+    late = machine.step is Step.QUEUEING or machine.step.value > Step.MARKING.value
     fails = may_fail and dice.random() < (0.3 if late else 0.05)
     kind = Failed if fails else dice.choice(kinds)
     stale = Status(OperationState.ERROR, Failure("[CW363] Table t was written."))
@@ -713,7 +726,7 @@ def an_event(
         Analysed: [Analysed(what)],
         DatabaseChecked: [DatabaseChecked(True), DatabaseChecked(False)],
         Copied: [Copied("made")],
-        StatementsListed: [StatementsListed(())],
+        Listed: [Listed(DATABASES)],
         Routed: [
             *(routed(what), routed(what), routed(what, REFUSE)),
             *([routed(what, in_turn=TURN)] if what is WRITE else []),

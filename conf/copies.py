@@ -3,14 +3,14 @@
 No decision uses it. Times are those of the clocks of the processes that wrote and copied.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, read_bases
 from conf.times import utc
-from metastore.placement.write_ids import time_of
+from conf.write_ids import time_of
 
 _bases = lru_cache(64)(read_bases)  # of one table's partitions it is one text
 
@@ -60,8 +60,12 @@ class CopySum:
         counts = {"absent": self.absent, "stale": self.stale, "fresh": self.fresh}
         return next((state for state, count in counts.items() if count), "primary")
 
+    def lag(self, now: float) -> float | None:
+        """Seconds from `since` until `now`, which may be of a slower clock."""
+        return None if self.since is None else round(max(now - self.since, 0), 3)
+
     def document(self, now: float) -> dict[str, object]:
-        """As JSON has it; `lag` is in seconds before `now`."""
+        """As JSON has it."""
         return {
             "cluster": self.cluster,
             "state": self.state,
@@ -70,12 +74,35 @@ class CopySum:
             "stale": self.stale,
             "absent": self.absent,
             "stale_since": None if self.since is None else utc(self.since),
-            "lag": None if self.since is None else round(max(now - self.since, 0), 3),
+            "lag": self.lag(now),
             "unknown": self.unknown,
             "copied": None if self.at is None else utc(self.at),
             "files": self.files,
             "bytes": self.bytes,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class TableCopies:
+    """A table's own placement, and those of its partitions by name; None for a table without
+    partitions, or one that is copied as a whole.
+
+    Only the primary and the copies of a partition are certain here, not its version.
+    """
+
+    table: TableRef
+    placement: Placement
+    partitions: dict[str, Placement] | None = None
+
+    @property
+    def objects(self) -> Collection[Placement]:
+        """The placements that say where the table's data is."""
+        return [self.placement] if self.partitions is None else self.partitions.values()
+
+    @property
+    def copied(self) -> bool:
+        """Whether any of its objects has a copy."""
+        return any(each.copies for each in self.objects)
 
 
 def copy_states(placement: Placement) -> list[CopyState]:

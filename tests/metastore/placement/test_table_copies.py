@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
+from conf import write_ids
+from conf.copies import CopySum, copy_states, lacking_since, sums
 from conf.names import ClusterName, TableRef
 from conf.placement import (
     BASES,
@@ -17,13 +19,11 @@ from conf.placement import (
     rewritten_parameters,
     write_placement,
 )
+from conf.write_ids import new_id, time_of, with_time
 from metastore.client.partition_decoder import PartitionFacts
 from metastore.client.types import Partition, Table
-from metastore.placement import write_ids
-from metastore.placement.copies import CopySum, copy_states, lacking_since, sums
 from metastore.placement.placement_store import PlacementStore
 from metastore.placement.table_copies import table_copies
-from metastore.placement.write_ids import new_id, time_of, with_time
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, Publication
 from tests.metastore.in_memory import Memory
 
