@@ -4,9 +4,9 @@ A catalog URI has `month=01`. In a table whose key `month` is a number, the part
 is `month=1`, and sometimes `month=01` where a program named it so.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from conf.names import parse_partition_name
+from conf.names import parse_partition_name, partition_name
 
 _NUMBERS = frozenset({"tinyint", "smallint", "int", "integer", "bigint"})
 
@@ -34,6 +34,47 @@ def canonical(value: str, kind: str) -> str:
 def canonical_spec(spec: Iterable[tuple[str, str]], kinds: Kinds) -> Spec:
     """The spec with canonical values."""
     return tuple((key, canonical(value, kinds.get(key, ""))) for key, value in spec)
+
+
+def names_with(
+    specs: Sequence[Spec],
+    keys: Iterable[tuple[str, str]],
+    list_names: Callable[[], Iterable[str]],
+) -> list[str]:
+    """The names of partitions that have the values of one of `specs`, which have the same keys.
+
+    `keys` are the table's (name, type) pairs. Specs with values for all of them give the names,
+    whose partitions need not exist; only for others `list_names` is called.
+    """
+    kinds = kinds_of(keys)
+    if specs and all({key for key, _ in spec} == set(kinds) for spec in specs):
+        return list(dict.fromkeys(name for spec in specs for name in _spellings(spec, kinds)))
+    first = first_with(specs, kinds)
+    return [name for name in list_names() if first(name) is not None]
+
+
+def _spellings(spec: Spec, kinds: Kinds) -> Iterator[str]:
+    """The possible names of one partition."""
+    values = dict(spec)
+    written = [(key, values[key]) for key in kinds]
+    yield partition_name(written)
+    yield partition_name(canonical_spec(written, kinds))
+
+
+def first_with(specs: Sequence[Spec], kinds: Kinds) -> Callable[[str], Spec | None]:
+    """A function that returns the first of `specs` whose values a partition's name has, or None.
+    All of `specs` have the same keys.
+    """
+    keys = [key for key, _ in specs[0]] if specs else []
+    by_values: dict[tuple[str, ...], Spec] = {}
+    for spec in specs:
+        by_values.setdefault(tuple(value for _, value in canonical_spec(spec, kinds)), spec)
+
+    def first(name: str) -> Spec | None:
+        values = dict(canonical_spec(parse_partition_name(name), kinds))
+        return by_values.get(tuple(values.get(key, "") for key in keys))
+
+    return first
 
 
 def matches(spec: Iterable[tuple[str, str]], name: str, kinds: Kinds) -> bool:

@@ -270,4 +270,5 @@ def _words(step: Step) -> str:
         case Change():
             return f"change {step.before.key}: {step.what} {step.message}".rstrip()
         case Run():
-            return f"run    {step.before.key}"
+            others = f" and {len(step.claims) - 1} others" if len(step.claims) > 1 else ""
+            return f"run    {step.claims[0].before.key}{others}"

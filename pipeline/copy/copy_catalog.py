@@ -7,6 +7,7 @@ docs/internals/copy.md describes the race that remains and why it is harmless or
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from conf.names import ClusterName, TableRef, parse_partition_name, partition_name
@@ -80,14 +81,21 @@ class Publication:
 
 
 class ObjectCatalog:
-    """The objects of tables in one metastore. `default` is hive.default.cluster.name.
+    """The objects of tables in one metastore. `default` is hive.default.cluster.name. `publishing`
+    lets one of this program's publications run at a time: two would take each other for writes.
 
     Where clusters have metastore views, `metastore` is a client that notifies them: a change of
     facts is effective when they have confirmed it.
     """
 
-    def __init__(self, metastore: HmsClient, default: ClusterName) -> None:
+    def __init__(
+        self,
+        metastore: HmsClient,
+        default: ClusterName,
+        publishing: AbstractContextManager[object] | None = None,
+    ) -> None:
         self._metastore = metastore
+        self._publishing = publishing or nullcontext()
         self._facts = PlacementStore(metastore, default)
 
     def table(self, ref: TableRef) -> TableState:
@@ -170,7 +178,8 @@ class ObjectCatalog:
             if batch[0].name == TABLE_ITSELF:
                 published |= self._publish_table(ref, cluster, batch[0])
             else:
-                published |= self._publish_partitions(ref, cluster, batch)
+                with self._publishing:
+                    published |= self._publish_partitions(ref, cluster, batch)
         return frozenset(published)
 
     def withdraw(self, ref: TableRef, cluster: ClusterName, names: Sequence[str]) -> None:

@@ -177,6 +177,8 @@ class CopyJob:
                         self._sweep()
                     case MetadataStep():
                         self.catalog.apply(step)
+            if lease is not None:
+                lease.finished = not self.report.failed
         self.report.seconds = self.context.clock() - began
         return self.report
 

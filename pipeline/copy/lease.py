@@ -1,7 +1,7 @@
-"""The exclusive right of a run to work in a table's staging directory: a marker with heartbeats."""
+"""The exclusive right of a run to copy some objects of a table: a marker with heartbeats."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
@@ -9,9 +9,11 @@ from pipeline.copy.files import Files
 from pipeline.copy.staging import (
     HEARTBEAT_SECONDS,
     LEASE_SECONDS,
+    OPEN,
     RunMarker,
     is_run,
     marker_path,
+    open_path,
     this_machine,
 )
 from pipeline.errors import AnotherCopyRuns, CopyError
@@ -21,7 +23,16 @@ Clock = Callable[[], float]
 
 def run_markers(files: Files, staging: str) -> dict[str, RunMarker | None]:
     """The marker of every run in a staging directory, newest run first; None where it has none."""
-    runs = sorted(filter(is_run, files.children(staging)), reverse=True)
+    return _markers(files, staging, files.children(staging))
+
+
+def open_markers(files: Files, staging: str) -> dict[str, RunMarker | None]:
+    """`run_markers` of the runs that work, or have left files that they did not publish."""
+    return _markers(files, staging, files.children(f"{staging}/{OPEN}"))
+
+
+def _markers(files: Files, staging: str, children: Iterable[str]) -> dict[str, RunMarker | None]:
+    runs = sorted(filter(is_run, children), reverse=True)
     texts = files.read_markers([marker_path(staging, run) for run in runs])
     return {
         run: None if text is None else RunMarker.from_text(text)
@@ -30,11 +41,11 @@ def run_markers(files: Files, staging: str) -> dict[str, RunMarker | None]:
 
 
 class Lease:
-    """A context that one run holds while it works in a staging directory.
+    """A context that a run holds while it works in a staging directory.
 
-    Entering raises AnotherCopyRuns when another run works there. Each run looks twice for others:
-    before and after it marks itself as working. So of two runs that start at the same moment at
-    least one sees the other.
+    Entering raises AnotherCopyRuns when another run copies one of its objects. Each run looks twice
+    for others: before and after it marks itself as working. So of two runs that start at the same
+    moment at least one sees the other. With `finished` the run leaves nothing to take over.
     """
 
     def __init__(self, files: Files, staging: str, marker: RunMarker, clock: Clock) -> None:
@@ -45,9 +56,11 @@ class Lease:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._send_heartbeats, daemon=True)
         self._last_heartbeat = marker.heartbeat
+        self.finished = False
 
     def __enter__(self) -> Self:
         self._write(self._marker)
+        self._files.write_marker(f"{open_path(self._staging, self._marker.run)}/run", "")
         self._yield_to(lambda other: other.working or other.run < self._marker.run)
         self._marker = self._marker.as_working()
         self._write(self._marker)
@@ -57,11 +70,12 @@ class Lease:
 
     def _yield_to(self, has_priority: Callable[[RunMarker], bool]) -> None:
         machine, now = this_machine(), self._clock()
-        for run, other in run_markers(self._files, self._staging).items():
+        for run, other in open_markers(self._files, self._staging).items():
             if other is None or run == self._marker.run or not other.is_alive(now, machine):
                 continue
-            if has_priority(other):
-                self._files.delete([f"{self._staging}/{self._marker.run}"])
+            if other.shares_objects(self._marker) and has_priority(other):
+                own = self._marker.run
+                self._files.delete([open_path(self._staging, own), f"{self._staging}/{own}"])
                 host = other.machine.split()[0]
                 raise AnotherCopyRuns(f"run {run} of {host} works in {self._staging}.")
 
@@ -75,6 +89,8 @@ class Lease:
         self._thread.join()
         if kind is None or issubclass(kind, Exception):
             self._write(self._marker.as_done(self._clock()))
+            if self.finished:
+                self._files.delete([open_path(self._staging, self._marker.run)])
 
     def check(self) -> None:
         """Raises AnotherCopyRuns when another run may have taken this one for interrupted."""

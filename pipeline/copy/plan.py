@@ -129,7 +129,7 @@ def step_lines(steps: Sequence[Step]) -> Iterator[str]:
 @dataclass(frozen=True, slots=True)
 class CopyPlan:
     """A copy of `items` of one table to `cluster`. `fresh` counts the objects that need no copy,
-    `busy` names the ones that are being written now.
+    `busy` names the ones that are being written now. With `sweeps` it ends with a sweep.
     """
 
     table: TableState
@@ -139,6 +139,7 @@ class CopyPlan:
     fresh: int = 0
     busy: tuple[str, ...] = ()
     checksum: bool = True
+    sweeps: bool = True
 
     @property
     def ref(self) -> TableRef:
@@ -159,7 +160,8 @@ class CopyPlan:
             )
             for items in rounds_of(self.items)
         )
-        return (*rounds, Sweep(self.staging)) if rounds else ()
+        sweep = (Sweep(self.staging),) if rounds and self.sweeps else ()
+        return (*rounds, *sweep)
 
     def lines(self) -> tuple[str, ...]:
         """The plan for people."""

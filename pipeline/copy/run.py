@@ -25,7 +25,7 @@ def run_copy(
     report = CopyReport(fresh=plan.fresh)
     if not plan.items:
         return report
-    marker = new_run(plan.ref, plan.table.created, context.clock())
+    marker = new_run(plan.ref, plan.table.created, context.clock(), [i.name for i in plan.items])
     catalog = SecondaryCopies(objects, plan.table, plan.cluster)
     options = replace(options, checksum=plan.checksum)
     job = CopyJob(str(plan.ref), plan.staging, marker, catalog, context, options, limits, report)

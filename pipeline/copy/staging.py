@@ -2,6 +2,10 @@
 
     <root>/<db>.db/<table>/<run>/<object>          one directory for each object that is copied
     <root>/<db>.db/<table>/<run>/.causeway/run     the run's marker
+    <root>/<db>.db/<table>/.causeway/open/<run>/   an open run: it works, or left unpublished files
+
+A run looks at the markers of open runs only, so that its cost does not grow with the number of
+earlier runs. A sweep looks at every run.
 
 Each run writes into its own directory only. What an interrupted run had finished is *moved* into
 the directory of the next run, so that a run that only seemed interrupted cannot write there any
@@ -14,7 +18,7 @@ import os
 import re
 import secrets
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -27,7 +31,9 @@ LEASE_SECONDS = 300.0  # a run without a heartbeat for so long counts as interru
 HEARTBEAT_SECONDS = 20.0
 WHOLE_TABLE = "table"
 MARKER, CONDEMNED, RETIRED = ".causeway/run", ".causeway/condemned", ".causeway/retired"
+OPEN = ".causeway/open"
 _LONGEST_NAME = 150
+_MOST_OBJECTS = 1000  # names in a marker; a run of more objects has the whole table to itself
 _LEVEL = "^"  # Hive escapes it in values, so that two partitions never share a directory
 _RUN = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 # Field of RunMarker to key in the file, where they differ.
@@ -39,8 +45,9 @@ _FIELDS = {key: field for field, key in _KEYS.items()}
 class RunMarker:
     """The state of one run. Times are epoch seconds; `created` is the table's.
 
-    `working` is set once the run knows that it is alone; `taken_by` names the run that took over
-    its directories.
+    `objects` are the names of the objects that it copies; empty: the whole table. `working` is set
+    once the run knows that no other run copies them; `taken_by` names the run that took over its
+    directories.
     """
 
     run: str
@@ -52,6 +59,13 @@ class RunMarker:
     working: bool = False
     done: bool = False
     taken_by: str = ""
+    objects: tuple[str, ...] = ()
+
+    def shares_objects(self, other: "RunMarker") -> bool:
+        """Whether both copy an object, so that only one of them may work."""
+        if not self.objects or not other.objects:
+            return True
+        return not set(self.objects).isdisjoint(other.objects)
 
     def is_alive(self, now: float, machine: str) -> bool:
         """False when it has ended, when its process is gone, or without recent heartbeats."""
@@ -78,16 +92,18 @@ class RunMarker:
     def from_text(cls, text: str) -> "RunMarker | None":
         """None for the text of no marker."""
         try:
-            return cls(**{_FIELDS.get(key, key): v for key, v in json.loads(text).items()})
+            values = {_FIELDS.get(key, key): v for key, v in json.loads(text).items()}
+            return cls(**values | {"objects": tuple(values.get("objects", ()))})
         except (ValueError, TypeError, AttributeError):
             return None
 
 
-def new_run(ref: TableRef, created: int, now: float) -> RunMarker:
-    """The marker of a run of this process that starts now."""
+def new_run(ref: TableRef, created: int, now: float, objects: Collection[str] = ()) -> RunMarker:
+    """The marker of a run of this process that starts now, and copies `objects` (empty: all)."""
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
     run = f"{stamp}-{secrets.token_hex(4)}"
-    return RunMarker(run, str(ref), created, now, this_machine(), os.getpid())
+    names = tuple(objects) if len(objects) <= _MOST_OBJECTS else ()
+    return RunMarker(run, str(ref), created, now, this_machine(), os.getpid(), objects=names)
 
 
 def this_machine() -> str:
@@ -115,6 +131,11 @@ def default_root(filesystem: str) -> str:
 
 def marker_path(staging: str, run: str) -> str:
     return f"{staging}/{run}/{MARKER}"
+
+
+def open_path(staging: str, run: str) -> str:
+    """The directory that exists while a run is open."""
+    return f"{staging}/{OPEN}/{run}"
 
 
 def is_run(name: str) -> bool:

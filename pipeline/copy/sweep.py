@@ -14,6 +14,7 @@ from pipeline.copy.staging import (
     CONDEMNED,
     RunMarker,
     condemned_text,
+    open_path,
     read_condemned,
     this_machine,
 )
@@ -50,6 +51,7 @@ def sweep_staging(
         if marker is not None and (run == own or not marker.is_alive(now, machine))
     }
     folders = files.folders([f"{staging}/{run}" for run in markers])
+    closed = []
     for (run, marker), children in zip(markers.items(), folders, strict=True):
         key = (marker.table, marker.created)
         if key not in in_use:
@@ -57,24 +59,35 @@ def sweep_staging(
         names = [name for name in children if not name.startswith(".")]
         unused = [name for name in names if f"{staging}/{run}/{name}" not in in_use[key]]
         is_empty = not names and run != own
+        if not unused and run != own:  # it has nothing that another run could take over
+            closed.append(open_path(staging, run))
         if unused or is_empty:
             count = len(names) if run != own else len(names) + 1  # its own marker stays
-            swept += _sweep_run(files, f"{staging}/{run}", unused, count, now, grace)
+            swept += _sweep_run(files, (staging, run), unused, count, now, grace)
         else:
             swept += SweepResult(kept=len(names))
+    files.delete(closed)
     return swept
 
 
 def _sweep_run(
-    files: Files, run: str, unused: Sequence[str], count: int, now: float, grace: float
+    files: Files,
+    place: tuple[str, str],
+    unused: Sequence[str],
+    count: int,
+    now: float,
+    grace: float,
 ) -> SweepResult:
-    """`unused` are some of the `count` directories of a run. The run is deleted with its last."""
+    """`unused` are some of the `count` directories of a run. The run is deleted with its last.
+    `place` is the staging directory and the run.
+    """
+    run = "/".join(place)
     known = read_condemned(files.read_marker(f"{run}/{CONDEMNED}"))
     condemned = {name: known.get(name, now) for name in unused}
     due = [name for name, since in condemned.items() if now - since >= grace]
     swept = SweepResult(len(condemned.keys() - known.keys()), len(due), count - len(due))
     if len(due) == count:
-        files.delete([run])
+        files.delete([open_path(*place), run])
         return swept
     files.delete([f"{run}/{name}" for name in due])
     left = {name: since for name, since in condemned.items() if name not in due}

@@ -1,14 +1,13 @@
 """What a run leaves to the next one: finished files of an interrupted run, and replaced copies."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from pipeline.copy.files import Files
-from pipeline.copy.lease import Clock, run_markers
+from pipeline.copy.lease import Clock, open_markers
 from pipeline.copy.staging import (
+    OPEN,
     RETIRED,
     RunMarker,
-    is_run,
     marker_path,
     object_path,
     this_machine,
@@ -28,16 +27,17 @@ def take_over(
     machine, now = this_machine(), clock()
     interrupted = {
         name: marker
-        for name, marker in run_markers(files, staging).items()
+        for name, marker in open_markers(files, staging).items()
         if name != own.run and marker is not None and not marker.is_alive(now, machine)
     }
-    runs = [f"{staging}/{name}" for name in interrupted]
-    retired = files.read_markers([f"{run}/{RETIRED}" for run in runs])
+    folders = files.folders([f"{staging}/{name}" for name in interrupted])
     moves: list[tuple[str, str]] = []
-    for name, children, text in zip(interrupted, files.folders(runs), retired, strict=True):
-        present = {f"{staging}/{name}/{child}" for child in set(children) - read_retired(text)}
+    for name, children in zip(interrupted, folders, strict=True):
         wanted = {object_path(staging, name, each): target for each, target in targets.items()}
+        present = {f"{staging}/{name}/{child}" for child in children}
         moves += [(source, target) for source, target in wanted.items() if source in present]
+    retired = files.read_markers([_retired_path(staging, source) for source, _ in moves])
+    moves = [move for move, text in zip(moves, retired, strict=True) if text is None]
     if not moves:
         return 0
     in_use = used(own)
@@ -49,22 +49,18 @@ def take_over(
     return len(files.move({source: target for target, source in newest.items()}))
 
 
-def retire(files: Files, staging: str, locations: Sequence[str | None]) -> None:
-    """Records, in markers of their runs, that these directories are being replaced. Readers may
-    use them, so they wait for a sweep and are not taken over.
+def retire(files: Files, staging: str, locations: Iterable[str | None]) -> None:
+    """Records that these directories are being replaced, so that no run takes them over: readers
+    may still use them, and they wait for a sweep. Only open runs are ever taken over.
     """
-    by_run: dict[str, set[str]] = {}
-    for location in locations:
-        run, slash, name = (location or "").removeprefix(f"{staging}/").partition("/")
-        if slash and is_run(run):
-            by_run.setdefault(run, set()).add(name)
-    texts = files.read_markers([f"{staging}/{run}/{RETIRED}" for run in by_run])
-    for (run, names), text in zip(by_run.items(), texts, strict=True):
-        known = read_retired(text)
-        if not names <= known:
-            files.write_marker(f"{staging}/{run}/{RETIRED}", json.dumps(sorted(known | names)))
+    below = [each for each in locations if each and each.startswith(f"{staging}/")]
+    open_runs = set(files.children(f"{staging}/{OPEN}")) if below else set()
+    for location in below:
+        if location.removeprefix(f"{staging}/").partition("/")[0] in open_runs:
+            files.write_marker(_retired_path(staging, location), "")
 
 
-def read_retired(text: str | None) -> frozenset[str]:
-    """The directories of a run that were replaced."""
-    return frozenset(json.loads(text)) if text else frozenset()
+def _retired_path(staging: str, location: str) -> str:
+    """The file that says that a directory of a run was replaced."""
+    run, _, name = location.removeprefix(f"{staging}/").partition("/")
+    return f"{staging}/{run}/{RETIRED}/{name}"

@@ -105,6 +105,7 @@ class Replicator:
                     retire(files, target.staging, [state.replica])
                 if target.publish(state, replica):
                     self._sweep(target)
+                    lease.finished = True
                     return result
         raise SourceKeepsChanging(f"{target.name} changed during each attempt.")
 

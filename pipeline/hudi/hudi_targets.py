@@ -87,7 +87,7 @@ class CrossMetastoreReplica:
     ) -> "CrossMetastoreReplica":
         """`now` in epoch seconds. Raises NotCopyable, UnsafeSchemaChange."""
         table, known = source.get_table(request.source), _table(target, request.target)
-        if request.source_spec != request.target_spec:
+        if request.source_specs != request.target_specs:
             raise NotCopyable(f"{request.source} is a Hudi table: its keys and values stay.")
         change = None
         if known is None:

@@ -1,6 +1,6 @@
 """The plan of a replication between two metastores (FA-R1 to FA-R10)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -24,7 +24,7 @@ from pipeline.copy.plan import (
     step_lines,
 )
 from pipeline.errors import NotCopyable
-from pipeline.partition_values import Spec, canonical, kinds_of
+from pipeline.partition_values import Spec, canonical, first_with, kinds_of
 from pipeline.replication.schema import SchemaChange, follow, refuse_renaming
 
 STAGING = "_causeway"  # below the table's own directory, where Hive and Spark ignore such names
@@ -34,22 +34,31 @@ WHOLE = ""  # the name of an unpartitioned table
 
 @dataclass(frozen=True, slots=True)
 class ReplicationRequest:
-    """Replicate the partitions of `source` that match `source_spec` into `target`.
+    """Replicate the partitions of `source` that have the values of one of `specs` into `target`.
 
-    The n-th key and value of `source_spec` become the n-th pair of `target_spec` in the target
-    (FA-R7); other keys stay as they are. Empty specs select every partition, or the unpartitioned
-    table. `location` is for a table that is created (default: below its database). `cluster` is the
+    Of each pair of specs, of the source and of the target, the n-th key and value of the first
+    become the n-th of the second (FA-R7); other keys stay as they are. All pairs have the same
+    keys. Empty specs select every partition, or the unpartitioned table.
+
+    `location` is for a table that is created (default: below its database). `cluster` is the
     default cluster of a target that Causeway routes by, so that its secondary copies become stale.
     """
 
     source: TableRef
     target: TableRef
-    source_spec: Spec = ()
-    target_spec: Spec = ()
+    specs: tuple[tuple[Spec, Spec], ...] = (((), ()),)
     location: str | None = None
     propagate_deletes: bool = False
     checksum: bool = True
     cluster: ClusterName | None = None
+
+    @property
+    def source_specs(self) -> tuple[Spec, ...]:
+        return tuple(source for source, _ in self.specs)
+
+    @property
+    def target_specs(self) -> tuple[Spec, ...]:
+        return tuple(target for _, target in self.specs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,7 @@ class Drop(MetadataStep):
 class ReplicationPlan:
     """`items` have the names of the objects in the target; `origins` maps these to their names in
     the source. `base` is the directory of the target's table, `fresh` the number of objects that
-    are up to date.
+    are up to date. With `sweeps` it ends with a sweep.
     """
 
     request: ReplicationRequest
@@ -100,6 +109,7 @@ class ReplicationPlan:
     drops: tuple[str, ...] = ()
     create: bool = False
     change: SchemaChange | None = None
+    sweeps: bool = True
 
     @property
     def staging(self) -> str:
@@ -114,7 +124,7 @@ class ReplicationPlan:
         )
         alone: tuple[Step, ...] = () if rounds else self._table_steps
         drop = (Drop(self.drops),) if self.drops else ()
-        sweep = (Sweep(self.staging),) if rounds else ()
+        sweep = (Sweep(self.staging),) if rounds and self.sweeps else ()
         return (*rounds, *alone, *drop, *sweep)
 
     @property
@@ -178,8 +188,9 @@ def plan_replication(
     location = request.location or f"{database_location.rstrip('/')}/{request.target.name}"
     base = location if target is None else base_of(data_location(target))
     items, origins, fresh = [], {}, 0
+    rename = target_names(request, source)
     for each in sources:
-        name = target_name(request, source, each.name)
+        name = rename(each.name)
         origins[name] = each.name
         old = _parameters(name, target, existing)
         of = "" if each.listing is None else fingerprint(each.listing)
@@ -216,25 +227,33 @@ def _drops(existing: Mapping[str, Partition], origins: Mapping[str, str]) -> tup
 def target_keys(request: ReplicationRequest, source: Table) -> tuple[str, ...]:
     """The names of the source's partition keys in the target, in order. Raises NotCopyable."""
     known = [name.lower() for name, _ in source.partition_keys]
-    for key, _ in request.source_spec:
+    source_spec, target_spec = request.specs[0]
+    for key, _ in source_spec:
         if key not in known:
             raise NotCopyable(f"{request.source} has no partition key {key} ({', '.join(known)}).")
-    if len(request.source_spec) != len(request.target_spec):
+    if len(source_spec) != len(target_spec):
         raise NotCopyable("source and target name different numbers of partition keys.")
-    pairs = zip(request.source_spec, request.target_spec, strict=True)
-    names = {old: new for (old, _), (new, _) in pairs}
+    names = {old: new for (old, _), (new, _) in zip(source_spec, target_spec, strict=True)}
     return tuple(names.get(key, key) for key in known)
 
 
-def target_name(request: ReplicationRequest, source: Table, name: str) -> str:
-    """The name of a source partition in the target."""
+def target_names(request: ReplicationRequest, source: Table) -> Callable[[str], str]:
+    """A function from the name of a selected source partition to its name in the target."""
     if not source.partition_keys:
-        return WHOLE
+        return lambda name: WHOLE
     kinds = kinds_of(source.partition_keys)
-    pairs = zip(request.source_spec, request.target_spec, strict=True)
-    changed = {old: (new, canonical(value, kinds.get(old, ""))) for (old, _), (new, value) in pairs}
-    spec = parse_partition_name(name)
-    return partition_name(changed.get(key, (key, value)) for key, value in spec)
+    first, targets = first_with(request.source_specs, kinds), dict(request.specs)
+
+    def rename(name: str) -> str:
+        spec = first(name) or ()
+        pairs = zip(spec, targets.get(spec, ()), strict=True)
+        changed = {
+            key: (new, canonical(value, kinds.get(key, ""))) for (key, _), (new, value) in pairs
+        }
+        old = parse_partition_name(name)
+        return partition_name(changed.get(key, (key, value)) for key, value in old)
+
+    return rename
 
 
 def base_of(location: str) -> str:

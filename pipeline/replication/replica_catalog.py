@@ -20,9 +20,10 @@ from metastore.errors import AlreadyExists, MetastoreDown, MetastoreRefused, NoS
 from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_catalog import data_location
 from pipeline.copy.copy_job import CopyLimits, JobContext, ObjectCopy
+from pipeline.copy.lease import Lease
 from pipeline.copy.plan import CopyReason, MetadataStep, PlannedCopy
-from pipeline.copy.staging import RunMarker, new_run
-from pipeline.errors import PublishFailed
+from pipeline.copy.staging import RunMarker, new_run, open_path
+from pipeline.errors import AnotherCopyRuns, PublishFailed
 from pipeline.replication.metadata import (
     export_of,
     placement_parameters,
@@ -39,7 +40,6 @@ from pipeline.replication.plan import (
     Drop,
     ReplicationPlan,
     fingerprint,
-    target_name,
 )
 
 REGISTER_BATCH = 500
@@ -72,7 +72,7 @@ class ReplicaCatalog:
         current, busy = [], []
         for partition in self._sources(items):
             name = partition.name(table)
-            target = self._target_name(table, name)
+            target = self._targets[name]
             current.append(replace(items[target], source=partition.location))
             if read_partition_placement(partition.parameters, placement, name).writing:
                 busy.append(target)
@@ -87,7 +87,7 @@ class ReplicaCatalog:
             self._retry(partial(self._publish_table, table, copies[0]))
             return frozenset({WHOLE})
         by_name = {copy.name: copy for copy in copies}
-        sources = {self._target_name(table, p.name(table)): p for p in self._sources(by_name)}
+        sources = {self._targets[p.name(table)]: p for p in self._sources(by_name)}
         ready = {
             name: copy
             for name, copy in by_name.items()
@@ -105,14 +105,7 @@ class ReplicaCatalog:
 
     def used(self, marker: RunMarker) -> frozenset[str]:
         table = self._target_table()
-        if table is None:
-            return frozenset()
-        locations = {data_location(table)}
-        if table.partition_keys:
-            names = self.target.get_partition_names(table.ref)
-            facts = self.target.get_partition_facts(table.ref, names)
-            locations |= {each.location for each in facts}
-        return frozenset(locations)
+        return frozenset() if table is None else locations_of(self.target, table)
 
     def apply(self, step: MetadataStep) -> None:
         """Raises PublishFailed."""
@@ -130,13 +123,25 @@ class ReplicaCatalog:
 
     def undo(self) -> None:
         """Deletes the run's unused directories and the table that it made (FA-R6)."""
-        if self.created and not self.target.get_partition_names(self.plan.request.target):
-            self.target.drop_table(self.plan.request.target, delete_data=False)
+        if self.created:
+            with suppress(AnotherCopyRuns):  # another run copies into the table: it stays
+                self._drop_empty_table()
         used = self.used(new_run(self.plan.request.target, 0, self.context.clock()))
         run = f"{self.plan.staging}/{self.run}"
         paths = [f"{run}/{name}" for name in self.context.files.children(run)]
         unused = [path for path in paths if path not in used]
-        self.context.files.delete([run] if len(unused) == len(paths) else unused)
+        whole = [open_path(self.plan.staging, self.run), run]
+        self.context.files.delete(whole if len(unused) == len(paths) else unused)
+
+    def _drop_empty_table(self) -> None:
+        """Drops the table if it has no partitions. No run begins to copy into it meanwhile."""
+        ref, files, staging = self.plan.request.target, self.context.files, self.plan.staging
+        marker = new_run(ref, 0, self.context.clock())
+        with Lease(files, staging, marker, self.context.clock) as lease:
+            if not self.target.get_partition_names(ref):
+                self.target.drop_table(ref, delete_data=False)
+            lease.finished = True
+        files.delete([f"{staging}/{marker.run}"])
 
     # Changes of the target's metadata
 
@@ -265,11 +270,23 @@ class ReplicaCatalog:
         names = [self.plan.origins[name] for name in items]
         return self.source.get_partitions(self.plan.request.source, names)
 
-    def _target_name(self, table: Table, name: str) -> str:
-        return target_name(self.plan.request, table, name)
+    @property
+    def _targets(self) -> Mapping[str, str]:
+        """The name of each source partition in the target."""
+        return {origin: name for name, origin in self.plan.origins.items()}
 
     def _target_table(self) -> Table | None:
         try:
             return self.target.get_table(self.plan.request.target)
         except NoSuchObject:
             return None
+
+
+def locations_of(client: HmsClient, table: Table) -> frozenset[str]:
+    """The directories of a table and of all its partitions."""
+    locations = {data_location(table)}
+    if table.partition_keys:
+        names = client.get_partition_names(table.ref)
+        facts = client.get_partition_facts(table.ref, names)
+        locations |= {each.location for each in facts}
+    return frozenset(locations)

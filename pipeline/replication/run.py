@@ -12,7 +12,7 @@ from pipeline.copy.copy_job import CopyJob, CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions, Files
 from pipeline.copy.staging import new_run
 from pipeline.errors import NotCopyable, PublishFailed
-from pipeline.partition_values import kinds_of, matches
+from pipeline.partition_values import names_with
 from pipeline.replication.plan import (
     WHOLE,
     ReplicationPlan,
@@ -25,7 +25,11 @@ from pipeline.replication.replica_catalog import ReplicaCatalog
 
 
 def read_replication(
-    request: ReplicationRequest, source: HmsClient, target: HmsClient, files: Files
+    request: ReplicationRequest,
+    source: HmsClient,
+    target: HmsClient,
+    files: Files,
+    sweeps: bool = True,
 ) -> ReplicationPlan:
     """Reads both metastores and lists the source. Raises NoSuchObject, NotCopyable,
     UnsafeSchemaChange.
@@ -45,16 +49,19 @@ def read_replication(
     known = _table_or_none(target, request)
     existing = _target_partitions(request, target, known)
     database = target.get_database(request.target.db).location
-    return plan_replication(request, table, sources, known, existing, database)
+    plan = plan_replication(request, table, sources, known, existing, database)
+    return replace(plan, sweeps=sweeps)
 
 
 def _partition_locations(
     request: ReplicationRequest, source: HmsClient, table: Table
 ) -> dict[str, str]:
     """The location of each partition that the request selects, by name, in order."""
-    names = source.get_partition_names(request.source)
-    kinds = kinds_of(table.partition_keys)
-    selected: Sequence[str] = [n for n in names if matches(request.source_spec, n, kinds)]
+
+    def names() -> Sequence[str]:
+        return source.get_partition_names(request.source)
+
+    selected = names_with(request.source_specs, table.partition_keys, names)
     partitions = source.get_partitions(request.source, selected)
     return dict(sorted((each.name(table), each.location) for each in partitions))
 
@@ -64,9 +71,11 @@ def _target_partitions(
 ) -> dict[str, Partition]:
     if table is None or not table.partition_keys:
         return {}
-    names = target.get_partition_names(request.target)
-    kinds = kinds_of(table.partition_keys)
-    selected = [name for name in names if matches(request.target_spec, name, kinds)]
+
+    def names() -> Sequence[str]:
+        return target.get_partition_names(request.target)
+
+    selected = names_with(request.target_specs, table.partition_keys, names)
     return {each.name(table): each for each in target.get_partitions(request.target, selected)}
 
 
@@ -92,7 +101,8 @@ def run_replication(
     report = CopyReport(fresh=plan.fresh)
     if not plan.steps:
         return report
-    marker = new_run(plan.request.target, 0, context.clock())
+    objects = [*(item.name for item in plan.items), *plan.drops]
+    marker = new_run(plan.request.target, 0, context.clock(), objects)
     catalog = ReplicaCatalog(plan, source, target, context, limits, run=marker.run)
     options = replace(options, checksum=plan.request.checksum)
     name = str(plan.request.target)

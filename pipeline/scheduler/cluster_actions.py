@@ -5,10 +5,12 @@ all others by export and import between metastores. The registry, write and exec
 of the cluster entities say where everything is.
 """
 
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from conf.names import ClusterName, TableRef, partition_name
 from metastore.client import types as metastore
@@ -16,15 +18,15 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import EVERYTHING, Notify
 from metastore.errors import NoSuchObject
 from metastore.placement.placement_store import no_views
-from pipeline.copy.copy_catalog import ObjectCatalog
+from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, data_location
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions, FileListing, Files
 from pipeline.copy.plan import plan_copy
-from pipeline.copy.run import run_copy
+from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.staging import default_root, staging_of
+from pipeline.copy.sweep import Used, sweep_staging
 from pipeline.errors import (
     ActionFailed,
-    AnotherCopyRuns,
     InputsGone,
     NotCopyable,
     SparkLost,
@@ -41,11 +43,12 @@ from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreRep
 from pipeline.hudi.replicate import HudiReplicationResult
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.lease import WorkLease
-from pipeline.partition_values import kinds_of, matches
+from pipeline.partition_values import Kinds, Spec, first_with, kinds_of, names_with
 from pipeline.processes.commands import Programs
 from pipeline.processes.run import ProcessRun, run_process
 from pipeline.replication.directories import PathCopy, replicate_path
-from pipeline.replication.plan import ReplicationRequest
+from pipeline.replication.plan import STAGING, ReplicationRequest, base_of
+from pipeline.replication.replica_catalog import locations_of
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.directories import PathHome, evict_paths
 from pipeline.retention.partition_dates import read_date_pattern
@@ -54,11 +57,9 @@ from pipeline.retention.run import candidates, run_retention
 from pipeline.scheduler import tables
 from pipeline.scheduler.errors import WrongOwner
 from pipeline.scheduler.instance import Action
-from pipeline.scheduler.work import Task
+from pipeline.scheduler.work import Result, Task
 
 _COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
-_TURN = 600.0  # seconds to wait for another server's copy into the same table
-_TURN_POLL = 2.0
 _BREAKING = 0.5  # seconds between the end of a JVM's connections and of its process
 
 
@@ -78,6 +79,7 @@ class ClusterActions:
     storage: Storages = field(default=lambda uri: LocalStorage())
     notify: Notify = no_views
     spark_ends: Callable[[float], int] = lambda patience: 0
+    _publishing: threading.Lock = field(default_factory=threading.Lock)
 
     def look(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
@@ -91,14 +93,16 @@ class ClusterActions:
         return [found[each] if each in found else tables.local_listing(each) for each in locations]
 
     def alone_in(self, task: Task) -> frozenset[str]:
-        """The table of a replication or eviction, since one run at a time has its staging; the
-        outputs of a process, since Spark's jobs share a directory of their output."""
+        """The partition that a replication writes; the table of an eviction, since one run at a
+        time has its note; the outputs of a process, since Spark's jobs share a directory of their
+        output."""
         try:
             match task.schedule.key.action:
                 case Action.REPLICATE:
                     copy = _copy_of(task)
                     if isinstance(copy, _Copy):
-                        return frozenset({_name(copy.target, str(copy.target_table))})
+                        partition = partition_name(copy.specs[0][1])
+                        return frozenset({_name(copy.target, f"{copy.target_table} {partition}")})
                 case Action.EVICT:
                     home = _home_of(task)
                     if isinstance(home, _Home):
@@ -116,10 +120,11 @@ class ClusterActions:
         finally:
             self.notify(EVERYTHING)
 
-    def replicate(self, task: Task, lease: WorkLease) -> str:
-        """Replicates an instance from its source to its target cluster (FA-R1..R10, DC-P1)."""
+    def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+        """Replicates instances of a feed from its source to its target cluster (FA-R1..R10,
+        DC-P1)."""
         with self._blaming_spark():
-            return self._replicated(task, lease)
+            return self._replicated(tasks, lease)
 
     @contextmanager
     def _blaming_spark(self) -> Iterator[None]:
@@ -132,51 +137,61 @@ class ClusterActions:
                 raise SparkLost(f"Spark's JVM has ended: {error}") from error
             raise
 
-    def _replicated(self, task: Task, lease: WorkLease) -> str:
-        copy = _copy_of(task)
-        if isinstance(copy, PathCopy):
-            return replicate_path(self.files(), copy, self.options, lease)
-        with self._metastore(copy.source, task.owner) as source:
-            table = _require_owner(source, copy.source_table, task.owner)
-        way = self._replicate_hudi if is_hudi(table) else self._replicate
-        return _one_at_a_time(lambda: way(copy, task.owner, lease), lease)
+    def _replicated(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+        copies = [_copy_of(each) for each in tasks]
+        paths = [each for each in copies if isinstance(each, PathCopy)]
+        if paths:
+            return [replicate_path(self.files(), each, self.options, lease) for each in paths]
+        copy, owner = (
+            _Copy.of_many(each for each in copies if isinstance(each, _Copy)),
+            tasks[0].owner,
+        )
+        with self._metastore(copy.source, owner) as source:
+            table = _require_owner(source, copy.source_table, owner)
+        try:
+            if is_hudi(table):
+                return [self._replicate_hudi(copy, owner, lease)] * len(tasks)
+            return self._replicate(copy, kinds_of(table.partition_keys), owner, lease)
+        except (NotCopyable, UnsafeSchemaChange, UnsupportedTable) as error:
+            raise ActionFailed(str(error), final=True) from error
 
-    def _replicate(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
+    def _replicate(self, copy: "_Copy", kinds: Kinds, owner: str, lease: WorkLease) -> list[Result]:
         if copy.shares_table:
-            return self._secondary(copy, owner, lease)
+            return self._secondary(copy, kinds, owner, lease)
         with (
             self._metastore(copy.source, owner) as source,
             self._metastore(copy.target, owner) as target,
         ):
             request = copy.request(self.options.checksum)
-            plan = read_replication(request, source, target, self.files())
-            if not plan.items and not plan.fresh:
-                raise InputsGone(f"{copy.what} does not exist any more")
+            plan = read_replication(request, source, target, self.files(), sweeps=False)
+            if not plan.origins:
+                plan = replace(plan, drops=())  # the instances wait for their data
             report = run_replication(
                 plan, source, target, self._context(lease), self.options, self.limits
             )
-        return _summary(report, copy, frozenset(report.gone) - {*plan.drops})
+        return _results(copy, kinds, dict(plan.origins), report, plan.drops)
 
-    def _secondary(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
+    def _secondary(self, copy: "_Copy", kinds: Kinds, owner: str, lease: WorkLease) -> list[Result]:
         with self._metastore(copy.source, owner) as client:
             objects = self._objects(client, copy)
             state = objects.table(copy.source_table)
-            spec = copy.source_spec
-            kinds = {key.name: key.type for key in state.keys}
-            names = [name for name in objects.names(state) if matches(spec, name, kinds)]
+            keys = [(key.name, key.type) for key in state.keys]
+            names = [TABLE_ITSELF]
+            if keys:
+                specs = [source for source, _ in copy.specs]
+                names = names_with(specs, keys, lambda: objects.names(state))
             chosen = objects.objects(state, names)
-            if not chosen:
-                raise InputsGone(f"{copy.what} does not exist any more")
             staging = staging_of(copy.root, state.ref)
             checksum = self.options.checksum
             plan = plan_copy(
                 state, chosen, copy.target.name, staging, checksum=checksum, again=False
             )
+            plan = replace(plan, sweeps=False)
             report = run_copy(plan, objects, self._context(lease), self.options, self.limits)
-        return _summary(report, copy, frozenset(report.gone))
+        return _results(copy, kinds, {each.name: each.name for each in chosen}, report)
 
     def _replicate_hudi(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
-        """Replicates the table's new commits, for whichever partition the instance is."""
+        """Replicates the table's new commits, for whichever partitions the instances are."""
         context = self._context(lease)
         replicator = Replicator(self.storage, context, self.options, self.limits)
         with (
@@ -200,7 +215,7 @@ class ClusterActions:
         return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.notify)
 
     def _objects(self, client: HmsClient, copy: "_Copy") -> ObjectCatalog:
-        return ObjectCatalog(client, self.default or copy.source.name)
+        return ObjectCatalog(client, self.default or copy.source.name, self._publishing)
 
     def evict(self, task: Task, lease: WorkLease) -> str:
         """Drops old partitions on a cluster, by partition date (FA-V1..V5)."""
@@ -215,7 +230,8 @@ class ClusterActions:
 
     def _evict(self, home: "_Home", task: Task, lease: WorkLease) -> str:
         with self._metastore(home.cluster, task.owner) as client:
-            objects = ObjectCatalog(client, self.default or home.primary)
+            objects = ObjectCatalog(client, self.default or home.primary, self._publishing)
+            self._sweep(home, client, objects, lease)
             plan = self._retention(home, client, objects, task)
             if plan is None:
                 return f"there is no table {home.policy.table} yet"
@@ -228,6 +244,27 @@ class ClusterActions:
             f"{len(done.partitions)} partitions and {len(done.copies)} copies of {plan.table}"
             f" dropped, {plan.kept} kept, {len(plan.needed)} still needed"
         )
+
+    def _sweep(
+        self, home: "_Home", client: HmsClient, objects: ObjectCatalog, lease: WorkLease
+    ) -> None:
+        """Deletes replaced versions and what interrupted copies left, in two passes. The copies of
+        instances leave it to evictions, since it looks at all earlier copies of the table.
+        """
+        name, ref = home.cluster.name, home.policy.table
+        try:
+            table = client.get_table(ref)
+        except NoSuchObject:
+            return
+        if name == home.primary:
+            staging = f"{base_of(data_location(table))}/{STAGING}"
+            used: Used = lambda marker: locations_of(client, table)  # noqa: E731
+        else:
+            staging = staging_of(copies_root(home.cluster), ref)
+            used = partial(used_by, objects, name)
+        lease.check()
+        swept = sweep_staging(self.files(), used, staging, time.time, self.limits.grace)
+        lease.log(f"swept {staging}: {swept.deleted} deleted, {swept.condemned} newly unused")
 
     def eviction_plan(self, task: Task) -> RetentionPlan | None:
         """What `evict` would drop now; None if the table does not exist."""
@@ -263,16 +300,21 @@ class ClusterActions:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """The source and target of a replication of a table."""
+    """The source and target of a replication of a table: of a partition for each pair of specs."""
 
     source: Cluster
     target: Cluster
     source_table: TableRef
     target_table: TableRef
-    source_spec: tuple[tuple[str, str], ...]
-    target_spec: tuple[tuple[str, str], ...]
+    specs: tuple[tuple[Spec, Spec], ...]
     location: str | None
     propagate_deletes: bool
+
+    @classmethod
+    def of_many(cls, copies: Iterable["_Copy"]) -> "_Copy":
+        """One copy that does all of these, which are of one schedule."""
+        each = list(copies)
+        return replace(each[0], specs=tuple(spec for copy in each for spec in copy.specs))
 
     @property
     def shares_table(self) -> bool:
@@ -283,18 +325,16 @@ class _Copy:
     @property
     def root(self) -> str:
         """The folder of secondary copies in the target cluster."""
-        return default_root(self.target.endpoint("write") or "file:///")
+        return copies_root(self.target)
 
-    @property
-    def what(self) -> str:
-        return f"{self.source_table} {partition_name(self.source_spec)} on {self.source.name}"
+    def what(self, spec: Spec) -> str:
+        return f"{self.source_table} {partition_name(spec)} on {self.source.name}"
 
     def request(self, checksum: bool) -> ReplicationRequest:
         return ReplicationRequest(
             source=self.source_table,
             target=self.target_table,
-            source_spec=self.source_spec,
-            target_spec=self.target_spec,
+            specs=self.specs,
             location=self.location,
             propagate_deletes=self.propagate_deletes,
             checksum=checksum,
@@ -309,6 +349,11 @@ class _Home:
     cluster: Cluster
     primary: ClusterName
     policy: Policy
+
+
+def copies_root(cluster: Cluster) -> str:
+    """The folder of secondary copies in a cluster."""
+    return default_root(cluster.endpoint("write") or "file:///")
 
 
 def _home_of(task: Task) -> _Home | PathHome:
@@ -364,8 +409,7 @@ def _copy_of(task: Task) -> _Copy | PathCopy:
         target=target,
         source_table=here.uri.table,
         target_table=there.uri.table,
-        source_spec=here.uri.partition(nominal),
-        target_spec=there.uri.partition(nominal),
+        specs=((here.uri.partition(nominal), there.uri.partition(nominal)),),
         location=feed.property("targetLocation"),
         propagate_deletes=feed.property("propagateDeletes") == "true",
     )
@@ -418,40 +462,54 @@ def _process_run(task: Task) -> ProcessRun:
     )
 
 
-def _one_at_a_time(work: Callable[[], str], lease: WorkLease) -> str:
-    """Waits while another server copies into the table."""
-    end = time.monotonic() + _TURN
-    while True:
-        lease.check()
-        try:
-            return work()
-        except AnotherCopyRuns:
-            if time.monotonic() > end:
-                raise
-            time.sleep(_TURN_POLL)
-        except (NotCopyable, UnsafeSchemaChange, UnsupportedTable) as error:
-            raise ActionFailed(str(error), final=True) from error
-
-
 def _hudi_summary(done: HudiReplicationResult | None, copy: _Copy) -> str:
     if done is None:
         return f"{copy.target_table} was up to date"
     return f"{copy.target_table}: {done.commits} commits, {done.files} files, {done.bytes} bytes"
 
 
-def _summary(report: CopyReport, copy: _Copy, vanished: frozenset[str]) -> str:
-    """The line about a copy. `vanished` are source partitions that were dropped during it."""
-    if report.failed:
-        name, error = next(iter(report.failed.items()))
-        raise ActionFailed(f"{name or copy.source_table}: {error}")
-    if vanished:
-        names = ", ".join(sorted(vanished)[:3])
-        raise InputsGone(f"{copy.what}: {names or 'the table'} was dropped during the copy")
-    if not report.published:
+def _results(
+    copy: _Copy,
+    kinds: Kinds,
+    origins: Mapping[str, str],
+    report: CopyReport,
+    drops: Collection[str] = (),
+) -> list[Result]:
+    """The result of each pair of specs. `origins` maps objects of the target to the source's."""
+    first = first_with([source for source, _ in copy.specs], kinds)
+    names: dict[Spec | None, list[str]] = {}
+    for name, origin in origins.items():
+        spec = first(origin) if origin else copy.specs[0][0]
+        names.setdefault(spec, []).append(name)
+    vanished = set(report.gone) - set(drops)
+    return [
+        _result(copy, source, names.get(source, []), report, vanished) for source, _ in copy.specs
+    ]
+
+
+def _result(
+    copy: _Copy, spec: Spec, names: Sequence[str], report: CopyReport, vanished: Collection[str]
+) -> Result:
+    """The result of one instance, whose objects are `names`. `vanished` are source partitions that
+    were dropped during the copy.
+    """
+    if not names:
+        return InputsGone(f"{copy.what(spec)} does not exist any more")
+    for name in names:
+        if error := report.failed.get(name):
+            return ActionFailed(f"{name or copy.source_table}: {error}")
+    if gone := sorted(set(names) & set(vanished)):
+        dropped = ", ".join(gone[:3]) or "the table"
+        return InputsGone(f"{copy.what(spec)}: {dropped} was dropped during the copy")
+    published = [name for name in names if name in report.published]
+    if not published:
         return f"{copy.target_table} was up to date"
+    what = ", ".join(published) or str(copy.target_table)
+    others = len(report.published) - len(published)
+    shared = f" with {others} others" if others else ""
     return (
-        f"{', '.join(report.published) or copy.target_table}: {report.files_sent} files,"
-        f" {report.bytes_sent} bytes in {report.seconds:.1f} s"
+        f"{what}{shared}: {report.files_sent} files, {report.bytes_sent} bytes"
+        f" in {report.seconds:.1f} s"
     )
 
 

@@ -48,7 +48,8 @@ class Instance:
     """`run` counts reruns from 0, `attempt` the attempts of this run, `recoveries` the deaths of
     its servers. `fingerprint` is that of the inputs at the run's begin; `checks` counts checks for
     late data, -1: no more; `alerts` counts those sent; `late` names the changed inputs that caused
-    this run; `fence` grows with every change of state.
+    this run; `fence` grows with every change of state. `leader` is the nominal time of the first
+    instance of its run, where a run does several.
     """
 
     key: InstanceKey
@@ -66,6 +67,7 @@ class Instance:
     fence: int = 0
     late: str = ""
     detail: str = ""
+    leader: datetime | None = None
 
     @property
     def nominal(self) -> datetime:

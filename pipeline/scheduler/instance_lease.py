@@ -1,8 +1,8 @@
-"""The lease of a running instance."""
+"""The lease of the instances of a run."""
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from database.errors import StoreUnavailable
@@ -13,10 +13,12 @@ from pipeline.scheduler.store import Store
 
 
 class InstanceLease:
-    """A claim of an instance, as a `WorkLease`."""
+    """A claim of the instances of one run, as a `WorkLease`. The loss of one ends the run."""
 
-    def __init__(self, store: Store, clock: Clock, instance: Instance, seconds: float) -> None:
-        self.instance = instance
+    def __init__(
+        self, store: Store, clock: Clock, instances: Sequence[Instance], seconds: float
+    ) -> None:
+        self.instances = tuple(instances)
         self.lost = False
         self._store = store
         self._clock = clock
@@ -30,11 +32,12 @@ class InstanceLease:
         if not self.lost and time.monotonic() - self._renewed > self._seconds * 0.8:
             self.lose("its lease could not be renewed in time")
         if self.lost:
-            raise LeaseLost(f"{self.instance.key}: {self._why}")
+            raise LeaseLost(f"{self.instances[0].key}: {self._why}")
 
     def log(self, line: str) -> None:
+        """The first instance has the log of the run."""
         with suppress(StoreUnavailable):
-            self._store.note(self.instance.key, self._clock.now(), "log", line)
+            self._store.note(self.instances[0].key, self._clock.now(), "log", line)
 
     def on_loss(self, stop: Callable[[], None]) -> None:
         with self._lock:
@@ -47,7 +50,7 @@ class InstanceLease:
         """Renews the lease; called by the server's heartbeat thread."""
         now = time.monotonic()
         try:
-            kept = self._store.renew(self.instance, server, self._seconds)
+            kept = all(self._store.renew(each, server, self._seconds) for each in self.instances)
         except StoreUnavailable:
             if now - self._renewed > self._seconds * 0.8:
                 self.lose("the database was down for too long")

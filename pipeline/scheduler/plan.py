@@ -17,7 +17,8 @@ from pipeline.scheduler.schedule import Schedule
 from pipeline.scheduler.states import Event, State, after
 
 BATCH = 1000  # instances created in one go
-MAX_OPEN = 5000  # a FIFO schedule gets no more while so many are open
+MAX_OPEN = 5000  # a FIFO schedule gets no more instances while so many have their data
+MAX_WAITING = 20_000  # .. or so many wait for it: data of long ago may not exist at all
 MAX_LOOKS = 500  # instances with inputs to check in one round
 MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance has failed
 
@@ -62,18 +63,23 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Claim the instance and do its work, unless `limit` others of its schedule run."""
+    """Claim these instances and do their work in one run, unless `limit` runs of their schedule
+    are under way.
+    """
 
-    before: Instance
-    after: Instance
+    claims: tuple[Change, ...]
     limit: int
 
 
 Step = Create | Look | Change | Run
 
 
-def plan(schedule: Schedule, situation: Situation, now: datetime) -> tuple[Step, ...]:
-    """All steps that are possible now. Execute looks first and runs last."""
+def plan(
+    schedule: Schedule, situation: Situation, now: datetime, looked: datetime | None = None
+) -> tuple[Step, ...]:
+    """All steps that are possible now. Execute looks first and runs last. Where more than MAX_LOOKS
+    instances wait, `looked` is the last that was looked at: others follow it.
+    """
     steps: list[Step] = list(_creation(schedule, situation, now))
     newest = max((each.nominal for each in situation.open), default=now)
     waiting: list[Instance] = []
@@ -96,7 +102,7 @@ def plan(schedule: Schedule, situation: Situation, now: datetime) -> tuple[Step,
     newest_first = schedule.order is not Order.FIFO
     waiting.sort(key=lambda each: each.nominal, reverse=newest_first)
     ready.sort(key=lambda each: each.nominal, reverse=newest_first)
-    steps.extend(_looks(schedule, waiting, now))
+    steps.extend(_looks(schedule, _next(waiting, looked), now))
     steps.extend(_runs(schedule, situation, ready, now))
     for instance in situation.ended:
         steps.extend(_ended(schedule, instance, now))
@@ -105,7 +111,7 @@ def plan(schedule: Schedule, situation: Situation, now: datetime) -> tuple[Step,
 
 def _creation(schedule: Schedule, situation: Situation, now: datetime) -> Iterator[Create]:
     """The instances that are due; the start is inclusive, the end exclusive."""
-    if schedule.order is Order.FIFO and len(situation.open) >= MAX_OPEN:
+    if schedule.order is Order.FIFO and _is_full(situation):
         return
     until = min(schedule.end, now - schedule.opens + timedelta(minutes=1))
     since = situation.created_until
@@ -124,6 +130,18 @@ def _creation(schedule: Schedule, situation: Situation, now: datetime) -> Iterat
         yield Create(schedule, due[-1:], due[:-1], horizon)
 
 
+def _is_full(situation: Situation) -> bool:
+    waiting = sum(each.state is State.WAITING for each in situation.open)
+    return waiting >= MAX_WAITING or len(situation.open) - waiting >= MAX_OPEN
+
+
+def _next(waiting: list[Instance], looked: datetime | None) -> list[Instance]:
+    """The instances to look at: those that follow `looked`, or else the first ones."""
+    nominals = [each.nominal for each in waiting]
+    start = nominals.index(looked) + 1 if looked in nominals else 0
+    return waiting[start : start + MAX_LOOKS] or waiting[:MAX_LOOKS]
+
+
 def _timed_out(schedule: Schedule, instance: Instance, now: datetime) -> bool:
     return schedule.timeout is not None and now - instance.created >= schedule.timeout
 
@@ -137,7 +155,7 @@ def _time_out(schedule: Schedule, instance: Instance, now: datetime) -> Change:
 
 
 def _looks(schedule: Schedule, waiting: list[Instance], now: datetime) -> Iterator[Step]:
-    for instance in waiting[:MAX_LOOKS]:
+    for instance in waiting:
         needs = schedule.needs(instance.nominal)
         if needs:
             yield Look(instance, needs)
@@ -148,16 +166,25 @@ def _looks(schedule: Schedule, waiting: list[Instance], now: datetime) -> Iterat
 def _runs(
     schedule: Schedule, situation: Situation, ready: list[Instance], now: datetime
 ) -> Iterator[Run]:
-    running = sum(each.state is State.RUNNING for each in situation.open)
+    running = (each for each in situation.open if each.state is State.RUNNING)
+    free = max(0, schedule.parallel - len({each.leader or each.nominal for each in running}))
     due = [each for each in ready if each.not_before is None or each.not_before <= now]
-    for instance in due[: max(0, schedule.parallel - running)]:
-        claimed = replace(
-            _move(instance, Event.CLAIM, now).after,
-            attempt=instance.attempt + 1,
-            started=now,
-            not_before=None,
-        )
-        yield Run(instance, claimed, schedule.parallel)
+    for start in range(0, min(len(due), free * schedule.together), schedule.together):
+        chosen = due[start : start + schedule.together]
+        leader = chosen[0].nominal if len(chosen) > 1 else None
+        yield Run(tuple(_claim(each, leader, now) for each in chosen), schedule.parallel)
+
+
+def _claim(instance: Instance, leader: datetime | None, now: datetime) -> Change:
+    change = _move(instance, Event.CLAIM, now)
+    claimed = replace(
+        change.after,
+        attempt=instance.attempt + 1,
+        started=now,
+        not_before=None,
+        leader=leader,
+    )
+    return replace(change, after=claimed)
 
 
 def _ended(schedule: Schedule, instance: Instance, now: datetime) -> Iterator[Step]:
@@ -295,7 +322,14 @@ class Interrupted:
     reason: str
 
 
-Outcome = Succeeded | Failed | Vanished | Interrupted
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Another program works on the same data: the attempt does not count, and is made later."""
+
+    reason: str
+
+
+Outcome = Succeeded | Failed | Vanished | Interrupted | Blocked
 
 
 def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: datetime) -> Change:
@@ -306,6 +340,8 @@ def after_run(schedule: Schedule, running: Instance, outcome: Outcome, now: date
         return replace(change, after=replace(change.after, detail=outcome.detail, checks=checks))
     if isinstance(outcome, Interrupted):
         return recover(running, now, outcome.reason)
+    if isinstance(outcome, Blocked):
+        return hand_back(running, now, outcome.reason)
     final = isinstance(outcome, Failed) and outcome.final
     gap = None if final else schedule.retries.gap(running.attempt)
     if gap is None:
@@ -331,3 +367,10 @@ def recover(
         not_before=None,
     )
     return replace(change, after=recovered)
+
+
+def hand_back(running: Instance, now: datetime, why: str) -> Change:
+    """The change of a RUNNING instance that a server stops; neither counts."""
+    change = recover(replace(running, recoveries=0), now, why)
+    kept = replace(change.after, recoveries=running.recoveries)
+    return replace(change, before=running, after=kept)

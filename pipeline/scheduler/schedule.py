@@ -15,9 +15,11 @@ from pipeline.falcon.model import (
     ProcessCluster,
     Role,
     Sla,
+    Table,
 )
 from pipeline.scheduler.instance import Action, InstanceKey, ScheduleKey
 
+MAX_TOGETHER = 200  # a round of a copy
 _LEAST_TIMEOUT = timedelta(minutes=30)
 _FEED_RETRIES = 3
 _FEED_DELAY = timedelta(minutes=10)
@@ -79,6 +81,8 @@ class LateChecks:
 class Schedule:
     """`opens`: the time from an instance's nominal time until it is due (a replication's delay).
 
+    One run does up to `together` instances; `parallel` runs may be under way at a time.
+
     `low` and `high` are the two limits of the service level after the nominal time: of a process
     for its start and end, of a feed both for its availability.
     """
@@ -88,6 +92,7 @@ class Schedule:
     end: datetime
     order: Order = Order.FIFO
     parallel: int = 1
+    together: int = 1
     opens: timedelta = timedelta(0)
     timeout: timedelta | None = None
     retries: Retries = field(default_factory=Retries)
@@ -127,12 +132,21 @@ def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedu
         end=min(source.validity.end, target.validity.end),
         order=Order(feed.property("order") or "FIFO"),
         parallel=_count(feed.property("parallel"), 1, 100),
+        together=_together(feed, source, target),
         opens=target.delay.length if target.delay else timedelta(0),
         timeout=_timeout(_feed_timeout(feed), feed.frequency),
         retries=Retries(Policy.EXP_BACKOFF, _FEED_DELAY, _FEED_RETRIES),
         late=late,
         needs=lambda nominal: (need_of(feed, source, feed.name, nominal),),
     )
+
+
+def _together(feed: Feed, source: FeedCluster, target: FeedCluster) -> int:
+    """How many partitions of a table one run may copy."""
+    storages = (feed.storage_on(source), feed.storage_on(target))
+    if not all(isinstance(each, Table) for each in storages):
+        return 1
+    return _count(feed.property("partitionsPerRun"), 1, MAX_TOGETHER)
 
 
 def _feed_timeout(feed: Feed) -> Frequency | None:

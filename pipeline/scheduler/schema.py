@@ -141,10 +141,23 @@ instances = Table(
     Column("fence", Integer, nullable=False),
     Column("late", Text, nullable=False),
     Column("detail", Text, nullable=False),
+    Column("leader", UtcText),
     Column("server", Text),  # that runs it
     Column("lease", Double),  # the database's time at which its lease ends
     Index("instance_state", *SCHEDULE, "state"),
     Index("instance_lease", "state", "lease"),
+)
+
+# What running instances have to themselves: tables, partitions and directories, by a digest of the
+# name. It is theirs while their lease lasts.
+places = Table(
+    "place",
+    TABLES,
+    Column("place", Text, primary_key=True),
+    *_schedule_columns(primary_key=False),
+    Column("nominal", UtcText, nullable=False),
+    Column("server", Text, nullable=False),
+    Index("place_instance", *SCHEDULE, "nominal"),
 )
 
 # Up to when the instances of each schedule have been created.
@@ -165,6 +178,20 @@ log_entries = Table(
     Column("what", Text, nullable=False),
     Column("message", Text, nullable=False),
     Index("log_instance", *SCHEDULE, "nominal"),
+    sqlite_autoincrement=True,
+)
+
+# Alerts that are not delivered yet. `claimed`: the database's time until which a server tries.
+alerts = Table(
+    "alert",
+    TABLES,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("at", UtcText, nullable=False),
+    *_schedule_columns(primary_key=False),
+    Column("nominal", UtcText, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("claimed", Double),
     sqlite_autoincrement=True,
 )
 

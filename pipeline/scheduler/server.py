@@ -8,7 +8,7 @@ late report is refused by the fence.
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,15 +17,17 @@ from functools import cache
 
 from conf.errors import CausewayError
 from database.errors import StoreUnavailable
-from pipeline.errors import ActionFailed, InputsGone, LeaseLost, SparkLost
+from pipeline.errors import ActionFailed, AnotherCopyRuns, InputsGone, LeaseLost, SparkLost
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.inputs import Seen, fingerprint, missing
 from pipeline.falcon.model import Entity, EntityKey, Order
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, schedules_of
-from pipeline.scheduler.instance import Action, Instance, InstanceKey
+from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
 from pipeline.scheduler.instance_lease import InstanceLease
 from pipeline.scheduler.plan import (
+    MAX_LOOKS,
+    Blocked,
     Change,
     Create,
     Failed,
@@ -38,14 +40,17 @@ from pipeline.scheduler.plan import (
     Vanished,
     after_look,
     after_run,
+    hand_back,
     plan,
     recover,
 )
 from pipeline.scheduler.schedule import Schedule
+from pipeline.scheduler.states import State
 from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import Actions, Task
+from pipeline.scheduler.work import Actions, Result, Task
 
 Emit = Callable[[Mapping[str, object]], None]
+_BLOCKED = 30.0  # seconds until the next try where another program works on the same data
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +86,10 @@ class SchedulerServer:
         self._limits = limits or Limits()
         self._emit = emit
         self._workers = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
-        self._leases: dict[InstanceKey, InstanceLease] = {}
+        self._leases: dict[InstanceKey, InstanceLease] = {}  # by the first instance of each run
         self._places: dict[InstanceKey, frozenset[str]] = {}
+        self._looked: dict[ScheduleKey, datetime] = {}  # where there is more to look at
+        self._blocked: dict[ScheduleKey, float] = {}  # until which monotonic time
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._woken = threading.Event()
@@ -124,8 +131,8 @@ class SchedulerServer:
         while time.monotonic() < end and not (stop and stop.is_set()):
             self._woken.clear()
             # Read before the round: an instance that ends during it may make others due.
-            working = bool(self._held()) or self._claimed()
-            if not self.tick():
+            working = bool(self._held()) or self._claimed() or bool(self._blocked)
+            if not self.tick() and not self._looked:
                 if not working:
                     return
                 self._woken.wait(1.0)
@@ -166,9 +173,12 @@ class SchedulerServer:
         """Looks come first: their results may invalidate other steps, by the fence."""
         newest_first = schedule.order is not Order.FIFO
         situation = self._store.situation(schedule.key, newest_first=newest_first)
-        steps = plan(schedule, situation, now)
+        steps = plan(schedule, situation, now, self._looked.pop(schedule.key, None))
         looks = [step for step in steps if isinstance(step, Look)]
         done = self._look(catalog, schedule, looks, now) if looks else False
+        waiting = [each.instance for each in looks if each.instance.state is State.WAITING]
+        if len(waiting) == MAX_LOOKS:
+            self._looked[schedule.key] = waiting[-1].nominal
         for step in steps:
             match step:
                 case Create():
@@ -214,29 +224,50 @@ class SchedulerServer:
         )
 
     def _start(self, catalog: EntityCatalog, entity: Entity, schedule: Schedule, run: Run) -> bool:
+        """Claims what it can of a run, and works on it. An instance whose place is taken stays
+        READY, and leaves the worker to others.
+        """
         if len(self._held()) >= self._limits.workers or self._closed.is_set():
             return False
-        task = Task(
-            entity=entity,
-            schedule=schedule,
-            instance=run.after,
-            owner=catalog.owner(schedule.key.entity),
-            entity_set=catalog.entity_set,
-            now=self._clock.now(),
-            is_needed=needed_by_open_work(self._store, catalog, schedule),
-        )
-        places = self._actions.alone_in(task)
-        if self._are_taken(places):
-            return False  # the instance stays READY, and leaves the worker to others
-        if not self._store.claim(run, self._name, self._limits.lease, self._clock.now()):
+        if self._is_blocked(schedule.key):
             return False
-        lease = InstanceLease(self._store, self._clock, run.after, self._limits.lease)
+        tasks = [
+            Task(
+                entity=entity,
+                schedule=schedule,
+                instance=claim.after,
+                owner=catalog.owner(schedule.key.entity),
+                entity_set=catalog.entity_set,
+                now=self._clock.now(),
+                is_needed=needed_by_open_work(self._store, catalog, schedule),
+            )
+            for claim in run.claims
+        ]
+        places = {each.instance.key: self._actions.alone_in(each) for each in tasks}
+        free = tuple(c for c in run.claims if not self._are_taken(places[c.before.key]))
+        if not free:
+            return False
+        claimed = self._store.claim(
+            replace(run, claims=free), self._name, self._limits.lease, self._clock.now(), places
+        )
+        if not claimed:
+            return False
+        first = claimed[0].key
+        lease = InstanceLease(self._store, self._clock, claimed, self._limits.lease)
         with self._lock:
-            self._leases[run.after.key] = lease
-            self._places[run.after.key] = places
-        future = self._workers.submit(self._work, task, lease)
-        future.add_done_callback(lambda future: self._ended(run.after.key, future))
+            self._leases[first] = lease
+            self._places[first] = frozenset().union(*(places[each.key] for each in claimed))
+        chosen = [each for each in tasks if each.instance in claimed]
+        future = self._workers.submit(self._work, chosen, lease)
+        future.add_done_callback(lambda future: self._ended(first, future))
         return True
+
+    def _is_blocked(self, key: ScheduleKey) -> bool:
+        """Whether another program works on the schedule's data, so that a try would be in vain."""
+        if time.monotonic() < self._blocked.get(key, 0.0):
+            return True
+        self._blocked.pop(key, None)
+        return False
 
     def _are_taken(self, places: frozenset[str]) -> bool:
         with self._lock:
@@ -244,8 +275,11 @@ class SchedulerServer:
 
     def _ended(self, key: InstanceKey, future: "Future[None]") -> None:
         with self._lock:
-            self._leases.pop(key, None)
-            self._places.pop(key, None)
+            lease = self._leases.pop(key)
+            places = self._places.pop(key)
+        if places:
+            with suppress(StoreUnavailable):  # then they are free when the lease has ended
+                self._store.release([each.key for each in lease.instances], self._name)
         if not future.cancelled() and (error := future.exception()):
             self._emit({"event": "error", "entity": str(key), "message": repr(error)})
         self._woken.set()
@@ -254,58 +288,78 @@ class SchedulerServer:
         with self._lock:
             return list(self._leases.values())
 
-    def _work(self, task: Task, lease: InstanceLease) -> None:
-        """Does the work of an instance and records its end, in a worker's thread."""
-        self._tell(task.instance, "started", "")
+    def _work(self, tasks: Sequence[Task], lease: InstanceLease) -> None:
+        """Does the work of a run and records the end of its instances, in a worker's thread."""
+        for task in tasks:
+            self._tell(task.instance, "started", "")
         try:
-            outcome, running = self._outcome(task, lease)
+            ends = self._outcomes(tasks, lease)
         except LeaseLost as lost:
-            self._hand_back(lease, str(lost))
+            self._hand_back(lease.instances, str(lost))
             return
-        if lease.lost and not isinstance(outcome, Succeeded):
-            self._hand_back(lease, outcome.reason)
-            return
-        change = after_run(task.schedule, running, outcome, self._clock.now())
-        self._record_end(lease, change)
+        for outcome, running in ends:
+            if isinstance(outcome, Blocked):
+                self._blocked[running.key.schedule] = time.monotonic() + _BLOCKED
+            if lease.lost and not isinstance(outcome, Succeeded):
+                self._hand_back([running], outcome.reason)
+                continue
+            change = after_run(tasks[0].schedule, running, outcome, self._clock.now())
+            self._record_end(lease, change)
 
-    def _outcome(self, task: Task, lease: InstanceLease) -> tuple[Outcome, Instance]:
-        running = task.instance
+    def _outcomes(
+        self, tasks: Sequence[Task], lease: InstanceLease
+    ) -> list[tuple[Outcome, Instance]]:
+        """The outcome of each task, and its instance with the fingerprint of its inputs."""
+        ends: list[tuple[Outcome, Instance]] = []
+        ready = list(tasks)
         try:
-            needs = task.schedule.needs(running.nominal)
-            if needs:
-                seen: Seen = self._actions.look(needs, task.entity_set, task.owner)
-                look = fingerprint(needs, seen)
-                if look is None:
-                    return Vanished(f"no longer there: {missing(needs, seen)}"), running
-                running = replace(running, fingerprint=look)
-                if not self._store.record(running):
-                    raise LeaseLost("taken over before it began")
+            ready = []
+            for task, missing_inputs in self._look_again(tasks):
+                if missing_inputs:
+                    ends.append((Vanished(f"no longer there: {missing_inputs}"), task.instance))
+                else:
+                    ready.append(task)
             lease.check()
-            return Succeeded(self._act(replace(task, instance=running), lease)), running
+            results = self._act(ready, lease) if ready else []
+            outcomes = [_outcome_of(each) for each in results]
         except LeaseLost:
             raise
-        except SparkLost as error:
-            return Interrupted(str(error)), running
-        except InputsGone as error:
-            return Vanished(str(error)), running
-        except ActionFailed as error:
-            return Failed(str(error), error.final), running
         except CausewayError as error:
-            return Failed(str(error)), running
+            outcomes = [_outcome_of(error)] * len(ready)
         except Exception as error:  # whatever a library raises fails the attempt, not the server
             lease.log(traceback.format_exc())
-            return Failed(f"{type(error).__name__}: {error}"), running
+            outcomes = [Failed(f"{type(error).__name__}: {error}")] * len(ready)
+        instances = (each.instance for each in ready)
+        return [*ends, *zip(outcomes, instances, strict=True)]
 
-    def _act(self, task: Task, lease: InstanceLease) -> str:
-        match task.schedule.key.action:
+    def _look_again(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, str]]:
+        """Each task with the fingerprint of its inputs, or with the names of the missing ones."""
+        needs = {task.instance.key: task.schedule.needs(task.instance.nominal) for task in tasks}
+        wanted = [need for each in needs.values() for need in each]
+        seen: Seen = {}
+        if wanted:
+            seen = self._actions.look(wanted, tasks[0].entity_set, tasks[0].owner)
+        for task in tasks:
+            own = needs[task.instance.key]
+            look = fingerprint(own, seen) if own else ""
+            if look is None:
+                yield task, str(missing(own, seen))
+                continue
+            running = replace(task.instance, fingerprint=look) if own else task.instance
+            if own and not self._store.record(running):
+                raise LeaseLost("taken over before it began")
+            yield replace(task, instance=running), ""
+
+    def _act(self, tasks: Sequence[Task], lease: InstanceLease) -> list[Result]:
+        match tasks[0].schedule.key.action:
             case Action.REPLICATE:
-                return self._actions.replicate(task, lease)
+                return self._actions.replicate(tasks, lease)
             case Action.EVICT:
-                return self._actions.evict(task, lease)
+                return [self._actions.evict(each, lease) for each in tasks]
             case Action.PROCESS:
-                return self._actions.process(task, lease)
+                return [self._actions.process(each, lease) for each in tasks]
             case Action.WATCH:
-                return "the data exists"
+                return ["the data exists" for _ in tasks]
 
     def _record_end(self, lease: InstanceLease, change: Change) -> None:
         """Tries until the lease has certainly expired; then another server runs the instance.
@@ -323,19 +377,34 @@ class SchedulerServer:
                 return
             time.sleep(min(1.0, self._limits.lease / 10))
 
-    def _hand_back(self, lease: InstanceLease, why: str) -> None:
-        """Frees the claim at once if this server still has it (when it stops)."""
-        self._tell(lease.instance, "stopped", why)
-        with suppress(StoreUnavailable):
-            if self._store.renew(lease.instance, self._name, self._limits.lease):
-                change = recover(lease.instance, self._clock.now())
-                kept = replace(change.after, recoveries=lease.instance.recoveries)
-                self._change(replace(change, after=kept, message=why))
+    def _hand_back(self, instances: Sequence[Instance], why: str) -> None:
+        """Frees each claim at once if this server still has it (when it stops)."""
+        for each in instances:
+            self._tell(each, "stopped", why)
+            with suppress(StoreUnavailable):
+                if self._store.renew(each, self._name, self._limits.lease):
+                    self._change(hand_back(each, self._clock.now(), why))
 
     def _beat(self) -> None:
         while not self._closed.wait(self._limits.lease / 3):
             for lease in self._held():
                 lease.renew(self._name)
+
+
+def _outcome_of(result: Result) -> Outcome:
+    match result:
+        case str():
+            return Succeeded(result)
+        case SparkLost():
+            return Interrupted(str(result))
+        case InputsGone():
+            return Vanished(str(result))
+        case AnotherCopyRuns():
+            return Blocked(str(result))
+        case ActionFailed():
+            return Failed(str(result), result.final)
+        case _:
+            return Failed(str(result))
 
 
 def needed_by_open_work(

@@ -5,18 +5,32 @@ nothing and returns False. Leases are in the database's own time, so that server
 common clock. Statements are built once: SQLAlchemy then compiles each of them once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    update,
+)
 
 from database.database import database_seconds, open_database
 from pipeline.falcon.model import EntityKey
 from pipeline.scheduler.instance import Instance, InstanceKey, ScheduleKey
 from pipeline.scheduler.migrations import MIGRATIONS
-from pipeline.scheduler.plan import MAX_OPEN, Change, Create, Run, Situation
+from pipeline.scheduler.plan import MAX_OPEN, MAX_WAITING, Change, Create, Run, Situation
 from pipeline.scheduler.schema import (
     INSTANCE_COLUMNS,
     INSTANCE_FIELDS,
@@ -38,6 +52,7 @@ from pipeline.scheduler.schema import (
     of_entity,
     of_instance,
     of_schedule,
+    places,
     schedule_values,
     where,
 )
@@ -82,7 +97,11 @@ _CHANGE_INSTANCE = update(instances).where(
     _OF_INSTANCE, _FENCE, instances.c.state == bindparam("of_state", type_=instances.c.state.type)
 )
 _RECORD_FINGERPRINT = update(instances).where(_OF_INSTANCE, _FENCE)
-_COUNT_RUNNING = select(func.count()).select_from(instances).where(_OF_SCHEDULE, _RUNNING)
+_COUNT_RUNS = (
+    select(func.count(func.coalesce(instances.c.leader, instances.c.nominal).distinct()))
+    .select_from(instances)
+    .where(_OF_SCHEDULE, _RUNNING)
+)
 _LEASE_END = database_seconds() + bindparam("seconds", type_=instances.c.lease.type)
 _START_LEASE = update(instances).where(_OF_INSTANCE).values(lease=_LEASE_END)
 _RENEW_LEASE = (
@@ -92,6 +111,20 @@ _RENEW_LEASE = (
 )
 _ORPHANS = select(*INSTANCE_COLUMNS).where(
     _RUNNING, or_(instances.c.lease.is_(None), instances.c.lease < database_seconds())
+)
+_HOLDER = and_(*(places.c[name] == instances.c[name] for name in (*SCHEDULE, "nominal")))
+_FREE_PLACES = delete(places).where(
+    places.c.place.in_(bindparam("wanted", expanding=True)),
+    not_(
+        exists().where(
+            _HOLDER,
+            instances.c.server == places.c.server,
+            instances.c.lease >= database_seconds(),
+        )
+    ),
+)
+_RELEASE_PLACES = delete(places).where(
+    where(places, *SCHEDULE, "nominal"), places.c.server == bindparam("of_server")
 )
 _RUNNING_OWNERS = (
     select(entities.c.owner)
@@ -130,6 +163,8 @@ class Store:
         add_entity = upsert(entities).on_conflict_do_nothing()
         self._add_entity = add_entity.execution_options(preserve_rowcount=True)
         self._add_instances = upsert(instances).on_conflict_do_nothing()
+        take_places = upsert(places).on_conflict_do_nothing()
+        self._take_places = take_places.execution_options(preserve_rowcount=True)
         added = upsert(horizons)
         self._move_horizon = added.on_conflict_do_update(
             index_elements=SCHEDULE,
@@ -174,7 +209,7 @@ class Store:
     # Instances
 
     def situation(
-        self, schedule: ScheduleKey, limit: int = MAX_OPEN * 2, newest_first: bool = False
+        self, schedule: ScheduleKey, limit: int = MAX_OPEN + MAX_WAITING, newest_first: bool = False
     ) -> Situation:
         """The input of `plan`; at most `limit` open instances."""
         key = of_schedule(schedule)
@@ -208,21 +243,67 @@ class Store:
                 _log(connection, change.after.key, now, change.what, change.message)
         return True
 
-    def claim(self, run: Run, server: str, seconds: float, now: datetime) -> bool:
-        """Claims the instance for `seconds`, unless `limit` instances of its schedule run."""
-        schedule = run.before.key.schedule
+    def claim(
+        self,
+        run: Run,
+        server: str,
+        seconds: float,
+        now: datetime,
+        places: Mapping[InstanceKey, Collection[str]] | None = None,
+    ) -> tuple[Instance, ...]:
+        """Claims instances of the run for `seconds`, and their `places`; returns those claimed.
+
+        Claims nothing while `limit` runs of the schedule are under way, and no instance whose place
+        another instance has, on any server.
+        """
+        schedule, claimed = run.claims[0].before.key.schedule, []
         with self._transaction() as connection:
             status = connection.execute(_LOCKED_STATUS, of_entity(schedule.entity)).scalar()
             if status != "RUNNING":
+                return ()
+            if connection.execute(_COUNT_RUNS, of_schedule(schedule)).scalar_one() >= run.limit:
+                return ()
+            for each in run.claims:
+                wanted = (places or {}).get(each.before.key, ())
+                if self._claim(connection, each, server, seconds, wanted):
+                    message = f"run {each.after.run}, attempt {each.after.attempt}, by {server}"
+                    _log(connection, each.after.key, now, "started", message)
+                    claimed.append(each.after)
+        return tuple(claimed)
+
+    def _claim(
+        self,
+        connection: Connection,
+        change: Change,
+        server: str,
+        seconds: float,
+        wanted: Collection[str],
+    ) -> bool:
+        """Claims one instance with its places, or nothing."""
+        key = change.after.key
+        names = [sha256(each.encode()).hexdigest() for each in sorted(wanted)]
+        holder = schedule_values(key.schedule) | {"nominal": key.nominal, "server": server}
+        with connection.begin_nested() as attempt:
+            if not _change(connection, change.before, change.after):
                 return False
-            running = connection.execute(_COUNT_RUNNING, of_schedule(schedule)).scalar_one()
-            if running >= run.limit or not _change(connection, run.before, run.after):
-                return False
-            lease = {"seconds": seconds, "server": server}
-            connection.execute(_START_LEASE, of_instance(run.after.key) | lease)
-            message = f"run {run.after.run}, attempt {run.after.attempt}, by {server}"
-            _log(connection, run.after.key, now, "started", message)
+            connection.execute(
+                _START_LEASE, of_instance(key) | {"seconds": seconds, "server": server}
+            )
+            if names:
+                connection.execute(_FREE_PLACES, {"wanted": names})
+            for name in names:
+                if connection.execute(self._take_places, holder | {"place": name}).rowcount != 1:
+                    attempt.rollback()
+                    return False
         return True
+
+    def release(self, keys: Collection[InstanceKey], server: str) -> None:
+        """Frees the places of instances whose work has ended on the server. Those of a dead server
+        are free when its leases have ended.
+        """
+        with self._transaction() as connection:
+            for key in keys:
+                connection.execute(_RELEASE_PLACES, of_instance(key) | {"of_server": server})
 
     def renew(self, instance: Instance, server: str, seconds: float) -> bool:
         """Renews the claim for `seconds`; False: it is lost."""

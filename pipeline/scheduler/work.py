@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from conf.errors import CausewayError
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
 from pipeline.falcon.model import Entity
@@ -30,6 +31,10 @@ class Task:
     is_needed: Callable[[datetime], bool] = field(default=lambda _: False)
 
 
+Result = str | CausewayError
+"""A line of text about the work, or the reason why it failed."""
+
+
 class Actions(Protocol):
     """The kinds of work. Each is idempotent: it can be repeated after an interruption.
 
@@ -44,11 +49,13 @@ class Actions(Protocol):
         ...
 
     def alone_in(self, task: Task) -> frozenset[str]:
-        """The tables, partitions or directories that no other task of the server may write during
+        """The tables, partitions or directories that no other task of any server may write during
         this one."""
         ...
 
-    def replicate(self, task: Task, lease: WorkLease) -> str: ...
+    def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+        """Copies several instances of one schedule in one run; the results in their order."""
+        ...
 
     def evict(self, task: Task, lease: WorkLease) -> str: ...
 

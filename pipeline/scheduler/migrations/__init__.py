@@ -23,4 +23,4 @@ def _adopt(connection: Connection, name: str) -> str | None:
     return _BASELINE
 
 
-MIGRATIONS = Migrations("pipeline.scheduler:migrations", "lifecycle_revision", "0001", _adopt)
+MIGRATIONS = Migrations("pipeline.scheduler:migrations", "lifecycle_revision", "0002", _adopt)

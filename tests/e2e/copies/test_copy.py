@@ -208,7 +208,7 @@ def test_replication_between_two_metastores(
     with west.client() as one, east.client() as other:
         other.create_database(Database.make("tgt_demo_db", there.as_uri()))
         spec = (("ds", "2013-09-24-00"),)
-        request = ReplicationRequest(source, target, spec, spec)
+        request = ReplicationRequest(source, target, ((spec, spec),))
         tools, limits = JobContext(files), CopyLimits(grace=0)
         report = run_replication(
             read_replication(request, one, other, files), one, other, tools, CopyOptions(), limits

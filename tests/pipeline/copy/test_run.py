@@ -2,7 +2,8 @@
 
 import pytest
 
-from pipeline.copy.staging import LEASE_SECONDS
+from pipeline.copy.copy_job import CopyReport
+from pipeline.copy.staging import LEASE_SECONDS, OPEN
 from pipeline.errors import (
     AnotherCopyRuns,
     FilesFailed,
@@ -12,7 +13,7 @@ from pipeline.errors import (
     WriteOpen,
 )
 from tests.pipeline.copy.fakes import Killed
-from tests.pipeline.copy.world import C2, GRACE, T, World
+from tests.pipeline.copy.world import C2, GRACE, STAGING, T, World
 
 
 def three() -> World:
@@ -381,3 +382,31 @@ def test_killed_is_not_swallowed() -> None:
     world.effects.kill_at = 1
     with pytest.raises(Killed):
         world.copy()
+
+
+def test_partitions_of_one_table_are_copied_side_by_side() -> None:
+    """A run begins and ends while another one copies; the same partition is refused."""
+    world = three()
+    reports: list[CopyReport] = []
+
+    def meanwhile(path: str) -> None:
+        if path.endswith("ds=1/a") and not reports:
+            reports.append(CopyReport())
+            reports.append(world.copy("ds=2"))
+            with pytest.raises(AnotherCopyRuns):
+                world.copy("ds=1", "ds=3")
+
+    world.files.during = meanwhile
+    assert world.copy("ds=1").published == ["ds=1"]
+    assert reports[1].published == ["ds=2"]
+    assert sorted(world.fresh()) == ["ds=1", "ds=2"]
+    world.check()
+
+
+def test_a_finished_run_is_not_looked_at_again() -> None:
+    world = three()
+    world.copy()
+    assert world.files.children(f"{STAGING}/{OPEN}") == ()
+    world.files.broken.add("file:///c1/t/ds=3/b")
+    world.copy("ds=3", again=True)
+    assert len(world.files.children(f"{STAGING}/{OPEN}")) == 1

@@ -12,7 +12,7 @@ from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions
 from pipeline.copy.plan import CopyPlan, plan_copy
 from pipeline.copy.run import run_copy, used_by
-from pipeline.copy.staging import LEASE_SECONDS, staging_of
+from pipeline.copy.staging import LEASE_SECONDS, is_run, staging_of
 from pipeline.copy.sweep import SweepResult, sweep_staging
 from tests.pipeline.copy.fakes import Effects, FakeFiles, FakeMetastore, Killed
 
@@ -127,7 +127,7 @@ class World:
 
     def directories(self) -> list[str]:
         """Every object directory in the staging."""
-        runs = self.files.children(STAGING)
+        runs = filter(is_run, self.files.children(STAGING))
         return [
             f"{STAGING}/{run}/{name}"
             for run in runs

@@ -70,7 +70,7 @@ class Pair:
 
     def request(self, day: str | None = "1", **more: object) -> ReplicationRequest:
         spec = () if day is None else (("ds", day),)
-        return replace(ReplicationRequest(SOURCE, TARGET, spec, spec), **more)  # type: ignore[arg-type]
+        return replace(ReplicationRequest(SOURCE, TARGET, ((spec, spec),)), **more)  # type: ignore[arg-type]
 
     def plan(self, request: ReplicationRequest | None = None) -> ReplicationPlan:
         request = request or self.request()
@@ -162,7 +162,9 @@ def test_another_key_and_another_date_form_in_the_target() -> None:
     pair.add("2013-09-24-00", "us", a="one")
     pair.add("2013-09-24-00", "in", a="two")
     pair.add("2013-09-24-01", "us", a="later")
-    request = ReplicationRequest(SOURCE, TARGET, (("ds", "2013-09-24-00"),), (("day", "20130924"),))
+    request = ReplicationRequest(
+        SOURCE, TARGET, (((("ds", "2013-09-24-00"),), (("day", "20130924"),)),)
+    )
     pair.run(request)
     assert pair.seen() == {
         "day=20130924/region=in": {"a": b"two"},
@@ -175,7 +177,7 @@ def test_static_keys_choose_partitions() -> None:
     pair.add("1", "us", a="one")
     pair.add("1", "in", a="two")
     spec = (("ds", "1"), ("region", "us"))
-    pair.run(ReplicationRequest(SOURCE, TARGET, spec, spec))
+    pair.run(ReplicationRequest(SOURCE, TARGET, ((spec, spec),)))
     assert list(pair.seen()) == ["ds=1/region=us"]
 
 
@@ -371,7 +373,7 @@ def test_secondary_copies_of_the_target_become_stale() -> None:
 def test_keys_that_the_source_has_not_are_refused() -> None:
     pair = Pair()
     with pytest.raises(NotCopyable, match="no partition key nope"):
-        pair.plan(ReplicationRequest(SOURCE, TARGET, (("nope", "1"),), (("nope", "1"),)))
+        pair.plan(ReplicationRequest(SOURCE, TARGET, (((("nope", "1"),), (("nope", "1"),)),)))
 
 
 @pytest.mark.slow

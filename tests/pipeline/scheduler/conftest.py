@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.scheduler.schema import TABLES
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
@@ -13,6 +15,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
     server: str = request.getfixturevalue("postgresql")
     with psycopg.connect(server) as connection:
-        for table in ("lifecycle_revision", "about", "entity", "instance", "horizon", "log"):
+        for table in ("lifecycle_revision", *TABLES.tables):
             connection.execute(f"DROP TABLE IF EXISTS {table}")
     return server

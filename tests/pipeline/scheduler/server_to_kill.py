@@ -17,7 +17,7 @@ from pipeline.lease import WorkLease
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import Task
+from pipeline.scheduler.work import Result, Task
 from tests.pipeline.scheduler.worlds import START
 
 
@@ -49,7 +49,10 @@ class LoggedActions:
         os.write(descriptor, line.encode())
         os.close(descriptor)
 
-    replicate = evict = process = _work
+    def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+        return [self._work(each, lease) for each in tasks]
+
+    evict = process = _work
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -13,8 +14,10 @@ from conf.placement import read_partition_placement, read_placement
 from metastore.client.notifying_client import EVERYTHING, Notify
 from metastore.client.types import Partition, Table
 from metastore.errors import MetastoreDown
+from metastore.placement.placement_store import PlacementStore
 from pipeline.copy.copy_job import CopyLimits
 from pipeline.copy.files import FileListing
+from pipeline.copy.staging import is_run
 from pipeline.errors import ActionFailed, SparkFailed
 from pipeline.falcon import document
 from pipeline.falcon.entity_set import EntitySet
@@ -49,6 +52,7 @@ class Site:
         shared: bool = False,
         keys: Sequence[tuple[str, str]] = (("ds", "string"), ("region", "string")),
         uri: str = DAILY,
+        options: Sequence[tuple[str, str]] = (),
     ) -> None:
         self.effects = Effects()
         self.files = FakeFiles(self.effects)
@@ -77,6 +81,8 @@ class Site:
                 text.replace('write" endpoint="file:///', f'write" endpoint="file:///{name}'),
             )
         feed = FEED.replace("catalog:tgt:clicks", "catalog:src:clicks") if shared else FEED
+        properties = "".join(f'<property name="{n}" value="{v}"/>' for n, v in options)
+        feed = feed.replace("<properties>", f"<properties>{properties}")
         submit(self.store, feed.replace(DAILY, uri))
 
     @contextmanager
@@ -333,6 +339,80 @@ def test_a_partition_that_is_dropped_during_its_copy_is_waited_for(
     assert site.states() == [State.SUCCEEDED]
     if not shared:
         assert site.replicas() == {"ds=2013-09-24-06/region=us": {"a": b"again"}}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_one_run_copies_the_partitions_that_are_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    """One of them fails alone; the others are published."""
+    site = Site(tmp_path, monkeypatch, shared, options=(("partitionsPerRun", "50"),))
+    schedule(site.store, FEED_KEY)
+    for hours in range(6):
+        site.add(hours, a=str(hours))
+    site.files.broken.add("file:///src/ds=2013-09-24-09/region=us/a")
+    site.run(5)
+    copied = [e for e in site.store.instances(FEED_KEY) if e.key.schedule.source]
+    states = [each.state for each in copied]
+    assert states == [*[State.SUCCEEDED] * 3, State.READY, *[State.SUCCEEDED] * 2]
+    assert "broken" in copied[3].detail
+    root = (
+        "file:///c2/causeway-copies/src.db/clicks" if shared else "file:///tgt.db/clicks/_causeway"
+    )
+    assert len([run for run in site.files.children(root) if is_run(run)]) == 1
+    if not shared:
+        assert len(site.replicas()) == 5
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_retention_deletes_replaced_versions_where_no_further_copy_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    site = Site(tmp_path, monkeypatch, shared)
+    site.actions.limits = replace(site.actions.limits, grace=0.0)
+    schedule(site.store, FEED_KEY)
+    site.add(0, a="zero")
+    site.run(0)
+    name = "ds=2013-09-24-06/region=us"
+    facts = PlacementStore(cast(Any, site.source), ClusterName("c1"))
+    facts.open_write(SOURCE, "w", [name], 0, "late data")
+    site.files.write(f"file:///src/{name}/b", b"late")
+    facts.close_write(SOURCE, "w", [name])
+    site.run(1)
+
+    def versions() -> int:
+        return sum(
+            "/c2/" in path or "/tgt" in path for path in site.files.content if path[-2:] == "/a"
+        )
+
+    assert versions() == 2
+    site.run(30)  # of an eviction a day
+    assert versions() == 1
+
+
+def test_a_copy_does_not_look_at_those_before_it(site: Site) -> None:
+    """The number of notes that it reads stays, however many partitions were copied."""
+    read: list[str] = []
+    reads, lists = site.files.read_markers, site.files.children
+
+    def read_markers(locations: Sequence[str]) -> list[str | None]:
+        read.extend(locations)
+        return reads(locations)
+
+    def children(location: str) -> tuple[str, ...]:
+        found = lists(location)
+        read.extend(found)
+        return found
+
+    counts = []
+    for hours in range(8):
+        site.add(hours, a=str(hours))
+        site.run(hours)
+        site.files.read_markers, site.files.children = read_markers, children  # type: ignore[method-assign]
+        counts.append(len(read))
+        read.clear()
+    assert len(site.replicas()) == 8
+    assert len(set(counts[2:])) == 1
 
 
 def test_a_failed_registration_fails_the_instance_and_leaves_nothing(site: Site) -> None:

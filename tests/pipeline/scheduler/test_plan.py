@@ -14,6 +14,7 @@ from pipeline.falcon.model import EntityKey, Kind, Order, Policy
 from pipeline.scheduler.instance import Action, Instance, ScheduleKey
 from pipeline.scheduler.plan import (
     BATCH,
+    MAX_LOOKS,
     MAX_RECOVERIES,
     Change,
     Create,
@@ -68,7 +69,9 @@ def changes(found: tuple[object, ...]) -> list[Change]:
 
 
 def runs(found: tuple[object, ...]) -> list[int]:
-    return [int((r.after.nominal - T0) / HOUR) for r in found if isinstance(r, Run)]
+    """The hours that are claimed; each is a run of its own."""
+    claimed = [each.claims for each in found if isinstance(each, Run)]
+    return [int((change.after.nominal - T0) / HOUR) for (change,) in claimed]
 
 
 @settings(deadline=None)
@@ -124,6 +127,38 @@ def test_last_only_skips_the_others() -> None:
 def test_order_and_parallel(order: Order, expected: list[int]) -> None:
     situation = Situation(T0 + 4 * HOUR, tuple(instance(n, State.READY) for n in range(4)))
     assert runs(plan(schedule(order=order, parallel=2), situation, T0 + 3 * HOUR)) == expected
+
+
+def test_a_run_takes_several_instances_and_counts_once() -> None:
+    ready = tuple(instance(n, State.READY) for n in range(7))
+    newest = schedule(order=Order.LIFO, parallel=2, together=3)
+    found = plan(newest, Situation(T0 + 9 * HOUR, ready), T0 + 8 * HOUR)
+    claimed = [each.claims for each in found if isinstance(each, Run)]
+    hours = [[int((c.after.nominal - T0) / HOUR) for c in claims] for claims in claimed]
+    assert hours == [[6, 5, 4], [3, 2, 1]]
+    assert [c.after.leader for c in claimed[0]] == [T0 + 6 * HOUR] * 3
+    running = tuple(c.after for c in claimed[0])
+    again = plan(newest, Situation(T0 + 9 * HOUR, (*ready[:4], *running)), T0 + 8 * HOUR)
+    assert len([each for each in again if isinstance(each, Run)]) == 1
+
+
+def test_data_that_never_was_there_does_not_keep_the_others_waiting() -> None:
+    """Two years back in FIFO order: the first hours have no data, and the later ones have."""
+    long_ago = schedule(end=T0 + timedelta(days=730), parallel=100)
+    now = T0 + timedelta(days=729)
+    situation, found = Situation(), ()
+    opened: list[Instance] = []
+    while (found := creations(plan(long_ago, situation, now))) and len(opened) < 20_000:
+        opened += [instance(int((n - T0) / HOUR), State.WAITING) for n in found[0].nominals]
+        situation = Situation(found[0].until, tuple(opened))
+    assert len(opened) == 729 * 24 + 1
+    looked, nominals = None, []
+    while len(nominals) < len(opened):
+        looks = [e for e in plan(long_ago, situation, now, looked) if isinstance(e, Look)]
+        assert 0 < len(looks) <= MAX_LOOKS
+        nominals += [each.instance.nominal for each in looks]
+        looked = nominals[-1]
+    assert len(set(nominals)) == len(opened)
 
 
 def test_running_ones_count_and_waits_are_kept() -> None:
@@ -245,8 +280,10 @@ def test_an_alert_and_a_claim_in_one_round_keep_each_other() -> None:
     agreed = schedule(low=HOUR)
     ready = Situation(T0 + 999 * HOUR, (instance(0, State.READY),))
     found = plan(agreed, ready, T0 + HOUR)
-    assert [type(each) for each in found] == [Change, Run]
-    assert all(each.after.alerts == 1 for each in found if isinstance(each, Change | Run))
+    alert, run = found
+    assert isinstance(alert, Change)
+    assert isinstance(run, Run)
+    assert all(each.after.alerts == 1 for each in (alert, *run.claims))
 
 
 def test_ends_and_retries() -> None:

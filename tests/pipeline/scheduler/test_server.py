@@ -2,19 +2,23 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from pipeline.errors import AnotherCopyRuns
 from pipeline.falcon.calendar import parse_time
+from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import Event, State
 from pipeline.scheduler.store import Store
-from tests.pipeline.falcon.documents import FEED
+from pipeline.scheduler.work import Result, Task
+from tests.pipeline.falcon.documents import FEED, PROCESS
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
     PROCESS_KEY,
@@ -22,6 +26,7 @@ from tests.pipeline.scheduler.worlds import (
     FakeActions,
     schedule,
     stocked,
+    submit,
 )
 
 HOUR = timedelta(hours=1)
@@ -90,6 +95,87 @@ def test_tasks_in_one_place_run_one_after_the_other_and_leave_workers_to_others(
         actions.gate.set()
         service.until_idle(30)
     assert set(states(store, "replicate")) == {"SUCCEEDED"}
+
+
+def test_one_run_copies_many_partitions_newest_first(tmp_path: Path) -> None:
+    options = '<property name="partitionsPerRun" value="20"/><property name="order" value="LIFO"/>'
+    feed = FEED.replace("<properties>", f"<properties>{options}")
+    store = stocked(tmp_path / "many.db", feed)
+    schedule(store, FEED_KEY)
+    actions = FakeActions()
+    broken = START + 5 * HOUR
+    actions.fail = lambda task: "broken" if task.instance.nominal == broken else None
+    clock = SetClock(START + 49 * HOUR)
+    with SchedulerServer(store, actions, clock, "one", Limits(lease=60)) as service:
+        service.until_idle(60)
+    assert sorted(len(each) for each in actions.runs) == [10, 20, 20]
+    assert {each[0] for each in actions.runs[:2]} == {START + 49 * HOUR, START + 29 * HOUR}
+    kinds = {e.nominal: e.state for e in store.instances(FEED_KEY) if e.key.schedule.source}
+    assert kinds.pop(broken) is State.READY
+    assert set(kinds.values()) == {State.SUCCEEDED}
+
+
+def test_a_place_belongs_to_one_instance_of_all_servers(store: Store) -> None:
+    """Two processes with one output take turns, also on two servers."""
+    second = PROCESS_KEY.__class__(PROCESS_KEY.kind, "other")
+    submit(store, PROCESS.replace('name="summary"', 'name="other"'))
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    schedule(store, second, first)
+    actions, clock = FakeActions(), SetClock(first)
+    actions.gate, actions.places = threading.Event(), lambda _: ["the output"]
+    servers = [SchedulerServer(store, actions, clock, f"s{n}", FAST) for n in range(2)]
+    for _ in range(4):
+        for each in servers:
+            each.tick()
+    wait_for(lambda: actions.running)
+    assert len(actions.running) == 1
+    actions.gate.set()
+    for each in servers:
+        each.until_idle(30)
+        each.close()
+    assert actions.most == 1
+    assert actions.count("process") == 2
+
+
+def test_a_place_of_a_dead_server_is_free_after_its_lease(store: Store) -> None:
+    first = parse_time("2013-09-25T00:00Z")
+    schedule(store, PROCESS_KEY, first)
+    actions, clock = FakeActions(), SetClock(first)
+    actions.gate, actions.places = threading.Event(), lambda _: ["the output"]
+    dead = SchedulerServer(store, actions, clock, "dead", Limits(lease=1.0))
+    dead._closed.set()  # its heart stops
+    dead._heart.join()
+    dead._closed.clear()
+    begin(dead, actions)
+    healthy = FakeActions()
+    healthy.places = actions.places
+    settle(store, healthy, clock, "healthy")
+    assert healthy.count("process") == 1
+    actions.gate.set()
+    dead.close()
+
+
+def test_a_copy_of_another_program_is_waited_for_without_an_attempt(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.scheduler.server._BLOCKED", 0.2)
+    schedule(store, FEED_KEY)
+    actions = FakeActions()
+    copies = actions.replicate
+    tries: list[int] = []
+
+    def blocked(tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+        tries.append(len(tasks))
+        if len(tries) <= 5:
+            raise AnotherCopyRuns("run 1 works")
+        return copies(tasks, lease)
+
+    monkeypatch.setattr(actions, "replicate", blocked)
+    settle(store, actions, SetClock(START))
+    (one,) = [each for each in store.instances(FEED_KEY) if each.key.schedule.source]
+    assert len(tries) == 6
+    assert (one.state, one.attempt, one.recoveries) == (State.SUCCEEDED, 1, 0)
 
 
 def test_instances_wait_for_their_partition(store: Store) -> None:

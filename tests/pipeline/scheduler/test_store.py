@@ -127,14 +127,14 @@ def test_a_claim_is_exclusive_and_fenced(store: Store) -> None:
     run = claim_of(store, one)
     assert store.claim(run, "a", 60, FIRST)
     assert not store.claim(run, "b", 60, FIRST)
-    assert store.renew(run.after, "a", 60)
-    assert not store.renew(run.after, "b", 60)
+    assert store.renew(run.claims[0].after, "a", 60)
+    assert not store.renew(run.claims[0].after, "b", 60)
     assert store.orphans() == ()
-    assert store.renew(run.after, "a", -1)
+    assert store.renew(run.claims[0].after, "a", -1)
     (orphan,) = store.orphans()
     assert store.change(recover(orphan, FIRST), FIRST)
-    assert not store.renew(run.after, "a", 60)
-    late = after_run(process_schedule(store), run.after, Succeeded(), FIRST)
+    assert not store.renew(run.claims[0].after, "a", 60)
+    late = after_run(process_schedule(store), run.claims[0].after, Succeeded(), FIRST)
     assert not store.change(late, FIRST)
     assert store.instances(PROCESS_KEY)[0].state is State.READY
 
@@ -142,11 +142,11 @@ def test_a_claim_is_exclusive_and_fenced(store: Store) -> None:
 def test_claims_keep_to_the_limit_and_to_running_entities(store: Store) -> None:
     three = planned(store, 2)
     runs = [claim_of(store, each) for each in three]
-    assert [store.claim(run, "a", 60, FIRST) for run in runs] == [True, True, False]
+    assert [len(store.claim(run, "a", 60, FIRST)) for run in runs] == [1, 1, 0]
     known = store.entity(PROCESS_KEY)
     assert known is not None
     assert store.put(replace(known, status="SUSPENDED", version=known.version + 1))
-    done = after_run(process_schedule(store), runs[0].after, Succeeded(), FIRST)
+    done = after_run(process_schedule(store), runs[0].claims[0].after, Succeeded(), FIRST)
     assert store.change(done, FIRST)
     assert not store.claim(runs[2], "a", 60, FIRST)
 
@@ -158,7 +158,7 @@ def test_deleting_takes_the_instances(store: Store) -> None:
     store.delete(PROCESS_KEY)
     assert store.entity(PROCESS_KEY) is None
     assert store.instances(PROCESS_KEY) == ()
-    assert not store.renew(run.after, "a", 60)
+    assert not store.renew(run.claims[0].after, "a", 60)
 
 
 def test_logs_are_kept_within_bounds(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

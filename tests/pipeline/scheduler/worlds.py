@@ -13,7 +13,7 @@ from pipeline.falcon.model import EntityKey, Kind
 from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import Task
+from pipeline.scheduler.work import Result, Task
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 
 FEED_KEY = EntityKey(Kind.FEED, "clicks")
@@ -51,6 +51,7 @@ class FakeActions:
     """Data is there unless `absent`; work is noted, and blocked or failed as asked."""
 
     def __init__(self) -> None:
+        self.runs: list[list[datetime]] = []
         self.done: list[tuple[str, str, datetime]] = []
         self.running: list[tuple[str, str, datetime]] = []
         self.overlaps: list[tuple[str, str, datetime]] = []
@@ -75,8 +76,15 @@ class FakeActions:
     def alone_in(self, task: Task) -> frozenset[str]:
         return frozenset(self.places(task))
 
-    def replicate(self, task: Task, lease: WorkLease) -> str:
-        return self._work("replicate", task, lease)
+    def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+        self.runs.append([task.instance.nominal for task in tasks])
+        results: list[Result] = []
+        for task in tasks:
+            try:
+                results.append(self._work("replicate", task, lease))
+            except ActionFailed as error:
+                results.append(error)
+        return results
 
     def evict(self, task: Task, lease: WorkLease) -> str:
         self.needed[task.schedule.key.cluster] = task.is_needed
