@@ -11,10 +11,10 @@ class NoClusters(CausewayError):
 
 
 class CannotListen(CausewayError):
-    """The proxy cannot listen on its address."""
+    """The proxy, or `lifecycle serve`, cannot listen on its address."""
 
     code = "CW504"
-    hint = "Another process may use it; hive.server2.thrift.port chooses the port."
+    hint = "Another process may use it; hive.server2.thrift.port or lifecycle.port chooses it."
 
 
 class NoAdmin(CausewayError):

@@ -18,7 +18,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,11 @@ from cli.lifecycle.lifecycle_options import (
     open_store,
     time_option,
 )
+from cli.lifecycle.lifecycle_port import LifecyclePort, LifecycleServer
 from conf.names import ClusterName
+from conf.settings.lifecycle import Lifecycle
 from conf.settings.load import load
+from conf.settings.settings import Settings
 from metastore.client.notifying_client import Notify
 from metastore.client.view_sync import ViewSync
 from pipeline.copy.endpoints import read_endpoints
@@ -41,9 +45,11 @@ from pipeline.hudi.table.storage import LocalStorage
 from pipeline.processes.commands import Programs, find_spark_submit
 from pipeline.scheduler import entity_service, tables
 from pipeline.scheduler import plan as planning
+from pipeline.scheduler.alert_sender import AlertSender, Deliver, mail, webhook
 from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
 from pipeline.scheduler.cluster_actions import ClusterActions
 from pipeline.scheduler.instance import Action, Instance
+from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.plan import Change, Create, Look, Run, Step
 from pipeline.scheduler.server import Limits, SchedulerServer, needed_by_open_work
 from pipeline.scheduler.states import State
@@ -75,7 +81,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="FILE",
-        help="settings of clusters; their views are notified of changes (CAUSEWAY_CONF)",
+        help="settings of clusters, whose views are notified of changes (CAUSEWAY_CONF); the first"
+        " file's lifecycle.* hold for this server",
     )
     add("--default-cluster", metavar="NAME", help="hive.default.cluster.name of shared metastores")
     add(
@@ -117,24 +124,70 @@ def _serve(args: argparse.Namespace) -> int:
     stop = threading.Event()
     for each in _STOP:
         signal.signal(each, lambda *_: stop.set())
-    with _views(args) as notify:
+    known = _settings(args)
+    own = known[0] if known else Settings()
+    store, clock, channels = open_store(args), _clock(args), _channels(own.lifecycle)
+    with _views(known) as notify, AlertSender(store, clock, channels, _emit):
         actions = _actions(args, notify)
-        service = SchedulerServer(open_store(args), actions, _clock(args), name, limits, _emit)
+        service = SchedulerServer(store, actions, clock, name, limits, _emit, channels.keys())
         try:
             if args.once:
                 service.until_idle(stop=stop)
             else:
-                _emit({"event": "serving", "server": name, "user": args.user})
-                service.serve(stop)
+                with _port(own, Operations(store, service, clock, args.user)) as port:
+                    listening = str(port.listening) if port else None
+                    _emit(
+                        {
+                            "event": "serving",
+                            "server": name,
+                            "user": args.user,
+                            "listening": listening,
+                        }
+                    )
+                    service.serve(stop)
         finally:
             service.close(give_up=stop.is_set())
     return 0
 
 
-def _views(args: argparse.Namespace) -> ViewSync:
-    """The views of all clusters in the settings that were named. Raises CausewayError."""
+def _channels(settings: Lifecycle) -> dict[str, Deliver]:
+    """The ways in which alerts are delivered."""
+    channels: dict[str, Deliver] = {}
+    if settings.webhook is not None:
+        channels["webhook"] = webhook(settings.webhook)
+    if settings.mail_to:
+        assert settings.mail_server is not None, "validated with the settings"
+        channels["mail"] = mail(settings.mail_server, settings.mail_from, settings.mail_to)
+    return channels
+
+
+def _port(
+    settings: Settings, operations: Operations
+) -> AbstractContextManager[LifecyclePort | None]:
+    """The port of the settings, if they have one."""
+    if settings.lifecycle.port is None:
+        return nullcontext()
+    server = LifecycleServer(operations, _observed, settings.transports)
+    return LifecyclePort(server, settings.lifecycle)
+
+
+def _observed(method: str, path: str, caller: str, refused: bool) -> None:
+    """Changes and refusals are events; other requests change nothing."""
+    if method != "GET" or refused:
+        event = "refused" if refused else "administered"
+        _emit({"event": event, "method": method, "path": path, "address": caller})
+
+
+def _settings(args: argparse.Namespace) -> list[Settings]:
+    """The settings that were named. Those of the first file hold for the server itself. Raises
+    CausewayError.
+    """
     named = os.environ.get("CAUSEWAY_CONF", "").split(os.pathsep)
-    known = [load(path) for path in args.conf or [Path(each) for each in named if each]]
+    return [load(path) for path in args.conf or [Path(each) for each in named if each]]
+
+
+def _views(known: Sequence[Settings]) -> ViewSync:
+    """The views of all clusters in these settings."""
     if not known:
         _emit({"event": "untold", "message": "without --conf no view hears of changes"})
     views = dict.fromkeys(view for each in known for view in each.views.values())
@@ -157,6 +210,7 @@ def _actions(args: argparse.Namespace, notify: Notify) -> ClusterActions:
         default=ClusterName(args.default_cluster) if args.default_cluster else None,
         notify=notify,
         spark_ends=files.spark_ends,
+        publishing=threading.Lock(),
     )
 
 

@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 
 from conf.names import ClusterName
 from conf.secrets import Sharing
-from conf.settings import authentication, operating, restrictions, transports
+from conf.settings import authentication, lifecycle, operating, restrictions, transports
 from conf.settings.authentication import Identity
 from conf.settings.clusters import VIEW, Clusters, parse_clusters
 from conf.settings.kinds import DURATION, ENDPOINTS, FLAG, PORT, POSITIVE, TEXT, Kind, choice
+from conf.settings.lifecycle import Lifecycle
 from conf.settings.operating import Operating
 from conf.settings.restrictions import Restrictions
 from conf.settings.rows import LIVE, RESTART, Reader, Setting, group, made_of, setting
@@ -137,6 +138,7 @@ class Settings:
     identity: Identity = group(Identity)
     restrictions: Restrictions = group(Restrictions)
     view_limits: ViewLimits = group(ViewLimits)
+    lifecycle: Lifecycle = group(Lifecycle)
 
 
 # fmt: on
@@ -169,4 +171,5 @@ def settings_from(values: Mapping[str, str], source: str) -> Settings:
         identity=authentication.read(reader),
         restrictions=restrictions.read(reader, "" if clusters else CLUSTERS.name),
         view_limits=reader.group(ViewLimits),
+        lifecycle=lifecycle.read(reader),
     )

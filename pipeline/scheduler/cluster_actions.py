@@ -5,10 +5,9 @@ all others by export and import between metastores. The registry, write and exec
 of the cluster entities say where everything is.
 """
 
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -68,6 +67,7 @@ class ClusterActions:
     """`files` opens Spark's file systems at the first use; `storage` reads Hudi's timelines by URI.
     `default` is hive.default.cluster.name of clusters that share a metastore. `notify` returns
     when the views know that a table changed; it is called before a change is reported.
+    `publishing` lets one publication of secondary copies run at a time.
     `spark_ends` counts the JVMs of Spark that have ended; it waits that many seconds for an end.
     """
 
@@ -79,7 +79,7 @@ class ClusterActions:
     storage: Storages = field(default=lambda uri: LocalStorage())
     notify: Notify = no_views
     spark_ends: Callable[[float], int] = lambda patience: 0
-    _publishing: threading.Lock = field(default_factory=threading.Lock)
+    publishing: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     def look(
         self, needs: Sequence[Need], entity_set: EntitySet, owner: str
@@ -215,7 +215,7 @@ class ClusterActions:
         return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.notify)
 
     def _objects(self, client: HmsClient, copy: "_Copy") -> ObjectCatalog:
-        return ObjectCatalog(client, self.default or copy.source.name, self._publishing)
+        return ObjectCatalog(client, self.default or copy.source.name, self.publishing)
 
     def evict(self, task: Task, lease: WorkLease) -> str:
         """Drops old partitions on a cluster, by partition date (FA-V1..V5)."""
@@ -230,7 +230,7 @@ class ClusterActions:
 
     def _evict(self, home: "_Home", task: Task, lease: WorkLease) -> str:
         with self._metastore(home.cluster, task.owner) as client:
-            objects = ObjectCatalog(client, self.default or home.primary, self._publishing)
+            objects = ObjectCatalog(client, self.default or home.primary, self.publishing)
             self._sweep(home, client, objects, lease)
             plan = self._retention(home, client, objects, task)
             if plan is None:

@@ -275,12 +275,12 @@ def dependents(catalog: EntityCatalog, key: EntityKey) -> tuple[EntityKey, ...]:
 def change_instances(
     store: Store, instances: Iterable[Instance], event: Event, now: datetime, user: str
 ) -> tuple[list[Instance], list[str]]:
-    """Kill or rerun instances: (those changed, why others were not)."""
+    """Kill, suspend, resume or rerun instances: (those changed, why others were not)."""
     done: list[Instance] = []
     refused: list[str] = []
     for each in instances:
         try:
-            change = plan.rerun(each, now) if event is Event.RERUN else plan.move(each, event, now)
+            change = _changed(each, event, now)
         except NoTransition as error:
             refused.append(f"{each.key}: {error}")
             continue
@@ -289,6 +289,17 @@ def change_instances(
         else:
             refused.append(f"{each.key}: changed just now, ask again")
     return done, refused
+
+
+def _changed(instance: Instance, event: Event, now: datetime) -> plan.Change:
+    """Raises states.NoTransition."""
+    match event:
+        case Event.RERUN:
+            return plan.rerun(instance, now)
+        case Event.RESUME:
+            return plan.resume(instance, now)
+        case _:
+            return plan.move(instance, event, now)
 
 
 def rerunnable(instance: Instance, force: bool) -> bool:

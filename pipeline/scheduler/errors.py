@@ -34,6 +34,12 @@ class WrongState(LifecycleError):
     code = "CW725"
 
 
+class BadRequest(LifecycleError):
+    """A request to the port of `lifecycle serve` has a parameter that is not possible."""
+
+    code = "CW730"
+
+
 class WrongOwner(LifecycleError):
     """The table has another owner than the submitter (FA-S1, FA-S2)."""
 

@@ -25,7 +25,7 @@ MAX_RECOVERIES = 3  # deaths of servers, or of Spark, after which an instance ha
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The state of a schedule in the store. `open` instances are WAITING, READY or RUNNING; `ended`
+    """The state of a schedule in the store. `open` instances have not ended; `ended`
     ones may still get late data, or wait again after a time-out."""
 
     created_until: datetime | None = None
@@ -89,7 +89,7 @@ def plan(
         for alert in _alerts(schedule, instance, now):
             steps.append(alert)
             instance = alert.after
-        if instance.state is State.RUNNING:
+        if instance.state in (State.RUNNING, State.SUSPENDED):
             continue
         if schedule.order is Order.LAST_ONLY and instance.nominal < newest:
             steps.append(_move(instance, Event.SUPERSEDE, now))
@@ -238,6 +238,14 @@ def move(instance: Instance, event: Event, now: datetime, message: str = "") -> 
 
 
 _move = move
+
+
+def resume(instance: Instance, now: datetime) -> Change:
+    """The change of a SUSPENDED instance, whose wait for its inputs begins again. Raises
+    states.NoTransition.
+    """
+    change = move(instance, Event.RESUME, now)
+    return replace(change, after=replace(change.after, created=now))
 
 
 def rerun(instance: Instance, now: datetime) -> Change:

@@ -57,6 +57,17 @@ class LogEntry:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Something about an instance that an operator has to know: `what` is failed, late data, ..."""
+
+    id: int
+    at: datetime
+    instance: InstanceKey
+    what: str
+    message: str
+
+
 class UtcText(TypeDecorator[datetime]):
     """An aware time as text, such as 2013-09-24T06:00:00Z; it sorts as the times do."""
 
@@ -181,11 +192,13 @@ log_entries = Table(
     sqlite_autoincrement=True,
 )
 
-# Alerts that are not delivered yet. `claimed`: the database's time until which a server tries.
+# Alerts that are not delivered yet, for each way of delivery. `claimed`: the database's time until
+# which a server tries.
 alerts = Table(
     "alert",
     TABLES,
     Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("channel", Text, nullable=False),
     Column("at", UtcText, nullable=False),
     *_schedule_columns(primary_key=False),
     Column("nominal", UtcText, nullable=False),
@@ -202,6 +215,9 @@ INSTANCE_FIELDS = tuple(instances.c[name] for name in ("nominal", *_STATE))
 """The columns that make an Instance of a known schedule, in the order of its fields."""
 
 INSTANCE_COLUMNS = (*(instances.c[name] for name in SCHEDULE), *INSTANCE_FIELDS)
+ALERT_COLUMNS = tuple(
+    alerts.c[name] for name in (*SCHEDULE, "nominal", "id", "at", "what", "message")
+)
 LOG_COLUMNS = tuple(log_entries.c[name] for name in (*SCHEDULE, "nominal", "at", "what", "message"))
 
 
@@ -258,15 +274,22 @@ def instance_of(schedule: ScheduleKey, row: Sequence[Any]) -> Instance:
 
 def any_instance_of(row: Sequence[Any]) -> Instance:
     """The instance in a row of INSTANCE_COLUMNS."""
-    return instance_of(_schedule_of(row), row[5:])
+    return instance_of(schedule_of(row), row[5:])
 
 
 def log_entry_of(row: Sequence[Any]) -> LogEntry:
     """The entry in a row of LOG_COLUMNS."""
     nominal, at, what, message = row[5:]
-    return LogEntry(at, InstanceKey(_schedule_of(row), nominal), what, message)
+    return LogEntry(at, InstanceKey(schedule_of(row), nominal), what, message)
 
 
-def _schedule_of(row: Sequence[Any]) -> ScheduleKey:
+def alert_of(row: Sequence[Any]) -> Alert:
+    """The alert in a row of ALERT_COLUMNS."""
+    nominal, number, at, what, message = row[5:]
+    return Alert(number, at, InstanceKey(schedule_of(row), nominal), what, message)
+
+
+def schedule_of(row: Sequence[Any]) -> ScheduleKey:
+    """The schedule in a row that begins with the columns SCHEDULE."""
     kind, name, action, cluster, source, *_ = row
     return ScheduleKey(EntityKey(kind, name), action, cluster, source)

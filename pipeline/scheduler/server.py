@@ -8,7 +8,8 @@ late report is refused by the fence.
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from pipeline.errors import ActionFailed, AnotherCopyRuns, InputsGone, LeaseLost
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.inputs import Seen, fingerprint, missing
 from pipeline.falcon.model import Entity, EntityKey, Order
+from pipeline.scheduler.alerts import is_alert
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, schedules_of
 from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
@@ -77,7 +79,9 @@ class SchedulerServer:
         name: str,
         limits: Limits | None = None,
         emit: Emit = lambda _: None,
+        alert_channels: Collection[str] = (),
     ) -> None:
+        """`alert_channels` are the ways in which an `AlertSender` delivers alerts."""
         self._store = store
         self._catalog = CatalogReader(store)
         self._actions = actions
@@ -85,6 +89,9 @@ class SchedulerServer:
         self._name = name
         self._limits = limits or Limits()
         self._emit = emit
+        self._alert_channels = alert_channels
+        self.ended: Counter[tuple[Action, State]] = Counter()
+        self._round = time.monotonic()
         self._workers = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
         self._leases: dict[InstanceKey, InstanceLease] = {}  # by the first instance of each run
         self._places: dict[InstanceKey, frozenset[str]] = {}
@@ -151,7 +158,16 @@ class SchedulerServer:
             if self._limits.user not in (None, catalog.owner(key)):
                 continue
             done.append(self._tick_entity(catalog, key, entity, now))
+        self._round = time.monotonic()
         return any(done)
+
+    def round_age(self) -> float:
+        """Seconds since the last round ended."""
+        return time.monotonic() - self._round
+
+    def runs(self) -> int:
+        """How many runs are under way."""
+        return len(self._held())
 
     def _tick_entity(
         self, catalog: EntityCatalog, key: EntityKey, entity: Entity, now: datetime
@@ -203,7 +219,10 @@ class SchedulerServer:
         return any(change.what != "checked" for change in written)
 
     def _change(self, change: Change) -> bool:
-        written = self._store.change(change, self._clock.now())
+        channels = self._alert_channels if is_alert(change) else ()
+        written = self._store.change(change, self._clock.now(), channels)
+        if written and change.before.state is State.RUNNING:
+            self.ended[change.after.key.schedule.action, change.after.state] += 1
         if written and change.message:
             self._tell(change.after, change.what, change.message)
         return written

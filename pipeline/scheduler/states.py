@@ -2,7 +2,8 @@
 
 An instance is planned WAITING; found inputs make it READY; a server claims it, RUNNING, and
 ends it. A failed attempt goes back to READY while its retry policy allows, and to WAITING if its
-inputs were dropped meanwhile. Ends are not final: late data or a rerun start the next run of the
+inputs were dropped meanwhile. A SUSPENDED instance does nothing until an operator resumes it. Ends
+are not final: late data or a rerun start the next run of the
 same instance.
 """
 
@@ -13,6 +14,7 @@ class State(Enum):
     WAITING = "WAITING"
     READY = "READY"
     RUNNING = "RUNNING"
+    SUSPENDED = "SUSPENDED"
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
     KILLED = "KILLED"
@@ -21,7 +23,7 @@ class State(Enum):
 
     @property
     def open(self) -> bool:
-        return self in (State.WAITING, State.READY, State.RUNNING)
+        return self in (State.WAITING, State.READY, State.RUNNING, State.SUSPENDED)
 
 
 class Event(Enum):
@@ -34,6 +36,8 @@ class Event(Enum):
     VANISH = "inputs gone"
     FAIL = "failed"
     KILL = "killed"
+    SUSPEND = "suspended"
+    RESUME = "resumed"
     LATE = "late data"
     RERUN = "rerun"
 
@@ -43,6 +47,10 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.WAITING, Event.TIME_OUT): State.TIMEDOUT,
     (State.WAITING, Event.SUPERSEDE): State.SKIPPED,
     (State.WAITING, Event.KILL): State.KILLED,
+    (State.WAITING, Event.SUSPEND): State.SUSPENDED,
+    (State.READY, Event.SUSPEND): State.SUSPENDED,
+    (State.SUSPENDED, Event.RESUME): State.WAITING,
+    (State.SUSPENDED, Event.KILL): State.KILLED,
     (State.READY, Event.CLAIM): State.RUNNING,
     (State.READY, Event.SUPERSEDE): State.SKIPPED,
     (State.READY, Event.KILL): State.KILLED,

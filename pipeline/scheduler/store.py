@@ -7,6 +7,7 @@ common clock. Statements are built once: SQLAlchemy then compiles each of them o
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -23,6 +24,7 @@ from sqlalchemy import (
     not_,
     or_,
     select,
+    tuple_,
     update,
 )
 
@@ -32,13 +34,17 @@ from pipeline.scheduler.instance import Instance, InstanceKey, ScheduleKey
 from pipeline.scheduler.migrations import MIGRATIONS
 from pipeline.scheduler.plan import MAX_OPEN, MAX_WAITING, Change, Create, Run, Situation
 from pipeline.scheduler.schema import (
+    ALERT_COLUMNS,
     INSTANCE_COLUMNS,
     INSTANCE_FIELDS,
     LOG_COLUMNS,
     MAX_TEXT,
     SCHEDULE,
+    Alert,
     LogEntry,
     StoredEntity,
+    alert_of,
+    alerts,
     any_instance_of,
     entities,
     entity_of,
@@ -53,6 +59,7 @@ from pipeline.scheduler.schema import (
     of_instance,
     of_schedule,
     places,
+    schedule_of,
     schedule_values,
     where,
 )
@@ -138,6 +145,35 @@ _INSTANCES = (
     .order_by(instances.c.nominal, instances.c.action, instances.c.cluster, instances.c.source)
 )
 
+_STATE_COUNTS = select(
+    *(instances.c[name] for name in SCHEDULE),
+    instances.c.state,
+    func.count(),
+    func.min(instances.c.nominal),
+).group_by(*(instances.c[name] for name in SCHEDULE), instances.c.state)
+_HORIZONS = select(*(horizons.c[name] for name in SCHEDULE), horizons.c.until)
+_PLACE_IN_LIST = tuple_(instances.c.nominal, *(instances.c[name] for name in SCHEDULE))
+
+_FREE_ALERT = or_(alerts.c.claimed.is_(None), alerts.c.claimed < database_seconds())
+_CHANNEL = alerts.c.channel == bindparam("of_channel")
+_ADD_ALERT = insert(alerts)
+_TAKE_ALERTS = (
+    update(alerts)
+    .where(
+        alerts.c.id.in_(
+            select(alerts.c.id)
+            .where(_CHANNEL, _FREE_ALERT)
+            .order_by(alerts.c.id)
+            .limit(bindparam("most"))
+        ),
+        _FREE_ALERT,
+    )
+    .values(claimed=database_seconds() + bindparam("seconds", type_=alerts.c.claimed.type))
+    .returning(*ALERT_COLUMNS)
+)
+_DELETE_ALERTS = delete(alerts).where(alerts.c.id.in_(bindparam("ids", expanding=True)))
+_DELETE_OLD_ALERTS = delete(alerts).where(alerts.c.at < bindparam("before", type_=alerts.c.at.type))
+
 _OF_LOG = where(log_entries, *SCHEDULE, "nominal")
 _LOG = select(*LOG_COLUMNS).where(where(log_entries, "kind", "name")).order_by(log_entries.c.id)
 _ADD_LOG = insert(log_entries)
@@ -152,6 +188,28 @@ _TRIM_LOG = delete(log_entries).where(
     .offset(bindparam("kept"))
     .scalar_subquery(),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A page of instances. `equal` has columns (kind, name, action, cluster, source) and their
+    values; `after` is the last instance of the page before.
+    """
+
+    equal: Mapping[str, object] = field(default_factory=dict)
+    states: Sequence[State] = ()
+    start: datetime | None = None
+    end: datetime | None = None
+    after: InstanceKey | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StateCount:
+    """The instances of a schedule in one state: their number and the nominal time of the oldest."""
+
+    number: int
+    oldest: datetime
 
 
 class Store:
@@ -234,13 +292,17 @@ class Store:
                 connection.execute(self._add_instances, rows)
             connection.execute(self._move_horizon, until)
 
-    def change(self, change: Change, now: datetime) -> bool:
-        """Write the change if its fence still holds; True if written. Logs its message."""
+    def change(self, change: Change, now: datetime, channels: Collection[str] = ()) -> bool:
+        """Write the change if its fence still holds; True if written. Logs its message, and adds it
+        to the alerts of these channels.
+        """
         with self._transaction() as connection:
             if not _change(connection, change.before, change.after):
                 return False
             if change.message:
                 _log(connection, change.after.key, now, change.what, change.message)
+            for channel in channels:
+                connection.execute(_ADD_ALERT, _log_values(change, now) | {"channel": channel})
         return True
 
     def claim(
@@ -351,6 +413,57 @@ class Store:
         with self._transaction() as connection:
             return tuple(map(any_instance_of, connection.execute(query, of_entity(key))))
 
+    def search(self, search: Search) -> tuple[Instance, ...]:
+        """Instances of all entities, the newest nominal time first."""
+        query = select(*INSTANCE_COLUMNS).order_by(
+            *(each.desc() for each in _PLACE_IN_LIST.clauses)
+        )
+        for name, value in search.equal.items():
+            query = query.where(instances.c[name] == value)
+        if search.states:
+            query = query.where(instances.c.state.in_(search.states))
+        if search.start is not None:
+            query = query.where(instances.c.nominal >= search.start)
+        if search.end is not None:
+            query = query.where(instances.c.nominal < search.end)
+        if search.after is not None:
+            place = {"nominal": search.after.nominal, **schedule_values(search.after.schedule)}
+            literals = [bindparam(None, v, type_=instances.c[n].type) for n, v in place.items()]
+            query = query.where(_PLACE_IN_LIST.__lt__(tuple_(*literals)))
+        with self._transaction() as connection:
+            return tuple(map(any_instance_of, connection.execute(query.limit(search.limit))))
+
+    def counts(self) -> Mapping[ScheduleKey, Mapping[State, StateCount]]:
+        """Of each schedule and state the number of instances and the oldest."""
+        found: dict[ScheduleKey, dict[State, StateCount]] = {}
+        with self._transaction() as connection:
+            for row in connection.execute(_STATE_COUNTS):
+                found.setdefault(schedule_of(row), {})[row[5]] = StateCount(row[6], row[7])
+        return found
+
+    def horizons(self) -> Mapping[ScheduleKey, datetime]:
+        """Until when the instances of each schedule were created."""
+        with self._transaction() as connection:
+            return {schedule_of(row): row[5] for row in connection.execute(_HORIZONS)}
+
+    # Alerts
+
+    def take_alerts(self, channel: str, seconds: float, most: int) -> tuple[Alert, ...]:
+        """Alerts to deliver, oldest first; no other server takes them for `seconds`."""
+        values = {"of_channel": channel, "seconds": seconds, "most": most}
+        with self._transaction() as connection:
+            found = map(alert_of, connection.execute(_TAKE_ALERTS, values).all())
+            return tuple(sorted(found, key=lambda each: each.id))
+
+    def delete_alerts(self, ids: Sequence[int]) -> None:
+        with self._transaction() as connection:
+            connection.execute(_DELETE_ALERTS, {"ids": list(ids)})
+
+    def delete_alerts_before(self, time: datetime) -> int:
+        """Gives up alerts that could not be delivered; returns their number."""
+        with self._transaction() as connection:
+            return connection.execute(_DELETE_OLD_ALERTS, {"before": time}).rowcount
+
     def log(self, key: EntityKey, nominal: datetime | None = None) -> Iterator[LogEntry]:
         """The entries of an entity, or of one time of it, oldest first."""
         query = _LOG if nominal is None else _LOG.where(log_entries.c.nominal == nominal)
@@ -378,6 +491,12 @@ def _change(connection: Connection, before: Instance, after: Instance) -> bool:
     known = {"of_fence": before.fence, "of_state": before.state}
     values = of_instance(before.key) | known | instance_values(after)
     return connection.execute(_CHANGE_INSTANCE, values).rowcount == 1
+
+
+def _log_values(change: Change, now: datetime) -> dict[str, object]:
+    key = change.after.key
+    entry = {"nominal": key.nominal, "at": now, "what": change.what}
+    return schedule_values(key.schedule) | entry | {"message": change.message[:MAX_TEXT]}
 
 
 def _log(connection: Connection, key: InstanceKey, now: datetime, what: str, message: str) -> None:

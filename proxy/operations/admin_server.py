@@ -1,5 +1,7 @@
 """The administration's REST API and the metrics, on a TCP port or a Unix socket.
 
+`OperatorServer` has what every such API needs: the listeners and who may ask what.
+
 Every user and every browser on the machine can connect to a port. So requests to the port need the
 token, which web pages cannot make a browser send, except for `/health` and `/metrics`. A socket is
 protected by its permissions. GET changes nothing.
@@ -11,6 +13,7 @@ import os
 import socket
 import stat
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from hmac import compare_digest
@@ -69,50 +72,50 @@ _REFUSALS = {
     HTTPStatus.MISDIRECTED_REQUEST: "The request is for another host (proxy.http.allowed.hosts).",
     HTTPStatus.BAD_REQUEST: f"The header {XSRF_HEADER} is missing.",
 }
-_Answer = tuple[HTTPStatus, object]
+Answer = tuple[HTTPStatus, object]
+"""A status, and a JSON value or the text of metrics."""
 Observed = Callable[[str, str, str, bool], None]
 """An action, its argument, the caller, and whether the caller was refused."""
 
 
-class AdminServer:
-    """Serves the answers of `ask`, which are those of one process or of all."""
+class OperatorServer(ABC):
+    """Listens, and passes the requests that are allowed to `respond`."""
 
     def __init__(
-        self,
-        ask: actions.Ask,
-        observed: Observed | None = None,
-        transports: Transports | None = None,
-        history: "History | None" = None,
+        self, observed: Observed | None = None, transports: Transports | None = None
     ) -> None:
         """`observed` is called for each request except those for health and metrics. `transports`
-        says what a request over the port needs. `history` is read here, not by a worker: a slow
-        database delays no other request."""
+        says what a request over the port needs."""
         self._transports = transports or Transports()
-        self._ask = ask
-        self._history = history
         self._observed = observed or (lambda action, argument, caller, refused: None)
         self._servers: list[asyncio.Server] = []
         self._socket: Path | None = None
         self._connections = 0
         self.listening: Endpoint | None = None
 
-    async def listen(self, operating: Operating) -> None:
-        """Listens where the settings say. Raises OSError."""
-        if operating.admin is not None:
-            assert operating.admin_token is not None, "validated with the settings"
-            where, transports = operating.admin, self._transports
+    @abstractmethod
+    async def respond(self, method: str, path: str, query: str) -> Answer:
+        """The answer to GET or POST. Raises NoSuchThing, and CausewayError for a refusal."""
+
+    async def listen_at(
+        self, where: Endpoint | None, token: SecretFile | None, unix_socket: Path | None
+    ) -> None:
+        """Listens on a port, whose callers need the token, and on a socket. Raises OSError."""
+        if where is not None:
+            assert token is not None, "validated with the settings"
+            transports = self._transports
             own = socket.gethostname()
             guard = guard_of(transports.allowed_hosts, transports.xsrf, where.host, own)
-            serve = self._serving(operating.admin_token, guard)
+            serve = self._serving(token, guard)
             server = await asyncio.start_server(serve, where.host, where.port)
             self._servers.append(server)
             self.listening = Endpoint(where.host, server.sockets[0].getsockname()[1])
-        if operating.admin_socket is not None:
-            bound = _bound(operating.admin_socket)
+        if unix_socket is not None:
+            bound = _bound(unix_socket)
             self._servers.append(
                 await asyncio.start_unix_server(self._serving(None, RequestGuard()), sock=bound)
             )
-            self._socket = operating.admin_socket
+            self._socket = unix_socket
 
     def close(self) -> None:
         for server in self._servers:
@@ -148,7 +151,7 @@ class AdminServer:
                 if isinstance(event, Head):
                     head = event
                     continue
-                answer: _Answer = (HTTPStatus.BAD_REQUEST, _error("Not a request."))
+                answer: Answer = (HTTPStatus.BAD_REQUEST, _error("Not a request."))
                 refused = guard.refusal(head) if head is not None else None
                 if refused is not None:
                     answer = refused, _error(_REFUSALS[refused])
@@ -158,7 +161,7 @@ class AdminServer:
                 await writer.drain()
                 return
 
-    async def _answer(self, head: Head, token: SecretFile | None, caller: str) -> _Answer:
+    async def _answer(self, head: Head, token: SecretFile | None, caller: str) -> Answer:
         path, _, query = head.target.partition("?")
         if path not in _OPEN:
             allowed = _is_allowed(head, token)
@@ -168,7 +171,7 @@ class AdminServer:
         if head.method not in ("GET", "POST"):
             return HTTPStatus.METHOD_NOT_ALLOWED, _error("GET and POST are served.")
         try:
-            return await (self._get(path, query) if head.method == "GET" else self._post(path))
+            return await self.respond(head.method, path, query)
         except NoSuchThing as error:
             return HTTPStatus.NOT_FOUND, _error(str(error))
         except CausewayError as error:
@@ -177,7 +180,30 @@ class AdminServer:
             internal = internal_error(_log, f"answering {head.method} {path}")
             return HTTPStatus.INTERNAL_SERVER_ERROR, _error(str(internal))
 
-    async def _get(self, path: str, query: str) -> _Answer:
+
+class AdminServer(OperatorServer):
+    """Serves the answers of `ask`, which are those of one process or of all."""
+
+    def __init__(
+        self,
+        ask: actions.Ask,
+        observed: Observed | None = None,
+        transports: Transports | None = None,
+        history: "History | None" = None,
+    ) -> None:
+        """`history` is read here, not by a worker: a slow database delays no other request."""
+        super().__init__(observed, transports)
+        self._ask = ask
+        self._history = history
+
+    async def listen(self, operating: Operating) -> None:
+        """Listens where the settings say. Raises OSError."""
+        await self.listen_at(operating.admin, operating.admin_token, operating.admin_socket)
+
+    async def respond(self, method: str, path: str, query: str) -> Answer:
+        return await (self._get(path, query) if method == "GET" else self._post(path))
+
+    async def _get(self, path: str, query: str) -> Answer:
         if path == "/metrics":
             return HTTPStatus.OK, metrics.text(await self._ask(actions.SAMPLES, ""))
         if path == "/health":
@@ -192,7 +218,7 @@ class AdminServer:
             raise NoSuchThing(f"There is nothing at {path}.")
         return HTTPStatus.OK, await self._ask(_GET[path], "")
 
-    async def _post(self, path: str) -> _Answer:
+    async def _post(self, path: str) -> Answer:
         if path == "/v1/reload":
             return HTTPStatus.OK, await self._ask(actions.RELOAD, "")
         parts = [unquote(part) for part in path.split("/")]

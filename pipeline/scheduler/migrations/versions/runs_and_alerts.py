@@ -22,6 +22,7 @@ def upgrade() -> None:
     op.create_table(
         "alert",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+        sa.Column("channel", sa.Text, nullable=False),
         sa.Column("at", sa.Text, nullable=False),
         *(sa.Column(name, sa.Text) for name in _SCHEDULE),
         sa.Column("nominal", sa.Text, nullable=False),

@@ -1,0 +1,103 @@
+"""The port of `causeway lifecycle serve`: health, metrics and a REST API for operators.
+
+Access is that of the proxy's administration: a token, except for `/health` and `/metrics`.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from urllib.parse import parse_qs, unquote
+
+from cli.errors import CannotListen
+from conf.settings.lifecycle import Lifecycle
+from conf.settings.transports import Transports
+from conf.topology import Endpoint
+from pipeline.scheduler.errors import BadRequest, UnknownEntity
+from pipeline.scheduler.operations import EVENTS, Operations, Query, entity_key
+from proxy.errors import NoSuchThing
+from proxy.operations.admin_server import Answer, Observed, OperatorServer
+
+_ENTITY_ACTIONS = ("suspend", "resume")
+ROUTES = (
+    *(f"GET {path}" for path in ("/health", "/metrics", "/v1/entities", "/v1/instances")),
+    "GET /v1/lag",
+    *(f"POST /v1/entities/KIND/NAME/{action}" for action in _ENTITY_ACTIONS),
+    *(f"POST /v1/instances/KIND/NAME/{action}" for action in EVENTS),
+)
+
+
+class LifecycleServer(OperatorServer):
+    """Answers with `operations`, whose calls block for short times."""
+
+    def __init__(self, operations: Operations, observed: Observed, transports: Transports) -> None:
+        super().__init__(observed, transports)
+        self._operations = operations
+
+    async def respond(self, method: str, path: str, query: str) -> Answer:
+        parameters = parse_qs(query, keep_blank_values=True)
+        answer = self._get if method == "GET" else self._post
+        try:
+            return await asyncio.to_thread(answer, path, parameters)
+        except UnknownEntity as error:
+            raise NoSuchThing(str(error)) from error
+        except BadRequest as error:
+            return HTTPStatus.BAD_REQUEST, {"error": str(error)}
+
+    def _get(self, path: str, query: Query) -> Answer:
+        operations = self._operations
+        if path == "/health":
+            health = operations.health()
+            ok = health["status"] == "ok"
+            return HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE, health
+        answers: dict[str, Callable[[], object]] = {
+            "/metrics": operations.metrics,
+            "/v1/entities": operations.entities,
+            "/v1/instances": partial(operations.instances, query),
+            "/v1/lag": operations.lag,
+        }
+        if path not in answers:
+            raise NoSuchThing(f"There is nothing at {path}.")
+        return HTTPStatus.OK, answers[path]()
+
+    def _post(self, path: str, query: Query) -> Answer:
+        parts = [unquote(part) for part in path.split("/")]
+        match parts:
+            case ["", "v1", "instances", kind, name, action] if action in EVENTS:
+                key = entity_key(kind, name)
+                return HTTPStatus.OK, self._operations.change_instances(key, action, query)
+            case ["", "v1", "entities", kind, name, action] if action in _ENTITY_ACTIONS:
+                key = entity_key(kind, name)
+                return HTTPStatus.OK, self._operations.change_entity(key, action)
+        raise NoSuchThing(f"There is nothing at {path}.")
+
+
+class LifecyclePort:
+    """A context in which the port is served, by a thread. Entering raises CannotListen."""
+
+    def __init__(self, server: LifecycleServer, settings: Lifecycle) -> None:
+        self._server = server
+        self._settings = settings
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="port", daemon=True)
+
+    @property
+    def listening(self) -> Endpoint | None:
+        return self._server.listening
+
+    def __enter__(self) -> "LifecyclePort":
+        where = self._settings.port
+        try:
+            self._loop.run_until_complete(self._server.listen_at(where, self._settings.token, None))
+        except OSError as error:
+            self._loop.close()
+            raise CannotListen(f"{where}: {error.strerror or error}.") from error
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._server.close)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()

@@ -1,0 +1,74 @@
+"""How `causeway lifecycle serve` is operated: its port, and where its alerts go."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from conf.secrets import SecretFile
+from conf.settings.kinds import ENDPOINT, PORT, SECRET_PATH, TEXT, Kind
+from conf.settings.rows import RESTART, Reader, Setting, made_of, setting
+from conf.topology import Endpoint
+
+
+def _http_url(text: str) -> str:
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError(f"not http://.. or https://..: {text!r}")
+    return text
+
+
+def _addresses(text: str) -> tuple[str, ...]:
+    found = tuple(each.strip() for each in text.split(","))
+    for each in found:
+        if "@" not in each or any(character.isspace() for character in each):
+            raise ValueError(f"not a mail address: {each!r}")
+    return found
+
+
+# fmt: off
+_HOST = Setting("lifecycle.host", TEXT, "127.0.0.1", RESTART,
+    "Where `lifecycle serve` answers operators ([REST API](rest.md#lifecycle)).")
+_PORT: Setting[int | None] = Setting("lifecycle.port", PORT, "", RESTART,
+    "The port of `lifecycle serve`; without it there is none.")
+_TOKEN: Setting[SecretFile | None] = Setting("lifecycle.token.file", SECRET_PATH, "", RESTART,
+    "A file with the token that callers of this port have to send, as for `proxy.admin.port`.",
+    shown="required with a port")
+_MAIL_TO: Setting[tuple[str, ...]] = Setting("lifecycle.alert.mail.to",
+    Kind("list of mail addresses", _addresses, {"type": ["string", "array"]}, ()), "", RESTART,
+    "Addresses that get a mail for the same alerts, separated by commas.")
+_MAIL_SERVER: Setting[Endpoint | None] = Setting("lifecycle.alert.mail.server",
+    ENDPOINT, "", RESTART, "The `host:port` of the SMTP server for these mails.",
+    shown="required with addresses")
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """`port` needs `token`; `mail_to` needs `mail_server`."""
+
+    port: Endpoint | None = made_of(_HOST, _PORT, factory=lambda: None)
+    token: SecretFile | None = made_of(_TOKEN, factory=lambda: None)
+    webhook: str | None = setting("lifecycle.alert.webhook",
+        Kind("URL", _http_url), "", RESTART,
+        "A URL that gets alerts as JSON by POST: failed and timed-out instances, late data and"
+        " missed service levels, each once ([alerts](../guide/lifecycle.md#operate)).")
+    mail_to: tuple[str, ...] = made_of(_MAIL_TO, factory=tuple)
+    mail_server: Endpoint | None = made_of(_MAIL_SERVER, factory=lambda: None)
+    mail_from: str = setting("lifecycle.alert.mail.from", TEXT, "causeway@localhost", RESTART,
+        "The sender of these mails.")
+
+
+# fmt: on
+def read(reader: Reader) -> Lifecycle:
+    """Raises BadSetting."""
+    port = reader.read(_PORT)
+    found = reader.group(
+        Lifecycle,
+        port=port and Endpoint(reader.read(_HOST), port),
+        token=reader.read(_TOKEN),
+        mail_to=reader.read(_MAIL_TO),
+        mail_server=reader.read(_MAIL_SERVER),
+    )
+    if found.port is not None and found.token is None:
+        raise reader.bad(_TOKEN, f"missing; who knows what it holds may use {_PORT.name}")
+    if found.mail_to and found.mail_server is None:
+        raise reader.bad(_MAIL_SERVER, f"missing; {_MAIL_TO.name} needs it")
+    return found

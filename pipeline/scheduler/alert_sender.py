@@ -1,0 +1,107 @@
+"""Delivers the store's alerts by webhook and mail.
+
+An alert is written with the change that it is about, and deleted when it was delivered, so that it
+is neither lost with a server nor repeated by every server and round. A delivery whose answer is
+lost is repeated.
+"""
+
+import json
+import smtplib
+import threading
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from email.message import EmailMessage
+
+from conf.topology import Endpoint
+from database.errors import StoreUnavailable
+from pipeline.scheduler.alerts import as_json, body, subject
+from pipeline.scheduler.clock import Clock
+from pipeline.scheduler.schema import Alert
+from pipeline.scheduler.store import Store
+
+Deliver = Callable[[Sequence[Alert]], None]
+Emit = Callable[[Mapping[str, object]], None]
+
+MOST = 100  # alerts in one delivery
+_TIMEOUT = 10.0  # seconds of a delivery
+_RETRY = 60.0  # seconds until the next attempt
+_LIFETIME = timedelta(days=1)
+
+
+def webhook(url: str) -> Deliver:
+    """Posts `{"alerts": [..]}`. Raises OSError for every answer but 2xx."""
+
+    def deliver(alerts: Sequence[Alert]) -> None:
+        data = json.dumps({"alerts": [as_json(each) for each in alerts]}).encode()
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(url, data, headers, method="POST")
+        with urllib.request.urlopen(request, timeout=_TIMEOUT):
+            pass
+
+    return deliver
+
+
+def mail(server: Endpoint, sender: str, to: Sequence[str]) -> Deliver:
+    """Sends one mail. Raises OSError (of which SMTPException is one)."""
+
+    def deliver(alerts: Sequence[Alert]) -> None:
+        message = EmailMessage()
+        message["From"], message["To"] = sender, ", ".join(to)
+        message["Subject"] = " ".join(subject(alerts).split())
+        message.set_content(body(alerts))
+        with smtplib.SMTP(server.host, server.port, timeout=_TIMEOUT) as smtp:
+            smtp.send_message(message)
+
+    return deliver
+
+
+class AlertSender:
+    """A thread that delivers while the context is open, and once more at its end."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        channels: Mapping[str, Deliver],
+        emit: Emit,
+        poll: float = 5.0,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._channels = channels
+        self._emit = emit
+        self._poll = poll
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
+
+    def __enter__(self) -> "AlertSender":
+        if self._channels:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        if self._channels:
+            self._thread.join()
+            self.deliver_all()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._poll):
+            self.deliver_all()
+
+    def deliver_all(self) -> None:
+        """Delivers what is due. What fails is tried again after a minute, for a day."""
+        for name, deliver in self._channels.items():
+            try:
+                while alerts := self._store.take_alerts(name, _RETRY, MOST):
+                    deliver(alerts)
+                    self._store.delete_alerts([each.id for each in alerts])
+            except (OSError, StoreUnavailable) as error:
+                self._emit({"event": "alerts not delivered", "to": name, "message": str(error)})
+        try:
+            given_up = self._store.delete_alerts_before(self._clock.now() - _LIFETIME)
+        except StoreUnavailable:
+            return
+        if given_up:
+            self._emit({"event": "alerts given up", "number": given_up})

@@ -1,0 +1,73 @@
+"""How far targets and processes are behind. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pipeline.falcon.model import Feed, Table
+from pipeline.scheduler.entity_service import EntityCatalog
+from pipeline.scheduler.instance import Action, ScheduleKey
+from pipeline.scheduler.schedule import Schedule
+from pipeline.scheduler.states import State
+from pipeline.scheduler.store import StateCount
+
+Counts = Mapping[ScheduleKey, Mapping[State, StateCount]]
+_BEHIND = (Action.REPLICATE, Action.PROCESS)
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """`seconds` since the oldest instance that has not ended was due; 0 if there is none. `table`
+    is the target's, empty for paths and processes; `open` and `failed` count instances.
+    """
+
+    schedule: ScheduleKey
+    table: str
+    seconds: float
+    open: int
+    failed: int
+
+
+def lags(
+    catalog: EntityCatalog,
+    counts: Counts,
+    horizons: Mapping[ScheduleKey, datetime],
+    now: datetime,
+) -> Iterator[Lag]:
+    """The lag of each replication and process that was scheduled."""
+    for schedule in catalog.all_schedules():
+        key = schedule.key
+        if key.action not in _BEHIND:
+            continue
+        states = counts.get(key, {})
+        open_ones = [each for state, each in states.items() if state.open]
+        failed = (states.get(each) for each in (State.FAILED, State.TIMEDOUT))
+        yield Lag(
+            key,
+            _table(catalog, key),
+            _seconds(schedule, open_ones, horizons.get(key), now),
+            sum(each.number for each in open_ones),
+            sum(each.number for each in failed if each is not None),
+        )
+
+
+def _seconds(
+    schedule: Schedule, open_ones: Iterable[StateCount], horizon: datetime | None, now: datetime
+) -> float:
+    """Counts also instances that are due and not created yet."""
+    until = min(schedule.end, now - schedule.opens + timedelta(minutes=1))
+    start = schedule.calendar.at(0) if horizon is None else horizon
+    due = [each.oldest for each in open_ones]
+    if start < until:
+        due += [next(iter(schedule.calendar.between(start, until)), until)]
+    oldest = min(due, default=now)
+    return max(0.0, (now - schedule.opens - oldest).total_seconds())
+
+
+def _table(catalog: EntityCatalog, key: ScheduleKey) -> str:
+    feed = catalog.entities[key.entity]
+    place = feed.on(key.cluster) if isinstance(feed, Feed) else None
+    if not isinstance(feed, Feed) or place is None:
+        return ""
+    storage = feed.storage_on(place)
+    return str(storage.uri.table) if isinstance(storage, Table) else ""

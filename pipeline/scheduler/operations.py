@@ -1,0 +1,284 @@
+"""What operators ask a lifecycle server: lists, lag, metrics, and changes of instances.
+
+Answers are JSON values. Changes are made as the server's user, who must be the entity's submitter.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from prometheus_client import Metric, generate_latest
+from prometheus_client.registry import Collector
+
+from database.errors import StoreUnavailable
+from pipeline.falcon.calendar import format_time, parse_time
+from pipeline.falcon.model import EntityKey, Kind
+from pipeline.scheduler import entity_service
+from pipeline.scheduler.clock import Clock
+from pipeline.scheduler.errors import BadRequest, UnknownEntity
+from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
+from pipeline.scheduler.lag import Lag, lags
+from pipeline.scheduler.server import SchedulerServer
+from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.store import Search, Store
+
+Query = Mapping[str, Sequence[str]]
+"""The parameters of a request, each with its values."""
+
+EVENTS = {
+    "rerun": Event.RERUN,
+    "kill": Event.KILL,
+    "suspend": Event.SUSPEND,
+    "resume": Event.RESUME,
+}
+FAMILIES = {
+    "causeway_lifecycle_lag_seconds": (
+        "gauge",
+        ("kind", "name", "action", "cluster", "source", "table"),
+        "Seconds since the oldest instance that has not ended was due.",
+    ),
+    "causeway_lifecycle_instances": (
+        "gauge",
+        ("kind", "name", "action", "cluster", "source", "state"),
+        "Instances by state.",
+    ),
+    "causeway_lifecycle_ended_total": (
+        "counter",
+        ("action", "state"),
+        "Runs of instances that ended on this server.",
+    ),
+    "causeway_lifecycle_runs": ("gauge", (), "Runs under way on this server."),
+    "causeway_lifecycle_round_age_seconds": (
+        "gauge",
+        (),
+        "Seconds since this server's last round over all entities ended.",
+    ),
+}
+_STALLED = 600.0  # seconds without the end of a round
+_PAGE, _LARGEST_PAGE = 100, 1000
+_CHANGED = 10_000  # instances that one request may change
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    store: Store
+    server: SchedulerServer
+    clock: Clock
+    user: str
+
+    # Show
+
+    def health(self) -> dict[str, str]:
+        """`status` is ok, stalled or store unavailable."""
+        if self.server.round_age() > _STALLED:
+            return {"status": "stalled"}
+        try:
+            self.store.running_owners()
+        except StoreUnavailable as error:
+            return {"status": "store unavailable", "message": str(error)}
+        return {"status": "ok"}
+
+    def entities(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "kind": each.key.kind.value,
+                "name": each.key.name,
+                "owner": each.owner,
+                "status": each.status,
+                "scheduled": each.scheduled and format_time(each.scheduled),
+            }
+            for each in self.store.entities()
+        ]
+
+    def instances(self, query: Query) -> dict[str, Any]:
+        """A page of instances, newest first; `next` is the `after` of the next page, or null.
+        Raises BadRequest.
+        """
+        search = _search(query)
+        found = self.store.search(search)
+        more = len(found) == search.limit
+        return {
+            "instances": [_instance(each) for each in found],
+            "next": _cursor(found[-1].key) if more else None,
+        }
+
+    def lag(self) -> list[dict[str, Any]]:
+        return [
+            {
+                **_schedule(each.schedule),
+                "table": each.table,
+                "seconds": each.seconds,
+                "open": each.open,
+                "failed": each.failed,
+            }
+            for each in self._lags()
+        ]
+
+    def _lags(self) -> list[Lag]:
+        catalog = entity_service.read_catalog(self.store)
+        counts, horizons = self.store.counts(), self.store.horizons()
+        return list(lags(catalog, counts, horizons, self.clock.now()))
+
+    def metrics(self) -> str:
+        """In Prometheus's text format."""
+        samples: list[tuple[str, tuple[str, ...], float]] = [
+            ("causeway_lifecycle_runs", (), self.server.runs()),
+            ("causeway_lifecycle_round_age_seconds", (), self.server.round_age()),
+        ]
+        samples += [
+            ("causeway_lifecycle_ended_total", (action.value, state.value), count)
+            for (action, state), count in Counter(self.server.ended).items()
+        ]
+        for each in self._lags():
+            labels = (*_schedule(each.schedule).values(), each.table)
+            samples.append(("causeway_lifecycle_lag_seconds", labels, each.seconds))
+        for key, states in self.store.counts().items():
+            labels = tuple(_schedule(key).values())
+            samples += [
+                ("causeway_lifecycle_instances", (*labels, state.value), found.number)
+                for state, found in states.items()
+            ]
+        return generate_latest(_Samples(samples)).decode()
+
+    # Change
+
+    def change_instances(self, key: EntityKey, action: str, query: Query) -> dict[str, Any]:
+        """Reruns, kills, suspends or resumes instances of an entity from `start` on; without `end`
+        those of that time alone. A rerun of instances that succeeded needs `force=true`.
+
+        Raises BadRequest, UnknownEntity, NotYours.
+        """
+        event = EVENTS[action]
+        entity_service.require_owner(entity_service.read_catalog(self.store), key, self.user)
+        search = _search({**query, "kind": [key.kind.value], "name": [key.name]})
+        if search.start is None:
+            raise BadRequest("start=TIME (and end=TIME) name the instances.")
+        end = search.end or search.start + timedelta(minutes=1)
+        search = Search(search.equal, search.states, search.start, end, limit=_CHANGED)
+        found = self.store.search(search)
+        if not found:
+            raise UnknownEntity(f"{key} has no such instance.")
+        force = _one(query, "force") == "true"
+        if event is Event.RERUN:
+            chosen = [each for each in found if entity_service.rerunnable(each, force)]
+        else:
+            chosen = [each for each in found if each.state.open]
+        done, refused = entity_service.change_instances(
+            self.store, chosen, event, self.clock.now(), self.user
+        )
+        refused += [f"{each.key} is {each.state.value}" for each in found if each not in chosen]
+        return {"changed": [_instance(each) for each in done], "refused": refused}
+
+    def change_entity(self, key: EntityKey, action: str) -> dict[str, str]:
+        """Suspends or resumes an entity. Raises UnknownEntity, NotYours, WrongState."""
+        change: Callable[[Store, EntityKey, str], str] = (
+            entity_service.suspend if action == "suspend" else entity_service.resume
+        )
+        return {"changed": change(self.store, key, self.user)}
+
+
+def entity_key(kind: str, name: str) -> EntityKey:
+    """Raises UnknownEntity."""
+    try:
+        return EntityKey(Kind(kind), name)
+    except ValueError:
+        raise UnknownEntity(f"there is no kind {kind!r}") from None
+
+
+def _search(query: Query) -> Search:
+    """Raises BadRequest."""
+    known = {*_COLUMNS, "state", "start", "end", "after", "limit", "force"}
+    if unknown := sorted(set(query) - known):
+        raise BadRequest(f"there is no parameter {unknown[0]!r} ({', '.join(sorted(known))}).")
+    try:
+        after = _one(query, "after")
+        limit = int(_one(query, "limit") or _PAGE)
+        if not 1 <= limit <= _LARGEST_PAGE:
+            raise ValueError(f"limit is from 1 to {_LARGEST_PAGE}")
+        return Search(
+            equal={
+                name: parse(value)
+                for name, parse in _COLUMNS.items()
+                if (value := _one(query, name)) is not None
+            },
+            states=[State(each) for each in query.get("state", ())],
+            start=_time(query, "start"),
+            end=_time(query, "end"),
+            after=_key(after) if after else None,
+            limit=limit,
+        )
+    except ValueError as error:
+        raise BadRequest(f"{error}.") from None
+
+
+_COLUMNS: Mapping[str, Callable[[str], object]] = {
+    "kind": Kind,
+    "name": str,
+    "action": Action,
+    "cluster": str,
+    "source": str,
+}
+
+
+def _one(query: Query, name: str) -> str | None:
+    values = query.get(name, ())
+    return values[-1] if values else None
+
+
+def _time(query: Query, name: str) -> datetime | None:
+    text = _one(query, name)
+    return parse_time(text) if text else None
+
+
+def _cursor(key: InstanceKey) -> str:
+    return " ".join((format_time(key.nominal), *_schedule(key.schedule).values()))
+
+
+def _key(cursor: str) -> InstanceKey:
+    """Raises ValueError."""
+    parts = cursor.split(" ")
+    if len(parts) != 6:
+        raise ValueError(f"after is no place in the list: {cursor!r}")
+    nominal, kind, name, action, cluster, source = parts
+    schedule = ScheduleKey(EntityKey(Kind(kind), name), Action(action), cluster, source)
+    return InstanceKey(schedule, parse_time(nominal))
+
+
+def _schedule(key: ScheduleKey) -> dict[str, str]:
+    return {
+        "kind": key.entity.kind.value,
+        "name": key.entity.name,
+        "action": key.action.value,
+        "cluster": key.cluster,
+        "source": key.source,
+    }
+
+
+def _instance(one: Instance) -> dict[str, Any]:
+    return {
+        **_schedule(one.key.schedule),
+        "instance": format_time(one.nominal),
+        "state": one.state.value,
+        "run": one.run,
+        "attempt": one.attempt,
+        "started": one.started and format_time(one.started),
+        "ended": one.ended and format_time(one.ended),
+        "detail": one.detail,
+    }
+
+
+class _Samples(Collector):
+    def __init__(self, samples: Sequence[tuple[str, tuple[str, ...], float]]) -> None:
+        self._samples = samples
+
+    def collect(self) -> list[Metric]:
+        metrics = {
+            name: Metric(name.removesuffix("_total"), about, kind)
+            for name, (kind, _, about) in FAMILIES.items()
+        }
+        for name, labels, value in self._samples:
+            names = FAMILIES[name][1]
+            metrics[name].add_sample(name, dict(zip(names, labels, strict=True)), value)
+        return list(metrics.values())

@@ -1,0 +1,170 @@
+"""The port of `lifecycle serve`: its access, routes and answers."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.errors import CannotListen
+from cli.lifecycle.lifecycle_port import ROUTES, LifecyclePort, LifecycleServer
+from conf.settings.lifecycle import Lifecycle
+from conf.settings.transports import Transports
+from conf.topology import Endpoint
+from pipeline.falcon.calendar import parse_time
+from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.operations import FAMILIES, Operations
+from pipeline.scheduler.server import Limits, SchedulerServer
+from tests.docs.pages import ROOT
+from tests.pipeline.scheduler.worlds import (
+    PROCESS_KEY,
+    FakeActions,
+    schedule,
+    stocked,
+)
+from tests.secret_files import private, readable
+
+FIRST = parse_time("2013-09-25T00:00Z")
+Port = tuple[str, list[tuple[str, str, bool]]]
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[Port]:
+    """The address, and the requests that were observed: method, path, refused."""
+    store = stocked(tmp_path / "l.db")
+    schedule(store, PROCESS_KEY, FIRST)
+    clock, observed = SetClock(FIRST), list[tuple[str, str, bool]]()
+    settings = Lifecycle(
+        port=Endpoint("127.0.0.1", 0), token=readable(private(tmp_path / "token", "secret\n"))
+    )
+    with SchedulerServer(store, FakeActions(), clock, "one", Limits()) as scheduler:
+        scheduler.until_idle(30)
+        server = LifecycleServer(
+            Operations(store, scheduler, clock, "ann"),
+            lambda method, path, caller, refused: observed.append((method, path, refused)),
+            Transports(),
+        )
+        with LifecyclePort(server, settings) as listening:
+            yield f"http://{listening.listening}", observed
+
+
+def ask(
+    url: str, method: str = "GET", token: str | None = "secret", host: str | None = None
+) -> tuple[int, str]:
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    headers |= {} if host is None else {"Host": host}
+    request = urllib.request.Request(url, method=method, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_health_and_metrics_need_no_token_and_all_else_does(port: Port) -> None:
+    url, observed = port
+    assert ask(f"{url}/health", token=None) == (200, '{"status": "ok"}\n')
+    status, text = ask(f"{url}/metrics", token=None)
+    assert status == 200
+    assert "causeway_lifecycle_lag_seconds" in text
+    assert ask(f"{url}/v1/lag", token=None)[0] == 401
+    assert ask(f"{url}/v1/instances/process/summary/kill", "POST", token="wrong")[0] == 401
+    assert ask(f"{url}/v1/lag", host="evil.example")[0] == 421
+    assert observed == [
+        ("GET", "/v1/lag", True),
+        ("POST", "/v1/instances/process/summary/kill", True),
+    ]
+
+
+def test_instances_are_listed_and_changed(port: Port) -> None:
+    url, observed = port
+    status, text = ask(f"{url}/v1/instances?name=summary&state=SUCCEEDED")
+    assert status == 200
+    (one,) = json.loads(text)["instances"]
+    assert one["instance"] == "2013-09-25T00:00Z"
+    rerun = f"{url}/v1/instances/process/summary/rerun?start=2013-09-25T00:00Z&force=true"
+    status, text = ask(rerun, "POST")
+    assert (status, json.loads(text)["changed"][0]["run"]) == (200, 1)
+    assert json.loads(ask(f"{url}/v1/lag")[1])[0]["open"] == 1
+    assert ask(f"{url}/v1/entities/process/summary/suspend", "POST")[0] == 200
+    entities = json.loads(ask(f"{url}/v1/entities")[1])
+    assert {"SUSPENDED"} == {e["status"] for e in entities if e["name"] == "summary"}
+    assert ask(f"{url}/v1/entities/process/summary/suspend", "POST")[0] == 409
+    assert ("POST", "/v1/entities/process/summary/suspend", False) in observed
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "status"),
+    [
+        ("/v1/instances?limit=0", "GET", 400),
+        ("/v1/nothing", "GET", 404),
+        ("/v1/instances/process/summary/dance", "POST", 404),
+        ("/v1/instances/process/none/kill?start=2013-09-25T00:00Z", "POST", 404),
+        ("/v1/instances/dance/x/kill?start=2013-09-25T00:00Z", "POST", 404),
+        ("/v1/instances/process/summary/kill", "POST", 400),
+        ("/v1/instances", "DELETE", 405),
+    ],
+)
+def test_refusals(port: Port, path: str, method: str, status: int) -> None:
+    found, text = ask(port[0] + path, method)
+    assert found == status
+    assert "error" in json.loads(text)
+
+
+def test_an_address_that_is_taken(port: Port, tmp_path: Path) -> None:
+    taken = Endpoint.parse(port[0].removeprefix("http://"))
+    server = LifecycleServer(None, lambda *_: None, Transports())  # type: ignore[arg-type]
+    settings = Lifecycle(port=taken, token=readable(tmp_path / "token"))
+    with pytest.raises(CannotListen), LifecyclePort(server, settings):
+        pass
+
+
+def test_the_page_has_every_route_and_metric() -> None:
+    page = (ROOT / "docs" / "reference" / "rest.md").read_text()
+    section = page.partition("## Lifecycle\n")[2]
+    assert sorted(re.findall(r"^\| `((?:GET|POST) [^`?]+)", section, re.M)) == sorted(ROUTES)
+    rows = [
+        f"| `{name}` | {kind} | {', '.join(f'`{each}`' for each in labels)} | {about} |"
+        for name, (kind, labels, about) in FAMILIES.items()
+    ]
+    assert [row for row in rows if row not in section] == []
+
+
+@pytest.mark.slow
+def test_serve_answers_on_the_port_of_the_settings(tmp_path: Path) -> None:
+    token = private(tmp_path / "token", "secret\n")
+    conf = tmp_path / "conf.toml"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    conf.write_text(f'lifecycle.port = {port}\nlifecycle.token.file = "{token}"\n')
+    command = [sys.executable, "-m", "cli.main", "lifecycle", "serve", "--conf", str(conf)]
+    process = subprocess.Popen(
+        [*command, "--store", str(tmp_path / "l.db"), "--poll", "0.2"],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "CAUSEWAY_CONF": ""},
+    )
+    try:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if '"serving"' in line)
+        assert json.loads(line)["listening"] == f"127.0.0.1:{port}"
+        url = f"http://{json.loads(line)['listening']}"
+        end = time.monotonic() + 30
+        while ask(f"{url}/health", token=None)[0] != 200 and time.monotonic() < end:
+            time.sleep(0.1)
+        assert ask(f"{url}/v1/instances")[0] == 200
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        process.stderr.close()

@@ -1,0 +1,51 @@
+"""Settings of `lifecycle serve` that need each other."""
+
+from pathlib import Path
+
+import pytest
+
+from conf.errors import BadSetting
+from conf.secrets import SecretFile
+from conf.settings.lifecycle import Lifecycle
+from conf.settings.settings import settings_from
+from conf.topology import Endpoint
+
+
+def of(**values: str) -> Lifecycle:
+    """Underscores stand for dots."""
+    named = {f"lifecycle.{key.replace('_', '.')}": text for key, text in values.items()}
+    return settings_from(named, "here").lifecycle
+
+
+def test_defaults() -> None:
+    assert of() == Lifecycle()
+
+
+def test_the_port_is_on_this_machine_and_needs_a_token() -> None:
+    with pytest.raises(BadSetting, match=r"lifecycle\.token\.file: missing"):
+        of(port="15000")
+    found = of(port="15000", token_file="/etc/token")
+    assert found.port == Endpoint("127.0.0.1", 15000)
+    assert found.token == SecretFile(Path("/etc/token"))
+    assert of(host="0.0.0.0", port="1", token_file="/t").port == Endpoint("0.0.0.0", 1)
+
+
+def test_mail_needs_a_server() -> None:
+    with pytest.raises(BadSetting, match=r"lifecycle\.alert\.mail\.server: missing"):
+        of(alert_mail_to="a@example.com")
+    found = of(alert_mail_to="a@example.com, b@example.com", alert_mail_server="mail:25")
+    assert found.mail_to == ("a@example.com", "b@example.com")
+    assert found.mail_server == Endpoint("mail", 25)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"alert_webhook": "ftp://host/x"},
+        {"alert_webhook": "http://"},
+        {"alert_mail_to": "nobody", "alert_mail_server": "mail:25"},
+    ],
+)
+def test_what_is_no_address_is_refused(values: dict[str, str]) -> None:
+    with pytest.raises(BadSetting):
+        of(**values)

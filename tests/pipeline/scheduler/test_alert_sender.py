@@ -1,0 +1,175 @@
+"""Each alert is delivered once by each channel, also after failures and by several servers."""
+
+import json
+import smtplib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from email.message import EmailMessage
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from conf.topology import Endpoint
+from pipeline.falcon.calendar import parse_time
+from pipeline.scheduler.alert_sender import AlertSender, mail, webhook
+from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.schema import Alert
+from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.store import Store
+from tests.pipeline.scheduler.worlds import (
+    FEED_KEY,
+    PROCESS_KEY,
+    START,
+    FakeActions,
+    schedule,
+    stocked,
+)
+
+FIRST = parse_time("2013-09-25T00:00Z")
+Events = list[Mapping[str, object]]
+
+
+@contextmanager
+def listener(status: int) -> Iterator[tuple[str, list[dict[str, object]]]]:
+    received: list[dict[str, object]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/hook", received
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def failed(url: str | Path, *channels: str) -> Store:
+    """A store in which one process has failed for good, over several rounds."""
+    store = stocked(url)
+    schedule(store, PROCESS_KEY, FIRST)
+    actions, clock = FakeActions(), SetClock(FIRST)
+    actions.fail = lambda _: "broken"
+    for _ in range(6):
+        with SchedulerServer(
+            store, actions, clock, "one", Limits(), alert_channels=channels
+        ) as server:
+            server.until_idle(30)
+        clock.move(timedelta(minutes=9))
+        if store.instances(PROCESS_KEY)[0].attempt == 4:
+            break
+        clock.move(timedelta(minutes=31))
+    return store
+
+
+def test_a_failure_is_delivered_once_by_each_channel(url: str) -> None:
+    store = failed(url, "webhook", "mail")
+    mailed: list[Sequence[Alert]] = []
+    events: Events = []
+    with listener(200) as (address, received):
+        channels = {"webhook": webhook(address), "mail": mailed.append}
+        senders = [AlertSender(store, SetClock(FIRST), channels, events.append) for _ in range(2)]
+        for sender in (*senders, *senders):
+            sender.deliver_all()
+    (post,) = received
+    (alert,) = post["alerts"]  # type: ignore[misc]
+    assert (alert["alert"], alert["name"]) == ("failed", "summary")
+    assert "broken" in alert["message"]
+    assert [[each.what for each in alerts] for alerts in mailed] == [["failed"]]
+    assert events == []
+
+
+def test_what_is_refused_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, events = failed(tmp_path / "l.db", "webhook"), Events()
+    with listener(500) as (address, received):
+        sender = AlertSender(store, SetClock(FIRST), {"webhook": webhook(address)}, events.append)
+        sender.deliver_all()
+        sender.deliver_all()  # not before the pause is over
+        assert len(received) == 1
+    assert [each["event"] for each in events] == ["alerts not delivered"]
+    with listener(204) as (address, received):
+        late = AlertSender(store, SetClock(FIRST), {"webhook": webhook(address)}, events.append)
+        assert store.take_alerts("webhook", -1, 10) == ()
+        store_time_passes(store)
+        late.deliver_all()
+        assert len(received) == 1
+
+
+def store_time_passes(store: Store) -> None:
+    """The pause of alerts that were not delivered is over."""
+    from sqlalchemy import update
+
+    from pipeline.scheduler.schema import alerts
+
+    with store._database.transaction() as connection:
+        connection.execute(update(alerts).values(claimed=None))
+
+
+def test_what_cannot_be_delivered_for_a_day_is_given_up(tmp_path: Path) -> None:
+    store, events = failed(tmp_path / "l.db", "webhook"), Events()
+
+    def refuse(alerts: Sequence[Alert]) -> None:
+        raise OSError("refused")
+
+    later = SetClock(FIRST + timedelta(days=2))
+    AlertSender(store, later, {"webhook": refuse}, events.append).deliver_all()
+    assert [each["event"] for each in events] == ["alerts not delivered", "alerts given up"]
+    store_time_passes(store)
+    assert store.take_alerts("webhook", 60, 10) == ()
+
+
+def test_late_data_and_missed_service_levels_are_delivered_once(tmp_path: Path) -> None:
+    store = stocked(tmp_path / "l.db")
+    schedule(store, FEED_KEY)
+    actions, clock = FakeActions(), SetClock(START + timedelta(hours=3))
+    actions.absent = {START}
+    for _ in range(3):
+        with SchedulerServer(
+            store, actions, clock, "one", Limits(), alert_channels=["mail"]
+        ) as server:
+            server.until_idle(30)
+    found = store.take_alerts("mail", 60, 100)
+    assert [each.what for each in found] == ["SLA"]
+
+
+def test_without_channels_nothing_is_kept(tmp_path: Path) -> None:
+    assert failed(tmp_path / "l.db").take_alerts("webhook", 60, 10) == ()
+
+
+def test_a_mail_has_all_alerts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[EmailMessage] = []
+
+    class Smtp:
+        def __init__(self, host: str, port: int, timeout: float) -> None:
+            assert (host, port) == ("mail.example", 25)
+
+        def __enter__(self) -> "Smtp":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def send_message(self, message: EmailMessage) -> None:
+            sent.append(message)
+
+    monkeypatch.setattr(smtplib, "SMTP", Smtp)
+    deliver = mail(Endpoint("mail.example", 25), "from@example", ["a@example", "b@example"])
+    store = failed(tmp_path / "l.db", "mail")
+    with AlertSender(store, SetClock(FIRST), {"mail": deliver}, print, poll=60):
+        pass  # what is left is delivered at the end
+    (message,) = sent
+    assert message["To"] == "a@example, b@example"
+    assert "failed" in message["Subject"]
+    assert "broken" in message.get_content()

@@ -1,0 +1,57 @@
+"""Failures, late data and missed service levels are alerts; other changes are none."""
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.scheduler.alerts import as_json, body, is_alert, subject
+from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
+from pipeline.scheduler.plan import Change, move
+from pipeline.scheduler.schema import Alert
+from pipeline.scheduler.states import Event, State
+from tests.pipeline.scheduler.worlds import FEED_KEY, START
+
+KEY = InstanceKey(ScheduleKey(FEED_KEY, Action.REPLICATE, "c2", "c1"), START)
+
+
+@pytest.mark.parametrize(
+    ("state", "event", "expected"),
+    [
+        (State.RUNNING, Event.FAIL, True),
+        (State.WAITING, Event.TIME_OUT, True),
+        (State.SUCCEEDED, Event.LATE, True),
+        (State.RUNNING, Event.RETRY, False),
+        (State.RUNNING, Event.SUCCEED, False),
+        (State.RUNNING, Event.KILL, False),
+        (State.WAITING, Event.FOUND, False),
+    ],
+)
+def test_what_is_an_alert(state: State, event: Event, expected: bool) -> None:
+    assert is_alert(move(Instance(KEY, state, START), event, START, "why")) is expected
+
+
+def test_a_missed_service_level_is_one_and_a_wait_once_more_is_none() -> None:
+    one = Instance(KEY, State.WAITING, START)
+    assert is_alert(Change(one, replace(one, alerts=1), "SLA", "late"))
+    change = move(one, Event.TIME_OUT, START)
+    assert not is_alert(replace(change, after=replace(change.after, not_before=START)))
+
+
+def test_how_alerts_read() -> None:
+    alerts = [Alert(n, START, KEY, "failed", f"reason {n}") for n in (1, 2)]
+    assert as_json(alerts[0]) == {
+        "id": 1,
+        "at": "2013-09-24T06:00:00Z",
+        "alert": "failed",
+        "kind": "feed",
+        "name": "clicks",
+        "action": "replicate",
+        "cluster": "c2",
+        "source": "c1",
+        "instance": "2013-09-24T06:00Z",
+        "message": "reason 1",
+    }
+    assert subject(alerts[:1]) == "causeway: failed: replicate clicks c1 to c2 2013-09-24T06:00Z"
+    assert subject(alerts).endswith("and 1 more")
+    assert "reason 1" in body(alerts)
+    assert "reason 2" in body(alerts)

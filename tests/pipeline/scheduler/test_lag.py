@@ -1,0 +1,39 @@
+"""The lag is the age of the oldest instance that has not ended."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from pipeline.scheduler.clock import SetClock
+from pipeline.scheduler.entity_service import read_catalog
+from pipeline.scheduler.instance import Action
+from pipeline.scheduler.lag import Lag, lags
+from pipeline.scheduler.server import Limits, SchedulerServer
+from pipeline.scheduler.store import Store
+from tests.pipeline.scheduler.worlds import FEED_KEY, START, FakeActions, schedule, stocked
+
+HOUR = timedelta(hours=1)
+
+
+def lag_at(store: Store, now: datetime) -> Lag:
+    found = lags(read_catalog(store), store.counts(), store.horizons(), now)
+    (lag,) = [each for each in found if each.schedule.action is Action.REPLICATE]
+    return lag
+
+
+def run(store: Store, actions: FakeActions, now: datetime) -> None:
+    with SchedulerServer(store, actions, SetClock(now), "one", Limits()) as server:
+        server.until_idle(30)
+
+
+def test_the_lag_of_a_feed(tmp_path: Path) -> None:
+    store, actions = stocked(tmp_path / "l.db"), FakeActions()
+    assert list(lags(read_catalog(store), {}, {}, START)) == []  # it is not scheduled
+    schedule(store, FEED_KEY)
+    assert lag_at(store, START + 2 * HOUR).seconds == 7200  # nothing was created yet
+    run(store, actions, START + 2 * HOUR)
+    done = lag_at(store, START + 2 * HOUR)
+    assert (done.seconds, done.open, done.table) == (0, 0, "tgt.clicks")
+    actions.absent = {START + 3 * HOUR}
+    run(store, actions, START + 5 * HOUR)
+    behind = lag_at(store, START + 5 * HOUR)
+    assert (behind.seconds, behind.open, behind.failed) == (7200, 1, 0)
