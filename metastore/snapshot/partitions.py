@@ -13,7 +13,8 @@ from urllib.parse import unquote
 
 from conf.names import ClusterName, partition_name
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas
-from conf.placement import BadPlacement, Placement, read_placement
+from conf.placement import BadPlacement, Placement, read_bases, read_placement
+from conf.write_ids import time_of
 from metastore.snapshot.slices import Selector, Slice, slices
 
 # Replicas of a partition whose facts are not loaded: usable in no cluster.
@@ -71,6 +72,8 @@ class PartitionSheet:
         unknown = self._of.count(_UNKNOWN)
         self._counts = [unknown, count - unknown]
         self._placed: tuple[Placement, PlacedPartitions] | None = None
+        # When copies missed a write of their partition, by the table's write id at the copy.
+        self._missed: dict[tuple[ClusterName, str], float] = {}
 
     def __len__(self) -> int:
         return len(self.partitions)
@@ -93,6 +96,7 @@ class PartitionSheet:
         for number in (_UNKNOWN, self._numbers[_PLAIN]):
             self._counts[number] += added.count(number)
         self._of[: len(older)] = older._of
+        self._missed = dict(older._missed)
 
     def missing(self, selectors: Iterable[Selector] | None) -> frozenset[Slice] | None:
         """The slices to read for these selectors; None: all names."""
@@ -128,10 +132,49 @@ class PartitionSheet:
         """
         self._placed = None
         for row in rows:
-            number = self._number(_group(facts.get(self.partitions.row(row), {})))
+            own = _own(facts.get(self.partitions.row(row), {}))
+            if own is not None:
+                self._note_missed(own)
+            number = self._number(_group(own))
             self._counts[self._of[row]] -= 1
             self._counts[number] += 1
             self._of[row] = number
+
+    def _note_missed(self, own: Placement) -> None:
+        for copy in own.copies:
+            under, _, write = copy.of.rpartition("/")
+            when = None if write == own.write else time_of(str(copy.notes.get("missed")))
+            if when is not None:
+                key = (copy.cluster, under)
+                self._missed[key] = min(when, self._missed.get(key, when))
+
+    def lacking_since(self, table: Placement) -> dict[ClusterName, float | None]:
+        """Since when the copies of loaded partitions lack something, by cluster: the earliest, in
+        epoch seconds; None if all are fresh. A cluster is left out if it is known of none of its
+        stale copies."""
+        bases = {old: time_of(str(new)) for old, new in read_bases(table.bases).items()}
+        used = {number for number, count in enumerate(self._counts) if count}
+        copies = {copy for number in used for copy in self._groups[number].copies}
+        old = [(name, under) for name, under in copies if under not in (None, table.write)]
+        times = [(name, bases.get(under or "")) for name, under in old]
+        for (name, under), when in self._missed.items():
+            first = when if under == table.write else bases.get(under)
+            times.append((name, None if first is None else min(when, first)))
+        written = set()
+        for mark in table.open:
+            named = used
+            if mark.partitions is not None:
+                named = {self._of[row] for row in self.rows_named(mark.partitions)}
+            touched = {copy for number in named for copy in self._groups[number].copies}
+            written |= {name for name, _ in touched}
+            times += [(name, mark.since or None) for name, under in touched if under == table.write]
+        found: dict[ClusterName, float | None] = {}
+        for name, since in times:
+            if since is not None:
+                found[name] = min(since, found.get(name) or since)
+        stale = written | {name for name, under in copies if under != table.write}
+        fresh = {name for name, _ in copies} - stale
+        return found | dict.fromkeys(fresh)
 
     def _number(self, group: _Group) -> int:
         number = self._numbers.setdefault(group, len(self._groups))
@@ -202,10 +245,14 @@ def _values(name: str) -> list[str]:
     return [unquote(value) for value in values] if "%" in name else values
 
 
-def _group(parameters: Mapping[str, str]) -> _Group:
-    if not parameters:
+def _own(parameters: Mapping[str, str]) -> Placement | None:
+    """A partition's own facts; None if it has none."""
+    return read_placement(parameters, ClusterName("")) if parameters else None
+
+
+def _group(own: Placement | None) -> _Group:
+    if own is None:
         return _PLAIN
-    own = read_placement(parameters, ClusterName(""))
     copies = []
     for copy in own.copies:
         under, slash, write = copy.of.rpartition("/")

@@ -10,7 +10,8 @@ from time import monotonic
 
 from cachetools import LRUCache, TTLCache
 
-from conf.names import TableRef
+from conf.copies import copy_states
+from conf.names import ClusterName, TableRef
 from conf.partitions import TableFacts
 from conf.placement import Placement
 from conf.tables import NotLoaded, TableInfo
@@ -56,6 +57,17 @@ class TableRecord:
         return TableFacts(
             self.placement.replicas(), placed, self.placement.write, self.placement.facts
         )
+
+    def lacking_since(self) -> dict[ClusterName, float | None]:
+        """As `Snapshot.lacking_since`, by cluster."""
+        placed = self.placement
+        if self.partitions is not None and not (placed.uniform and placed.copies):
+            return self.partitions.lacking_since(placed)
+        return {
+            copy.cluster: copy.since
+            for copy in copy_states(placed)
+            if copy.fresh or copy.since is not None
+        }
 
 
 class LoadToken:
@@ -132,6 +144,17 @@ class Snapshot:
         if entry is None or self.clock() - entry.read > self.ttl:
             raise NotLoaded(ref)
         return entry.record
+
+    def lacking_since(self) -> dict[tuple[TableRef, ClusterName], float | None]:
+        """Since when the copies of a table in a cluster lack something: the earliest, in epoch
+        seconds; None if all are fresh. Of tables and partitions that memory has at this moment;
+        copies of which it is not known are left out."""
+        now, found = self.clock(), {}
+        for ref, entry in self._tables.items():
+            if entry.record is not None and now - entry.read <= self.ttl:
+                for cluster, since in entry.record.lacking_since().items():
+                    found[ref, cluster] = since
+        return found
 
     def counts(self) -> dict[str, int]:
         """Numbers of tables and databases, and the tables' weight (1: 1,000 partitions)."""

@@ -18,7 +18,7 @@ from conf.topology import Cluster, Endpoint
 from proxy.errors import NoSuchThing, Stopping
 from proxy.limits import DEFAULT
 from proxy.operations import administration as actions
-from proxy.operations.metrics import Sample
+from proxy.operations.metrics import Sample, copy_lags
 from proxy.protocol.replies import INTERNAL_ERROR, application_exception
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import NEWEST_PROTOCOL, OperationState
@@ -184,7 +184,8 @@ class Admin:
                     ),
                     ("causeway_endpoint_connections", labels, server.pool.held(endpoint)),
                 ]
-        return [*observer.metrics.samples(), *gauges]
+        lags = copy_lags(server.router.snapshot.lacking_since(), time.time())
+        return [*observer.metrics.samples(), *gauges, *lags]
 
     # Act
 

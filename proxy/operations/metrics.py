@@ -7,13 +7,18 @@ the text format.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from heapq import nlargest
 
 from prometheus_client import Metric, generate_latest
 from prometheus_client.registry import Collector
 
+from conf.names import ClusterName, TableRef
+
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
+LAG = "causeway_copy_lag_seconds"
+COPIES = 500  # copies with a lag of their own in the metrics
 PHASE = "causeway_phase_seconds"
 _OF_HISTOGRAMS = ("_bucket", "_sum", "_count")
 
@@ -55,6 +60,12 @@ FAMILIES: dict[str, Family] = {
     "causeway_statements_running": Family("gauge", "Running statements."),
     "causeway_operations": Family("gauge", "Operations that are not closed."),
     "causeway_tables_cached": Family("gauge", "Tables whose facts are in memory."),
+    LAG: Family(
+        "gauge",
+        "Seconds since the first write that a copy misses, 0 while it is fresh.",
+        ("table", "cluster"),
+        False,
+    ),
     "causeway_endpoint_up": Family(
         "gauge", "1 if the Thrift Server passes its health checks.", ("cluster", "endpoint"), False
     ),
@@ -96,6 +107,16 @@ class Metrics:
                 samples.append((f"{PHASE}_bucket", (phase, bound), below))
             samples += [(f"{PHASE}_sum", (phase,), total), (f"{PHASE}_count", (phase,), below)]
         return samples
+
+
+def copy_lags(
+    since: Mapping[tuple[TableRef, ClusterName], float | None], now: float
+) -> list[Sample]:
+    """The lag of the copies that lack something since these times; None: of fresh ones. At most
+    `COPIES` of them, those with the largest lags."""
+    lags = {key: 0.0 if when is None else max(now - when, 0.0) for key, when in since.items()}
+    worst = nlargest(COPIES, lags, key=lags.__getitem__)
+    return [(LAG, (str(table), str(cluster)), lags[table, cluster]) for table, cluster in worst]
 
 
 def merged(processes: Iterable[Iterable[Sample]]) -> list[Sample]:

@@ -58,6 +58,10 @@ class Snapshot(Catalog, Protocol):
         """Forgets these tables; None: everything."""
         ...
 
+    def lacking_since(self) -> Mapping[tuple[TableRef, ClusterName], float | None]:
+        """Since when copies in memory lack something, by table and cluster; None: all are fresh."""
+        ...
+
     def counts(self) -> Mapping[str, int]:
         """How much is kept: `tables`, and what else there is."""
         ...

@@ -58,6 +58,7 @@ class FakeMetastore:
     primaries: dict[str, ClusterName] = field(default_factory=dict)
     databases: set[str] = field(default_factory=lambda: {"default", "sales"})
     copied: dict[str, Placement] = field(default_factory=dict)
+    lagging: dict[tuple[TableRef, ClusterName], float | None] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     loaded: set[TableRef] = field(default_factory=set)
@@ -77,6 +78,9 @@ class FakeMetastore:
 
     def database_exists(self, name: str) -> bool:
         return name in self.databases
+
+    def lacking_since(self) -> dict[tuple[TableRef, ClusterName], float | None]:
+        return dict(self.lagging)
 
     def counts(self) -> dict[str, int]:
         return {"tables": len(self.loaded)}

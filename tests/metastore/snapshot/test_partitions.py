@@ -1,5 +1,7 @@
 """Partition sheets against placements read one by one."""
 
+import json
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conf.copies import sums
 from conf.names import ClusterName, partition_name
 from conf.partitions import PartitionKey, PartitionSet, Replicas
 from conf.placement import (
@@ -16,6 +19,7 @@ from conf.placement import (
     read_partition_placement,
     write_placement,
 )
+from conf.write_ids import new_id, with_time
 from metastore.snapshot.partitions import PartitionSheet
 
 KEYS = (PartitionKey("ds", "string"), PartitionKey("hr", "int"))
@@ -183,3 +187,45 @@ def test_slices_of_a_uniform_table_are_known() -> None:
     )
     assert not sheet.unknown(None)
     assert len(sheet.placed(Placement(CLUSTERS[0])).groups) == 1
+
+
+def test_the_lag_of_loaded_partitions_is_that_of_each_read_alone() -> None:
+    """Over random partitions: copies under old and new ids of the table, missed writes, marks."""
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    chance, seen = random.Random(seed), set[str]()
+    for _ in range(500):
+        ids = [with_time(new_id(), chance.randrange(1, 1000)) for _ in range(4)]
+        bases = {ids[0]: ids[1], ids[1]: chance.choice((ids[2], None))}
+        table = Placement(CLUSTERS[0], ids[2], bases=json.dumps(bases))
+        names = [_name((str(day), "0")) for day in range(4)]
+        for mark in range(chance.choice((0, 0, 1, 2))):
+            covered = chance.choice((None, chance.sample(names, 2)))
+            since = chance.randrange(1, 1000)
+            table = table.opened(f"m{mark}", covered, since=since)
+        parameters = {}
+        for day in range(4):
+            own = Placement(CLUSTERS[0], ids[3])
+            for cluster in CLUSTERS[1:]:
+                if chance.random() < 0.5:
+                    of = f"{chance.choice(ids[:3])}/{chance.choice((ids[3], 'old'))}"
+                    notes = chance.choice(({}, {"missed": ids[chance.randrange(4)]}))
+                    own = own.with_copy(Copy(cluster, "file:/x", of, notes))
+            parameters[str(day), "0"] = write_placement(own)
+        sheet = _sheet(names)
+        sheet.learn(range(len(sheet)), parameters)
+        placements = [
+            read_partition_placement(each, table, _name(row)) for row, each in parameters.items()
+        ]
+        expected: dict[ClusterName, float | None] = {}
+        for total in sums(placements, CLUSTERS[1:]):
+            if total.since is not None:
+                expected[total.cluster] = total.since
+                seen.add("stale")
+            elif total.fresh and not total.stale:
+                expected[total.cluster] = None
+                seen.add("fresh")
+            elif total.stale:
+                seen.add("unknown")
+        assert sheet.lacking_since(table) == expected
+    assert seen == {"stale", "fresh", "unknown"}

@@ -1,11 +1,14 @@
 """What the snapshot remembers, for how long, and how much of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from conf.names import ClusterName, TableRef
 from conf.partitions import PartitionKey
 from conf.placement import Copy, Placement
 from conf.tables import NotLoaded, TableInfo, TableKind
+from conf.write_ids import new_id, with_time
 from metastore.snapshot.partitions import PartitionSheet
 from metastore.snapshot.snapshot import Snapshot, TableRecord
 
@@ -141,6 +144,22 @@ def test_an_unpartitioned_tables_holders() -> None:
     assert facts is not None
     assert facts.replicas.fresh == {C2}
     assert facts.partitions is None
+
+
+def test_the_lag_of_copies_in_memory() -> None:
+    now = 0.0
+    snapshot = Snapshot(ttl=10, clock=lambda: now)
+    copied = Placement(C1).with_copy(Copy(C2, "file:/c2", "0"))
+    _put(snapshot, _record(copied))
+    assert snapshot.lacking_since() == {(REF, C2): None}
+    _put(snapshot, _record(copied.rewritten(with_time(new_id(), 100.0)).rewritten(new_id())))
+    assert snapshot.lacking_since() == {(REF, C2): 100.0}
+    _put(snapshot, _record(replace(copied, write="of an older version")))
+    assert snapshot.lacking_since() == {}
+    now = 11.0
+    _put(snapshot, _record(copied))
+    now = 22.0
+    assert snapshot.lacking_since() == {}
 
 
 def _known(snapshot: Snapshot, ref: TableRef) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from conf.errors import BadSetting
+from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from proxy.errors import NoSuchThing, Stopping, UnknownCluster
 from proxy.limits import Limits
@@ -243,7 +244,9 @@ def test_metrics_count_statements_errors_and_rows() -> None:
         client = await site.client()
         assert await client.rows("SELECT * FROM e") == 1
         await client.execute("SELECT * FROM e JOIN w")
+        site.metastore.lagging = {(TableRef("default", "e"), ClusterName("west")): None}
         result = text(site.admin.samples()).splitlines()
+        assert 'causeway_copy_lag_seconds{cluster="west",table="default.e"} 0.0' in result
         assert 'causeway_decisions_total{cluster="east",rule="DC-R7"} 1.0' in result
         assert 'causeway_errors_total{code="CW104"} 1.0' in result
         assert 'causeway_statements_total{state="FINISHED"} 1.0' in result

@@ -3,7 +3,8 @@
 import json
 import time
 
-from proxy.operations.metrics import FAMILIES, Metrics, merged, text
+from conf.names import ClusterName, TableRef
+from proxy.operations.metrics import COPIES, FAMILIES, Metrics, copy_lags, merged, text
 
 
 def test_counters_and_histograms() -> None:
@@ -65,3 +66,12 @@ def test_the_counts_of_a_statement_take_less_than_20_microseconds() -> None:
             metrics.count("causeway_sent_rows_total", by=10)
         best = min(best, (time.perf_counter() - began) / 1_000)
     assert best < 20e-6
+
+
+def test_the_lag_of_copies_has_a_bounded_number_of_labels() -> None:
+    west = ClusterName("west")
+    since = {(TableRef("d", f"t{number}"), west): float(number) for number in range(COPIES + 9)}
+    samples = copy_lags(since | {(TableRef("d", "fresh"), west): None}, COPIES + 9.0)
+    assert len(samples) == COPIES
+    assert samples[0] == ("causeway_copy_lag_seconds", ("d.t0", "west"), COPIES + 9.0)
+    assert copy_lags({(TableRef("d", "fresh"), west): None}, 5.0)[0][2] == 0.0
