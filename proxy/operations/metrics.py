@@ -54,7 +54,9 @@ FAMILIES: dict[str, Family] = {
     "causeway_authentication_failures_total": Family("counter", "Logins that failed."),
     "causeway_idle_closed_total": Family("counter", "Closed because they were idle.", ("what",)),
     "causeway_audit_dropped_total": Family("counter", "Lines missing in the audit log."),
-    "causeway_history_dropped_total": Family("counter", "Statements missing in the history."),
+    "causeway_history_dropped_total": Family(
+        "counter", "Statements, or what was fetched of them, missing in the history."
+    ),
     "causeway_connections": Family("gauge", "Connections of clients."),
     "causeway_sessions": Family("gauge", "Open sessions."),
     "causeway_statements_running": Family("gauge", "Running statements."),

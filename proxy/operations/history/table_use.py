@@ -10,7 +10,7 @@ from conf.partitions import PartitionSet
 from dialect.statement import ALL, Known, PartitionPredicate, Read, Unknown, Write
 from router.request import Facts
 
-MAX_TABLES = 1_000  # of a statement
+MAX_TABLES = 1_000  # that a statement reads, and that it writes
 MAX_NAMED = 100  # partitions of a table
 
 
@@ -46,8 +46,8 @@ def tables_used(statement: Known | Unknown | None, facts: Facts) -> tuple[TableU
     """What the statement reads and writes, by the facts of its decision; quick."""
     if not isinstance(statement, Known):
         return ()
-    uses = (*_reads(statement.reads, facts), *_writes(statement.writes))
-    return uses[:MAX_TABLES]
+    reads, writes = statement.reads[:MAX_TABLES], statement.writes[:MAX_TABLES]
+    return (*_reads(reads, facts), *_writes(writes))
 
 
 def _reads(reads: Iterable[Read], facts: Facts) -> Iterator[TableUse]:

@@ -206,6 +206,29 @@ def test_writes_of_one_table_wait_for_each_other_in_all_workers(tmp_path: Path) 
         metastore.stop()
 
 
+def test_killed_workers_lose_at_most_a_second_of_the_history(tmp_path: Path) -> None:
+    """The supervisor reads what the workers wrote, also of results that were never closed."""
+
+    async def scenario(there: Served) -> None:
+        one, other = await there.one_of_each("ann")
+        await one.operation("SELECT 0")
+        while not (await there.ask("GET /v1/history"))["statements"]:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+        for number in range(1, 6):
+            await one.operation(f"SELECT {number}")
+            await other.operation(f"SELECT {number}0")
+        await asyncio.sleep(1.5)  # half a second for a busy machine
+        for pid in there.workers():
+            os.kill(pid, signal.SIGKILL)
+        page = await there.ask("GET /v1/history")
+        texts = [each["text"] for each in page["statements"]]
+        ones, tens = range(6), range(10, 60, 10)
+        assert sorted(texts) == sorted(f"SELECT {number}" for number in (*ones, *tens))
+        assert {each["state"] for each in page["statements"]} == {"FINISHED"}
+
+    play(tmp_path, scenario, more=f'history.store = "{tmp_path}/history.db"\n')
+
+
 def test_a_limit_holds_for_all_workers_together(tmp_path: Path) -> None:
     async def scenario(there: Served) -> None:
         opened: list[Struct] = [await (await there.client()).open() for _ in range(12)]
