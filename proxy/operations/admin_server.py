@@ -212,7 +212,9 @@ class AdminServer(OperatorServer):
             return HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE, health
         if path == _EXPLAIN:
             return HTTPStatus.OK, await self._ask(actions.EXPLAIN, query)
-        if path == _HISTORY and self._history is not None:
+        if path == _HISTORY:
+            if self._history is None:
+                raise NoSuchThing("There is no history: history.store is not set.")
             return HTTPStatus.OK, await self._history.page(dict(parse_qsl(query)))
         if path not in _GET:
             raise NoSuchThing(f"There is nothing at {path}.")

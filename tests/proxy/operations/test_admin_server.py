@@ -104,6 +104,8 @@ def test_get_and_post(tmp_path: Path) -> None:
             assert log[-1] == requests
         assert (await call("GET /v1/explain?sql=SELECT+1&cluster=west", ALLOWED))[0] == 200
         assert log[-1] == ("explain", "sql=SELECT+1&cluster=west")
+        status, body = await call("GET /v1/history", ALLOWED)
+        assert (status, "history.store is not set" in body) == (404, True)
 
     serving(use, tmp_path)
 
