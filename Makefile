@@ -91,7 +91,7 @@ slow: install $(GUARD) ## tests that take seconds but no server
 e2e: install $(GUARD) ## tests on the real stack
 	$(BIN)/pytest -m "e2e and not clients"
 
-bench: install $(GUARD) ## measurements, each paired with the direct way: queries, catalogs, routing, copies, Hudi pulls
+bench: install $(GUARD) ## measurements, each paired with the direct way: queries, catalogs, history, routing, copies, Hudi pulls
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.crowd
 	$(BIN)/python -m bench.claims
@@ -99,6 +99,7 @@ bench: install $(GUARD) ## measurements, each paired with the direct way: querie
 	$(BIN)/python -m bench.catalog
 	$(BIN)/python -m bench.metadata
 	$(BIN)/python -m bench.crawl
+	$(BIN)/python -m bench.history
 	$(BIN)/python -m bench.routing
 	$(BIN)/python -m bench.copy
 	$(BIN)/python -m bench.copy_metadata
