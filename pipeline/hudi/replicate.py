@@ -86,7 +86,7 @@ def plan_replication(source: HudiTable, target: str, storage: HudiStorage) -> Hu
         source.base,
         target.rstrip("/"),
         replica is None,
-        (*data, *_marks(source, files)),
+        (*data, *_marks(source, files), *_entries(source, source.schema_files())),
         tuple(e for n, e in timeline.items() if n not in done and _prepares(source, n, names)),
         tuple(timeline[commit.file] for commit in commits),
         _properties(source),

@@ -1,6 +1,7 @@
 """The columns of a Hudi table as Arrow types, from the Avro schema that commits record."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -44,6 +45,58 @@ def table_schema(avro: str, name: str) -> pa.Schema:
         raise DamagedTimeline(f"cannot read the schema in {name}: {fault!r}.") from fault
     meta = [pa.field(column, pa.string()) for column in _META]
     return pa.schema(meta + [column for column in columns if column.name not in _META])
+
+
+def check_evolution(history: str, name: str) -> None:
+    """Checks that a column's name means the same column in files of every age.
+
+    `history` are the versions of a schema that ALTER TABLE changes (schema on read), in JSON.
+    Raises UnsupportedTable for renamed and replaced columns and for types that do not promote,
+    DamagedTimeline naming `name`.
+    """
+    names: dict[int, str] = {}
+    identities: dict[str, int] = {}
+    kinds: dict[int, str] = {}
+    try:
+        versions = sorted(json.loads(history)["schemas"], key=lambda v: v["version_id"])
+        columns = [column for version in versions for column in _columns("", version)]
+    except (ValueError, KeyError, TypeError) as fault:
+        raise DamagedTimeline(f"cannot read the schemas in {name}: {fault!r}.") from fault
+    for identity, column, kind in columns:
+        if names.setdefault(identity, column) != column:
+            raise UnsupportedTable(f"column {names[identity]} was renamed to {column} ({name}).")
+        if identities.setdefault(column, identity) != identity:
+            raise UnsupportedTable(f"column {column} was replaced by another one ({name}).")
+        if not _is_avro_promotion(kinds.get(identity, kind), kind):
+            raise UnsupportedTable(
+                f"column {column} was {kinds[identity]} and is {kind} now ({name})."
+            )
+        kinds[identity] = kind
+
+
+def _columns(prefix: str, record: dict[str, Any]) -> Iterator[tuple[int, str, str]]:
+    """Id, full name and type of every field in a record, of records in it too."""
+    for field in record["fields"]:
+        path = prefix + field["name"]
+        yield from _column(field["id"], path, field["type"])
+
+
+def _column(identity: int, path: str, kind: Any) -> Iterator[tuple[int, str, str]]:
+    if not isinstance(kind, dict):
+        yield identity, path, kind
+        return
+    yield identity, path, kind["type"]
+    if kind["type"] == "record":
+        yield from _columns(f"{path}.", kind)
+    for part in ("element", "value"):
+        if part in kind:
+            yield from _column(kind[f"{part}_id"], f"{path}.{part}", kind[part])
+
+
+def _is_avro_promotion(old: str, new: str) -> bool:
+    if old == new:
+        return True
+    return old in _PLAIN and new in _PLAIN and is_promotion(_PLAIN[old], _PLAIN[new])
 
 
 def widened(old: pa.Schema, new: pa.Schema) -> pa.Schema:

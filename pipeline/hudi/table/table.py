@@ -17,7 +17,7 @@ from pipeline.hudi.table.metadata import (
     parse_commit,
     undone_by,
 )
-from pipeline.hudi.table.schema import table_schema
+from pipeline.hudi.table.schema import check_evolution, table_schema
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.timeline import (
     REPLACE_COMMIT,
@@ -106,13 +106,30 @@ class HudiTable:
     def schema(self) -> pa.Schema | None:
         """The columns as of the newest commit that records them, meta columns in front; None when
         nothing records them. A table service may write an older schema than the commits before it.
+        Raises UnsupportedTable for columns that were renamed.
         """
         for instant in reversed(self.timeline.commits):
             commit = self.commit(instant)
             if not commit.is_service and (avro := commit.extra.get("schema")):
+                if commit.extra.get("latest_schema"):
+                    self._check_evolution()
                 return table_schema(avro, instant.file)
         avro = self.properties.get("hoodie.table.create.schema")
         return table_schema(avro, "hoodie.properties") if avro else None
+
+    def schema_files(self) -> list[FileInfo]:
+        """The files with the versions of a schema that ALTER TABLE changes; the newest has all."""
+        try:
+            files = self.storage.list(f"{self.base}/{HOODIE}/.schema")
+        except MissingPath:
+            return []
+        return sorted(file for file in files if file.name.endswith(".schemacommit"))
+
+    def _check_evolution(self) -> None:
+        files = self.schema_files()
+        if not files:
+            raise UnsupportedTable(f"{self.base} has no history of its columns.")
+        check_evolution(self.storage.read(files[-1].path).decode(), files[-1].name)
 
     def first_running_write(self) -> Instant | None:
         """The earliest running commit that can write new rows. Layout 1 has clusterings under the

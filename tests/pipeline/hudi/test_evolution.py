@@ -1,11 +1,14 @@
 """Pulls from tables whose columns change: no new value is lost, and a mirror only widens."""
 
+import io
 import json
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.hudi.errors import UnsupportedTable
 from pipeline.hudi.pull import Mode, pull
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.hudi.table.table import open_table
@@ -101,3 +104,24 @@ def test_without_a_recorded_schema_that_of_the_table_counts(fake_table):
     avro = json.dumps({"type": "record", "name": "r", "fields": [{"name": "id", "type": "int"}]})
     table = fake_table(version=9, **{"hoodie.table.create.schema": avro})
     assert open_table(table.path, LocalStorage()).schema().names[5:] == ["id"]
+
+
+def test_a_table_with_renamed_columns_is_refused(evolving, tmp_path):
+    """Older files have the old name: their values would be null under the new one."""
+    evolving.write(100, "a", OLD, {"id": 1, "n": 1})
+    (commit,) = evolving.table.timeline.glob("100_*.commit")
+    (metadata,) = fastavro.reader(io.BytesIO(commit.read_bytes()))
+    metadata["extraMetadata"]["latest_schema"] = "{}"
+    commit.write_text(json.dumps(metadata))
+    with pytest.raises(UnsupportedTable, match="no history"):
+        evolving.pull(tmp_path / "mirror")
+    versions = [
+        {"version_id": n, "fields": [{"id": 7, "name": name, "type": "int"}]}
+        for n, name in enumerate(("m", "n"))
+    ]
+    folder = evolving.table.base / ".hoodie" / ".schema"
+    folder.mkdir()
+    (folder / "100_101.schemacommit").write_text(json.dumps({"schemas": versions}))
+    (folder / "200.schemacommit.requested").touch()
+    with pytest.raises(UnsupportedTable, match="m was renamed to n"):
+        evolving.pull(tmp_path / "mirror")

@@ -191,3 +191,19 @@ def test_a_replica_that_is_too_far_behind_is_refused(fake_table, tmp_path):
         (table.timeline / f"{instant}.commit").unlink()
     with pytest.raises(OutOfStep, match="archived"):
         replicate(table, target, LocalFiles())
+
+
+def test_the_history_of_the_columns_comes_along(fake_table, tmp_path):
+    """Without it Hudi reads renamed columns of older files as null."""
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")])
+    target = tmp_path / "replica"
+    replicate(table, target, LocalFiles())
+    schemas = table.base / ".hoodie" / ".schema"
+    schemas.mkdir()
+    (schemas / "200_201.schemacommit").write_text("{}")
+    (schemas / "300.schemacommit.inflight").touch()
+    table.commit("200", [("p", "a")])
+    replicate(table, target, LocalFiles())
+    copied = target / ".hoodie" / ".schema"
+    assert [file.name for file in copied.iterdir()] == ["200_201.schemacommit"]

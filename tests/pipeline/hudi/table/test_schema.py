@@ -6,7 +6,13 @@ import pyarrow as pa
 import pytest
 
 from pipeline.hudi.errors import DamagedTimeline, UnsupportedTable
-from pipeline.hudi.table.schema import conform, is_promotion, table_schema, widened
+from pipeline.hudi.table.schema import (
+    check_evolution,
+    conform,
+    is_promotion,
+    table_schema,
+    widened,
+)
 
 
 def schema_of(*fields):
@@ -97,3 +103,52 @@ def test_conform_casts_and_adds_nulls():
 def test_promotions_are_those_of_avro():
     assert is_promotion(pa.int32(), pa.float64())
     assert not is_promotion(pa.int64(), pa.int32())
+
+
+def history(*versions):
+    """The file of a schemacommit: each version has (id, name, type) for its fields."""
+    schemas = [
+        {
+            "version_id": number,
+            "type": "record",
+            "fields": [{"id": i, "name": n, "optional": True, "type": t} for i, n, t in fields],
+        }
+        for number, fields in enumerate(versions)
+    ]
+    return json.dumps({"schemas": schemas[::-1]})
+
+
+def test_columns_may_be_added_dropped_and_promoted():
+    old = [(0, "id", "int"), (1, "n", "int"), (2, "x", "string")]
+    new = [(0, "id", "int"), (1, "n", "long"), (3, "new", "date")]
+    check_evolution(history(old, new), "100.schemacommit")
+
+
+def struct(*fields):
+    columns = [{"id": i, "name": n, "optional": True, "type": t} for i, n, t in fields]
+    return {"type": "record", "fields": columns}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ((1, "v", "string"), (1, "w", "string"), "v was renamed to w"),
+        ((1, "v", "string"), (2, "v", "string"), "v was replaced"),
+        ((1, "v", "int"), (1, "v", "string"), "v was int and is string"),
+        ((1, "v", "decimal(4, 2)"), (1, "v", "string"), "was decimal"),
+        ((1, "s", struct((2, "a", "int"))), (1, "s", struct((2, "b", "int"))), r"s\.a was renamed"),
+        (
+            (1, "l", {"type": "array", "element_id": 2, "element": struct((3, "a", "int"))}),
+            (1, "l", {"type": "array", "element_id": 2, "element": struct((3, "b", "int"))}),
+            r"l\.element\.a was renamed",
+        ),
+    ],
+)
+def test_columns_that_older_files_have_otherwise_are_refused(old, new, message):
+    with pytest.raises(UnsupportedTable, match=message):
+        check_evolution(history([old], [new]), "100.schemacommit")
+
+
+def test_a_history_that_cannot_be_read_is_refused():
+    with pytest.raises(DamagedTimeline, match=r"100\.schemacommit"):
+        check_evolution("{}", "100.schemacommit")
