@@ -168,6 +168,7 @@ def leased(files: Files, location: str) -> Iterator[Callable[[], None]]:
     locks = f"{location}/{HOODIE}/{_LOCKS}"
     marker = new_run(TableRef("hudi", "pull"), 0, time.time())
     lease = Lease(files, locks, marker, time.time)
+    lease.finished = True  # a pull leaves no files to take over
     try:
         with lease:
             yield lease.check

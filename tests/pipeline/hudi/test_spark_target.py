@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipeline.copy.staging import OPEN, is_run
 from pipeline.hudi.errors import PullRunning
 from pipeline.hudi.spark_target import leased
 from tests.pipeline.copy.fakes import Effects, FakeFiles
@@ -25,12 +26,13 @@ def test_one_pull_at_a_time(files):
         pull_while_another_runs(files)
     with leased(files, TABLE) as check:
         check()
-    assert files.children(LOCKS) == ()
+    assert not any(is_run(name) for name in files.children(LOCKS))
+    assert files.children(f"{LOCKS}/{OPEN}") == ()
 
 
 def pull_and_lose_the_lock(files):
     with leased(files, TABLE) as check:
-        files.delete([f"{LOCKS}/{run}" for run in files.children(LOCKS)])
+        files.delete([f"{LOCKS}/{run}" for run in files.children(LOCKS) if is_run(run)])
         check()
 
 
