@@ -17,7 +17,8 @@ _NAMES = {
 class Limits:
     """`linger` is how long a cancelled write may still be changing files over there.
 
-    `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs. The
+    `endpoint_connections` stays below the Thrift Server's own 500, beyond which it hangs, and
+    `openings` are the sessions that all workers open at an endpoint at the same time. The
     counts of users and addresses, and what is idle, are the settings' (`of`): 0 is no bound, and
     `new_connections` are those that have not authenticated yet; `buffered` is in bytes, and
     `idle_operation` below 0 holds for statements that run, too. `health_interval` 0: no checks.
@@ -36,6 +37,7 @@ class Limits:
     new_connections_per_address: int = 1_000
     buffered: int = 256 << 20
     endpoint_connections: int = 450
+    openings: int = 16
     idle_connections: int = 16
     idle_seconds: float = 60.0
     negotiation: float = 30.0

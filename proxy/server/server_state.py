@@ -73,7 +73,9 @@ class ServerState:
         other = settings.upstream_login if self.through else None
         credentials = CredentialsByCluster(settings.logins, other)
         self.functions = workers.functions or FunctionChanges()
-        self.pool = UpstreamPool(limits, router.health, credentials, workers.counters)
+        self.pool = UpstreamPool(
+            limits, router.health, credentials, workers.counters, len(workers.sockets) or 1
+        )
         self.peers = Peers(workers)
         self.places = SharedPlaces(workers.writes) if workers.writes else LocalPlaces(WriteQueue())
         self._session_quota = Quota("sessions", Bounds(), workers.counters)

@@ -10,7 +10,7 @@ import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from weakref import WeakSet
 
@@ -23,6 +23,7 @@ from proxy.operations.counters import Counters, LocalCounters
 from proxy.protocol.requests import NO_SESSION, get_info_call
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.endpoint_health import EndpointHealth
+from proxy.upstream.opening_queue import OpeningQueue
 from proxy.upstream.upstream_connection import UpstreamConnection
 
 _log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ class _Slot:
 
 
 class UpstreamPool:
-    """All connections to clusters. One per server."""
+    """All connections to clusters. One per worker of a server that has `workers` of them."""
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class UpstreamPool:
         health: EndpointHealth | None = None,
         credentials: CredentialsByCluster | None = None,
         counters: Counters | None = None,
+        workers: int = 1,
     ) -> None:
         self.limits = limits
         self.health = health or EndpointHealth()
@@ -62,6 +64,8 @@ class UpstreamPool:
         self._counts: Counter[Endpoint] = Counter()
         self._made: defaultdict[Endpoint, WeakSet[UpstreamConnection]] = defaultdict(WeakSet)
         self._idle: defaultdict[_Key, list[tuple[float, UpstreamConnection]]] = defaultdict(list)
+        at_once = max(1, limits.openings // workers)
+        self._openings = defaultdict[Endpoint, OpeningQueue](lambda: OpeningQueue(at_once))
 
     def __len__(self) -> int:
         return self._counts.total()
@@ -96,24 +100,49 @@ class UpstreamPool:
             if connection.owes and not connection.broken
         }
 
-    async def connect(
+    @asynccontextmanager
+    async def opening(
         self, cluster: Cluster, user: str, but: Collection[Endpoint] = ()
-    ) -> tuple[Endpoint, UpstreamConnection]:
+    ) -> AsyncIterator[tuple[Endpoint, UpstreamConnection]]:
         """A new connection to the least loaded endpoint that accepts it, except those in `but`.
 
+        The session is opened within the block: few are opened at an endpoint at the same time.
         Raises ClusterDown, and TooMany when those that are up are full.
         """
         reasons, full = [], None
         for endpoint in self.health.choose(cluster, self.load, but):
-            try:
-                return endpoint, await self._open(cluster.name, endpoint, user)
-            except (OSError, WireError, ClusterLost) as error:
-                reasons.append(f"{endpoint}: {_reason(error)}")
-            except TooMany as error:
-                full = error
+            async with AsyncExitStack() as block:
+                try:
+                    made = await self._open_in_turn(cluster.name, endpoint, user, block)
+                except (OSError, WireError, ClusterLost) as error:
+                    reasons.append(f"{endpoint}: {_reason(error)}")
+                except TooMany as error:
+                    full = error
+                else:
+                    yield endpoint, made
+                    return
         if full is not None:
             raise full
         raise ClusterDown(f"Cluster {cluster.name} is down ({'; '.join(reasons)}).")
+
+    async def _open_in_turn(
+        self, cluster: ClusterName, endpoint: Endpoint, user: str, block: AsyncExitStack
+    ) -> UpstreamConnection:
+        """A new connection when its turn has come; the turn ends with the block.
+
+        Raises as `_open`, and OSError where those before it found the endpoint down.
+        """
+        slot = self._slot(cluster, endpoint)
+        try:
+            turn = self._openings[endpoint].turn(cluster, self.limits.call)
+            has_waited = await block.enter_async_context(turn)
+            condition = self.health.condition(endpoint)
+            if has_waited and condition.up is False:
+                raise ConnectionError(condition.reason)
+        except BaseException:
+            slot.release()
+            raise
+        return await self._connect(cluster, endpoint, user, slot)
 
     @asynccontextmanager
     async def borrow(
@@ -155,11 +184,19 @@ class UpstreamPool:
     async def _open(
         self, cluster: ClusterName, endpoint: Endpoint, user: str
     ) -> UpstreamConnection:
+        return await self._connect(cluster, endpoint, user, self._slot(cluster, endpoint))
+
+    def _slot(self, cluster: ClusterName, endpoint: Endpoint) -> _Slot:
+        """A place for one more connection. Raises TooMany."""
         if self._of_all(endpoint) >= self.limits.endpoint_connections:
             self._close_idle(endpoint)
         if self._of_all(endpoint) >= self.limits.endpoint_connections:
             raise TooMany(f"Cluster {cluster} has all the connections that it can serve.")
-        slot = _Slot(partial(self._add, endpoint))
+        return _Slot(partial(self._add, endpoint))
+
+    async def _connect(
+        self, cluster: ClusterName, endpoint: Endpoint, user: str, slot: _Slot
+    ) -> UpstreamConnection:
         try:
             async with asyncio.timeout(self.limits.connect):
                 made = await UpstreamConnection.connect(

@@ -98,23 +98,23 @@ class UpstreamSession:
         when the cluster refuses the session."""
         tried: list[Endpoint] = []
         while True:
-            endpoint, main = await pool.connect(cluster, user, tried)
-            tried.append(endpoint)
-            request = open_session_call(
-                protocol, user, {**configuration, **pool.named(cluster, user)}
-            )
-            try:
-                session = await _opened(main, request, cluster.name, pool.limits.call)
-            except ClusterLost:
-                if len(tried) == len(cluster.hs2):
-                    raise
-            else:
-                upstream = cls(pool, cluster.name, endpoint, user, main, session, protocol)
-                if claims:
-                    await upstream._learn_checked()
-                if zone:
-                    await upstream._learn_zone()
-                return upstream
+            async with pool.opening(cluster, user, tried) as (endpoint, main):
+                tried.append(endpoint)
+                request = open_session_call(
+                    protocol, user, {**configuration, **pool.named(cluster, user)}
+                )
+                try:
+                    session = await _opened(main, request, cluster.name, pool.limits.call)
+                except ClusterLost:
+                    if len(tried) == len(cluster.hs2):
+                        raise
+                else:
+                    upstream = cls(pool, cluster.name, endpoint, user, main, session, protocol)
+                    if claims:
+                        await upstream._learn_checked()
+                    if zone:
+                        await upstream._learn_zone()
+                    return upstream
 
     async def _learn_checked(self) -> None:
         """Asks the guard whether it checks claims, once for each endpoint while it is up."""

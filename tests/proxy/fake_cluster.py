@@ -85,6 +85,11 @@ class FakeCluster:
         self.checks_sessions = False  # whether it answers GetInfo for its sessions alone
         self.drip = 0  # bytes of a reply that are sent at a time, 0: all
         self.stalls_after = 0  # bytes of a longer reply, of which no more is sent; 0: all is
+        self.most_logins: int | None = None  # at the same time: it never answers one beyond them
+        self.logins = 0
+        self.opens: asyncio.Event | None = None  # until it is set OpenSession is not answered
+        self.opening = 0  # sessions for which OpenSession is not answered yet
+        self.most_opening = 0  # the largest number of these at the same time
         self.hangs_at = ""  # the call that it never answers
         self.dies_at = ""  # the call that makes it drop the connection
         self.row = b"x" * 1000
@@ -152,12 +157,23 @@ class FakeCluster:
             if head[0] != _START:
                 _, user, password = payload.decode().split("\0")
                 break
+        if self.most_logins is not None and not await self._is_login_answered(self.most_logins):
+            await _until_closed(client.reader)
+            return False
         client.user = user
         known = self.password in (None, password)
         message = b"" if known else b"Unsupported mechanism type PLAIN"
         head = bytes((_COMPLETE if known else _BAD,)) + len(message).to_bytes(4, "big")
         client.writer.write(head + message)
         return known
+
+    async def _is_login_answered(self, most: int) -> bool:
+        self.logins += 1
+        if self.logins > most:
+            return False
+        await asyncio.sleep(0.002)
+        self.logins -= 1
+        return True
 
     async def _serve_call(self, client: _Connection) -> bool:
         """One call and its reply. Returns whether the connection goes on."""
@@ -215,7 +231,7 @@ class FakeCluster:
             raise ConnectionResetError
         match name:
             case "OpenSession":
-                return self._open_session(client, request)
+                return await self._open_session_when_ready(client, request)
             case "CloseSession":
                 self._end_session(request.sessionHandle.sessionId.guid)
                 return ttypes.TCloseSessionResp(_succeeded())
@@ -260,6 +276,14 @@ class FakeCluster:
             case "FetchResults":
                 return self._fetch(operation, request)
         raise AssertionError(name)
+
+    async def _open_session_when_ready(self, client: _Connection, request: Any) -> Any:
+        self.opening += 1
+        self.most_opening = max(self.most_opening, self.opening)
+        if self.opens is not None:
+            await self.opens.wait()
+        self.opening -= 1
+        return self._open_session(client, request)
 
     def _open_session(self, client: _Connection, request: Any) -> Any:
         self.protocols.append(request.client_protocol)

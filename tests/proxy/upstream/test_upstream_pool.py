@@ -9,6 +9,7 @@ from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterDown, TooMany
 from proxy.limits import Limits
 from proxy.upstream.health_runner import check_all
+from proxy.upstream.upstream_connection import UpstreamConnection
 from proxy.upstream.upstream_pool import UpstreamPool
 from tests.proxy.fake_cluster import FakeCluster
 from tests.proxy.fakes import EAST, until
@@ -27,6 +28,11 @@ def with_lines(
             await fake.stop()
 
     uvloop.run(main())
+
+
+async def connect(pool: UpstreamPool, cluster: Cluster) -> tuple[Endpoint, UpstreamConnection]:
+    async with pool.opening(cluster, "ann") as opened:
+        return opened
 
 
 def test_a_users_idle_connection_is_used_again_by_that_user_alone() -> None:
@@ -75,13 +81,13 @@ def test_idle_connections_make_room_and_are_swept() -> None:
 def test_the_first_endpoint_that_answers_is_used() -> None:
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         unreachable = Endpoint("127.0.0.1", 1)
-        endpoint, connection = await pool.connect(
-            Cluster(EAST, "file:/e", (unreachable, fake.endpoint)), "ann"
+        endpoint, connection = await connect(
+            pool, Cluster(EAST, "file:/e", (unreachable, fake.endpoint))
         )
         assert endpoint == fake.endpoint
         connection.abort()
         with pytest.raises(ClusterDown, match=r"Cluster east is down \(127\.0\.0\.1:1: "):
-            await pool.connect(Cluster(EAST, "file:/e", (unreachable,)), "ann")
+            await connect(pool, Cluster(EAST, "file:/e", (unreachable,)))
         await until(lambda: len(pool) == 0)
 
     with_lines(use)
@@ -92,12 +98,12 @@ def test_new_connections_are_spread() -> None:
         twin = FakeCluster(EAST)
         await twin.start()
         cluster = Cluster(EAST, "file:/e", (fake.endpoint, twin.endpoint))
-        used = [await pool.connect(cluster, "ann") for _ in range(4)]
+        used = [await connect(pool, cluster) for _ in range(4)]
         assert [endpoint for endpoint, _ in used] == [fake.endpoint, twin.endpoint] * 2
         used[0][1].abort()
         used[2][1].abort()
         await until(lambda: pool.load(fake.endpoint) == 0)
-        assert (await pool.connect(cluster, "ann"))[0] == fake.endpoint
+        assert (await connect(pool, cluster))[0] == fake.endpoint
         await twin.stop()
 
     with_lines(use)
@@ -107,9 +113,9 @@ def test_a_full_endpoint_leaves_sessions_to_the_others() -> None:
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         unreachable = Endpoint("127.0.0.1", 1)
         cluster = Cluster(EAST, "file:/e", (fake.endpoint, unreachable))
-        await pool.connect(cluster, "ann")
+        await connect(pool, cluster)
         with pytest.raises(TooMany):
-            await pool.connect(cluster, "ann")
+            await connect(pool, cluster)
 
     with_lines(use, Limits(endpoint_connections=1))
 
@@ -143,7 +149,7 @@ def test_checks_see_who_is_gone_who_hangs_and_who_is_back() -> None:
 def test_an_endpoint_without_room_is_not_ill() -> None:
     async def use(pool: UpstreamPool, fake: FakeCluster) -> None:
         cluster = Cluster(EAST, "file:/e", (fake.endpoint,))
-        await pool.connect(cluster, "ann")
+        await connect(pool, cluster)
         await check_all(pool, [cluster])
         assert pool.health.condition(fake.endpoint).up
 

@@ -1,0 +1,41 @@
+"""The sessions that are being opened at one Thrift Server: few at a time, the others in order.
+
+A Thrift Server answers logins and OpenSession slowly while it opens many sessions. Without this
+queue it would then leave a login or a health check unanswered for so long that it counts as down.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from conf.names import ClusterName
+from proxy.errors import TooMany
+
+
+class OpeningQueue:
+    """Of one endpoint in one worker. Its length is bounded by the connections of the endpoint: each
+    session in the queue counts as one (`UpstreamPool`)."""
+
+    def __init__(self, at_once: int) -> None:
+        self._turns = asyncio.Semaphore(at_once)
+
+    @asynccontextmanager
+    async def turn(self, cluster: ClusterName, patience: float) -> AsyncIterator[bool]:
+        """A turn for as long as the block runs; yields whether it had to wait for others.
+
+        Raises TooMany when its turn has not come after `patience` seconds. A session that stops
+        waiting leaves the queue.
+        """
+        has_to_wait = self._turns.locked()
+        try:
+            async with asyncio.timeout(patience):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise TooMany(
+                f"Cluster {cluster} opens too many sessions at the same time:"
+                f" this one waited {patience:g} s for its turn."
+            ) from None
+        try:
+            yield has_to_wait
+        finally:
+            self._turns.release()
