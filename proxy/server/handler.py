@@ -46,6 +46,7 @@ from proxy.protocol.requests import (
     read_request,
     texts_of,
 )
+from proxy.protocol.row_count import rows_in
 from proxy.protocol.status import as_synchronous, failure_of
 from proxy.protocol.types import (
     FETCH_LOG,
@@ -445,10 +446,25 @@ class HiveServer2Handler:
             check_result(operation, self._server.limits)
         match operation.result:
             case LocalResult():
-                return operation.result.fetch(request, protocol)
+                return self._own_rows(call, request, operation, operation.result, protocol)
             case RemoteResult():
                 return await self._relay(call, request, owned, operation.result)
         raise Rejected(Failure("The operation has no result."))
+
+    def _own_rows(
+        self,
+        call: Message,
+        request: FetchResults,
+        operation: Operation,
+        local: LocalResult,
+        protocol: int,
+    ) -> bytes:
+        """The reply with rows that Causeway made. Raises Rejected."""
+        began = time.perf_counter()
+        reply = replies.reply(call.name, call.seqid, local.fetch(request, protocol))
+        spent = time.perf_counter() - began
+        self._server.observer.fetched(operation, spent, len(reply), rows_in(reply))
+        return reply
 
     async def _relay(
         self, call: Message, request: FetchResults, owned: OwnedOperation, remote: RemoteResult

@@ -65,7 +65,7 @@ def test_each_statement_that_ended_is_kept(url: str) -> None:
         await client.execute("SELECT bad FROM default.e")
         await client.execute("SELECT * FROM default.e JOIN default.w")
         await client.operation("INSERT INTO default.w SELECT 1")
-        await client.operation("SHOW CLUSTERS")
+        assert await client.rows("SHOW CLUSTERS") == 2
         await there(site, 6)
 
     play(scenario, operating=Operating(history_store=url), identity=Identity(rules=rules))
@@ -88,7 +88,8 @@ def test_each_statement_that_ended_is_kept(url: str) -> None:
     kinds = {obstacle["kind"] for each in refused["considered"] for obstacle in each["obstacles"]}
     assert kinds == {"absent"}
     assert write["writes"] == [{"table": "default.w", "partitions": None, "first": []}]
-    assert own["text"] == "SHOW CLUSTERS"
+    assert (own["text"], own["rows"]) == ("SHOW CLUSTERS", 2)
+    assert own["bytes"] > 0
     assert len({each["session"] for each in (read, failed, refused, write, own)}) == 1
 
 
