@@ -41,7 +41,6 @@ from dialect.statement import (
     Namespace,
     Needs,
     RenameTemp,
-    SessionVariable,
     Unknown,
 )
 from dialect.work import TooMuchWork, bounded
@@ -128,7 +127,7 @@ _WRITING = frozenset(
 )
 
 
-_Key = tuple[str, str, Pruning, bool, bool, bool, frozenset[tuple[str, SessionVariable]]]
+_Key = tuple[str, str, Pruning, bool, bool, bool, frozenset[tuple[str, object]]]
 _CONSTANT = frozenset(
     [
         TokenType.NUMBER,
@@ -199,11 +198,12 @@ def remembered(sql: str, namespace: Namespace, catalog: Catalog) -> Known | Unkn
 
 
 def _key(text: str, namespace: Namespace) -> _Key:
-    """The cache key: text, database, session variables and settings that change the answer."""
+    """The cache key: text, database, variables, functions and settings that change the answer."""
     variables = namespace.variables
     switches = double_quoted_names(variables), case_sensitive(variables), stores_plans(variables)
-    session = frozenset(namespace.session_variables.items())
-    return text, namespace.database.lower(), pruning(variables), *switches, session
+    session: list[tuple[str, object]] = [*namespace.session_variables.items()]
+    own = frozenset([*session, *namespace.functions.items()])
+    return text, namespace.database.lower(), pruning(variables), *switches, own
 
 
 def _kept(key: _Key) -> "_Kept | None":
@@ -235,8 +235,10 @@ def _answer(text: str, namespace: Namespace, catalog: Catalog) -> Analysis:
 
 
 def _length_of(namespace: Namespace) -> int:
-    """Characters of the session's variables, which are a part of the key."""
-    return sum(len(each.text or "") + 100 for each in namespace.session_variables.values())
+    """Characters of variables and functions, which are a part of the key."""
+    texts = [each.text for each in namespace.session_variables.values()]
+    texts += [None if each is None else each.sql for each in namespace.functions.values()]
+    return sum(len(text or "") + 100 for text in texts)
 
 
 FAILED = "the analysis failed on it"
@@ -270,14 +272,15 @@ def _analyze(text: str, context: AnalysisContext) -> Known | Unknown:
     tokens: list[Token] = []
     try:
         tokens = tokenize(text, context.double_quoted_names)
-        context.note(calls_of(tokens), context.namespace.database.lower())
         context.note_variables(tokens)
         try:
             cursor = TokenCursor(with_names(tokens, text, context.texts), text)
         except SparkRefuses:
             return Known("refused")
         explain = _explained(cursor)
-        known = statement(StatementContext(cursor, context, Builder(context)))
+        builder = Builder(context)
+        builder.use_functions(calls_of(tokens), context.namespace.database.lower())
+        known = statement(StatementContext(cursor, context, builder))
         if context.case_sensitive:
             _check_case(tokens, known, context.namespace)
     except NotUnderstood as error:

@@ -179,7 +179,10 @@ class AssignVariables:
 
 @dataclass(frozen=True, slots=True)
 class CreateTempFunction:
+    """`text` is that of a function written in SQL, as a query; None: it is a class."""
+
     name: str
+    text: ViewText | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +312,9 @@ class Namespace:
     `temp_views` has the session's views by name, `temp_tables` its other temporary objects with
     the paths of their files, where these are known; `variables` serve `${x}` substitution (hivevar
     names bare, conf keys in full), `unclear` are names that are set to what is not known.
-    `session_variables` are those of DECLARE by name, in lower case.
+    `session_variables` are those of DECLARE by name, in lower case. `functions` are those written
+    in SQL, as queries: the session's by name and permanent ones by `db.name`, None where the text
+    cannot be read.
     """
 
     database: str = "default"
@@ -318,3 +323,4 @@ class Namespace:
     temp_tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unclear: frozenset[str] = frozenset()
     session_variables: Mapping[str, SessionVariable] = field(default_factory=dict)
+    functions: Mapping[str, ViewText | None] = field(default_factory=dict)

@@ -46,7 +46,7 @@ class StackSpec:
     spark.sql.extensions, `jars` are put on their class path. `views` says whether each Thrift
     Server sees the metastore through its cluster's view; `proxy` is where the proxy listens, None
     to have none. `guard` is the jar of the extension that keeps writes in the primary, None to go
-    without.
+    without. `others` are the clusters with another Spark than that of the stack.
     """
 
     clusters: tuple[ClusterName, ...]
@@ -57,6 +57,19 @@ class StackSpec:
     extensions: tuple[str, ...] = ()
     spark: Mapping[str, str] = field(default_factory=dict)
     jars: tuple[Path, ...] = ()
+    others: Mapping[ClusterName, "OtherSpark"] = field(default_factory=dict)
+
+    def guard_of(self, cluster: ClusterName) -> Path | None:
+        """The guard's jar for the cluster's Spark."""
+        return self.others[cluster].guard if cluster in self.others else self.guard
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSpark:
+    """The home of a Spark, and the guard's jar for it."""
+
+    home: Path
+    guard: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +190,12 @@ def thrift_server(
     layout: Layout,
     ports: Ports,
 ) -> Service:
-    jars = [str(jar) for jar in (spec.guard, *spec.jars) if jar is not None]
+    guard = spec.guard_of(cluster)
+    if cluster in spec.others:
+        spark_home = spec.others[cluster].home
+    jars = [str(jar) for jar in (guard, *spec.jars) if jar is not None]
     classpath = os.pathsep.join([str(layout.conf(cluster)), *jars, f"{spark_home / 'jars'}/*"])
-    agent = () if spec.guard is None else (f"-javaagent:{spec.guard}",)
+    agent = () if guard is None else (f"-javaagent:{guard}",)
     argv = (
         *jvm(java, spec.heap, layout.scratch(cluster)),
         *agent,
@@ -340,13 +356,14 @@ def _guard_settings(cluster: ClusterName, spec: StackSpec, layout: Layout) -> di
     }
     for other in spec.clusters:
         settings[f"spark.causeway.filesystem.{other}"] = layout.filesystem(other)
-    if spec.guard is not None:
+    guard = spec.guard_of(cluster)
+    if guard is not None:
         extensions.insert(0, GUARD)
         # The driver's are for programs that are started with this configuration; the Thrift
         # Server's command has them. Executors are processes of their own unless it runs locally.
         for process in ("driver", "executor"):
-            settings[f"spark.{process}.extraClassPath"] = str(spec.guard)
-            settings[f"spark.{process}.extraJavaOptions"] = f'"-javaagent:{spec.guard}"'
+            settings[f"spark.{process}.extraClassPath"] = str(guard)
+            settings[f"spark.{process}.extraJavaOptions"] = f'"-javaagent:{guard}"'
         settings["spark.plugins"] = WRITE_PLUGIN
     if extensions:
         settings["spark.sql.extensions"] = ",".join(extensions)

@@ -7,6 +7,7 @@ from conf.settings.restrictions import Code
 from dialect.errors import NotUnderstood
 from dialect.grammar.alter import DATABASE, OTHER_OBJECTS, alter
 from dialect.grammar.session_variables import drop_variable
+from dialect.grammar.sql_functions import create_sql_function
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.temporary import GLOBAL_TEMP, temporary_name
 from dialect.grammar.token_cursor import (
@@ -72,11 +73,12 @@ def _create_function(context: StatementContext, temporary: bool, replace: bool) 
     context.analysis.code.add(Code.FUNCTION)
     cursor.take("IF", "NOT", "EXISTS")
     names = cursor.names()
-    if cursor.word() == "(" or cursor.take("RETURNS"):
-        raise NotUnderstood("a function written in SQL")
+    written = cursor.word() in ("(", "RETURNS", "RETURN")
+    if temporary and is_known_function(names[-1]):
+        raise NotUnderstood("a function of the session in the place of the engine's own")
+    if written:
+        return create_sql_function(context, names, temporary)
     if temporary:
-        if is_known_function(names[-1]):
-            raise NotUnderstood("a function of the session in the place of the engine's own")
         return context.known("ddl_other", effect=CreateTempFunction(names[-1]))
     ref = table_ref(names, context.database)
     effect = ChangeFunction(ref.db, ref.name) if replace else None

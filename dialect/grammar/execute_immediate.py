@@ -79,12 +79,13 @@ def _analysed(
     tokens = tokenize(text, analysis.double_quoted_names)
     if tokens and word_of(tokens[0]) == "EXECUTE":
         raise NotUnderstood("EXECUTE IMMEDIATE in EXECUTE IMMEDIATE")
-    analysis.note(calls_of(tokens), analysis.namespace.database.lower())
     analysis.note_variables(tokens)
+    builder = Builder(analysis)
+    builder.use_functions(calls_of(tokens), analysis.namespace.database.lower())
     if arguments:
         tokens = _with_arguments(context, tokens, arguments)
     named = with_names(tokens, text, analysis.texts)
-    return statement(StatementContext(TokenCursor(named, text), analysis, Builder(analysis)))
+    return statement(StatementContext(TokenCursor(named, text), analysis, builder))
 
 
 def _arguments(context: StatementContext) -> list[tuple[str, list[Token]]]:

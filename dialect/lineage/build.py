@@ -27,6 +27,7 @@ from dialect.lineage.clauses import (
 from dialect.lineage.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
 from dialect.lineage.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
 from dialect.lineage.view_queries import query_of, with_keys
+from dialect.parsing.function_calls import Calls
 from dialect.parsing.supported_nodes import check
 from dialect.parsing.tokenize import tokenize
 from dialect.work import spend
@@ -67,6 +68,7 @@ class Builder:
     _names_later: bool = False
     # Plans of queries that stand in no block: in the condition of a join in brackets.
     beside: list[Node] = field(default_factory=list)
+    _opened_functions: set[str] = field(default_factory=set)
     _opened_tables: set[int] = field(default_factory=set)
     _ctes: list[_Cte] = field(default_factory=list)  # of the tree that is read
 
@@ -407,6 +409,25 @@ class Builder:
         self.analysis.paths.extend(found or ())
         return Leaf(self.rid())
 
+    def use_functions(self, calls: Calls, database: str) -> None:
+        """Notes the calls of a text. What functions written in SQL read counts as read."""
+        self.analysis.note(calls, database)
+        known = self.analysis.namespace.functions
+        for call in sorted(calls.names) if known else ():
+            schema, _, name = call.rpartition(".")
+            for found in {f"{schema or database}.{name}", name if schema in _OF_SESSION else ""}:
+                if found in known and found not in self._opened_functions:
+                    self._opened_functions.add(found)
+                    self._open_function(found, known[found])
+
+    def _open_function(self, name: str, text: ViewText | None) -> None:
+        if text is None:
+            raise NotUnderstood(f"{name} is a function with a text that cannot be read")
+        try:
+            self.beside.append(self._view(name, text, text.temps))
+        except NotUnderstood as error:
+            raise NotUnderstood(f"the function {name}: {error.why}") from None
+
     def _view(self, name: str, view: ViewText, visible: tuple[str, ...]) -> Node:
         """`visible` are the temporary objects that may be meant in it."""
         if self._depth >= MAX_VIEW_DEPTH:
@@ -416,7 +437,7 @@ class Builder:
         self._depth += 1
         try:
             stored = query_of(view.sql, view.double_quoted_names)
-            self.analysis.note(stored.calls, self._database)
+            self.use_functions(stored.calls, self._database)
             if self.analysis.namespace.session_variables:
                 self.analysis.note_variables(tokenize(view.sql, view.double_quoted_names))
             node = self.whole(stored.tree)
@@ -478,6 +499,9 @@ class Builder:
                 return self.table(TableRef(self._database, name))
             case OfNothing():
                 return Leaf(self.rid())
+
+
+_OF_SESSION = frozenset({"", "session"})  # of the names of the session's functions
 
 
 def _let_see_itself(cte: _Cte, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from conf.tables import ViewText
 from dialect.errors import NotUnderstood
 from dialect.parsing.function_calls import COMPUTED, calls_of
 from dialect.parsing.tokenize import tokenize
@@ -11,7 +12,7 @@ _READING = frozenset({"FROM", "TABLE"})  # a text that reads a table has one of 
 MOST_STEPS = 20_000  # of work for all texts together; a text beyond them counts as reading
 
 
-def reading_functions(texts: Mapping[str, str | None]) -> frozenset[str]:
+def reading_functions(texts: Mapping[str, ViewText | None]) -> frozenset[str]:
     """The functions, `db.name`, that may read a table, themselves or through others.
 
     In a text a name without a database may mean one of any. COMPUTED is among the results if there
@@ -21,7 +22,7 @@ def reading_functions(texts: Mapping[str, str | None]) -> frozenset[str]:
     found: set[str] = set()
     with bounded(MOST_STEPS):
         for name, text in texts.items():
-            called = _calls(text)
+            called = _calls(None if text is None else text.sql)
             if called is None:
                 found |= {name, COMPUTED}
             else:

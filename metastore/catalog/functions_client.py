@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from time import monotonic
 
+from conf.tables import ViewText
 from metastore.catalog.sql_functions import sql_function_texts
 from metastore.client.async_client import ClientPool
 from metastore.errors import MetastoreDown, MetastoreRefused
@@ -11,7 +12,7 @@ from metastore.snapshot.single_flight import SingleFlight
 
 MAX_AGE = 10.0  # seconds; the guard refuses what a newer function reads
 
-Texts = Mapping[str, str | None]
+Texts = Mapping[str, ViewText | None]
 
 
 class SqlFunctions:
@@ -26,6 +27,10 @@ class SqlFunctions:
                 lambda client: sql_function_texts(client.get_all_functions())
             )
         )
+
+    def forget(self) -> None:
+        """A function was changed: the texts are read again before they are used."""
+        self._read = -MAX_AGE
 
     async def texts(self) -> Texts:
         """The texts by `db.name`, at most MAX_AGE seconds old; the same object while

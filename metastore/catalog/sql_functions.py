@@ -7,14 +7,16 @@ URIs of its resources: three digits with the number of the piece, then the piece
 import json
 from collections.abc import Iterable
 
+from conf.tables import ViewText
 from thriftcodec.values import Struct
 
 _CLASS = "sqlFunction."
 _DIGITS = 3
+_NAMESPACE = "catalogAndNamespace"  # of names without a database, in the properties
 
 
-def sql_function_texts(functions: Iterable[Struct]) -> dict[str, str | None]:
-    """The texts of the functions written in SQL, by `db.name` in lower case.
+def sql_function_texts(functions: Iterable[Struct]) -> dict[str, ViewText | None]:
+    """The texts of the functions written in SQL, as queries, by `db.name` in lower case.
 
     None: the text cannot be read.
     """
@@ -25,12 +27,17 @@ def sql_function_texts(functions: Iterable[Struct]) -> dict[str, str | None]:
     }
 
 
-def _text(function: Struct) -> str | None:
+def _text(function: Struct) -> ViewText | None:
     pieces = sorted(str(resource.get(2)) for resource in function.get(8) or ())
     try:
         properties = json.loads("".join(piece[_DIGITS:] for piece in pieces))
-        parts = [properties.get(_CLASS + kind) for kind in ("expression", "query")]
+        expression, query = (properties.get(_CLASS + kind) for kind in ("expression", "query"))
+        names = [properties.get(f"{_NAMESPACE}.part.{at}") for at in range(3)]
     except (ValueError, AttributeError):
         return None
-    found = [part for part in parts if isinstance(part, str)]
-    return found[0] if len(found) == 1 else None
+    catalog, database, more = names
+    if catalog != "spark_catalog" or not isinstance(database, str) or more is not None:
+        return None
+    if (expression is None) == (query is None):
+        return None
+    return ViewText(str(query) if expression is None else f"SELECT {expression}", database.lower())

@@ -114,6 +114,10 @@ class SnapshotLoader:
         """The texts of permanent functions written in SQL, by `db.name`."""
         return await self._functions.texts()
 
+    def forget_functions(self) -> None:
+        """A permanent function was changed."""
+        self._functions.forget()
+
     async def table_names(self, database: str) -> Sequence[str] | None:
         """The present tables and views in the metastore's order; None: not known for certain."""
         return None if self._listing is None else await self._listing.names_in(database)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from conf.names import ClusterName
 from conf.settings.names import SERVER_PREFIXES, canonical_name
 from conf.settings.restrictions import Restrictions
+from conf.tables import ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.grammar.temporary import bare_variable, is_variable
 from dialect.statement import (
@@ -53,8 +54,8 @@ class SessionState:
     `default`, in which each session begins; it is given to every cluster's session.
     `configured` is the operator's topology, `topology` what the session made of it (DC-C3).
     `unclear` are variables that are set, to values that are not known.
-    `objects` are its temporary views, tables and variables; `cached` says where CACHE TABLE was run
-    last, by name.
+    `objects` are its temporary views, tables and variables; `functions` the texts of its temporary
+    functions written in SQL. `cached` says where CACHE TABLE was run last, by name.
     """
 
     user: str
@@ -67,6 +68,7 @@ class SessionState:
     variables: dict[str, str] = field(default_factory=dict)
     unclear: set[str] = field(default_factory=set)
     objects: TempObjects = field(default_factory=TempObjects)
+    functions: dict[str, ViewText] = field(default_factory=dict)
     cached: dict[str, ClusterName] = field(default_factory=dict)
     journal: Journal = field(default_factory=Journal)
     restrictions: Restrictions = field(default_factory=Restrictions)
@@ -150,6 +152,7 @@ class SessionState:
             self.objects.tables(),
             frozenset(self.unclear),
             self.objects.variables(),
+            dict(self.functions),
         )
 
     def bounds(self, statement: Known | Unknown) -> tuple[Bound, ...]:
@@ -219,7 +222,11 @@ class SessionState:
                 self.cached.clear()
             case UncacheTable(name):
                 self.cached.pop(name or "", None)
-            case CreateTempFunction() | DropTempFunction() | AddResource() | ChangeFunction():
+            case CreateTempFunction(name, ViewText() as text):
+                self.functions[name] = text
+            case CreateTempFunction(name) | DropTempFunction(name):
+                self.functions.pop(name, None)
+            case AddResource() | ChangeFunction():
                 pass
         match effect:
             case CreateTempView(sql=str(made)):

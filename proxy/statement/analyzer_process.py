@@ -77,6 +77,7 @@ def packed(task: Task) -> bytes:
             temp_views=dict(names.temp_views),
             temp_tables=dict(names.temp_tables),
             session_variables=dict(names.session_variables),
+            functions=dict(names.functions),
         )
         task = Analyze(task.sql, plain, dict(task.tables))
     return pickle.dumps(task)

@@ -11,12 +11,14 @@ from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings.settings import Settings, Writes
 from conf.spark_table import SparkTable
-from conf.tables import Catalog, NotLoaded, TableKind
+from conf.tables import Catalog, NotLoaded, TableKind, ViewText
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.lineage.sql_functions import reading_functions
+from dialect.parsing.function_calls import COMPUTED
 from dialect.statement import (
     Action,
     Known,
+    Namespace,
     Needs,
     PartitionPredicate,
     Read,
@@ -85,8 +87,12 @@ class Loader(Protocol):
 
     async def load_database(self, name: str) -> None: ...
 
-    async def sql_functions(self) -> Mapping[str, str | None]:
+    async def sql_functions(self) -> Mapping[str, ViewText | None]:
         """The texts of permanent functions written in SQL, by `db.name`; None: not readable."""
+        ...
+
+    def forget_functions(self) -> None:
+        """A permanent function was changed: the texts are read again."""
         ...
 
     async def tables_in(self, database: str) -> list[TableRef]:
@@ -153,7 +159,7 @@ class StatementRouter:
         self.snapshot = snapshot
         self.loader = loader
         self.analyzers = AnalyzerPool()
-        self._functions: Mapping[str, str | None] = {}
+        self._functions: Mapping[str, ViewText | None] = {}
         self._reading: frozenset[str] = frozenset()  # those of them that may read tables
         self.from_memory = self.loaded = 0  # statements, by what it took to understand them
 
@@ -166,30 +172,40 @@ class StatementRouter:
 
     async def analyse(self, sql: str, session: SessionState) -> Known | Unknown:
         """What the statement is. Raises a CausewayError when the metastore cannot be asked."""
-        asked = False
         namespace, client = session.namespace(), _client(session)
+        found = await self._analysed(sql, namespace, client)
+        called = await self._reading_functions(found)
+        if COMPUTED in called:
+            assert isinstance(found, Known)
+            why = "the name of a function is computed, and some read tables"
+            return Unknown(why, bool(found.writes))
+        if not called:
+            return found
+        functions = {name: self._functions.get(name) for name in self._reading - {COMPUTED}}
+        namespace = replace(namespace, functions={**functions, **namespace.functions})
+        return await self._analysed(sql, namespace, client)
+
+    async def _analysed(self, sql: str, namespace: Namespace, client: Client) -> Known | Unknown:
+        """The answer of the analysis, with the tables loaded that it needs."""
+        asked = False
         for _ in range(MAX_ROUNDS):
             found = await self.analyzers.analyse(sql, namespace, self.snapshot, client)
             if not isinstance(found, Needs):
                 self.loaded += asked
                 self.from_memory += not asked
-                return await self._without_sql_functions(found)
+                return found
             asked = True
             await self.loader.load(found.tables)
         raise Unsettled("The statement needs ever more tables to be understood.")
 
-    async def _without_sql_functions(self, found: Known | Unknown) -> Known | Unknown:
-        """Unknown for a statement that calls a function which may read tables by itself."""
+    async def _reading_functions(self, found: Known | Unknown) -> frozenset[str]:
+        """The permanent functions written in SQL that it calls and that may read tables."""
         if isinstance(found, Unknown) or not found.permanent:
-            return found
+            return frozenset()
         texts = await self.loader.sql_functions()
         if texts is not self._functions:
             self._functions, self._reading = texts, reading_functions(texts)
-        called = sorted(found.permanent & self._reading)
-        if not called:
-            return found
-        why = f"{called[0]} is a function written in SQL that may read tables"
-        return Unknown(why, bool(found.writes))
+        return found.permanent & self._reading
 
     async def decide(
         self, sql: str, session: SessionState, known: Known | Unknown | None = None

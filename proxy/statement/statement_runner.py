@@ -333,6 +333,7 @@ class StatementRunner:
                     self._entered.replay.forget_files(tables)
             case cmd.FunctionChanged(function):
                 self._entered.replay.function_changed(function.database, function.name)
+                self._router.loader.forget_functions()
             case cmd.DropSession():
                 self._entered.drop()
             case cmd.DiscardResult():

@@ -17,7 +17,7 @@ from conf.settings.restrictions import Restrictions
 from conf.settings.settings import Settings
 from conf.settings.transports import Transport, Transports
 from conf.settings.upstream_auth import Login
-from conf.tables import NotLoaded, TableInfo, TableKind
+from conf.tables import NotLoaded, TableInfo, TableKind, ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.auth.authenticator import Authenticator
 from proxy.limits import Limits
@@ -64,7 +64,7 @@ class FakeMetastore:
     loaded: set[TableRef] = field(default_factory=set)
     failing: Exception | None = None
     lists: list[tuple[str, list[Any]]] | None = None
-    sql_texts: dict[str, str | None] = field(default_factory=dict)
+    sql_texts: dict[str, ViewText | None] = field(default_factory=dict)
 
     def table(self, ref: TableRef) -> TableInfo | None:
         if ref not in self.loaded:
@@ -100,8 +100,10 @@ class FakeMetastore:
         if self.failing is not None:
             raise self.failing
 
-    async def sql_functions(self) -> dict[str, str | None]:
+    async def sql_functions(self) -> dict[str, ViewText | None]:
         return self.sql_texts
+
+    def forget_functions(self) -> None: ...
 
     def placement(self, ref: TableRef) -> object:
         return self.versions.get(str(ref))

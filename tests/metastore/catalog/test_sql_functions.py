@@ -2,6 +2,7 @@
 
 import json
 
+from conf.tables import ViewText
 from metastore.catalog.sql_functions import sql_function_texts
 from thriftcodec.values import LIST, STRING, STRUCT, Items, Struct
 
@@ -13,7 +14,9 @@ def function(name: str, class_name: str, *uris: str) -> Struct:
 
 
 def blob(**properties: str) -> str:
-    return json.dumps({f"sqlFunction.{name}": text for name, text in properties.items()})
+    texts = {f"sqlFunction.{name}": text for name, text in properties.items()}
+    parts = {"numParts": "2", "part.0": "spark_catalog", "part.1": "default"}
+    return json.dumps(texts | {f"catalogAndNamespace.{key}": part for key, part in parts.items()})
 
 
 def test_an_expression_and_a_query_are_read() -> None:
@@ -24,7 +27,10 @@ def test_an_expression_and_a_query_are_read() -> None:
             function("udf", "org.example.Udf", "hdfs:///a.jar"),
         ]
     )
-    assert texts == {"db.area": "w * h", "db.total": "SELECT 1 FROM t"}
+    assert texts == {
+        "db.area": ViewText("SELECT w * h", "default"),
+        "db.total": ViewText("SELECT 1 FROM t", "default"),
+    }
 
 
 def test_pieces_are_joined_by_their_numbers() -> None:
@@ -32,9 +38,10 @@ def test_pieces_are_joined_by_their_numbers() -> None:
     whole = blob(query=text)
     pieces = [f"{at:03}{whole[at * 4000 : (at + 1) * 4000]}" for at in range(3)]
     texts = sql_function_texts([function("f", "sqlFunction.", *reversed(pieces))])
-    assert texts == {"db.f": text}
+    assert texts == {"db.f": ViewText(text, "default")}
 
 
 def test_a_text_that_is_not_there_is_not_known() -> None:
-    for uris in ((), ("000{",), ("000[]",), ("000" + blob(comment="x"),)):
+    foreign = ("000" + blob(query="SELECT 1").replace("spark_catalog", "other"),)
+    for uris in ((), ("000{",), ("000[]",), ("000" + blob(comment="x"),), foreign):
         assert sql_function_texts([function("f", "sqlFunction.", *uris)]) == {"db.f": None}

@@ -115,23 +115,24 @@ def test_analyze_tables_writes_every_table_of_the_database(hms: WritableMetastor
     assert isinstance(other, RunIn)
 
 
-def test_a_function_in_sql_that_may_read_tables_is_refused_by_name(hms: WritableMetastore) -> None:
+def test_what_a_function_in_sql_reads_counts_as_read(hms: WritableMetastore) -> None:
     hms.functions = [
         function("area", "sqlFunction.", "000" + blob(expression="w * h")),
-        function("total", "sqlFunction.", "000" + blob(query="SELECT max(id) FROM other")),
-        function("Outer_One", "sqlFunction.", "000" + blob(expression="total() + 1")),
+        function("total", "sqlFunction.", "000" + blob(query=ALL_DAYS)),
+        function("day", "sqlFunction.", "000" + blob(query=ONE_DAY)),
+        function("Outer_One", "sqlFunction.", "000" + blob(expression="db.total() + 1")),
+        function("unread", "sqlFunction.", "000"),
     ]
-    calls = {
-        "db.total()": "db.total",
-        "spark_catalog.db.`outer_one`(1)": "db.outer_one",
-        "IDENTIFIER('`db`.total')()": "db.total",
-        "IDENTIFIER(concat('to', 'tal'))()": "identifier()",
+    run = ("db.area(1, 2)", "total()", "db.day()", "IDENTIFIER('db.`day`')()")
+    refused = {
+        "db.total()": "default.t has 1 partition missing",
+        "spark_catalog.db.`outer_one`(1)": "default.t has 1 partition missing",
+        "IDENTIFIER('`db`.total')()": "default.t has 1 partition missing",
+        "IDENTIFIER(concat('to', 'tal'))()": "the name of a function is computed",
+        "db.unread()": "a text that cannot be read",
     }
-    others = ("SELECT db.area(1, 2)", "SELECT total()")  # total of database default
-    decisions = decided(
-        hms, Coverage.READ, *others, *(f"SELECT {call}" for call in calls), pinned=None
-    )
-    assert all(isinstance(each, RunIn) for each in decisions[:2])
-    for decision, name in zip(decisions[2:], calls.values(), strict=True):
+    decisions = decided(hms, Coverage.READ, *(f"SELECT {call}" for call in (*run, *refused)))
+    assert [each for each in decisions[: len(run)] if not isinstance(each, RunIn)] == []
+    for decision, why in zip(decisions[len(run) :], refused.values(), strict=True):
         assert isinstance(decision, Refuse)
-        assert f"{name} is a function written in SQL" in str(decision)
+        assert why in str(decision)

@@ -9,8 +9,9 @@ final class Commands {
     /** They name no table, or only drop Spark's cached facts of one. */
     private static final Set<String> FREE = set(
             "AddArchivesCommand", "AddFilesCommand", "AddJarsCommand", "ClearCacheCommand",
-            "CreateFunctionCommand", "DescribeDatabaseCommand", "DescribeFunction",
-            "DescribeFunctionCommand", "DescribeNamespace", "DropFunctionCommand",
+            "CreateFunctionCommand", "CreateSQLFunctionCommand", "CreateUserDefinedFunction",
+            "DescribeDatabaseCommand", "DescribeFunction", "DescribeFunctionCommand",
+            "DescribeNamespace", "DropFunctionCommand",
             "DropTempViewCommand", "DropVariable", "ListArchivesCommand", "ListFilesCommand",
             "ListJarsCommand", "NoopCommand", "RefreshFunctionCommand", "RefreshResource",
             "RefreshTable", "RefreshTableCommand", "ResetCommand", "SetCatalogAndNamespace",
