@@ -199,10 +199,12 @@ class AddResource:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFunction:
-    """CREATE OR REPLACE or DROP of a permanent function: sessions that used it remember it."""
+    """CREATE OR REPLACE or DROP of a permanent function: sessions that used it remember it. None
+    remembers one that `is_new`."""
 
     database: str
     name: str
+    is_new: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,8 +315,8 @@ class Namespace:
     the paths of their files, where these are known; `variables` serve `${x}` substitution (hivevar
     names bare, conf keys in full), `unclear` are names that are set to what is not known.
     `session_variables` are those of DECLARE by name, in lower case. `functions` are those written
-    in SQL, as queries: the session's by name and permanent ones by `db.name`, None where the text
-    cannot be read.
+    in SQL, as queries without a database: the session's by name and permanent ones by `db.name`,
+    None where the text cannot be read.
     """
 
     database: str = "default"

@@ -77,7 +77,7 @@ def _create_function(context: StatementContext, temporary: bool, replace: bool) 
     if temporary and is_known_function(names[-1]):
         raise NotUnderstood("a function of the session in the place of the engine's own")
     if written:
-        return create_sql_function(context, names, temporary)
+        return create_sql_function(context, names, temporary, replace)
     if temporary:
         return context.known("ddl_other", effect=CreateTempFunction(names[-1]))
     ref = table_ref(names, context.database)

@@ -5,19 +5,22 @@ from sqlglot.tokenizer_core import Token, TokenType
 from conf.tables import ViewText
 from dialect.errors import NotUnderstood
 from dialect.grammar.statement_context import StatementContext
-from dialect.grammar.token_cursor import table_ref
+from dialect.grammar.token_cursor import TokenCursor, table_ref
+from dialect.parsing.tokens import word_of
 from dialect.statement import ChangeFunction, CreateTempFunction, Known
 
 _SELECT = Token(TokenType.SELECT, "SELECT")
 _QUERY_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 
 
-def create_sql_function(context: StatementContext, names: list[str], temporary: bool) -> Known:
+def create_sql_function(
+    context: StatementContext, names: list[str], temporary: bool, replace: bool
+) -> Known:
     """The statement from the function's parameters on. It reads nothing now: what the text reads is
     read by each call. Raises NotUnderstood for a text that uses temporary objects."""
     cursor = context.cursor
     if cursor.word() == "(":
-        cursor.skip_group()
+        _check_parameters(cursor.group())
     if not cursor.skip_to("RETURN"):
         raise NotUnderstood("CREATE FUNCTION without RETURN")
     cursor.expect("RETURN")
@@ -30,10 +33,17 @@ def create_sql_function(context: StatementContext, names: list[str], temporary: 
     if analysis.temps:
         raise NotUnderstood("a function that uses temporary objects or session variables")
     query = text if is_query else f"SELECT {text}"
-    stored = ViewText(query, context.database, double_quoted_names=analysis.double_quoted_names)
+    stored = ViewText(query, db="", double_quoted_names=analysis.double_quoted_names)
     if temporary:
         effect = CreateTempFunction(names[-1], stored)
         return context.known("ddl_other", effect=effect, defines=True)
     ref = table_ref(names, context.database)
-    change = ChangeFunction(ref.db, ref.name)
+    change = ChangeFunction(ref.db, ref.name, is_new=not replace)
     return context.known("ddl_other", effect=change, database_written=ref.db, defines=True)
+
+
+def _check_parameters(cursor: TokenCursor) -> None:
+    """Raises NotUnderstood for a default that may call a function: it is no part of the text."""
+    words = [word_of(token) for token in cursor.rest()]
+    if "DEFAULT" in words and "(" in words[words.index("DEFAULT") :]:
+        raise NotUnderstood("a function with a call in the default of a parameter")

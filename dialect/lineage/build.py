@@ -389,6 +389,8 @@ class Builder:
 
     def table(self, ref: TableRef) -> Node:
         """A scan of the table, or the plan of the view."""
+        if not ref.db:
+            raise NotUnderstood(f"{ref.name} without a database in the text of a function")
         info = self.analysis.look_up(ref)
         if info is not None and info.kind is TableKind.VIEW:
             if info.view is None:
@@ -410,21 +412,27 @@ class Builder:
         return Leaf(self.rid())
 
     def use_functions(self, calls: Calls, database: str) -> None:
-        """Notes the calls of a text. What functions written in SQL read counts as read."""
+        """Notes the calls of a text. What functions written in SQL read counts as read. `database`
+        is empty in the text of a function."""
         self.analysis.note(calls, database)
         known = self.analysis.namespace.functions
         for call in sorted(calls.names) if known else ():
             schema, _, name = call.rpartition(".")
-            for found in {f"{schema or database}.{name}", name if schema in _OF_SESSION else ""}:
+            if not schema and not database and name in {each.rpartition(".")[2] for each in known}:
+                raise NotUnderstood(f"{name}() without a database in the text of a function")
+            for found in (f"{schema or database}.{name}", name if schema in _OF_SESSION else ""):
                 if found in known and found not in self._opened_functions:
                     self._opened_functions.add(found)
                     self._open_function(found, known[found])
 
     def _open_function(self, name: str, text: ViewText | None) -> None:
+        """Spark 4.3 looks names in the text up where the function is called, in the database and
+        among the temporary objects of then, though it stores the database of its creation. So only
+        names with a database are certain: the text has none of its own."""
         if text is None:
             raise NotUnderstood(f"{name} is a function with a text that cannot be read")
         try:
-            self.beside.append(self._view(name, text, text.temps))
+            self.beside.append(self._view(name, text, ()))
         except NotUnderstood as error:
             raise NotUnderstood(f"the function {name}: {error.why}") from None
 
@@ -477,6 +485,8 @@ class Builder:
         """What a query of recursive WITH reads of itself. Raises NotUnderstood if the name may also
         mean another object."""
         ref = table_ref([name], self._database)
+        if not ref.db:
+            raise NotUnderstood("recursive WITH in the text of a function")
         if self.analysis.session_object(name) is not None or self.analysis.look_up(ref) is not None:
             raise NotUnderstood(f"recursive WITH with the name of an object, {name}")
         return Leaf(self.rid())

@@ -68,7 +68,8 @@ def tokenize(sql: str, double_quoted_names: bool = False) -> list[Token]:
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     if ";" in sql and any(token.token_type == TokenType.SEMICOLON for token in tokens):
-        raise NotUnderstood("it is more than one statement")
+        is_script = tokens[0].token_type == TokenType.BEGIN
+        raise NotUnderstood("a script" if is_script else "it is more than one statement")
     return tokens
 
 

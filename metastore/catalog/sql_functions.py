@@ -5,6 +5,7 @@ URIs of its resources: three digits with the number of the piece, then the piece
 """
 
 import json
+import re
 from collections.abc import Iterable
 
 from conf.tables import ViewText
@@ -12,7 +13,7 @@ from thriftcodec.values import Struct
 
 _CLASS = "sqlFunction."
 _DIGITS = 3
-_NAMESPACE = "catalogAndNamespace"  # of names without a database, in the properties
+_CALL = re.compile(r"\bDEFAULT\b.*\(", re.IGNORECASE | re.DOTALL)
 
 
 def sql_function_texts(functions: Iterable[Struct]) -> dict[str, ViewText | None]:
@@ -32,12 +33,10 @@ def _text(function: Struct) -> ViewText | None:
     try:
         properties = json.loads("".join(piece[_DIGITS:] for piece in pieces))
         expression, query = (properties.get(_CLASS + kind) for kind in ("expression", "query"))
-        names = [properties.get(f"{_NAMESPACE}.part.{at}") for at in range(3)]
+        parameters = str(properties.get(_CLASS + "inputParam"))
     except (ValueError, AttributeError):
         return None
-    catalog, database, more = names
-    if catalog != "spark_catalog" or not isinstance(database, str) or more is not None:
-        return None
-    if (expression is None) == (query is None):
-        return None
-    return ViewText(str(query) if expression is None else f"SELECT {expression}", database.lower())
+    text = str(query) if expression is None else f"SELECT {expression}"
+    if (expression is None) == (query is None) or '"' in text or _CALL.search(parameters):
+        return None  # "a" may be a name or a string, and the default of a parameter may call others
+    return ViewText(text, db="")

@@ -205,7 +205,10 @@ class StatementRouter:
         texts = await self.loader.sql_functions()
         if texts is not self._functions:
             self._functions, self._reading = texts, reading_functions(texts)
-        return found.permanent & self._reading
+        # Names of calls without a database in the text of a temporary function begin with a dot.
+        bare = {name for name in found.permanent if name.startswith(".")}
+        unclear = {each for each in self._reading if f".{each.rpartition('.')[2]}" in bare}
+        return found.permanent & self._reading | unclear
 
     async def decide(
         self, sql: str, session: SessionState, known: Known | Unknown | None = None

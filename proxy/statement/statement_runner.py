@@ -332,7 +332,8 @@ class StatementRunner:
                 else:
                     self._entered.replay.forget_files(tables)
             case cmd.FunctionChanged(function):
-                self._entered.replay.function_changed(function.database, function.name)
+                if not function.is_new:
+                    self._entered.replay.function_changed(function.database, function.name)
                 self._router.loader.forget_functions()
             case cmd.DropSession():
                 self._entered.drop()

@@ -7,12 +7,19 @@ from dialect.analyze import analyze
 from dialect.lineage import sql_functions
 from dialect.lineage.sql_functions import MOST_STEPS
 from dialect.parsing.function_calls import COMPUTED
-from dialect.statement import ChangeFunction, CreateTempFunction, Known, Namespace, Unknown
+from dialect.statement import (
+    ChangeFunction,
+    CreateTempFunction,
+    Known,
+    Namespace,
+    SessionVariable,
+    Unknown,
+)
 from tests.dialect.catalogs import TestCatalog, written
 
 
 def reading_functions(texts: dict[str, str | None]) -> frozenset[str]:
-    stored = {name: None if text is None else ViewText(text, "d") for name, text in texts.items()}
+    stored = {name: None if text is None else ViewText(text, "") for name, text in texts.items()}
     return sql_functions.reading_functions(stored)
 
 
@@ -46,13 +53,15 @@ def test_an_unreadable_or_too_long_text_may_read() -> None:
 
 
 FUNCTIONS = {
-    "d.total": ViewText("SELECT max(s) FROM a", "e"),
-    "d.outer_one": ViewText("SELECT total() + other.lines(1)", "d"),
-    "other.lines": ViewText("SELECT * FROM b WHERE s = given", "d"),
+    "d.total": ViewText("SELECT max(s) FROM e.a", ""),
+    "d.outer_one": ViewText("SELECT d.total() + other.lines(1)", ""),
+    "other.lines": ViewText("SELECT * FROM d.b WHERE s = given", ""),
     "d.unread": None,
-    "own": ViewText("SELECT (SELECT max(s) FROM b)", "d"),
-    "d.again": ViewText("SELECT again() FROM a", "d"),
-    "d.strange": ViewText("SELECT 1 FROM a WHERE (", "d"),
+    "own": ViewText("SELECT (SELECT max(s) FROM d.b)", ""),
+    "d.again": ViewText("WITH a AS (TABLE d.a) SELECT d.again() FROM a", ""),
+    "d.bare": ViewText("SELECT max(s) FROM b", ""),
+    "d.calling": ViewText("SELECT total()", ""),
+    "d.strange": ViewText("SELECT 1 FROM a WHERE (", ""),
 }
 VIEWS = {"v": ViewText("SELECT total() AS c", "d"), "a": ViewText("SELECT * FROM b", "d")}
 
@@ -68,7 +77,7 @@ def answer(sql: str) -> str:
         ("SELECT d.`Total`() FROM b", "select; reads d.b, e.a"),
         ("SELECT IDENTIFIER('d.total')()", "select; reads e.a"),
         ("SELECT * FROM other.lines(1)", "select; reads d.b"),
-        ("SELECT outer_one()", "select; reads d.b, e.a"),
+        ("SELECT outer_one()", "select; reads e.a, d.b"),
         ("SELECT own(1), session.own(2)", "select; reads d.b"),
         ("SELECT other.own(1)", "select"),
         ("SELECT other.total()", "select"),
@@ -89,6 +98,8 @@ def test_a_function_that_is_not_understood_is_named() -> None:
     assert answer("SELECT unread()").startswith("unknown")
     assert "d.unread is a function with a text that cannot be read" in answer("SELECT unread()")
     assert "the function d.strange" in answer("SELECT strange()")
+    assert "the function d.bare: b without a database" in answer("SELECT bare()")
+    assert "the function d.calling: total() without a database" in answer("SELECT calling()")
 
 
 @pytest.mark.parametrize(
@@ -112,10 +123,10 @@ def test_a_new_function_reads_nothing_until_it_is_called(
         assert not found.reads
         assert ", ".join(str(read.table) for read in found.defined) == defined
         match found.effect:
-            case CreateTempFunction("f", ViewText(text, "d")):
+            case CreateTempFunction("f", ViewText(text, "")):
                 assert text == (query or f"{sql.partition('RETURN ')[2]}") or query == ""
             case effect:
-                assert effect == ChangeFunction("d", "f")
+                assert effect == ChangeFunction("d", "f", is_new=True)
                 assert found.database_written == "d"
 
 
@@ -125,13 +136,12 @@ def test_a_new_function_reads_nothing_until_it_is_called(
         "CREATE TEMPORARY FUNCTION f() RETURNS INT RETURN SELECT count(*) FROM v",
         "CREATE FUNCTION f() RETURNS INT RETURN x + 1",
         "CREATE TEMPORARY FUNCTION f() RETURNS INT",
+        "CREATE TEMPORARY FUNCTION f(a INT DEFAULT total()) RETURNS INT RETURN a",
         "CREATE TEMPORARY FUNCTION f() RETURNS INT RETURN",
         "CREATE TEMPORARY FUNCTION abs(a INT) RETURNS INT RETURN 5",
     ],
 )
 def test_other_new_functions_are_refused(sql: str) -> None:
-    from dialect.statement import SessionVariable
-
     variables = {"x": SessionVariable()}
     namespace = Namespace("d", {}, VIEWS, session_variables=variables, functions=FUNCTIONS)
     assert isinstance(analyze(sql, namespace, TestCatalog()), Unknown)

@@ -48,7 +48,7 @@ SAME = (
 REFUSED = {
     "EXECUTE IMMEDIATE 'SELECT ' || version()": "EXECUTE IMMEDIATE of a text that is not known",
     f"EXPLAIN EXECUTE IMMEDIATE 'DROP TABLE {DB}.t'": "EXPLAIN of EXECUTE IMMEDIATE",
-    "BEGIN SELECT 1; END": "",
+    "BEGIN SELECT 1; END": "a script",
     f"FROM {DB}.t |> SELECT id": "select",
     f"SELECT IDENTIFIER('{DB}.' || lower('TOTAL'))()": "the name of a function is computed",
 }
@@ -142,13 +142,18 @@ def test_functions_are_made_and_used_through_the_proxy(connect: Connect, sql: Sq
     cursor = connect().cursor()
     rows(cursor, f"USE CLUSTER {C2}", f"CREATE TABLE {DB}.second USING parquet AS SELECT 9 AS id")
     rows(cursor, "USE CLUSTER", f"USE {DB}")
-    rows(cursor, "CREATE OR REPLACE FUNCTION last() RETURNS INT RETURN SELECT max(id) FROM second")
+    create, body = "FUNCTION last() RETURNS INT RETURN", f"SELECT max(id) FROM {DB}"
+    rows(cursor, f"CREATE {create} {body}.second")
     assert rows(cursor, "SELECT last()") == [(9,)]
-    rows(cursor, f"CREATE OR REPLACE FUNCTION last() RETURNS INT RETURN SELECT max(id) FROM {DB}.t")
+    rows(cursor, f"CREATE OR REPLACE {create} {body}.t")
     assert rows(cursor, f"SELECT {DB}.last()") == [(3,)]
     rows(cursor, "DROP FUNCTION last")
     two = "CREATE TEMPORARY FUNCTION two(a INT) RETURNS INT RETURN a * 2"
-    rows(cursor, two, "CREATE TEMPORARY FUNCTION all_of() RETURNS TABLE (id INT) RETURN TABLE t")
+    rows(
+        cursor,
+        two,
+        f"CREATE TEMPORARY FUNCTION all_of() RETURNS TABLE (id INT) RETURN TABLE {DB}.t",
+    )
     assert rows(cursor, "SELECT two(id) FROM second") == [(18,)]
     assert rows(cursor, "SELECT two(max(id)) FROM all_of()") == [(6,)]
     assert rows(cursor, "DROP TEMPORARY FUNCTION two", "SELECT count(*) FROM second") == [(1,)]

@@ -14,9 +14,7 @@ def function(name: str, class_name: str, *uris: str) -> Struct:
 
 
 def blob(**properties: str) -> str:
-    texts = {f"sqlFunction.{name}": text for name, text in properties.items()}
-    parts = {"numParts": "2", "part.0": "spark_catalog", "part.1": "default"}
-    return json.dumps(texts | {f"catalogAndNamespace.{key}": part for key, part in parts.items()})
+    return json.dumps({f"sqlFunction.{name}": text for name, text in properties.items()})
 
 
 def test_an_expression_and_a_query_are_read() -> None:
@@ -28,8 +26,8 @@ def test_an_expression_and_a_query_are_read() -> None:
         ]
     )
     assert texts == {
-        "db.area": ViewText("SELECT w * h", "default"),
-        "db.total": ViewText("SELECT 1 FROM t", "default"),
+        "db.area": ViewText("SELECT w * h", ""),
+        "db.total": ViewText("SELECT 1 FROM t", ""),
     }
 
 
@@ -38,10 +36,12 @@ def test_pieces_are_joined_by_their_numbers() -> None:
     whole = blob(query=text)
     pieces = [f"{at:03}{whole[at * 4000 : (at + 1) * 4000]}" for at in range(3)]
     texts = sql_function_texts([function("f", "sqlFunction.", *reversed(pieces))])
-    assert texts == {"db.f": ViewText(text, "default")}
+    assert texts == {"db.f": ViewText(text, "")}
 
 
 def test_a_text_that_is_not_there_is_not_known() -> None:
-    foreign = ("000" + blob(query="SELECT 1").replace("spark_catalog", "other"),)
-    for uris in ((), ("000{",), ("000[]",), ("000" + blob(comment="x"),), foreign):
+    quoted = ("000" + blob(query='SELECT "a"'),)
+    calling = ("000" + blob(query="SELECT a", inputParam="a INT DEFAULT f(1)"),)
+    others = (("000{",), ("000[]",), ("000" + blob(comment="x"),))
+    for uris in ((), *others, quoted, calling):
         assert sql_function_texts([function("f", "sqlFunction.", *uris)]) == {"db.f": None}

@@ -6,14 +6,18 @@ from conf.names import ClusterName
 from conf.tables import ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from dialect.statement import (
+    AssignVariables,
     CacheTable,
+    CreateTempFunction,
     CreateTempTable,
     CreateTempView,
     DropTemp,
+    DropTempFunction,
     Known,
     RenameTemp,
     ResetVariables,
     SessionEffect,
+    SessionVariable,
     SetVariable,
     UncacheTable,
     Unknown,
@@ -267,3 +271,46 @@ def test_what_is_set_is_not_the_servers_environment(key: str) -> None:
     state = opened()
     took(state, SetVariable(key, "elsewhere"))
     assert state.namespace().variables == {}
+
+
+X = "system.session.x"
+
+
+def assign(*, repeatable: bool, text: str | None = None) -> AssignVariables:
+    return AssignVariables(((X, SessionVariable(True, text)),), repeatable)
+
+
+def test_a_variable_is_in_all_clusters_while_its_values_are_repeatable() -> None:
+    state = opened()
+    took(state, assign(repeatable=True, text="a"), "DECLARE x = 'a'")
+    assert state.namespace().session_variables == {"x": SessionVariable(True, "a")}
+    assert state.namespace().temp_tables == {}
+    assert not state.objects
+    assert state.bounds(Known("select", temps=(X,))) == ()
+
+
+def test_a_computed_value_binds_what_uses_it_and_no_list() -> None:
+    state = opened()
+    took(state, assign(repeatable=False), "SET VAR x = rand()", WEST)
+    (bound,) = state.bounds(Known("select", temps=(X,)))
+    assert (bound.cluster, bound.because) == (WEST, "the value of variable x is in west")
+    assert state.bounds(Known("metadata_read", lists_temps=True)) == ()
+    assert len(state.bounds(Unknown("anything"))) == 1
+    effect = assign(repeatable=True, text="b")
+    state.apply(effect, "SET VAR x = 'b'", WEST, state.journal.reserve(), [X])
+    assert [home for _, home in kept(state)] == [WEST, WEST]
+    took(state, assign(repeatable=True), "DECLARE OR REPLACE x = 'c'", EAST)
+    assert state.bounds(Known("select", temps=(X,))) == ()
+    took(state, DropTemp(X), "DROP TEMPORARY VARIABLE x")
+    assert state.namespace().session_variables == {}
+
+
+def test_texts_of_temporary_functions_are_kept_while_they_are_there() -> None:
+    state, text = opened(), ViewText("SELECT 1 FROM t", "d")
+    took(state, CreateTempFunction("f", text), "CREATE ..")
+    assert state.namespace().functions == {"f": text}
+    took(state, CreateTempFunction("f"), "CREATE OR REPLACE ..")
+    assert state.namespace().functions == {}
+    took(state, CreateTempFunction("f", text), "CREATE OR REPLACE ..")
+    took(state, DropTempFunction("f"), "DROP ..")
+    assert state.namespace().functions == {}

@@ -118,8 +118,8 @@ def test_analyze_tables_writes_every_table_of_the_database(hms: WritableMetastor
 def test_what_a_function_in_sql_reads_counts_as_read(hms: WritableMetastore) -> None:
     hms.functions = [
         function("area", "sqlFunction.", "000" + blob(expression="w * h")),
-        function("total", "sqlFunction.", "000" + blob(query=ALL_DAYS)),
-        function("day", "sqlFunction.", "000" + blob(query=ONE_DAY)),
+        function("total", "sqlFunction.", "000" + blob(query=ALL_DAYS.replace(" t", " default.t"))),
+        function("day", "sqlFunction.", "000" + blob(query=ONE_DAY.replace(" t ", " default.t "))),
         function("Outer_One", "sqlFunction.", "000" + blob(expression="db.total() + 1")),
         function("unread", "sqlFunction.", "000"),
     ]
