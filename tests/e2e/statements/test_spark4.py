@@ -12,6 +12,7 @@ from pyhive.exc import OperationalError
 from TCLIService import ttypes
 
 from cli.stack.stack import Stack
+from conf.tables import ViewText
 from metastore.catalog import functions_client
 from metastore.catalog.sql_functions import sql_function_texts
 from metastore.client.metastore_client import HmsClient
@@ -142,12 +143,12 @@ def test_functions_are_made_and_used_through_the_proxy(connect: Connect, sql: Sq
     cursor = connect().cursor()
     rows(cursor, f"USE CLUSTER {C2}", f"CREATE TABLE {DB}.second USING parquet AS SELECT 9 AS id")
     rows(cursor, "USE CLUSTER", f"USE {DB}")
-    create, body = "FUNCTION last() RETURNS INT RETURN", f"SELECT max(id) FROM {DB}"
+    create, body = "FUNCTION latest() RETURNS INT RETURN", f"SELECT max(id) FROM {DB}"
     rows(cursor, f"CREATE {create} {body}.second")
-    assert rows(cursor, "SELECT last()") == [(9,)]
+    assert rows(cursor, "SELECT latest()") == [(9,)]
     rows(cursor, f"CREATE OR REPLACE {create} {body}.t")
-    assert rows(cursor, f"SELECT {DB}.last()") == [(3,)]
-    rows(cursor, "DROP FUNCTION last")
+    assert rows(cursor, f"SELECT {DB}.latest()") == [(3,)]
+    rows(cursor, "DROP FUNCTION latest")
     two = "CREATE TEMPORARY FUNCTION two(a INT) RETURNS INT RETURN a * 2"
     rows(
         cursor,
@@ -167,8 +168,8 @@ def test_a_function_without_tables_runs(sql: Sql) -> None:
 def test_the_metastore_has_the_texts(stack: Stack) -> None:
     with HmsClient((stack.ports.metastore,)) as client:
         texts = sql_function_texts(client.get_all_functions())
-    assert texts[f"{DB}.area"] == "w * h"
-    assert texts[f"{DB}.total"] == "SELECT max(id) FROM spark_four.provoked_t"
+    assert texts[f"{DB}.area"] == ViewText("SELECT w * h", db="")
+    assert texts[f"{DB}.total"] == ViewText("SELECT max(id) FROM spark_four.provoked_t", db="")
 
 
 @pytest.mark.parametrize(

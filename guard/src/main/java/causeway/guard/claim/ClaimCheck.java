@@ -147,9 +147,6 @@ public final class ClaimCheck extends AbstractFunction1<LogicalPlan, BoxedUnit> 
             return; // DESCRIBE analyses a view's query; PartitionCheck refuses to read data
         }
         String name = Plans.name(table.identifier());
-        if (Plans.isTemporary(name) && (claim.opens(name) || opensRenamed(table, claim))) {
-            return; // DESCRIBE of a temporary view, in Spark 4
-        }
         Selection claimed = read(name, claim);
         if (claimed.isNone() || claimed == Selection.WRITTEN) {
             return;

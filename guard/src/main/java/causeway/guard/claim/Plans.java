@@ -99,7 +99,7 @@ final class Plans {
         }
         if (plan.children().isEmpty() && plan instanceof Product && !(plan instanceof Command)) {
             for (Object each : arguments((Product) plan)) { // a relation of a later version of Spark
-                if (each instanceof CatalogTable) {
+                if (each instanceof CatalogTable && !isOfView((CatalogTable) each)) {
                     return (CatalogTable) each;
                 }
             }
@@ -151,9 +151,10 @@ final class Plans {
         return JavaConverters.asScalaBuffer(parts).toList();
     }
 
-    /** Whether it is a name, as {@link #name}, of a temporary view: tables have a database. */
-    static boolean isTemporary(String name) {
-        return name.indexOf('.') < 0 || name.startsWith(GLOBAL_TEMP);
+    /** Whether it describes a temporary view, which DESCRIBE names in Spark 4. It has no data. */
+    private static boolean isOfView(CatalogTable table) {
+        return table.identifier().database().isEmpty()
+                || name(table.identifier()).startsWith(GLOBAL_TEMP);
     }
 
     static String name(TableIdentifier table) {
