@@ -33,11 +33,11 @@ class _Case:
 
     def obstacles(self, cluster: ClusterName) -> tuple[Obstacle, ...]:
         """What of its inputs the cluster lacks; empty when it has all."""
-        missing = [each.obstacle_in(cluster) for each in self.inputs]
-        paths = (
-            Obstacle(cluster, Kind.PATH, other=each) for each in sorted(self.paths - {cluster})
-        )
-        return (*(each for each in missing if each is not None), *paths)
+        found = [lack for each in self.inputs if (lack := each.obstacle_in(cluster)) is not None]
+        if self.paths:
+            others = sorted(self.paths - {cluster})
+            found += [Obstacle(cluster, Kind.PATH, other=each) for each in others]
+        return tuple(found)
 
 
 def route(request: Request, facts: Facts) -> Decision:
@@ -267,7 +267,7 @@ def _run(
     cluster: ClusterName, rule: str, because: str, considered: Sequence[Considered] = ()
 ) -> RunIn:
     """Runs in a cluster after others were considered, which may have been this one while down."""
-    if any(each.cluster == cluster for each in considered):
+    if considered and any(each.cluster == cluster for each in considered):
         chosen = (replace(each, chosen=each.cluster == cluster) for each in considered)
         return RunIn(cluster, rule, because, tuple(chosen))
     return RunIn(cluster, rule, because, (*considered, Considered(cluster, rule, True)))
