@@ -80,12 +80,12 @@ def compiled(program: Path, folder: Path, classpath: str = "") -> Path:
 
 
 def asked(
-    classpath: str, sql: str, ways: Mapping[str, Endpoint], rounds: int
+    classpath: str, sql: str, ways: Mapping[str, str], rounds: int, rows: int = ROWS
 ) -> dict[str, list[Taken]]:
-    """What each round took, by way."""
+    """What each round took, by way; a way is a URL without its `jdbc:hive2://`."""
     words = [str(find_java()), "-Xmx512m", "-cp", classpath, "JdbcRows"]
-    words += [str(rounds), str(WARM), str(ROWS), sql]
-    words += [f"{name}=jdbc:hive2://{endpoint}/" for name, endpoint in ways.items()]
+    words += [str(rounds), str(WARM), str(rows), sql]
+    words += [f"{name}=jdbc:hive2://{url}" for name, url in ways.items()]
     done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr[-3000:])
@@ -133,11 +133,12 @@ def run(direct: Endpoint, proxy: Endpoint, driver: Path | None, rounds: int) -> 
         folder = Path(exits.enter_context(tempfile.TemporaryDirectory()))
         between = exits.enter_context(haproxy(direct))
         ways = {"direct": direct, **({"HAProxy": between[0]} if between else {}), "Causeway": proxy}
+        urls = {name: f"{endpoint}/" for name, endpoint in ways.items()}
         jar = driver or fetched_driver(VERSION, folder)
         classpath = f"{compiled(PROGRAM, folder)}:{jar}"
         print(f"hive-jdbc {VERSION:6} {'':9} {'reading ms':>18}   {'and executing ms':>18}  target")
         for what, sql in RESULTS.items():
-            for line in in_columns(what, asked(classpath, sql, ways, rounds)):
+            for line in in_columns(what, asked(classpath, sql, urls, rounds)):
                 print(line, flush=True)
             raw = given(direct, sql, rounds)
             print(

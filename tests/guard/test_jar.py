@@ -28,6 +28,8 @@ def test_it_has_every_class_and_no_class_of_others(built: Path) -> None:
         classes = {name for name in packed.namelist() if name.endswith(".class")}
     assert GUARD.replace(".", "/") + ".class" in classes
     sources = {path.relative_to(SOURCES.parent) for path in SOURCES.rglob("*.java")}
+    if "spark4" in built.name:
+        sources = {path for path in sources if path.parent.name != "results"}
     assert {str(path.with_suffix(".class")) for path in sources} <= classes
     assert all(name.startswith("causeway/") for name in classes)
 
@@ -68,6 +70,6 @@ def test_its_settings_are_those_of_its_page() -> None:
     code = "".join(path.read_text() for path in SOURCES.rglob("*.java"))
     page = (ROOT / "docs" / "guide" / "guard.md").read_text()
     names = set(re.findall(r'"(spark\.causeway\.[a-z.]+)"', code))
-    assert len(names) == 3
+    assert len(names) == 4
     for name in names:
         assert name in page

@@ -95,7 +95,7 @@ public final class Claims {
         try {
             synchronized (manager) { // which guards its map so
                 for (Object each : ((Map<?, ?>) operations.invoke(manager)).values()) {
-                    if (!each.getClass().getSimpleName().equals("SparkExecuteStatementOperation")) {
+                    if (!isStatement(each.getClass())) {
                         continue;
                     }
                     if (statementId == null) {
@@ -111,6 +111,12 @@ public final class Claims {
         } catch (ReflectiveOperationException error) {
             return null;
         }
+    }
+
+    /** Whether it is Spark's class of statements or one that extends it. */
+    private static boolean isStatement(Class<?> operation) {
+        return operation != null && (operation.getSimpleName().equals("SparkExecuteStatementOperation")
+                || isStatement(operation.getSuperclass()));
     }
 
     private static Object call(Object target, String name) throws ReflectiveOperationException {

@@ -1,5 +1,6 @@
 package causeway.guard.files;
 
+import causeway.guard.StatementHook;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.nio.charset.StandardCharsets;
@@ -65,6 +66,7 @@ public final class StorageAgent implements ClassFileTransformer {
     public static void premain(String options, Instrumentation instrumentation) {
         new ClassWriter(0); // fails early: without ASM the process must not start
         instrumentation.addTransformer(new StorageAgent());
+        instrumentation.addTransformer(new StatementHook());
         active = true;
     }
 

@@ -1,0 +1,72 @@
+package causeway.guard;
+
+import java.lang.instrument.ClassFileTransformer;
+import java.security.ProtectionDomain;
+import org.apache.xbean.asm9.ClassReader;
+import org.apache.xbean.asm9.ClassVisitor;
+import org.apache.xbean.asm9.ClassWriter;
+import org.apache.xbean.asm9.MethodVisitor;
+import org.apache.xbean.asm9.Opcodes;
+
+/**
+ * Lets the Thrift Server of Spark 3.5 make {@code ColumnarStatement}s of its statements. Spark has
+ * no setting for the class. Another version, whose constructor differs, is left as it is.
+ */
+public final class StatementHook implements ClassFileTransformer {
+    private static final String MANAGER =
+            "org/apache/spark/sql/hive/thriftserver/server/SparkSQLOperationManager";
+    private static final String SPARKS =
+            "org/apache/spark/sql/hive/thriftserver/SparkExecuteStatementOperation";
+    private static final String OURS = "causeway/guard/results/ColumnarStatement";
+    private static final String PARAMETERS = "(Lorg/apache/spark/sql/SQLContext;"
+            + "Lorg/apache/hive/service/cli/session/HiveSession;"
+            + "Ljava/lang/String;Ljava/util/Map;ZJ)V";
+
+    @Override
+    public byte[] transform(
+            ClassLoader loader, String name, Class<?> old, ProtectionDomain domain, byte[] code) {
+        if (!MANAGER.equals(name)) {
+            return null;
+        }
+        try {
+            ClassReader reader = new ClassReader(code);
+            ClassWriter writer = new ClassWriter(reader, 0);
+            Replacing replacing = new Replacing(writer);
+            reader.accept(replacing, 0);
+            return replacing.isKnown ? writer.toByteArray() : null;
+        } catch (Throwable failure) { // the virtual machine would ignore it
+            System.err.println("causeway guard: results are not packed in columns: " + failure);
+            return null;
+        }
+    }
+
+    private static final class Replacing extends ClassVisitor {
+        boolean isKnown;
+
+        Replacing(ClassVisitor next) {
+            super(Opcodes.ASM9, next);
+        }
+
+        @Override
+        public MethodVisitor visitMethod(
+                int access, String name, String types, String signature, String[] thrown) {
+            MethodVisitor next = super.visitMethod(access, name, types, signature, thrown);
+            return new MethodVisitor(Opcodes.ASM9, next) {
+                @Override
+                public void visitTypeInsn(int instruction, String type) {
+                    boolean makes = instruction == Opcodes.NEW && type.equals(SPARKS);
+                    super.visitTypeInsn(instruction, makes ? OURS : type);
+                }
+
+                @Override
+                public void visitMethodInsn(
+                        int instruction, String owner, String method, String types, boolean isInterface) {
+                    boolean makes = instruction == Opcodes.INVOKESPECIAL && owner.equals(SPARKS);
+                    isKnown |= makes && types.equals(PARAMETERS);
+                    super.visitMethodInsn(
+                            instruction, makes ? OURS : owner, method, types, isInterface);
+                }
+            };
+        }
+    }
+}

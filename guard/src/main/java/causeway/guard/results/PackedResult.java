@@ -1,0 +1,98 @@
+package causeway.guard.results;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import org.apache.hive.service.cli.FetchOrientation;
+import org.apache.hive.service.rpc.thrift.TRowSet;
+
+/** A collected result and the place in it, which moves as Spark's ArrayFetchIterator does. */
+final class PackedResult {
+    private final ColumnType[] types;
+    private final TimeTexts times;
+    private final byte[][] blocks; // packed
+    /** The number of the first row of each block. */
+    private final long[] starts;
+    private final long rows;
+    private long fetchStart;
+    private long position;
+    private int openNumber = -1;
+    private PackedBlock open;
+
+    PackedResult(ColumnType[] types, TimeTexts times, List<byte[]> collected) {
+        this.types = types;
+        this.times = times;
+        blocks = collected.toArray(new byte[0][]);
+        starts = new long[blocks.length];
+        long count = 0;
+        for (int number = 0; number < blocks.length; number++) {
+            starts[number] = count;
+            count += PackedBlock.rows(blocks[number]);
+        }
+        rows = count;
+    }
+
+    /** At most `most` rows. Dates and timestamps are formatted by the settings of the active session. */
+    synchronized TRowSet fetch(FetchOrientation order, long most) {
+        if (order == FetchOrientation.FETCH_FIRST) {
+            position = 0;
+        } else if (order == FetchOrientation.FETCH_PRIOR) {
+            position = Math.min(Math.max(fetchStart - most, 0), rows);
+        }
+        fetchStart = position;
+        long end = Math.min(rows, position + Math.max((int) most, 0));
+        TRowSet set = new TRowSet(position, new ArrayList<>());
+        for (PackedColumn column : columns(position, end)) {
+            set.addToColumns(column);
+        }
+        position = end;
+        return set;
+    }
+
+    private PackedColumn[] columns(long from, long to) {
+        PackedColumn[] columns = new PackedColumn[types.length];
+        for (int column = 0; column < types.length; column++) {
+            columns[column] = new PackedColumn(types[column], (int) (to - from));
+        }
+        for (int number = blockOf(from); number < blocks.length && starts[number] < to; number++) {
+            PackedBlock block = open(number);
+            int first = (int) Math.max(0, from - starts[number]);
+            int last = (int) Math.min(PackedBlock.rows(blocks[number]), to - starts[number]);
+            int before = (int) (starts[number] - from);
+            for (int column = 0; column < types.length; column++) {
+                BitSet nulls = block.nulls(column);
+                for (int row = nulls.nextSetBit(first); row >= 0 && row < last;
+                        row = nulls.nextSetBit(row + 1)) {
+                    columns[column].setNull(before + row);
+                }
+                columns[column].add(values(block, column, first, last));
+            }
+        }
+        return columns;
+    }
+
+    private ByteBuffer values(PackedBlock block, int column, int first, int last) {
+        byte[] packed = block.values(column);
+        int begin = block.offset(column, first);
+        ByteBuffer values = ByteBuffer.wrap(packed, begin, block.offset(column, last) - begin);
+        if (types[column] == ColumnType.DATE || types[column] == ColumnType.TIMESTAMP) {
+            return times.encode(types[column], values, block.nulls(column), first);
+        }
+        return values;
+    }
+
+    private int blockOf(long row) {
+        int found = Arrays.binarySearch(starts, row);
+        return found >= 0 ? found : Math.max(0, -found - 2);
+    }
+
+    private PackedBlock open(int number) {
+        if (openNumber != number) {
+            open = new PackedBlock(blocks[number], types);
+            openNumber = number;
+        }
+        return open;
+    }
+}

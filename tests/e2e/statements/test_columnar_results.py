@@ -1,0 +1,259 @@
+"""A Thrift Server that packs results into columns sends what it sends without.
+
+Each statement runs in two sessions of one Thrift Server, of which one packs, and all that a client
+gets is compared. A statement fails in a task on purpose to show where its rows would be packed: the
+error has the task's stack trace.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import pytest
+from pyhive import hive
+from TCLIService import ttypes as t
+
+from cli.stack.stack import Stack
+from tests.e2e.conftest import C1, server
+
+pytestmark = pytest.mark.e2e
+
+PACKS = "spark.causeway.results.columnar"
+NEWEST = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V10
+ROWS = 8_400  # two blocks in each of two partitions
+NEXT, PRIOR, FIRST = (
+    t.TFetchOrientation.FETCH_NEXT,
+    t.TFetchOrientation.FETCH_PRIOR,
+    t.TFetchOrientation.FETCH_FIRST,
+)
+FETCHES = (
+    *((NEXT, 3), (NEXT, 1000), (PRIOR, 500), (NEXT, 4096), (PRIOR, 1), (FIRST, 9), (NEXT, 0)),
+    *((PRIOR, 100_000), (NEXT, 50_000), (NEXT, 10), (PRIOR, 70), (NEXT, -1)),
+)
+# One value a row, of each type that is packed. `n` is a number, negative too.
+VALUES = {
+    "boolean": "n % 2 = 0",
+    "tinyint": "CAST(n % 128 AS TINYINT)",
+    "smallint": "CAST(n AS SMALLINT)",
+    "int": "CAST(n * 200000 AS INT)",
+    "bigint": "n * 900000000000000",
+    "float": "CAST(n / 3 AS FLOAT)",
+    "double": "CASE n % 4 WHEN 0 THEN double('NaN') WHEN 1 THEN double('-inf') ELSE n / 7D END",
+    "string": "concat('n', n)",
+    "empty string": "''",
+    "text": "concat('ä€😀', repeat('é', CAST(abs(n) % 5 AS INT)), chr(0))",
+    "long text": "repeat(concat(n, ','), 60)",
+    "wrong utf-8": "CAST(X'61C328FF' AS STRING)",
+    "varchar": "CAST(n AS VARCHAR(9))",
+    "binary": "CAST(concat(X'00FF', CAST(n AS BINARY)) AS BINARY)",
+    "decimal": "CAST(n / 7 AS DECIMAL(20, 9))",
+    "wide decimal": "CAST(n AS DECIMAL(38, 0)) * 10000000000000000000000000000",
+    "small decimal": "CAST(n / 100000 AS DECIMAL(9, 8))",
+    "date": "date_add(DATE'0001-01-01', CAST(abs(n) * 300 AS INT))",
+    "timestamp": "timestamp_micros(n * 7654321987654 + 5000)",
+}
+NOT_PACKED = {
+    "array": "array(n, NULL)",
+    "map": "map('a', n)",
+    "struct": "struct(n, 'x')",
+    "nothing": "NULL",
+    "timestamp without a zone": "CAST(timestamp_seconds(n) AS TIMESTAMP_NTZ)",
+    "interval": "make_dt_interval(CAST(n AS INT))",
+    "years": "make_ym_interval(CAST(n AS INT))",
+}
+NUMBERS = f"(SELECT id - {ROWS // 2} AS n FROM range(0, {ROWS}, 1, 2))"
+FAILS = "CAST(raise_error('provoked') AS INT)"
+PACKER = "causeway.guard.results.RowPacker"
+
+Opened = Callable[..., "Session"]
+
+
+class Session:
+    """A session of a Thrift Server, asked by bare calls."""
+
+    def __init__(self, connection: hive.Connection, version: int) -> None:
+        self.client = connection.client
+        opened = self.client.OpenSession(t.TOpenSessionReq(client_protocol=version))
+        self.handle = opened.sessionHandle
+
+    def execute(self, sql: str, runs_async: bool = False) -> Any:
+        """The response to the statement."""
+        request = t.TExecuteStatementReq(self.handle, sql, runAsync=runs_async)
+        return self.client.ExecuteStatement(request)
+
+    def fetched(self, operation: Any, fetches: Sequence[tuple[int, int]] = FETCHES) -> list[str]:
+        """What each fetch gives, as text: NaN is equal to itself then."""
+        requests = (t.TFetchResultsReq(operation, *each) for each in fetches)
+        return [repr(self.client.FetchResults(request)) for request in requests]
+
+    def outcome(self, sql: str) -> list[str]:
+        """The types and the fetches of a statement."""
+        response = self.execute(sql)
+        assert response.operationHandle is not None, response.status.errorMessage
+        operation = response.operationHandle
+        schema = self.client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation))
+        found = [repr(schema), *self.fetched(operation)]
+        self.client.CloseOperation(t.TCloseOperationReq(operation))
+        return found
+
+    def error(self, sql: str) -> str:
+        return str(self.execute(sql).status.errorMessage)
+
+
+@pytest.fixture(scope="module")
+def opened(stack: Stack) -> Iterator[Opened]:
+    """Opens sessions of c1 that pack or do not; without the proxy."""
+    if stack.spec.guard is None:
+        pytest.skip("no guard: nothing packs results")
+    endpoint = server(stack, C1)
+    with closing(hive.connect(endpoint.host, endpoint.port)) as connection:
+
+        def opening(packs: bool, *settings: str, version: int = NEWEST) -> Session:
+            session = Session(connection, version)
+            for setting in (f"{PACKS}={str(packs).lower()}", *settings):
+                session.execute(f"SET {setting}")
+            return session
+
+        yield opening
+
+
+@pytest.fixture(scope="module")
+def plain(opened: Opened) -> Session:
+    return opened(False)
+
+
+@pytest.fixture(scope="module")
+def packing(opened: Opened) -> Session:
+    return opened(True)
+
+
+def with_nulls(value: str) -> str:
+    return f"SELECT {value} AS v, IF(n % 3 = 0, NULL, {value}) AS w FROM {NUMBERS}"
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_a_packed_result_is_equal(plain: Session, packing: Session, value: str) -> None:
+    statement = with_nulls(value)
+    assert packing.outcome(statement) == plain.outcome(statement)
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_it_is_packed_in_executors(plain: Session, packing: Session, value: str) -> None:
+    statement = f"SELECT {value}, IF(n > 0, {FAILS}, 1) FROM {NUMBERS}"
+    assert PACKER in packing.error(statement)
+    assert PACKER not in plain.error(statement)
+
+
+@pytest.mark.parametrize("value", NOT_PACKED.values(), ids=NOT_PACKED)
+def test_other_types_are_as_before(plain: Session, packing: Session, value: str) -> None:
+    statement = with_nulls(value)
+    assert packing.outcome(statement) == plain.outcome(statement)
+    assert PACKER not in packing.error(f"SELECT {value}, IF(n > 0, {FAILS}, 1) FROM {NUMBERS}")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT id % 10 AS k, count(*), sum(id / 3) FROM range(100000) GROUP BY 1 ORDER BY 1",
+        f"SELECT * FROM {NUMBERS} ORDER BY n DESC",
+        f"SELECT a.n, b.n FROM {NUMBERS} a LEFT JOIN {NUMBERS} b ON a.n = b.n * 2",
+        f"SELECT n FROM {NUMBERS} WHERE n > {ROWS}",
+        f"SELECT n FROM {NUMBERS} LIMIT 5000",
+        f"SELECT n FROM {NUMBERS} ORDER BY n LIMIT 5",
+        f"SELECT n FROM {NUMBERS} UNION ALL SELECT 7",
+        "SELECT * FROM VALUES (1, 'a'), (2, NULL)",
+        "SELECT 1",
+        "SHOW DATABASES",
+        "SET spark.sql.ansi.enabled",
+    ],
+)
+def test_whole_statements_are_equal(plain: Session, packing: Session, statement: str) -> None:
+    assert packing.outcome(statement) == plain.outcome(statement)
+
+
+def test_all_types_side_by_side_are_equal(plain: Session, packing: Session) -> None:
+    statement = f"SELECT n, {', '.join(VALUES.values())} FROM {NUMBERS}"
+    assert packing.outcome(statement) == plain.outcome(statement)
+
+
+def test_a_partition_without_rows_and_small_blocks_are_equal(
+    plain: Session, packing: Session
+) -> None:
+    statement = "SELECT id, repeat('x', 3000000) FROM range(0, 12, 1, 4) WHERE id NOT IN (3, 4, 5)"
+    fetches = [(NEXT, 2), (NEXT, 4), (PRIOR, 3), (NEXT, 100)]
+    found = []
+    for session in (plain, packing):
+        operation = session.execute(statement).operationHandle
+        found.append(session.fetched(operation, fetches))
+        session.client.CloseOperation(t.TCloseOperationReq(operation))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("spark.sql.session.timeZone=Asia/Kolkata",),
+        ("spark.sql.datetime.java8API.enabled=false",),
+        ("spark.sql.legacy.timeParserPolicy=LEGACY",),
+        ("spark.sql.adaptive.enabled=false",),
+        ("spark.sql.codegen.wholeStage=false", "spark.sql.codegen.factoryMode=NO_CODEGEN"),
+        ("spark.sql.thriftServer.incrementalCollect=true",),
+    ],
+)
+def test_settings_have_the_same_effect(opened: Opened, settings: Sequence[str]) -> None:
+    for name in ("date", "timestamp", "decimal", "string"):
+        statement = with_nulls(VALUES[name])
+        assert opened(True, *settings).outcome(statement) == opened(False, *settings).outcome(
+            statement
+        )
+
+
+def test_a_time_zone_that_is_set_after_the_statement_counts_in_the_next_fetch(
+    opened: Opened,
+) -> None:
+    found = []
+    for packs in (False, True):
+        session = opened(packs, "spark.sql.session.timeZone=UTC")
+        operation = session.execute(with_nulls(VALUES["timestamp"])).operationHandle
+        before = session.fetched(operation, [(NEXT, 5)])
+        session.execute("SET spark.sql.session.timeZone=America/Caracas")
+        after = session.fetched(operation, [(FIRST, 5)])
+        assert before != after
+        found.append(before + after)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("version", range(NEWEST + 1))
+def test_every_protocol_version_gets_the_same(opened: Opened, version: int) -> None:
+    statement = f"SELECT n, {VALUES['date']}, {VALUES['text']} FROM {NUMBERS}"
+    expected = opened(False, version=version).outcome(statement)
+    assert opened(True, version=version).outcome(statement) == expected
+
+
+def test_a_wrong_fetch_is_the_same_error(plain: Session, packing: Session) -> None:
+    found = []
+    for session in (plain, packing):
+        operation = session.execute(with_nulls("n")).operationHandle
+        orders = (t.TFetchOrientation.FETCH_LAST, t.TFetchOrientation.FETCH_ABSOLUTE)
+        requests = [t.TFetchResultsReq(operation, order, 5) for order in orders]
+        statuses = [session.client.FetchResults(request).status for request in requests]
+        found.append([(each.statusCode, each.errorMessage) for each in statuses])
+        assert statuses[0].statusCode == t.TStatusCode.ERROR_STATUS
+        session.client.CloseOperation(t.TCloseOperationReq(operation))
+    assert found[0] == found[1]
+
+
+def test_an_error_in_a_task_begins_with_the_same_words(plain: Session, packing: Session) -> None:
+    statement = f"SELECT n, IF(n > 0, {FAILS}, 1) FROM {NUMBERS}"
+    first, second = (each.error(statement).split("provoked")[0] for each in (plain, packing))
+    assert first.split(" in stage ")[0] == second.split(" in stage ")[0] != ""
+
+
+def test_a_statement_that_is_cancelled_ends(packing: Session) -> None:
+    slow = "SELECT count(*) OVER (), a.id FROM range(100000) a, range(10000000) b"
+    operation = packing.execute(slow, runs_async=True).operationHandle
+    packing.client.CancelOperation(t.TCancelOperationReq(operation))
+    status = packing.client.GetOperationStatus(t.TGetOperationStatusReq(operation))
+    assert status.operationState == t.TOperationState.CANCELED_STATE
+    fetched = packing.client.FetchResults(t.TFetchResultsReq(operation, NEXT, 5))
+    assert fetched.status.statusCode == t.TStatusCode.ERROR_STATUS
