@@ -29,7 +29,7 @@ from proxy.protocol.requests import operation_call
 from proxy.protocol.types import Orientation
 
 SETTING = "spark.causeway.results.columnar"
-TARGET = "<= 0.6 x"
+TARGETS = {"a socket": "<= 0.6 x", "hive-jdbc": "<= 0.6 x"}
 PACKED = {"direct": "false", "packed": "true"}
 SMALL = "SELECT max(id) FROM range(1000)"
 WARM = 5
@@ -122,7 +122,7 @@ def lines(what: str, found: Found) -> Iterator[str]:
             column(each, found["direct"], lambda taken: taken.whole),
             column(each, found["direct"], lambda taken: taken.processor),
         )
-        yield f"{what:22} {name:7} {'  '.join(parts)}  {TARGET if name == 'packed' else ''}"
+        yield f"{what:22} {name:7} {'  '.join(parts)}  {TARGETS.get(what, '') if name == 'packed' else ''}"
 
 
 def column(mine: Sequence[Taken], base: Sequence[Taken], part: Callable[[Taken], float]) -> str:

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.e2e
 
 PACKS = "spark.causeway.results.columnar"
 NEWEST = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V10
+ROWS_ONLY = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V5  # from 6 on results are columns
 ROWS = 8_400  # two blocks in each of two partitions
 NEXT, PRIOR, FIRST = (
     t.TFetchOrientation.FETCH_NEXT,
@@ -171,11 +172,6 @@ def test_whole_statements_are_equal(plain: Session, packing: Session, statement:
     assert packing.outcome(statement) == plain.outcome(statement)
 
 
-def test_all_types_side_by_side_are_equal(plain: Session, packing: Session) -> None:
-    statement = f"SELECT n, {', '.join(VALUES.values())} FROM {NUMBERS}"
-    assert packing.outcome(statement) == plain.outcome(statement)
-
-
 def test_a_partition_without_rows_and_small_blocks_are_equal(
     plain: Session, packing: Session
 ) -> None:
@@ -201,11 +197,10 @@ def test_a_partition_without_rows_and_small_blocks_are_equal(
     ],
 )
 def test_settings_have_the_same_effect(opened: Opened, settings: Sequence[str]) -> None:
-    for name in ("date", "timestamp", "decimal", "string"):
-        statement = with_nulls(VALUES[name])
-        assert opened(True, *settings).outcome(statement) == opened(False, *settings).outcome(
-            statement
-        )
+    values = (VALUES[name] for name in ("date", "timestamp", "decimal", "string"))
+    statement = f"SELECT {', '.join(values)} FROM {NUMBERS}"
+    expected = opened(False, *settings).outcome(statement)
+    assert opened(True, *settings).outcome(statement) == expected
 
 
 def test_a_time_zone_that_is_set_after_the_statement_counts_in_the_next_fetch(
@@ -223,8 +218,8 @@ def test_a_time_zone_that_is_set_after_the_statement_counts_in_the_next_fetch(
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("version", range(NEWEST + 1))
-def test_every_protocol_version_gets_the_same(opened: Opened, version: int) -> None:
+@pytest.mark.parametrize("version", [0, ROWS_ONLY, ROWS_ONLY + 1])
+def test_older_protocol_versions_get_the_same(opened: Opened, version: int) -> None:
     statement = f"SELECT n, {VALUES['date']}, {VALUES['text']} FROM {NUMBERS}"
     expected = opened(False, version=version).outcome(statement)
     assert opened(True, version=version).outcome(statement) == expected
