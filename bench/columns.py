@@ -122,7 +122,8 @@ def lines(what: str, found: Found) -> Iterator[str]:
             column(each, found["direct"], lambda taken: taken.whole),
             column(each, found["direct"], lambda taken: taken.processor),
         )
-        yield f"{what:22} {name:7} {'  '.join(parts)}  {TARGETS.get(what, '') if name == 'packed' else ''}"
+        target = TARGETS.get(what, "") if name == "packed" else ""
+        yield f"{what:22} {name:7} {'  '.join(parts)}  {target}"
 
 
 def column(mine: Sequence[Taken], base: Sequence[Taken], part: Callable[[Taken], float]) -> str:
