@@ -211,6 +211,9 @@ class HadoopStorage:
                 fault = StorageFault(f"{path} changed while it was listed.")
             raise fault from error
 
+    def names(self, path: str) -> Sequence[str]:
+        return [entry.name for entry in self.list(path)]
+
     def read(self, path: str) -> bytes:
         system, where = self._locate(path)
         try:

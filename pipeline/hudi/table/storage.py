@@ -35,6 +35,10 @@ class HudiStorage(Protocol):
         """The direct children of a directory, in no order; for a file, the file itself."""
         ...
 
+    def names(self, path: str) -> Sequence[str]:
+        """The names of `list`, where nothing else is needed: a timeline has thousands."""
+        ...
+
     def read(self, path: str) -> bytes:
         """The content of a small file: properties, timeline."""
         ...
@@ -54,6 +58,14 @@ class LocalStorage:
                 return [_status(path, os.stat(local))]
             with os.scandir(local) as entries:
                 return list(_present(path.rstrip("/"), entries))
+        except FileNotFoundError:
+            raise MissingPath(f"{path} does not exist.") from None
+        except OSError as fault:
+            raise StorageFault(f"cannot list {path}: {fault.strerror}.") from fault
+
+    def names(self, path: str) -> Sequence[str]:
+        try:
+            return os.listdir(local_path(path))
         except FileNotFoundError:
             raise MissingPath(f"{path} does not exist.") from None
         except OSError as fault:
@@ -85,6 +97,11 @@ class CountingStorage:
         self.lists += 1
         self.listed.append(path)
         return self.inner.list(path)
+
+    def names(self, path: str) -> Sequence[str]:
+        self.lists += 1
+        self.listed.append(path)
+        return self.inner.names(path)
 
     def read(self, path: str) -> bytes:
         self.reads += 1

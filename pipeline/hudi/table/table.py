@@ -254,7 +254,7 @@ def open_table(base: str, storage: HudiStorage) -> HudiTable:
     properties = _read_properties(base, storage)
     _check_supported(base, properties)
     try:
-        names = [f.name for f in storage.list(timeline_folder(base, properties)) if not f.is_dir]
+        names = storage.names(timeline_folder(base, properties))
     except MissingPath:
         names = []
     return HudiTable(base, storage, properties, parse_timeline(names, _layout(properties)))

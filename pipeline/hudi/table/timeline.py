@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 # A running `commit` has the suffix `.inflight` alone, in both layouts.
 _FILE = re.compile(r"^(\d+)(?:_(\d+))?(?:\.([a-z]+))?(?:\.(requested|inflight))?$")
@@ -51,7 +52,7 @@ class Instant:
         return self.state is State.COMPLETED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timeline:
     """All actions of the active timeline by request time. `by_completion`: layout 2."""
 
@@ -66,7 +67,7 @@ class Timeline:
         """
         return instant.completion if self.by_completion else instant.requested
 
-    @property
+    @cached_property
     def commits(self) -> tuple[Instant, ...]:
         """Completed commits in the order of `key`."""
         done = (i for i in self.instants if i.completed and i.action in COMMIT_ACTIONS)
@@ -90,7 +91,7 @@ class Timeline:
     def first_pending_compaction(self) -> Instant | None:
         return next((i for i in self.instants if i.action == COMPACTION and not i.completed), None)
 
-    @property
+    @cached_property
     def start(self) -> str:
         """Request time of the oldest commit without a savepoint; older files belong to archived,
         complete commits. Empty without commits.
@@ -121,7 +122,7 @@ class Committed:
 def parse_timeline(names: Iterable[str], layout: int) -> Timeline:
     """The timeline from the file names of its directory; other names are skipped."""
     best: dict[tuple[str, str], Instant] = {}
-    for name in names:
+    for name in _most_advanced(names):
         instant = parse_instant(name)
         if instant is None:
             continue
@@ -130,6 +131,20 @@ def parse_timeline(names: Iterable[str], layout: int) -> Timeline:
             best[key] = instant
     ordered = sorted(best.values(), key=lambda i: (i.requested, i.action))
     return Timeline(tuple(ordered), by_completion=layout >= 2)
+
+
+def _most_advanced(names: Iterable[str]) -> list[str]:
+    """The names without requests of actions that have completed: two thirds of a timeline.
+
+    A savepoint has the instant of its commit, so its files stay.
+    """
+    names = list(names)
+    running = [name for name in names if name.endswith((".requested", ".inflight"))]
+    completed = list(set(names).difference(running))
+    done = {name.partition(".")[0].partition("_")[0] for name in completed}
+    return completed + [
+        name for name in running if name.partition(".")[0] not in done or SAVEPOINT in name
+    ]
 
 
 def parse_instant(name: str) -> Instant | None:

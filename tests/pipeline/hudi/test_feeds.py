@@ -57,6 +57,9 @@ class MemoryStorage:
             raise MissingPath(path)
         return self.files.content[path][0]
 
+    def names(self, path: str) -> Sequence[str]:
+        return [entry.name for entry in self.list(path)]
+
     def exists(self, path: str) -> bool:
         return self.files.exists(path)
 

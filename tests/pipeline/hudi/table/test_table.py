@@ -54,3 +54,11 @@ def test_remote_paths_are_not_opened_as_files():
     assert local_path("file:///a/b") == local_path("/a/b") == "/a/b"
     with pytest.raises(StorageFault):
         local_path("hdfs://nn/a")
+
+
+def test_opening_asks_for_the_names_of_the_timeline_alone(fake_table, monkeypatch):
+    """Sizes and times of its files cost more than all else where a timeline is long."""
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")])
+    monkeypatch.setattr(LocalStorage, "list", None)
+    assert [i.requested for i in open_table(table.path, LocalStorage()).timeline.commits] == ["100"]

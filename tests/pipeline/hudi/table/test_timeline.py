@@ -55,3 +55,23 @@ def test_only_complete_instants_are_committed_and_older_ones_are_archived():
 def test_savepointed_commits_do_not_mark_the_start():
     timeline = parse_timeline(["1.commit", "1.savepoint", "5.commit"], layout=1)
     assert timeline.start == "5"
+
+
+def test_files_of_completed_actions_hide_no_other_action():
+    """Most files of a timeline are requests of completed actions, and are not parsed."""
+    names = [
+        "1.commit.requested", "1.inflight", "1.commit",
+        "1.savepoint.inflight",
+        "2.commit.requested", "2.inflight",
+        "3.clean.requested", "3.clean.inflight", "3.clean",
+    ]  # fmt: skip
+    for order in (names, names[::-1]):
+        timeline = parse_timeline(order, layout=1)
+        found = [(i.requested, i.action, i.state.name) for i in timeline.instants]
+        assert found == [
+            ("1", "commit", "COMPLETED"),
+            ("1", "savepoint", "INFLIGHT"),
+            ("2", "commit", "INFLIGHT"),
+            ("3", "clean", "COMPLETED"),
+        ]
+        assert timeline.start == "2"
