@@ -10,7 +10,7 @@ from functools import lru_cache
 from conf.names import ClusterName, TableRef
 from conf.placement import Copy, Placement, read_bases
 from conf.times import utc
-from conf.write_ids import time_of
+from conf.write_ids import is_time, time_of
 
 _bases = lru_cache(64)(read_bases)  # of one table's partitions it is one text
 
@@ -121,7 +121,7 @@ def lacking_since(placement: Placement, copy: Copy) -> float | None:
     if placement.table_write is not None and table_write != placement.table_write:
         missed.append(time_of(str(_bases(placement.bases).get(table_write))))
     if not missed:  # only writes that still run
-        missed = [mark.since or None for mark in placement.open]
+        missed = [mark.since if is_time(mark.since) else None for mark in placement.open]
     known = [each for each in missed if each is not None]
     return min(known) if len(known) == len(missed) else None
 
@@ -196,7 +196,7 @@ def _state(placement: Placement, copy: Copy) -> CopyState:
         copy.location,
         placement.is_fresh(copy),
         lacking_since(placement, copy),
-        float(at) if isinstance(at, float | int) else None,
+        float(at) if isinstance(at, float | int) and is_time(at) else None,
         files if isinstance(files, int) else None,
         size if isinstance(size, int) else None,
     )

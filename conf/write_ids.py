@@ -9,6 +9,7 @@ import time
 from uuid import uuid4
 
 _TIMED = re.compile("[0-9a-f]{28}")  # 12 digits: milliseconds since 1970; 16 digits at random
+_LATEST = 1e11  # epoch seconds; later years have five digits
 
 
 def new_id() -> str:
@@ -17,8 +18,14 @@ def new_id() -> str:
 
 
 def with_time(new: str, at: float) -> str:
-    """The new id with another time, in epoch seconds; unchanged if `at` is 0, which is unknown."""
-    return f"{int(at * 1000):012x}{new[12:]}" if at > 0 and _TIMED.fullmatch(new) else new
+    """The new id with another time, in epoch seconds; unchanged if `at` is no time, such as 0."""
+    is_known = is_time(at) and _TIMED.fullmatch(new) is not None
+    return f"{int(at * 1000):012x}{new[12:]}" if is_known else new
+
+
+def is_time(value: object) -> bool:
+    """Whether the value is a time in epoch seconds that can be shown."""
+    return isinstance(value, float | int) and 0 < value < _LATEST
 
 
 def time_of(any_id: str) -> float | None:

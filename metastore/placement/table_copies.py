@@ -29,7 +29,9 @@ def table_copies(
         own = [name for name in found if name in placed.exceptions]
     by_values = {tuple(value for _, value in parse_partition_name(name)): name for name in own}
     for each in store.client.get_partition_facts(table.ref, list(own)):
-        name = by_values[each.values]
+        name = by_values.get(each.values)
+        if name is None:
+            continue
         try:
             found[name] = read_partition_placement(each.parameters, placed, name)
         except BadPlacement as error:

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from conf.names import ClusterName, partition_name
 from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replicas
 from conf.placement import BadPlacement, Placement, read_bases, read_placement
-from conf.write_ids import time_of
+from conf.write_ids import is_time, time_of
 from metastore.snapshot.slices import Selector, Slice, slices
 
 # Replicas of a partition whose facts are not loaded: usable in no cluster.
@@ -167,7 +167,8 @@ class PartitionSheet:
                 named = {self._of[row] for row in self.rows_named(mark.partitions)}
             touched = {copy for number in named for copy in self._groups[number].copies}
             written |= {name for name, _ in touched}
-            times += [(name, mark.since or None) for name, under in touched if under == table.write]
+            began = mark.since if is_time(mark.since) else None
+            times += [(name, began) for name, under in touched if under == table.write]
         found: dict[ClusterName, float | None] = {}
         for name, since in times:
             if since is not None:

@@ -183,6 +183,28 @@ def test_an_id_has_a_time_that_can_be_replaced() -> None:
     assert [time_of(each) for each in ("0", "0123456789abcdef", "None")] == [None] * 3
 
 
+@pytest.mark.parametrize("odd", ["Infinity", "NaN", "-1", "1e300", '"soon"', "null", "[1]"])
+def test_what_is_no_time_is_unknown(odd: str) -> None:
+    text = f'{{"location":"file:/c2","of":"0","at":{odd},"files":{odd},"bytes":null}}'
+    placement = read_placement({"causeway.copy.C2": text}, C1)
+    (copy,) = copy_states(placement)
+    assert (copy.fresh, copy.at, copy.bytes) == (True, None, None)
+    assert sums([placement], [C2])[0].document(NOW)["copied"] is None
+
+
+def test_a_mark_without_a_usable_time_ends_as_any_other() -> None:
+    facts = store(parted=False)
+    facts.change_table(REF, lambda old: old.with_copy(Copy(C2, "file:/c2", old.version)))
+    for since in (float("inf"), -1.0):
+        facts.open_write(REF, "w", None, since, "test")
+        (copy,) = copy_states(facts.table(REF)[1])
+        assert copy.since is None or copy.since > NOW
+        facts.close_write(REF, "w", None)
+        (copy,) = copy_states(facts.table(REF)[1])
+        assert copy.since is not None  # the end of the write, by this clock
+        assert copy.since > NOW
+
+
 def test_bases_are_bounded_and_a_forgotten_one_is_unknown() -> None:
     table = Placement(C1)
     of = f"{table.write}/0"
