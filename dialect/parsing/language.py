@@ -46,7 +46,10 @@ _ANGLES = frozenset({TokenType.LT, TokenType.GT})
 _CHAINING = frozenset({TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS})
 
 
-_FAILURES = (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError)
+_FAILURES = (
+    *(SqlglotError, RecursionError, ValueError, TypeError, AttributeError, IndexError),
+    ArithmeticError,  # the parser makes a number of 1.5BD in `x -> 1.5BD`
+)
 _PLAIN_FUNCTIONS = frozenset(SparkParser.FUNCTIONS) - frozenset(SparkParser.FUNCTION_PARSERS)
 # What stands before a name that is no function's.
 _BEFORE_NAMES = frozenset(

@@ -30,6 +30,7 @@ UNDERSTOOD = {
     "WITH distinct AS (SELECT * FROM a) SELECT * FROM distinct": "select; reads d.a",
     "SELECT * FROM a TABLESAMPLE (x + 1 ROWS) JOIN b": "select; reads d.a, d.b",
     "SELECT * FROM a LIMIT x > 3": "select; reads d.a",
+    "SELECT x, y -> 1.5BD FROM a": "select; reads d.a",
     "SELECT x FROM a WHERE CAST(NULL AS VOID) IN (SELECT x FROM b)": "select; reads d.a, d.b",
     "SELECT CAST(NULL AS VOID), trim(FROM x), x IS DISTINCT FROM y FROM a": "select; reads d.a",
     "SELECT CAST(NULL AS VOID) UNION ALL (SELECT x FROM a EXCEPT TABLE b)": (
