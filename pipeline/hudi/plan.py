@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.hudi.changes import Changes, commits_between, read_changes
-from pipeline.hudi.errors import LostFile
+from pipeline.hudi.errors import IncrementalError, LostFile, StorageFault
 from pipeline.hudi.table.metadata import FileGroup, WriteStat
 from pipeline.hudi.table.slices import (
     FileSlice,
     Moment,
     file_slices,
     has_base_file,
-    has_newer_base_file,
+    newer_bases,
     was_compacted,
 )
 from pipeline.hudi.table.storage import FileInfo
@@ -156,44 +156,50 @@ def _changed_slices(
     slices: list[FileSlice] = []
     for partition in partitions:
         files = table.list_partition(partition)
-        listed = [file for file in files if file.name not in changes.later_files]
         wanted = {group: stats for group, stats in writes.items() if group[0] == partition}
-        slices += _wanted_slices(table, partition, listed, wanted, moment)
+        slices += _wanted_slices(table, files, changes.later_files, wanted, moment)
     return partitions, tuple(slices)
 
 
 def _wanted_slices(
     table: HudiTable,
-    partition: str,
-    listed: Sequence[FileInfo],
+    files: Sequence[FileInfo],
+    later: frozenset[str],
     wanted: dict[FileGroup, list[WriteStat]],
     moment: Moment,
 ) -> list[FileSlice]:
-    """Raises _FileMissing, LostFile."""
+    """The slices of some groups of one partition. Raises _FileMissing, LostFile, StorageFault."""
+    (partition,) = {partition for partition, _ in wanted}
+    listed = [file for file in files if file.name not in later]
     slices = file_slices(partition, listed, moment)
     found: list[FileSlice] = []
     for group, stats in sorted(wanted.items()):
         part = slices.get(group)
         last = stats[-1].path.rpartition("/")[2]
         if part is None or (part.base is None and has_base_file(group, listed)):
-            raise _missing(table, listed, group, last)
+            raise _missing(table, files, group, last)
         is_there = last in {file.name for file in part.files}
         if not is_there and not was_compacted(last, part, moment):
-            raise _missing(table, listed, group, last)
+            raise _missing(table, files, group, last)
         found.append(part)
     return found
 
 
 def _missing(
-    table: HudiTable, listed: Sequence[FileInfo], group: FileGroup, name: str
-) -> _FileMissing | LostFile:
+    table: HudiTable, files: Sequence[FileInfo], group: FileGroup, name: str
+) -> _FileMissing | IncrementalError:
     """The cleaner deletes files of replaced groups, and files that have a newer base file."""
-    if has_newer_base_file(group, name, listed):
-        return _FileMissing(f"{group[0]}/{name} was cleaned")
+    newer = newer_bases(group, name, files)
+    cleaned = _FileMissing(f"{group[0]}/{name} was cleaned")
+    if any(instant in table.timeline.committed() for instant in newer):
+        return cleaned
     commits = table.timeline.commits
     if group in table.replaced_groups(commits, max(c.requested for c in commits)):
-        return _FileMissing(f"{group[0]}/{name} was cleaned")
-    return LostFile(f"{table.partition_path(group[0])}/{name} is lost; the cleaner keeps it.")
+        return cleaned
+    path = f"{table.partition_path(group[0])}/{name}"
+    if newer:
+        return StorageFault(f"{path} is replaced by a commit that was not complete; pull again.")
+    return LostFile(f"{path} is lost; the cleaner keeps it.")
 
 
 def _all_slices(table: HudiTable) -> tuple[tuple[str, ...], tuple[FileSlice, ...]]:

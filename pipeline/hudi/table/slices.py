@@ -134,13 +134,13 @@ def has_base_file(group: FileGroup, files: Iterable[FileInfo]) -> bool:
     return any(base is not None and base.group == group for base in bases)
 
 
-def has_newer_base_file(group: FileGroup, name: str, files: Iterable[FileInfo]) -> bool:
-    """Whether a base file of the group is newer than its file `name`."""
+def newer_bases(group: FileGroup, name: str, files: Iterable[FileInfo]) -> list[str]:
+    """The instants of the group's base files that are newer than its file `name`."""
     file = FileInfo(name, 0)
     parsed = parse_base(group[0], file) or parse_log(group[0], file)
     bases = (parse_base(group[0], each) for each in files)
-    newer = (base for base in bases if base is not None and base.group == group)
-    return parsed is not None and any(base.instant > parsed.instant for base in newer)
+    instants = (base.instant for base in bases if base is not None and base.group == group)
+    return [each for each in instants if parsed is not None and each > parsed.instant]
 
 
 def was_compacted(name: str, part: FileSlice, moment: Moment) -> bool:

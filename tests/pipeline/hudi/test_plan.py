@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.hudi.errors import BadRange, DamagedTimeline, LostFile
+from pipeline.hudi.errors import BadRange, DamagedTimeline, LostFile, StorageFault
 from pipeline.hudi.plan import plan, snapshot
 from pipeline.hudi.table.storage import CountingStorage, LocalStorage
 from pipeline.hudi.table.table import open_for_changes
@@ -143,6 +143,26 @@ def test_a_lost_file_is_refused(fake_table, logs):
     shutil.rmtree(table.base / "q")
     with pytest.raises(LostFile, match="b_1-0-1_100"):
         plan(opened(table), "0", until="101")
+
+
+def test_a_file_that_a_running_commit_replaces_is_neither_cleaned_nor_lost(fake_table):
+    """The timeline was read before that commit completed and the cleaner ran."""
+    table = fake_table(version=9)
+    table.commit("100", [("p", "a")])
+    client = opened(table)
+    table.commit("200", [("p", "a")])
+    (table.base / "p" / "a_1-0-1_100.parquet").unlink()
+    with pytest.raises(StorageFault, match="pull again"):
+        plan(client, "0")
+    assert plan(opened(table), "0").fallback is None
+
+
+def test_a_file_that_a_later_compaction_made_needless_is_cleaned(fake_table):
+    table = fake_table(version=6, kind="MERGE_ON_READ")
+    table.commit("100", [("p", "a")], action="deltacommit")
+    table.commit("200", [("p", "a")], compacted=True, operation="COMPACT")
+    (table.base / "p" / "a_1-0-1_100.parquet").unlink()
+    assert plan(opened(table), "0", until="100").fallback == "p/a_1-0-1_100.parquet was cleaned"
 
 
 def test_a_pending_clustering_of_layout_1_holds_nothing_back(fake_table):
