@@ -111,9 +111,10 @@ class TempObjects:
 def after_error(effect: SessionEffect, failure: Failure | None) -> SessionEffect | None:
     """What a statement with that effect did although it failed.
 
-    Spark drops the view of that name when CACHE TABLE .. AS finds one there, and says that it is
-    there.
+    Spark 3.5 drops the view of that name when CACHE TABLE .. AS finds one there, and says that it
+    is there. Spark 4, whose messages have the SQLSTATE, keeps it.
     """
-    if isinstance(effect, CreateTempTable) and effect.cached is not None:
-        return DropTemp(effect.name) if failure and failure.sqlstate == _EXISTS else None
-    return None
+    if not isinstance(effect, CreateTempTable) or effect.cached is None or failure is None:
+        return None
+    drops = failure.sqlstate == _EXISTS and f"SQLSTATE: {_EXISTS}" not in failure.message
+    return DropTemp(effect.name) if drops else None

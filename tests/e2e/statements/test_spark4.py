@@ -153,7 +153,7 @@ def test_functions_are_made_and_used_through_the_proxy(connect: Connect, sql: Sq
     rows(
         cursor,
         two,
-        f"CREATE TEMPORARY FUNCTION all_of() RETURNS TABLE (id INT) RETURN TABLE {DB}.t",
+        f"CREATE TEMPORARY FUNCTION all_of() RETURNS TABLE (id INT) RETURN SELECT id FROM {DB}.t",
     )
     assert rows(cursor, "SELECT two(id) FROM second") == [(18,)]
     assert rows(cursor, "SELECT two(max(id)) FROM all_of()") == [(6,)]

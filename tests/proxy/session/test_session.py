@@ -23,7 +23,8 @@ from dialect.statement import (
     Unknown,
     UseDatabase,
 )
-from proxy.errors import NotUnderstoodCommand, NotYourself, PartitionsPassedBy, TooLarge
+from proxy.errors import Failure, NotUnderstoodCommand, NotYourself, PartitionsPassedBy, TooLarge
+from proxy.session.objects import after_error
 from proxy.session.session import SessionState
 from router.request import Bound
 
@@ -314,3 +315,12 @@ def test_texts_of_temporary_functions_are_kept_while_they_are_there() -> None:
     took(state, CreateTempFunction("f", text), "CREATE OR REPLACE ..")
     took(state, DropTempFunction("f"), "DROP ..")
     assert state.namespace().functions == {}
+
+
+def test_spark_3_5_drops_the_view_that_cache_table_finds_and_spark_4_keeps_it() -> None:
+    cached, text = CreateTempTable("v", cached=VIEW), "[TEMP_TABLE_OR_VIEW_ALREADY_EXISTS] .."
+    assert after_error(cached, Failure(text, "42P07")) == DropTemp("v")
+    assert after_error(cached, Failure(f"{text} SQLSTATE: 42P07", "42P07")) is None
+    assert after_error(cached, Failure(text, "42P01")) is None
+    assert after_error(cached, None) is None
+    assert after_error(CreateTempView("v", VIEW), Failure(text, "42P07")) is None
