@@ -4,7 +4,7 @@ A catalog URI has `month=01`. In a table whose key `month` is a number, the part
 is `month=1`, and sometimes `month=01` where a program named it so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from conf.names import parse_partition_name, partition_name
 
@@ -48,17 +48,17 @@ def names_with(
     """
     kinds = kinds_of(keys)
     if specs and all({key for key, _ in spec} == set(kinds) for spec in specs):
-        return list(dict.fromkeys(name for spec in specs for name in _spellings(spec, kinds)))
+        return list(dict.fromkeys(name for spec in specs for name in spellings(spec, kinds)))
     first = first_with(specs, kinds)
     return [name for name in list_names() if first(name) is not None]
 
 
-def _spellings(spec: Spec, kinds: Kinds) -> Iterator[str]:
-    """The possible names of one partition."""
+def spellings(spec: Spec, kinds: Kinds) -> tuple[str, ...]:
+    """The possible names of the partition with these values of all keys."""
     values = dict(spec)
     written = [(key, values[key]) for key in kinds]
-    yield partition_name(written)
-    yield partition_name(canonical_spec(written, kinds))
+    names = (partition_name(written), partition_name(canonical_spec(written, kinds)))
+    return tuple(dict.fromkeys(names))
 
 
 def first_with(specs: Sequence[Spec], kinds: Kinds) -> Callable[[str], Spec | None]:

@@ -258,7 +258,7 @@ class ClusterActions:
             return
         if name == home.primary:
             staging = f"{base_of(data_location(table))}/{STAGING}"
-            used: Used = lambda marker: locations_of(client, table)  # noqa: E731
+            used: Used = lambda _: locations_of(client, client.get_table(ref))  # noqa: E731
         else:
             staging = staging_of(copies_root(home.cluster), ref)
             used = partial(used_by, objects, name)

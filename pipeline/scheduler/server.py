@@ -332,12 +332,13 @@ class SchedulerServer:
         ends: list[tuple[Outcome, Instance]] = []
         ready = list(tasks)
         try:
-            ready = []
-            for task, missing_inputs in self._look_again(tasks):
-                if missing_inputs:
-                    ends.append((Vanished(f"no longer there: {missing_inputs}"), task.instance))
-                else:
-                    ready.append(task)
+            looked = list(self._look_again(tasks))
+            ready = [task for task, missing_inputs in looked if not missing_inputs]
+            ends = [
+                (Vanished(f"no longer there: {missing_inputs}"), task.instance)
+                for task, missing_inputs in looked
+                if missing_inputs
+            ]
             lease.check()
             results = self._act(ready, lease) if ready else []
             outcomes = [_outcome_of(each) for each in results]

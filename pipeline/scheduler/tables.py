@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from urllib.parse import unquote, urlsplit
 
-from conf.names import TableRef, partition_name
+from conf.names import TableRef
 from conf.placement import NEVER_WRITTEN, WRITE
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
@@ -34,7 +34,7 @@ from pipeline.falcon.model import (
 )
 from pipeline.falcon.model import Table as TableStorage
 from pipeline.falcon.paths import path_at
-from pipeline.partition_values import Kinds, canonical_spec, is_number, kinds_of, matches
+from pipeline.partition_values import Spec, is_number, kinds_of, matches, spellings
 from pipeline.replication.plan import fingerprint
 
 _TIMEOUT = 20.0
@@ -104,30 +104,21 @@ def _partitions(
     }
 
 
-def _names(
-    client: HmsClient, table: Table, specs: Mapping[Need, Mapping[str, str]]
-) -> dict[Need, list[str]]:
+def _names(client: HmsClient, table: Table, specs: Mapping[Need, Spec]) -> dict[Need, list[str]]:
     """The names of the partitions that each need selects."""
-    keys, kinds = [key for key, _ in table.partition_keys], kinds_of(table.partition_keys)
-    if all(set(spec) == set(keys) for spec in specs.values()):
-        return {need: _spellings(keys, spec, kinds) for need, spec in specs.items()}
+    kinds = kinds_of(table.partition_keys)
+    if all({key for key, _ in spec} == set(kinds) for spec in specs.values()):
+        return {need: list(spellings(spec, kinds)) for need, spec in specs.items()}
     every = client.get_partition_names(table.ref)
     return {
-        need: sorted(name for name in every if matches(spec.items(), name, kinds))
+        need: sorted(name for name in every if matches(spec, name, kinds))
         for need, spec in specs.items()
     }
 
 
-def _spellings(keys: Sequence[str], spec: Mapping[str, str], kinds: Kinds) -> list[str]:
-    """The possible names of one partition."""
-    written = [(key, spec[key]) for key in keys]
-    names = (partition_name(written), partition_name(canonical_spec(written, kinds)))
-    return list(dict.fromkeys(names))
-
-
-def _spec(need: Need) -> dict[str, str]:
+def _spec(need: Need) -> Spec:
     assert isinstance(need.storage, TableStorage)
-    return dict(need.storage.uri.partition(need.time))
+    return need.storage.uri.partition(need.time)
 
 
 def _fingerprint(partition: Partition, listing: FileListing | None) -> str:

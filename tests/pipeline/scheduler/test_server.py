@@ -2,15 +2,17 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from pipeline.errors import AnotherCopyRuns
+from pipeline.errors import ActionFailed, AnotherCopyRuns
 from pipeline.falcon.calendar import parse_time
+from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.inputs import Need
 from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
 from pipeline.scheduler.clock import SetClock
@@ -109,7 +111,7 @@ def test_one_run_copies_many_partitions_newest_first(tmp_path: Path) -> None:
     with SchedulerServer(store, actions, clock, "one", Limits(lease=60)) as service:
         service.until_idle(60)
     assert sorted(len(each) for each in actions.runs) == [10, 20, 20]
-    assert {each[0] for each in actions.runs[:2]} == {START + 49 * HOUR, START + 29 * HOUR}
+    assert {each[0] for each in actions.runs} == {START + hours * HOUR for hours in (49, 29, 9)}
     kinds = {e.nominal: e.state for e in store.instances(FEED_KEY) if e.key.schedule.source}
     assert kinds.pop(broken) is State.READY
     assert set(kinds.values()) == {State.SUCCEEDED}
@@ -154,6 +156,29 @@ def test_a_place_of_a_dead_server_is_free_after_its_lease(store: Store) -> None:
     assert healthy.count("process") == 1
     actions.gate.set()
     dead.close()
+
+
+def test_a_look_that_fails_fails_the_attempt_of_each_instance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No instance of the run is left RUNNING."""
+    option = '<properties><property name="partitionsPerRun" value="20"/>'
+    store = stocked(tmp_path / "many.db", FEED.replace("<properties>", option))
+    schedule(store, FEED_KEY)
+    actions = FakeActions()
+    look = actions.look
+
+    def down(needs: Sequence[Need], entity_set: EntitySet, owner: str) -> Mapping[Need, str | None]:
+        if threading.current_thread().name.startswith("work"):
+            raise ActionFailed("the metastore is down")
+        return look(needs, entity_set, owner)
+
+    monkeypatch.setattr(actions, "look", down)
+    clock = SetClock(START + 5 * HOUR)
+    with SchedulerServer(store, actions, clock, "one", Limits(lease=60)) as service:
+        service.until_idle(60)
+    copies = [each for each in store.instances(FEED_KEY) if each.key.schedule.source]
+    assert [(each.state, each.attempt) for each in copies] == [(State.READY, 1)] * 6
 
 
 def test_a_copy_of_another_program_is_waited_for_without_an_attempt(
