@@ -97,6 +97,7 @@ class SchedulerServer:
         self._places: dict[InstanceKey, frozenset[str]] = {}
         self._looked: dict[ScheduleKey, datetime] = {}  # where there is more to look at
         self._blocked: dict[ScheduleKey, float] = {}  # until which monotonic time
+        self._turned_away = False  # the last round left an instance whose place another server has
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._woken = threading.Event()
@@ -139,7 +140,7 @@ class SchedulerServer:
             self._woken.clear()
             # Read before the round: an instance that ends during it may make others due.
             working = bool(self._held()) or self._claimed() or bool(self._blocked)
-            if not self.tick() and not self._looked:
+            if not self.tick() and not self._looked and not self._turned_away:
                 if not working:
                     return
                 self._woken.wait(1.0)
@@ -152,6 +153,7 @@ class SchedulerServer:
     def tick(self) -> bool:
         """One round over all entities; True if anything was done."""
         now = self._clock.now()
+        self._turned_away = False
         done = [self._change(recover(each, now)) for each in self._store.orphans()]
         catalog = self._catalog.read()
         for key, entity in catalog.running():
@@ -270,6 +272,7 @@ class SchedulerServer:
             replace(run, claims=free), self._name, self._limits.lease, self._clock.now(), places
         )
         if not claimed:
+            self._turned_away = True
             return False
         first = claimed[0].key
         lease = InstanceLease(self._store, self._clock, claimed, self._limits.lease)
@@ -293,12 +296,12 @@ class SchedulerServer:
             return any(places & each for each in self._places.values())
 
     def _ended(self, key: InstanceKey, future: "Future[None]") -> None:
-        with self._lock:
-            lease = self._leases.pop(key)
-            places = self._places.pop(key)
-        if places:
+        if self._places[key]:
+            keys = [each.key for each in self._leases[key].instances]
             with suppress(StoreUnavailable):  # then they are free when the lease has ended
-                self._store.release([each.key for each in lease.instances], self._name)
+                self._store.release(keys, self._name)
+        with self._lock:
+            del self._leases[key], self._places[key]
         if not future.cancelled() and (error := future.exception()):
             self._emit({"event": "error", "entity": str(key), "message": repr(error)})
         self._woken.set()

@@ -83,7 +83,7 @@ def test_tasks_in_one_place_run_one_after_the_other_and_leave_workers_to_others(
     actions.places = lambda task: ["a table"] if task.schedule.key.source else []
     actions.gate = threading.Event()
     clock = SetClock(parse_time("2013-09-25T00:00Z"))
-    with SchedulerServer(store, actions, clock, "one", FAST) as service:
+    with SchedulerServer(store, actions, clock, "one", replace(FAST, lease=30.0)) as service:
 
         def runs_both_kinds() -> bool:
             service.tick()
