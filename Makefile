@@ -100,6 +100,7 @@ bench: install $(GUARD) ## measurements, each paired with the direct way: querie
 	$(BIN)/python -m bench.metadata
 	$(BIN)/python -m bench.crawl
 	$(BIN)/python -m bench.history
+	$(BIN)/python -m bench.sessions --rounds 3
 	$(BIN)/python -m bench.routing
 	$(BIN)/python -m bench.copy
 	$(BIN)/python -m bench.copy_metadata

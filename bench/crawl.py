@@ -1,12 +1,14 @@
 """What crawls a catalog table by table, by turns through Causeway and directly.
 
-    python -m bench.crawl [--tables N] [--rounds N]
+    python -m bench.crawl [--tables N] [--rounds N] [--all-tables N]
 
-First two crawls: that of `dbt docs generate` (SHOW TABLE EXTENDED, and DESCRIBE EXTENDED of each
-table) and that of a BI tool (SHOW TABLES, and DESCRIBE of each table); then each statement by
-itself. The client is a bare socket that sends whole statements as PyHive does, fetches all and
-decodes nothing. The replies of both ways are compared byte by byte. Each crawl through Causeway is
-the first one: no table that it asks for is in memory.
+First three crawls: that of `dbt docs generate` (SHOW TABLE EXTENDED, and DESCRIBE EXTENDED of each
+table), that of a BI tool (SHOW TABLES, and DESCRIBE of each table), and that of a catalog tool over
+`--all-tables` further tables (SHOW TABLES, and DESCRIBE EXTENDED, SHOW CREATE TABLE and SHOW
+TBLPROPERTIES of each table). Then each statement by itself. The client is a bare socket that sends
+whole statements as PyHive does, fetches all and decodes nothing. The replies of both ways are
+compared byte by byte. Each crawl through Causeway is the first one: no table that it asks for is in
+memory.
 """
 
 import argparse
@@ -34,9 +36,14 @@ STATEMENTS = (
     f"DESCRIBE {DATABASE}.model",
     f"DESCRIBE EXTENDED {DATABASE}.model",
     f"SHOW TBLPROPERTIES {DATABASE}.model",
+    f"SHOW CREATE TABLE {DATABASE}.model",
+    f"DESCRIBE {DATABASE}.model b",
+    f"DESCRIBE DATABASE {DATABASE}",
     f"SHOW PARTITIONS {DATABASE}.parts",
+    f"SHOW PARTITIONS {DATABASE}.parts PARTITION (p=1)",
     f"SHOW TABLE EXTENDED IN {DATABASE} LIKE 'model'",
 )
+FORMS = ("DESCRIBE EXTENDED", "SHOW CREATE TABLE", "SHOW TBLPROPERTIES")
 _TABLES = (
     f"CREATE DATABASE {DATABASE}",
     f"CREATE TABLE {DATABASE}.model (a bigint, b string COMMENT 'a name', c decimal(12,2), d int,"
@@ -99,30 +106,36 @@ def _check(what: str, replies: Sequence[object], expected: Sequence[object]) -> 
     assert replies == expected, f"{what}: other replies than directly"
 
 
-def run(stack: Stack, listen: Endpoint, tables: int, rounds: int) -> None:
+def run(stack: Stack, listen: Endpoint, tables: int, all_tables: int, rounds: int) -> None:
     with RawClient(stack.ports.hs2[EAST]) as direct, RawClient(listen) as proxied:
         ways = Way(direct, direct.open()), Way(proxied, proxied.open())
         for statement in _TABLES:
             ways[0].ask(statement)
-        make_tables(stack.ports.metastore, tables)
-        names = [f"{DATABASE}.t{number:05}" for number in range(tables - 1)]
+        make_tables(stack.ports.metastore, all_tables + tables)
+        made = [f"{DATABASE}.t{number:05}" for number in range(all_tables + tables - 1)]
+        each_of, names = made[:all_tables], made[all_tables:]
         half = len(names) // 2
         show = f"SHOW TABLE EXTENDED IN {DATABASE} LIKE '*'"
         docs = [show, *(f"DESCRIBE EXTENDED {each}" for each in names[:half])]
         tool = [f"SHOW TABLES IN {DATABASE}", *(f"DESCRIBE {each}" for each in names[half:])]
+        catalog = [f"SHOW TABLES IN {DATABASE}"]
+        for name in each_of:
+            catalog += [f"{form} {name}" for form in FORMS]
         ways[1].ask("SHOW DATABASES")  # which opens its session in the cluster
         measure_crawl("as dbt docs generate", *ways, docs)
         measure_crawl("as a BI tool", *ways, tool)
+        measure_crawl("as a catalog tool", *ways, catalog)
         measure_statements(*ways, rounds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.crawl", description=__doc__)
     parser.add_argument("--tables", type=int, default=200, help="(%(default)s)")
+    parser.add_argument("--all-tables", type=int, default=200, help="(%(default)s)")
     parser.add_argument("--rounds", type=int, default=15, help="(%(default)s)")
     args = parser.parse_args()
     with embedded(EAST, guard=guard_jar()) as (stack, listen):
-        run(stack, listen, args.tables, args.rounds)
+        run(stack, listen, args.tables, args.all_tables, args.rounds)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,121 @@
+"""Sessions that run point selects at the same time, paired against HAProxy and the Thrift Server.
+
+    python -m bench.sessions [--sessions 200] [--seconds 10] [--rounds 5]
+
+Each round opens the sessions of each way in turn, runs one statement in each of them, and then
+counts the statements that end within the time: whole ones, from ExecuteStatement to
+CloseOperation, whose texts differ. One process with a thread a session asks; it decodes nothing,
+and takes its share of the processors on all ways.
+"""
+
+import argparse
+import resource
+import statistics
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+
+from bench.proxy import RawClient, haproxy, read_and_close
+from bench.support.dashboard import POINT, SCHEMA
+from bench.support.embedded import EAST, embedded
+from conf.topology import Endpoint
+from pipeline.spark.jar import guard_jar
+from proxy.protocol.requests import RemoteSession, close_session_call
+
+TARGET = "target >= 0.95 x HAProxy"
+OPENERS = 8  # sessions that are opened at the same time
+_numbers = count()  # of statements, so that no two texts are the same
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the sessions of one way did in the time: statements a second, and the slowest seconds of
+    99 in 100."""
+
+    rate: float
+    p99: float
+
+
+def ask_all(endpoint: Endpoint, sessions: int, seconds: float) -> Window:
+    """Opens the sessions, runs statements in all of them for so long, and closes them."""
+    with ExitStack() as exits, ThreadPoolExecutor(sessions) as pool:
+        clients = [exits.enter_context(RawClient(endpoint)) for _ in range(sessions)]
+        with ThreadPoolExecutor(OPENERS) as openers:
+            opened = list(zip(clients, openers.map(RawClient.open, clients), strict=True))
+        for client, session in opened:
+            _ask(client, session)
+        together = threading.Barrier(sessions)
+
+        def one(way: tuple[RawClient, RemoteSession]) -> list[float]:
+            together.wait()
+            times, end = [], time.perf_counter() + seconds
+            while (began := time.perf_counter()) < end:
+                _ask(*way)
+                times.append(time.perf_counter() - began)
+            return times
+
+        times = sorted(each for found in pool.map(one, opened) for each in found)
+        for client, session in opened:
+            client.result("CloseSession", close_session_call(session))
+        return Window(len(times) / seconds, times[int(len(times) * 0.99)])
+
+
+def _ask(client: RawClient, session: RemoteSession) -> None:
+    read_and_close(client, client.execute(session, POINT.text(next(_numbers))))
+
+
+def measure(
+    ways: Sequence[tuple[str, Endpoint]], sessions: int, seconds: float, rounds: int
+) -> Iterator[str]:
+    """A line a way; the last one is Causeway, which is compared with the one before it."""
+    found: dict[str, list[Window]] = {name: [] for name, _ in ways}
+    for number in range(rounds + 1):
+        for name, endpoint in ways if number % 2 else reversed(ways):
+            window = ask_all(endpoint, sessions, seconds)
+            if number:
+                found[name].append(window)
+    yield f"{sessions} sessions, point selects"
+    for name, windows in found.items():
+        rate = statistics.median(each.rate for each in windows)
+        p99 = statistics.median(each.p99 for each in windows)
+        yield f"{name:9} {rate:8.1f} statements a second, p99 {p99:6.2f} s"
+    (base, theirs), (_, ours) = list(found.items())[-2:]
+    pairs = zip(ours, theirs, strict=True)
+    ratio = statistics.median(mine.rate / its.rate for mine, its in pairs)
+    yield f"Causeway's throughput: {ratio:.3f} x {base}, {TARGET}"
+
+
+def run(direct: Endpoint, proxy: Endpoint, sessions: int, seconds: float, rounds: int) -> None:
+    """Prints the lines."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8 * sessions)), hard))
+    with ExitStack() as exits:
+        client = exits.enter_context(RawClient(direct))
+        session = client.open()
+        for statement in SCHEMA:
+            client.execute(session, statement)
+        between = exits.enter_context(haproxy(direct))
+        if between is None:
+            print("HAProxy is not installed; its rows are left out.")
+        other = [("HAProxy", between[0])] if between is not None else []
+        ways = [("direct", direct), *other, ("Causeway", proxy)]
+        for line in measure(ways, sessions, seconds, rounds):
+            print(line, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.sessions", description=__doc__)
+    parser.add_argument("--sessions", type=int, default=200, help="(%(default)s)")
+    parser.add_argument("--seconds", type=float, default=10, help="of each window (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="(%(default)s)")
+    args = parser.parse_args()
+    with embedded(EAST, guard=guard_jar()) as (stack, listen):
+        run(stack.ports.hs2[EAST], listen, args.sessions, args.seconds, args.rounds)
+
+
+if __name__ == "__main__":
+    main()
