@@ -1,7 +1,7 @@
 """A table or view as Spark's catalog has it, for SHOW and DESCRIBE."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from conf.names import TableRef
 
@@ -9,13 +9,22 @@ from conf.names import TableRef
 @dataclass(frozen=True, slots=True)
 class SparkColumn:
     """`simple` is the type as DESCRIBE shows it, `tree` its lines of a printed schema without
-    their common prefix. `comment` and `default`, an expression, are None where it has none."""
+    their common prefix, `sql` the type in a DDL text, None where that is not certain. `comment` and
+    `default`, an expression, are None where it has none. `statistics` are by Spark's names."""
 
     name: str
     simple: str
     tree: tuple[str, ...]
+    sql: str | None
+    nullable: bool = True
     comment: str | None = None
     default: str | None = None
+    statistics: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether `simple` is the whole type: DESCRIBE shows the first 25 fields of a struct."""
+        return " more fields" not in self.simple
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,17 @@ class SparkStorage:
     compressed: bool
     properties: tuple[tuple[str, str], ...]
     is_ordered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SparkDatabase:
+    """A database as Spark's catalog has it. `location` is None where its text is not certain."""
+
+    name: str
+    comment: str
+    location: str | None
+    owner: str
+    properties: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from conf.names import TableRef
 
+PartitionSpec = tuple[tuple[str, str], ...]
+"""Columns in lower case with the texts of their values, in the order written."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShowDatabases:
@@ -42,7 +45,15 @@ class ShowColumns:
 
 @dataclass(frozen=True, slots=True)
 class ShowPartitions:
-    """`SHOW PARTITIONS table`"""
+    """`SHOW PARTITIONS table [PARTITION (spec)]`; an empty `spec`: there is none."""
+
+    table: TableRef
+    spec: PartitionSpec = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCreateTable:
+    """`SHOW CREATE TABLE table`"""
 
     table: TableRef
 
@@ -63,12 +74,41 @@ class DescribeTable:
     extended: bool
 
 
+@dataclass(frozen=True, slots=True)
+class DescribeColumn:
+    """`DESCRIBE [TABLE] [EXTENDED | FORMATTED] table column`; `column` is as it is written."""
+
+    table: TableRef
+    column: str
+    extended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DescribePartition:
+    """`DESCRIBE [TABLE] table PARTITION (spec)`"""
+
+    table: TableRef
+    spec: PartitionSpec
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeDatabase:
+    """`DESCRIBE DATABASE [EXTENDED] name`, also SCHEMA, NAMESPACE; `name` is as it is written."""
+
+    name: str
+    extended: bool
+
+
 CatalogCommand = (
     ShowDatabases
     | ShowTables
     | ShowViews
     | ShowColumns
     | ShowPartitions
+    | ShowCreateTable
     | ShowProperties
     | DescribeTable
+    | DescribeColumn
+    | DescribePartition
+    | DescribeDatabase
 )

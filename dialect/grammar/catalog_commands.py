@@ -8,8 +8,13 @@ from sqlglot.tokenizer_core import TokenType
 from conf.names import TableRef
 from dialect.catalog_commands import (
     CatalogCommand,
+    DescribeColumn,
+    DescribeDatabase,
+    DescribePartition,
     DescribeTable,
+    PartitionSpec,
     ShowColumns,
+    ShowCreateTable,
     ShowDatabases,
     ShowPartitions,
     ShowProperties,
@@ -21,6 +26,7 @@ from dialect.grammar.token_cursor import TokenCursor
 
 # Names that Spark reads as such without quotes.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_DIGITS = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 _CATALOG = "spark_catalog"
 # Behind DESCRIBE each of these may be a keyword.
 _DESCRIBABLE = frozenset(
@@ -57,20 +63,73 @@ def _show(cursor: TokenCursor, database: str) -> CatalogCommand | None:
     if cursor.take("COLUMNS"):
         return _columns(cursor, database)
     if cursor.take("PARTITIONS"):
-        return ShowPartitions(_table(cursor, database))
+        table = _table(cursor, database)
+        return ShowPartitions(table, _spec(cursor) if cursor.take("PARTITION") else ())
+    if cursor.take("CREATE", "TABLE"):
+        return _create_table(cursor, database)
     if cursor.take("TBLPROPERTIES"):
         return ShowProperties(_table(cursor, database), _key(cursor))
     return None
 
 
+def _create_table(cursor: TokenCursor, database: str) -> CatalogCommand | None:
+    """None for a name in capitals, which Spark may repeat as it is written."""
+    start = cursor.at
+    table = _table(cursor, database)
+    written = [token.text for token in cursor.tokens[start : cursor.at]]
+    return ShowCreateTable(table) if written == [each.lower() for each in written] else None
+
+
 def _describe(cursor: TokenCursor, database: str) -> CatalogCommand | None:
     if not cursor.take_any("DESCRIBE", "DESC"):
         return None
+    if cursor.take_any("DATABASE", "SCHEMA", "NAMESPACE"):
+        return _describe_database(cursor)
     cursor.take("TABLE")
     extended = bool(cursor.take_any("EXTENDED", "FORMATTED"))
     if cursor.word() in _DESCRIBABLE:
         return None
-    return DescribeTable(_table(cursor, database), extended)
+    table = _table(cursor, database)
+    if cursor.done:
+        return DescribeTable(table, extended)
+    if cursor.take("PARTITION"):
+        return None if extended else DescribePartition(table, _spec(cursor))
+    return DescribeColumn(table, _written(cursor), extended)
+
+
+def _describe_database(cursor: TokenCursor) -> CatalogCommand:
+    extended = bool(cursor.take("EXTENDED"))
+    first = _written(cursor)
+    if not cursor.take("."):
+        return DescribeDatabase(first, extended)
+    if first.lower() != _CATALOG:
+        raise NotUnderstood("a database of another catalog")
+    return DescribeDatabase(_written(cursor), extended)
+
+
+def _spec(cursor: TokenCursor) -> PartitionSpec:
+    """`(a='x', b=1)`: texts without escapes and whole numbers, each column once."""
+    inner = cursor.group()
+    pairs: dict[str, str] = {}
+    while True:
+        key = _name(inner)
+        inner.expect("=")
+        if key in pairs:
+            raise NotUnderstood(f"the column {key} twice")
+        pairs[key] = _text(inner) if inner.is_text() else _number(inner)
+        if not inner.take(","):
+            break
+    inner.end()
+    return tuple(pairs.items())
+
+
+def _number(cursor: TokenCursor) -> str:
+    sign = "-" if cursor.take("-") else ""
+    digits = cursor.word()
+    if not _DIGITS.fullmatch(digits):
+        raise NotUnderstood(f"a whole number expected near {cursor.near()}")
+    cursor.at += 1
+    return sign + digits
 
 
 def _pattern(cursor: TokenCursor) -> str | None:
@@ -132,10 +191,14 @@ def _names(cursor: TokenCursor) -> list[str]:
 
 
 def _name(cursor: TokenCursor) -> str:
-    if cursor.done:
-        raise NotUnderstood("a name expected near its end")
-    token = cursor.tokens[cursor.at]
-    if token.token_type != TokenType.IDENTIFIER and not _NAME.fullmatch(token.text):
+    return _written(cursor).lower()
+
+
+def _written(cursor: TokenCursor) -> str:
+    """One part of a name, as it is written."""
+    token = cursor.tokens[cursor.at] if cursor.is_name() else None
+    is_quoted = token is not None and token.token_type == TokenType.IDENTIFIER
+    if token is None or "`" in token.text or not (is_quoted or _NAME.fullmatch(token.text)):
         raise NotUnderstood(f"a name expected near {cursor.near()}")
     cursor.at += 1
-    return token.text.lower()
+    return token.text

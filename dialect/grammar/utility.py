@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sqlglot.tokenizer_core import TokenType
 
-from dialect.catalog_commands import CatalogCommand
+from dialect.catalog_commands import CatalogCommand, DescribeDatabase
 from dialect.errors import NotUnderstood
 from dialect.grammar.catalog_commands import catalog_command
 from dialect.grammar.statement_context import StatementContext
@@ -81,7 +81,8 @@ def _describe(context: StatementContext) -> Known:
     command = catalog_command(cursor, context.database)
     cursor.take_any("DESCRIBE", "DESC")
     if _is_keyword(cursor, "DATABASE", "SCHEMA", "NAMESPACE", "FUNCTION"):
-        return context.known("metadata_read")
+        is_database = isinstance(command, DescribeDatabase)
+        return replace(context.known("metadata_read"), catalog=command if is_database else None)
     if cursor.word() in _QUERIES and not _names_column(cursor):
         cursor.take("QUERY")
         context.rest_is_query()

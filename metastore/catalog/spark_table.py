@@ -9,7 +9,14 @@ from collections.abc import Collection, Mapping
 from zlib import compress, decompress
 
 from conf.placement import COPY_PREFIX, RESERVED_PREFIX
-from conf.spark_table import Buckets, SparkColumn, SparkStorage, SparkTable, SparkView
+from conf.spark_table import (
+    Buckets,
+    SparkColumn,
+    SparkDatabase,
+    SparkStorage,
+    SparkTable,
+    SparkView,
+)
 from metastore.catalog.spark_columns import (
     PROVIDER,
     SCHEMA,
@@ -19,7 +26,7 @@ from metastore.catalog.spark_columns import (
     spark_fields,
 )
 from metastore.catalog.spark_types import nullability
-from metastore.client.types import Storage, Table
+from metastore.client.types import Database, Storage, Table
 from thriftcodec.reader import read_value
 from thriftcodec.values import STRUCT
 from thriftcodec.writer import write_value
@@ -37,6 +44,7 @@ _HIDDEN = frozenset(
 )
 _SPARKS, _DDL_TIME, _HANDLER = "spark.sql.", "transient_lastDdlTime", "storage_handler"
 _FORMAT, _PATH = "serialization.format", "path"
+_REQUIRED = nullability(nullable=False)  # of a part of a type
 _MOST_ORDERED = 4  # entries of a map that Scala keeps in their order
 # Locations that Hadoop's Path and java.net.URI write as they read them.
 _LOCATION = re.compile(
@@ -69,16 +77,29 @@ def spark_table(table: Table) -> SparkTable | None:
         return None
 
 
+def spark_database(database: Database) -> SparkDatabase:
+    """The database as Spark has it, with its location in the metastore."""
+    return SparkDatabase(
+        name=database.name,
+        comment=database.text(2),
+        location=_written(database.location),
+        owner=database.text(6),
+        properties=dict(database.parameters),
+    )
+
+
 def _spark_table(table: Table) -> SparkTable | None:
     parameters = table.parameters
     kind, fields = _KINDS[table.kind], spark_fields(table)
-    if not fields or _HANDLER in parameters:
-        return None
     is_view, provider = kind == "VIEW", parameters.get(PROVIDER)
+    if not fields or _HANDLER in parameters or (is_view and table.partition_keys):
+        return None
+    if table.storage.is_skewed:
+        return None
     buckets = _buckets(table, parameters, provider)
     return SparkTable(
         ref=table.ref,
-        columns=tuple(map(_column, fields)),
+        columns=tuple(_column(each, _column_statistics(parameters, each)) for each in fields),
         partition_columns=() if is_view else _partition_columns(table, parameters),
         owner=table.owner,
         created=int(table.struct.get(4) or 0),
@@ -100,11 +121,29 @@ def _spark_table(table: Table) -> SparkTable | None:
     )
 
 
-def _column(field: Field) -> SparkColumn:
+def _column(field: Field, statistics: Mapping[str, str]) -> SparkColumn:
     tree = field.type.tree(field.name, nullability(field.nullable))
     if not all(line.isprintable() for line in tree):
         raise ValueError("a name that Spark escapes in a printed schema")
-    return SparkColumn(field.name, field.type.simple, tree, field.comment, field.default)
+    sql = None if any(_REQUIRED in line for line in tree[1:]) else field.type.column.sql
+    return SparkColumn(
+        name=field.name,
+        simple=field.type.simple,
+        tree=tree,
+        sql=sql,
+        nullable=field.nullable,
+        comment=field.comment,
+        default=field.default,
+        statistics=statistics,
+    )
+
+
+def _column_statistics(parameters: Mapping[str, str], field: Field) -> dict[str, str]:
+    """The statistics of a column, by Spark's names."""
+    prefix = f"{_STATISTICS}colStats.{field.name}."
+    return {
+        key.removeprefix(prefix): text for key, text in parameters.items() if key.startswith(prefix)
+    }
 
 
 def _partition_columns(table: Table, parameters: Mapping[str, str]) -> tuple[str, ...]:

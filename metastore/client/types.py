@@ -82,6 +82,12 @@ class Storage(ThriftObject):
         return self.text(4)
 
     @property
+    def is_skewed(self) -> bool:
+        """Whether Hive keeps some values of a column in folders of their own."""
+        skewed = self.struct.get(11)
+        return skewed is not None and bool(skewed.get(1))
+
+    @property
     def serde(self) -> "Serde":
         """The serde's struct, created if it is missing."""
         if self.struct.get(7) is None:

@@ -21,13 +21,13 @@ from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.placement import OpenWrite, Placement
 from conf.settings.settings import Metadata, Settings, Writers
-from conf.spark_table import SparkTable
+from conf.spark_table import SparkDatabase, SparkTable
 from conf.tables import NotLoaded
 from conf.write_ids import new_id
 from metastore.catalog.describe import describe
 from metastore.catalog.functions_client import SqlFunctions, Texts
 from metastore.catalog.listing_client import TableListing
-from metastore.catalog.spark_table import packed, spark_table, unpacked
+from metastore.catalog.spark_table import packed, spark_database, spark_table, unpacked
 from metastore.client.async_client import ClientPool
 from metastore.client.metastore_client import HmsClient
 from metastore.client.view_sync import ViewSync
@@ -143,8 +143,18 @@ class SnapshotLoader:
         found = unpacked(record.packed)
         return None if found is None else spark_table(found)
 
-    async def partition_names(self, table: TableRef) -> Sequence[str]:
-        """The present partitions. Raises MetastoreDown, NoSuchObject."""
+    async def spark_database(self, name: str) -> SparkDatabase | None:
+        """The present database as Spark describes it, with its location in the metastore; None: not
+        known for certain. Raises MetastoreDown, NoSuchObject."""
+        if not self._describes:
+            return None
+        return await self._pool.run(lambda client: spark_database(client.get_database(name)))
+
+    async def partition_names(self, table: TableRef, values: Sequence[str] = ()) -> Sequence[str]:
+        """The present partitions, with `values` those that the metastore finds for these: one for
+        each column, an empty text for any. Raises MetastoreDown, NoSuchObject."""
+        if values:
+            return await self._pool.run(lambda it: it.get_partition_names_ps(table, values))
         return await self._pool.run(lambda client: client.get_partition_names(table))
 
     async def copies(self, tables: Mapping[TableRef, Collection[str] | None]) -> list[TableCopies]:

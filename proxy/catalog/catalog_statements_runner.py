@@ -10,17 +10,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from conf.errors import CausewayError
-from conf.names import ClusterName
+from conf.names import ClusterName, partition_name
+from conf.spark_table import SparkTable
 from dialect.catalog_commands import (
     CatalogCommand,
+    DescribeColumn,
+    DescribeDatabase,
+    DescribePartition,
     DescribeTable,
+    PartitionSpec,
     ShowColumns,
+    ShowCreateTable,
     ShowDatabases,
     ShowPartitions,
     ShowProperties,
     ShowTables,
     ShowViews,
 )
+from metastore.view.locations import moved
 from proxy.catalog import descriptions
 from proxy.catalog.cluster_facts_runner import ClusterFacts
 from proxy.catalog.metadata import GLOBAL_TEMP
@@ -82,15 +89,22 @@ class CatalogStatements:
                 return descriptions.databases(names, pattern)
             case ShowTables() | ShowViews():
                 return await self._list(command, asker)
+            case DescribeDatabase():
+                return await self._describe_database(command, asker)
         table = self._loader.spark_table(command.table)
         if table is None:
             return None
         match command:
             case ShowColumns():
                 return descriptions.columns(table)
-            case ShowPartitions(ref):
-                names = await self._loader.partition_names(ref)
-                return await _made(len(names), descriptions.partitions, table, names)
+            case ShowPartitions(_, spec):
+                return await self._partitions(table, spec)
+            case DescribePartition(_, spec):
+                return await self._describe_partition(table, spec)
+            case DescribeColumn(_, column, extended):
+                return descriptions.column_description(table, column, extended)
+            case ShowCreateTable() if asker.cluster not in table.copies:
+                return descriptions.create_statement(table)
             case ShowProperties(_, key):
                 return descriptions.properties(table, key)
             case DescribeTable(extended=False):
@@ -98,6 +112,32 @@ class CatalogStatements:
             case DescribeTable() if asker.cluster not in table.copies:
                 return descriptions.extended_description(table, asker.zone)
         return None
+
+    async def _partitions(self, table: SparkTable, spec: PartitionSpec) -> Table | None:
+        values = descriptions.metastore_values(table, spec)
+        if values is None:
+            return None
+        names = await self._loader.partition_names(table.ref, values if spec else ())
+        return await _made(len(names), descriptions.partitions, table, names)
+
+    async def _describe_partition(self, table: SparkTable, spec: PartitionSpec) -> Table | None:
+        """None where the partition does not exist."""
+        values = descriptions.metastore_values(table, spec)
+        if values is None or "" in values or not table.partitions_in_catalog:
+            return None
+        names = await self._loader.partition_names(table.ref, values)
+        keys = (each.lower() for each in table.partition_columns)
+        name = partition_name(zip(keys, values, strict=True))
+        return descriptions.description(table) if name in names else None
+
+    async def _describe_database(self, command: DescribeDatabase, asker: _Asker) -> Table | None:
+        database = await self._loader.spark_database(command.name.lower())
+        if database is None or database.location is None:
+            return None
+        topology = asker.session.state.configured
+        if moved(database.location, topology, asker.cluster) != database.location:
+            return None  # the cluster's view of the metastore shows another location
+        return descriptions.database_description(database, command.name, command.extended)
 
     async def _list(self, command: ShowTables | ShowViews, asker: _Asker) -> Table | None:
         database, pattern = command.database, command.pattern

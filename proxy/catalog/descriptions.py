@@ -5,27 +5,48 @@ All functions are pure. None means that the answer is not certain: the cluster i
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from conf.spark_table import SparkColumn, SparkStorage, SparkTable, SparkView
+from conf.spark_table import SparkColumn, SparkDatabase, SparkStorage, SparkTable, SparkView
+from proxy.catalog import table_ddl
 from proxy.catalog.java_dates import java_date
+from proxy.catalog.spark_texts import (
+    RESERVED,
+    is_plain,
+    java_order,
+    own_properties,
+    quoted,
+    quoted_if_needed,
+    redacted,
+)
 from proxy.protocol.results import Cell, Table
 from thriftcodec.values import BOOL, STRING
 
 # Patterns that mean the same to Spark and to the metastore: letters, digits, _, * and |.
 _CERTAIN_PATTERN = re.compile(r"[A-Za-z0-9_*]+(?:\|[A-Za-z0-9_*]+)*")
 _CATALOG = "spark_catalog"
-_REDACTED = "*********(redacted)"
-# The defaults of spark.sql.redaction.options.regex and spark.redaction.regex.
-_SECRET = re.compile("url|secret|password|token|access[.]?key", re.IGNORECASE | re.ASCII)
-_VIEWS = "view."  # begins the properties in which Spark keeps a view
-# Properties that SHOW TBLPROPERTIES leaves out, if another program set them.
-_RESERVED = frozenset(
-    ("comment", "location", "provider", "owner", "external", "is_managed_location")
-)
 _DESCRIBED = ("col_name", "data_type", "comment")
 _MEANINGS = ("name of the column", "data type of the column", "comment of the column")
+_INFO = ("info_name", "info_value")
+_OF_COLUMN = ("name of the column info", "value of the column info")
+_OF_NAMESPACE = ("name of the namespace info", "value of the namespace info")
+# Of column statistics: Spark's row, and the parameter that it keeps them in.
+_STATISTICS = (
+    ("min", "min"),
+    ("max", "max"),
+    ("num_nulls", "nullCount"),
+    ("distinct_count", "distinctCount"),
+    ("avg_col_len", "avgLen"),
+    ("max_col_len", "maxLen"),
+)
+# Types of which a minimum and a maximum are shown as they are kept.
+_SHOWN_AS_KEPT = re.compile(r"tinyint|smallint|int|bigint|boolean|date|decimal\(\d+,\d+\)")
+# Values of partitions that a cast to the column's type and back does not change.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,8}", re.ASCII)
+_VALUE = re.compile(r"[\w.-]+", re.ASCII)
+# Spark's own data sources: opening a table of them needs no other classes and no schema from files.
+_OWN_SOURCES = frozenset(("hive", "parquet", "orc", "csv", "json", "text"))
 _LISTED = (STRING, STRING, BOOL)
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 # Spark and Hive escape the same characters in a partition's name.
@@ -46,7 +67,7 @@ def _table(
 
 def databases(names: Iterable[str], pattern: str | None) -> Table:
     """SHOW DATABASES."""
-    return _table(("namespace",), [(_if_needed(name),) for name in matching(names, pattern)])
+    return _table(("namespace",), [(quoted_if_needed(name),) for name in matching(names, pattern)])
 
 
 def tables(database: str, names: Iterable[str], pattern: str | None) -> Table:
@@ -82,7 +103,7 @@ def partitions(table: SparkTable, names: Iterable[str]) -> Table | None:
     if not (written and table.partitions_in_catalog and all(map(_PLAIN_NAME.fullmatch, written))):
         return None
     rows = []
-    for name in sorted(names, key=_java_order):
+    for name in sorted(names, key=java_order):
         parts = [each.partition("=") for each in name.split("/")]
         if [key for key, _, _ in parts] != [key.lower() for key in written]:
             return None
@@ -95,16 +116,16 @@ def partitions(table: SparkTable, names: Iterable[str]) -> Table | None:
 
 def properties(table: SparkTable, key: str | None) -> Table | None:
     """SHOW TBLPROPERTIES, or the one property `key`."""
-    shown = {key: table.properties[key] for key in _own_properties(table)}
+    shown = {key: table.properties[key] for key in own_properties(table)}
     if table.view is None:
-        if table.storage is None or not _RESERVED.isdisjoint(shown):
+        if table.storage is None or not RESERVED.isdisjoint(shown):
             return None
         shown |= {f"option.{key}": value for key, value in table.storage.properties}
     if key is not None:
         if key not in shown:
             return None
         shown = {key: shown[key]}
-    rows = sorted(_redacted(shown.items()), key=lambda row: _java_order(row[0]))
+    rows = sorted(redacted(shown.items()), key=lambda row: java_order(row[0]))
     return _table(("key", "value"), rows)
 
 
@@ -122,6 +143,84 @@ def extended_description(table: SparkTable, zone: str) -> Table | None:
     rows = [*_columns(table), *head, *((key, value, "") for key, value in details)]
     rows += _defaults(table)
     return _table(_DESCRIBED, rows, comments=_MEANINGS)
+
+
+def create_statement(table: SparkTable) -> Table | None:
+    """SHOW CREATE TABLE."""
+    text = table_ddl.statement(table)
+    return None if text is None else _table(("createtab_stmt",), [(text,)])
+
+
+def column_description(table: SparkTable, name: str, extended: bool) -> Table | None:
+    """DESCRIBE of the column `name`. None for a view, of which Spark plans the query."""
+    found = [each for each in table.columns if each.name.lower() == name.lower()]
+    if len(found) != 1 or table.provider not in _OWN_SOURCES or not found[0].is_complete:
+        return None
+    (column,) = found
+    comment = "NULL" if column.comment is None else column.comment
+    rows = [("col_name", name), ("data_type", column.simple), ("comment", comment)]
+    if extended:
+        if not _are_certain(column.simple, column.statistics):
+            return None
+        rows += [(row, column.statistics.get(key, "NULL")) for row, key in _STATISTICS]
+        rows.append(("histogram", "NULL"))
+        rows += [("default", column.default)] if column.default is not None else []
+    return _table(_INFO, rows, comments=_OF_COLUMN)
+
+
+def _are_certain(kind: str, statistics: Mapping[str, str]) -> bool:
+    """Whether Spark shows these statistics of a column as they are kept."""
+    if not statistics:
+        return True
+    is_known = statistics.get("version") == "2" and not any(
+        key.startswith("histogram") for key in statistics
+    )
+    counts = [statistics[key] for _, key in _STATISTICS[2:] if key in statistics]
+    return (
+        is_known
+        and all(each.isdecimal() for each in counts)
+        and (_SHOWN_AS_KEPT.fullmatch(kind) is not None or "min" not in statistics)
+    )
+
+
+def database_description(database: SparkDatabase, written: str, extended: bool) -> Table | None:
+    """DESCRIBE DATABASE; `written` is its name as the statement has it."""
+    if not (is_plain(written) and database.owner and database.location is not None):
+        return None
+    if not RESERVED.isdisjoint(database.properties):
+        return None
+    rows = [
+        ("Catalog Name", _CATALOG),
+        ("Namespace Name", written),
+        ("Comment", database.comment),
+        ("Location", database.location),
+        ("Owner", database.owner),
+    ]
+    if extended:
+        shown = sorted(redacted(database.properties.items()), key=lambda row: java_order(row[0]))
+        pairs = ", ".join(f"({key},{value})" for key, value in shown)
+        rows.append(("Properties", f"({pairs})" if shown else ""))
+    return _table(_INFO, rows, comments=_OF_NAMESPACE)
+
+
+def metastore_values(table: SparkTable, spec: Iterable[tuple[str, str]]) -> list[str] | None:
+    """The values of a partition spec as Spark passes them to the metastore, one a column; an empty
+    text is any value. None if Spark may refuse the spec or read it otherwise."""
+    kinds = {each.name.lower(): each.simple for each in table.columns}
+    given = dict(spec)
+    keys = [each.lower() for each in table.partition_columns]
+    if not set(given) <= set(keys) or not all(
+        _is_canonical(value, kinds.get(key, "")) for key, value in given.items()
+    ):
+        return None
+    return [given.get(key, "") for key in keys]
+
+
+def _is_canonical(value: str, kind: str) -> bool:
+    """Whether a cast to the column's type and back gives the same text."""
+    if kind in ("int", "bigint"):
+        return _INTEGER.fullmatch(value) is not None
+    return kind == "string" and _VALUE.fullmatch(value) is not None
 
 
 def _listed(column: str, database: str, names: Iterable[str], pattern: str | None) -> Table:
@@ -186,7 +285,7 @@ def _details(table: SparkTable, zone: str) -> list[tuple[str, str]] | None:
         return None
     if table.view is None and storage.location is None:
         return None
-    own = _own_properties(table)
+    own = own_properties(table)
     if not own and table.properties:
         return None
     rows = [("Catalog", _CATALOG), ("Database", table.ref.db), ("Table", table.ref.name)]
@@ -207,7 +306,7 @@ def _details(table: SparkTable, zone: str) -> list[tuple[str, str]] | None:
     if table.view is not None:
         rows += _view(table.view)
     if own:
-        shown = dict(_redacted(table.properties.items()))
+        shown = dict(redacted(table.properties.items()))
         rows.append(("Table Properties", _pairs((key, shown[key]) for key in own)))
     if table.statistics:
         rows.append(("Statistics", table.statistics))
@@ -220,7 +319,7 @@ def _details(table: SparkTable, zone: str) -> list[tuple[str, str]] | None:
 def _view(view: SparkView) -> Iterator[tuple[str, str]]:
     yield "View Text", view.text
     yield "View Original Text", view.original
-    yield "View Catalog and Namespace", ".".join(map(_if_needed, view.namespace))
+    yield "View Catalog and Namespace", ".".join(map(quoted_if_needed, view.namespace))
     if view.produced:
         yield "View Query Output Columns", f"[{', '.join(view.produced)}]"
 
@@ -234,18 +333,7 @@ def _storage(storage: SparkStorage) -> Iterator[tuple[str, str]]:
     if storage.compressed:
         yield "Compressed", ""
     if storage.properties:
-        yield "Storage Properties", _pairs(_redacted(storage.properties))
-
-
-def _own_properties(table: SparkTable) -> list[str]:
-    """The names of the properties that are no part of a view, in Spark's order."""
-    return sorted((key for key in table.properties if not key.startswith(_VIEWS)), key=_java_order)
-
-
-def _redacted(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    for key, value in pairs:
-        secret = _SECRET.search(key) or _SECRET.search(value)
-        yield key, _REDACTED if secret else value
+        yield "Storage Properties", _pairs(redacted(storage.properties))
 
 
 def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
@@ -253,17 +341,4 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _quoted(names: Iterable[str]) -> str:
-    quoted = ("`" + name.replace("`", "``") + "`" for name in names)
-    return f"[{', '.join(quoted)}]"
-
-
-def _if_needed(name: str) -> str:
-    """A part of a name as Spark quotes it where that is needed."""
-    if _PLAIN_NAME.fullmatch(name) and not name.isdigit():
-        return name
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _java_order(name: str) -> bytes:
-    """The key by which Java sorts texts."""
-    return name.encode("utf-16-be", errors="surrogatepass")
+    return f"[{', '.join(map(quoted, names))}]"

@@ -10,7 +10,7 @@ from conf.listing import ListedTable
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings.settings import Settings, Writes
-from conf.spark_table import SparkTable
+from conf.spark_table import SparkDatabase, SparkTable
 from conf.tables import Catalog, NotLoaded, TableKind, ViewText
 from dialect.grammar.cluster_statements import ClusterCommand
 from dialect.lineage.sql_functions import reading_functions
@@ -123,7 +123,13 @@ class Loader(Protocol):
         """These tables, each None when it is not certain; None when none is."""
         ...
 
-    async def partition_names(self, table: TableRef) -> Sequence[str]: ...
+    async def spark_database(self, name: str) -> SparkDatabase | None:
+        """The database, with its location in the metastore; None when it is not certain."""
+        ...
+
+    async def partition_names(self, table: TableRef, values: Sequence[str] = ()) -> Sequence[str]:
+        """All partitions, or those that the metastore finds for the values, one a column."""
+        ...
 
     def spark_table(self, table: TableRef) -> SparkTable | None:
         """A table as it was routed; None when it is not certain."""

@@ -7,8 +7,12 @@ from conf.tables import TableInfo, ViewText
 from dialect.analyze import analyze
 from dialect.catalog_commands import (
     CatalogCommand,
+    DescribeColumn,
+    DescribeDatabase,
+    DescribePartition,
     DescribeTable,
     ShowColumns,
+    ShowCreateTable,
     ShowDatabases,
     ShowPartitions,
     ShowProperties,
@@ -18,6 +22,7 @@ from dialect.catalog_commands import (
 from dialect.statement import Known, Namespace
 
 T = TableRef("sales", "t")
+SPEC = (("ds", "x y"), ("hr", "1"))
 
 
 class Empty:
@@ -57,6 +62,14 @@ def command(sql: str, namespace: Namespace = SESSION) -> CatalogCommand | None:
         ("DESC EXTENDED t", DescribeTable(T, extended=True)),
         ("DESCRIBE TABLE FORMATTED sales.`t`", DescribeTable(T, extended=True)),
         ("/* c */ DESC t -- x", DescribeTable(T, extended=False)),
+        ("SHOW CREATE TABLE t", ShowCreateTable(T)),
+        ("SHOW PARTITIONS t PARTITION (Ds='x y', hr=1)", ShowPartitions(T, SPEC)),
+        ("SHOW PARTITIONS t PARTITION (hr=-1)", ShowPartitions(T, (("hr", "-1"),))),
+        ("DESCRIBE t PARTITION (ds='x y', hr='1')", DescribePartition(T, SPEC)),
+        ("DESCRIBE t Aa", DescribeColumn(T, "Aa", extended=False)),
+        ("DESC TABLE EXTENDED sales.t `a b`", DescribeColumn(T, "a b", extended=True)),
+        ("DESCRIBE DATABASE Sales", DescribeDatabase("Sales", extended=False)),
+        ("DESC SCHEMA EXTENDED spark_catalog.`S`", DescribeDatabase("S", extended=True)),
     ],
 )
 def test_what_a_statement_asks(sql: str, expected: CatalogCommand) -> None:
@@ -73,13 +86,23 @@ def test_what_a_statement_asks(sql: str, expected: CatalogCommand) -> None:
         "SHOW TABLE EXTENDED IN sales",
         "SHOW TABLE EXTENDED LIKE 't' PARTITION (p=1)",
         "SHOW COLUMNS IN other.t IN sales",
-        "SHOW PARTITIONS t PARTITION (p=1)",
+        "SHOW PARTITIONS t PARTITION (p)",
+        "SHOW PARTITIONS t PARTITION (p=01)",
+        "SHOW PARTITIONS t PARTITION (p=1L)",
+        "SHOW PARTITIONS t PARTITION (p=1.0)",
+        "SHOW PARTITIONS t PARTITION (p=NULL)",
+        "SHOW PARTITIONS t PARTITION (p=date'2024-01-01')",
+        "SHOW PARTITIONS t PARTITION (p='a\\'b')",
+        "SHOW PARTITIONS t PARTITION (p=1, P=2)",
         "SHOW TBLPROPERTIES t (a.b)",
-        "SHOW CREATE TABLE t",
+        "SHOW CREATE TABLE t AS SERDE",
+        "SHOW CREATE TABLE Sales.t",
         "SHOW FUNCTIONS",
-        "DESCRIBE t a",
-        "DESCRIBE t PARTITION (p=1)",
-        "DESCRIBE DATABASE sales",
+        "DESCRIBE t a.b",
+        "DESCRIBE t `a``b`",
+        "DESCRIBE t PARTITION (p=1) a",
+        "DESCRIBE EXTENDED t PARTITION (p=1)",
+        "DESCRIBE DATABASE other_catalog.sales",
         "DESCRIBE FUNCTION abs",
         "DESCRIBE SELECT 1",
         "DESCRIBE EXTENDED TABLE t",
@@ -92,7 +115,9 @@ def test_other_statements_are_not_read(sql: str) -> None:
     assert getattr(found, "catalog", None) is None
 
 
-@pytest.mark.parametrize("sql", ["DESCRIBE t", "SHOW COLUMNS IN t", "SHOW TBLPROPERTIES t"])
+@pytest.mark.parametrize(
+    "sql", ["DESCRIBE t", "SHOW COLUMNS IN t", "SHOW TBLPROPERTIES t", "SHOW CREATE TABLE t"]
+)
 def test_a_name_that_means_a_temporary_view_is_not_read(sql: str) -> None:
     views = {"t": ViewText("SELECT 1", "sales")}
     assert command(sql, Namespace("sales", temp_views=views)) is None

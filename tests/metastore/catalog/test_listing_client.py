@@ -8,8 +8,10 @@ import pytest
 
 from conf.names import TableRef
 from conf.settings.settings import Metadata, Settings
+from conf.spark_table import SparkDatabase
 from metastore.catalog import listing_client
 from metastore.catalog.listing_client import TableListing
+from metastore.catalog.spark_table import spark_database
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Table
 from metastore.snapshot.loader_client import SnapshotLoader
@@ -277,3 +279,29 @@ def test_nor_is_anything_kept_where_the_cluster_is_to_answer(hms, view) -> None:
 
     asyncio.run(main())
     assert sum(hms.calls.values()) == 0
+
+
+def test_a_database_is_described_as_it_is_now(hms, view) -> None:
+    async def main() -> None:
+        loader = SnapshotLoader(settings_of(hms, view), Snapshot())
+        try:
+            with HmsClient((hms.endpoint,)) as client:
+                client.create_database(Database.make("sales", "hdfs://c1:8020/sales"))
+            found = await loader.spark_database("sales")
+            assert found is not None
+            assert (found.name, found.location) == ("sales", "hdfs://c1:8020/sales")
+        finally:
+            loader.close()
+
+    asyncio.run(main())
+
+
+def test_a_database_has_what_spark_shows_of_it() -> None:
+    made = Database.make("sales", "hdfs://c1:8020/sales", "of all shops")
+    made.set_text(6, "ann")
+    made.parameters = {"k": "v"}
+    location = "hdfs://c1:8020/sales"
+    expected = SparkDatabase("sales", "of all shops", location, "ann", {"k": "v"})
+    assert spark_database(made) == expected
+    made.location = "hdfs://c1:8020/sales/../x"
+    assert spark_database(made).location is None

@@ -479,3 +479,23 @@ def test_many_partitions_are_chosen_outside_the_event_loop(
         assert first.count(False) == 1
 
     _run(metastore, scenario)
+
+
+def test_partitions_are_asked_for_by_values(metastore: FakeMetastore) -> None:
+    days = [f"ds=2026-01-0{day}" for day in (1, 2)]
+    metastore.add(_table(ref=PARTED), *((name, {}) for name in days))
+
+    async def scenario(loader: SnapshotLoader, _: Snapshot) -> None:
+        assert sorted(await loader.partition_names(PARTED)) == days
+        assert list(await loader.partition_names(PARTED, ["2026-01-02"])) == days[1:]
+        assert metastore.calls["get_partition_names_ps"] == 1
+
+    _run(metastore, scenario)
+
+
+def test_a_database_is_not_described_where_others_may_write(metastore: FakeMetastore) -> None:
+    async def scenario(loader: SnapshotLoader, _: Snapshot) -> None:
+        assert await loader.spark_database("default") is None
+        assert metastore.calls["get_database"] == 0
+
+    _run(metastore, scenario)

@@ -9,12 +9,16 @@ from typing import Any, cast
 import pytest
 
 from conf.names import ClusterName, TableRef
-from conf.spark_table import SparkTable
-from conf.topology import Topology
+from conf.spark_table import SparkDatabase, SparkTable
+from conf.topology import Cluster, Endpoint, Topology
 from dialect.catalog_commands import (
     CatalogCommand,
+    DescribeColumn,
+    DescribeDatabase,
+    DescribePartition,
     DescribeTable,
     ShowColumns,
+    ShowCreateTable,
     ShowDatabases,
     ShowPartitions,
     ShowProperties,
@@ -34,6 +38,7 @@ from tests.proxy.catalog.test_metadata_runner import FakeUpstream
 
 EAST = ClusterName("east")
 REF = TableRef("mem", "txt")
+PARTITION = (("hr", "1"), ("ds", "2024-01-01"))
 
 
 class World:
@@ -42,6 +47,8 @@ class World:
         self.state = SessionState("ann", 9, {}, Topology(), Topology())
         self.table: SparkTable | None = recorded("txt")
         self.names: Sequence[str] | None = ("t", "v")
+        self.database: SparkDatabase | None = SparkDatabase("mem", "", "file:/w/mem", "ann", {})
+        self.asked: list[tuple[str, ...]] = []  # values of partitions
         self.down: Exception | None = None
         self.answers = CatalogStatements(cast(Any, self), ClusterFacts())
 
@@ -57,10 +64,16 @@ class World:
     async def spark_tables(self, database: str, names: Sequence[str]) -> Any:
         return [self.table for _ in names]
 
-    async def partition_names(self, table: TableRef) -> Sequence[str]:
+    async def partition_names(self, table: TableRef, values: Sequence[str] = ()) -> Sequence[str]:
         if self.down:
             raise self.down
+        self.asked.append(tuple(values))
         return ["ds=2024-01-01/hr=1"]
+
+    async def spark_database(self, name: str) -> SparkDatabase | None:
+        if self.down:
+            raise self.down
+        return self.database
 
     def spark_table(self, table: TableRef) -> SparkTable | None:
         return self.table
@@ -93,8 +106,12 @@ OF_A_TABLE: tuple[CatalogCommand, ...] = (
     ShowProperties(REF, None),
     DescribeTable(REF, extended=False),
     DescribeTable(REF, extended=True),
+    ShowPartitions(REF, PARTITION),
+    ShowCreateTable(REF),
+    DescribeColumn(REF, "a", extended=False),
+    DescribePartition(REF, PARTITION),
 )
-ALL = (ShowDatabases(None), *LISTS, *OF_A_TABLE)
+ALL = (ShowDatabases(None), DescribeDatabase("mem", extended=True), *LISTS, *OF_A_TABLE)
 
 
 def test_all_of_them_are_answered() -> None:
@@ -177,6 +194,7 @@ def test_a_location_is_the_clusters_own_where_it_has_a_copy() -> None:
         assert world.table is not None
         world.table = replace(world.table, copies=frozenset({"east"}))
         assert await world.ask(DescribeTable(REF, extended=True)) is None
+        assert await world.ask(ShowCreateTable(REF)) is None
         assert await world.ask(ShowTables("mem", "t", extended=True)) is None
         assert await world.ask(DescribeTable(REF, extended=False)) is not None
         world.table = replace(world.table, copies=frozenset({"west"}))
@@ -225,5 +243,45 @@ def test_a_session_with_a_time_zone_of_its_own_does_not_tell_that_of_the_server(
         world.upstream.settings["spark.sql.session.timeZone"] = "UTC"
         assert await world.ask(DescribeTable(REF, extended=True)) is None
         assert await world.ask(DescribeTable(REF, extended=False)) is not None
+
+    play(scenario)
+
+
+def test_the_metastore_is_asked_for_the_partitions_as_spark_asks_it() -> None:
+    async def scenario(world: World) -> None:
+        await world.ask(ShowPartitions(REF))
+        await world.ask(ShowPartitions(REF, (("hr", "1"),)))
+        assert world.asked == [(), ("", "1")]
+        assert await world.ask(ShowPartitions(REF, (("hr", "01"),))) is None
+
+    play(scenario)
+
+
+def test_a_partition_that_does_not_exist_is_left_to_the_cluster() -> None:
+    async def scenario(world: World) -> None:
+        assert await world.ask(DescribePartition(REF, PARTITION)) is not None
+        for spec in ((("hr", "2"), ("ds", "2024-01-01")), (("hr", "1"),)):
+            assert await world.ask(DescribePartition(REF, spec)) is None
+
+    play(scenario)
+
+
+def test_a_database_whose_location_the_view_changes_is_left_to_the_cluster() -> None:
+    async def scenario(world: World) -> None:
+        clusters = {
+            name: Cluster(name, f"hdfs://{name}", (Endpoint(name, 1),))
+            for name in (EAST, ClusterName("west"))
+        }
+        world.state = SessionState("ann", 9, {}, Topology(clusters, EAST), Topology(clusters, EAST))
+        command = DescribeDatabase("mem", extended=False)
+        for location, is_known in (
+            ("hdfs://east/w", True),
+            ("hdfs://west/w", False),
+            ("/w", False),
+        ):
+            world.database = SparkDatabase("mem", "", location, "ann", {})
+            assert (await world.ask(command) is not None) == is_known, location
+        world.database = None
+        assert await world.ask(command) is None
 
     play(scenario)
