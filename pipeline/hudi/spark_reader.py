@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.rdd import PythonEvalType
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 from pyspark.sql.udf import UserDefinedFunction
 
@@ -101,7 +101,7 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def _rows_of_tasks(spark: SparkSession, planned: Plan) -> DataFrame:
-    schema = schema_of(planned)
+    schema = _schema_of(spark, planned)
     by_spark: list[FileSlice] = []
     by_arrow: list[FileSlice] = []
     for part in planned.slices:
@@ -114,6 +114,15 @@ def _rows_of_tasks(spark: SparkSession, planned: Plan) -> DataFrame:
     if by_arrow or not frames:
         frames.append(_rows_of_arrow_tasks(spark, planned, by_arrow, schema))
     return reduce(DataFrame.unionByName, frames)
+
+
+def _schema_of(spark: SparkSession, planned: Plan) -> pa.Schema:
+    """`schema_of`, also where Spark has to read the footer of a base file."""
+    remote = [p.base for p in planned.slices if p.base and not is_local(p.base.path)]
+    if not remote or planned.table.schema() is not None:
+        return schema_of(planned)
+    newest = max(remote, key=lambda b: b.name.rpartition("_")[2])
+    return to_arrow_schema(spark.read.parquet(newest.path).schema)
 
 
 def _needs_cast(part: FileSlice, schema: pa.Schema) -> bool:
