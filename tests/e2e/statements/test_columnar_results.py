@@ -172,6 +172,28 @@ def test_whole_statements_are_equal(plain: Session, packing: Session, statement:
     assert packing.outcome(statement) == plain.outcome(statement)
 
 
+@pytest.mark.parametrize(
+    ("statement", "setting"),
+    [
+        (f"SELECT n, {FAILS} FROM {NUMBERS} LIMIT 5", "spark.sql.adaptive.enabled=true"),
+        (f"SELECT n, {FAILS} FROM {NUMBERS} LIMIT 5", "spark.sql.adaptive.enabled=false"),
+        (f"SELECT {FAILS} AS f FROM {NUMBERS} ORDER BY n LIMIT 5", "spark.sql.ansi.enabled=false"),
+        (f"SELECT {FAILS} FROM {NUMBERS}", "spark.sql.thriftServer.incrementalCollect=true"),
+    ],
+)
+def test_plans_that_collect_in_their_own_way_are_not_packed(
+    opened: Opened, statement: str, setting: str
+) -> None:
+    session = opened(True, setting)
+    response = session.execute(statement)
+    message = str(response.status.errorMessage)
+    if response.operationHandle is not None:  # incremental: the first fetch fails
+        fetch = t.TFetchResultsReq(response.operationHandle, NEXT, 5)
+        message = str(session.client.FetchResults(fetch).status.errorMessage)
+    assert "provoked" in message
+    assert PACKER not in message
+
+
 def test_a_partition_without_rows_and_small_blocks_are_equal(
     plain: Session, packing: Session
 ) -> None:
