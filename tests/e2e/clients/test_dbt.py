@@ -27,18 +27,20 @@ causeway:
     it: {{type: spark, method: thrift, host: {host}, port: {port}, user: ann, schema: {schema},
          threads: 4, poll_interval: 1, connect_retries: 0}}
 """
+# They fail directly: PyHive cannot fetch from a Thrift Server's row set without columns.
+_NO_UNIT_TESTS = ("--exclude", "test_type:unit")
 _COMMANDS = (
     ("debug",),
     ("seed",),
     ("run",),
     ("run", "--select", "by_day", "appended"),  # incremental models, for the second time
-    ("test",),
+    ("test", *_NO_UNIT_TESTS),
     ("source", "freshness"),
     ("show", "--select", "totals"),
     ("docs", "generate"),
-    ("build", "--full-refresh", "--exclude", "no_negative_amounts", "failing"),
+    ("build", "--full-refresh", *_NO_UNIT_TESTS, "no_negative_amounts", "failing"),
 )
-_FAIL = (("run",), ("test",))
+_FAIL = (("run",), ("test", *_NO_UNIT_TESTS))
 _ROWS = {
     "orders": "id",
     "customers_of_orders": "id",
@@ -84,15 +86,22 @@ class Dbt:
             check=False,
             env=outside_variables() | {"RAW_SCHEMA": self.raw},
         )
-        shown = [line for line in done.stdout.splitlines() if line.startswith("|")]
+        shown = sorted(line for line in done.stdout.splitlines() if line.startswith("|"))
         answer: dict[str, Any] = {"status": done.returncode, "shown": shown}
         for name, part in _WRITTEN.items():
             path = self.folder / "target" / f"{name}.json"
             if path.exists():
                 found = json.loads(path.read_text().replace(self.schema, "schema"))[part]
-                answer[name] = found if part == "nodes" else _results(found)
+                answer[name] = _columns(found) if part == "nodes" else _results(found)
                 path.unlink()
         return answer
+
+
+def _columns(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The catalog without sizes, which differ with the files."""
+    return {
+        name: {key: each[key] for key in ("metadata", "columns")} for name, each in found.items()
+    }
 
 
 def _results(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -142,6 +151,7 @@ def test_commands_do_what_they_do_directly(stack: Stack, sql: Sql, tmp_path: Pat
         if command == ("docs", "generate"):
             assert len(proxied["catalog"]) > len(_ROWS)
     assert not differences, "\n".join(differences)
+    assert ways[1].run("test", "--select", "test_type:unit")["status"] == 0
     for table, order in _ROWS.items():
         query = f"SELECT * FROM {{}}.{table} ORDER BY {order}"
         rows = [sql(query.format(schema)) for schema in schemas]
