@@ -66,3 +66,34 @@ def test_both_kinds_of_settings_say_the_same(
 
 def test_our_own_statements_are_answered(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     assert _route(stack, capsys, "SHOW CLUSTERS")[1]["decision"] == "answer"
+
+
+def test_the_lag_of_a_copy(stack: Stack, db: str, sql: Sql) -> None:
+    """A copy lacks something from the first of two writes on."""
+    table = f"{db}.lagging"
+    sql(
+        f"USE CLUSTER {C1}",
+        f"CREATE TABLE {table} (id INT, day STRING) USING parquet PARTITIONED BY (day)",
+        f"INSERT INTO {table} PARTITION (day = 'mon') SELECT 1",
+        f"INSERT INTO {table} PARTITION (day = 'tue') SELECT 2",
+    )
+    copy = f"{C2}={stack.layout.warehouse(C2) / 'lagging'}"
+    main(["table", "assign", table, "--copy", copy, "--endpoints", str(stack.layout.endpoints)])
+
+    def shown() -> dict[tuple[str | None, str], tuple[Any, ...]]:
+        return {(row[1], row[2]): row[3:] for row in sql(f"SHOW COPIES OF {table}")}
+
+    assert shown()[None, C2][:7] == ("fresh", "0", "2", "0", "0", None, None)
+    sql(f"INSERT INTO {table} PARTITION (day = 'mon') SELECT 3")
+    first = shown()
+    state, *counts, since, lag = first[None, C2][:7]
+    assert (state, counts) == ("stale", ["0", "1", "1", "0"])
+    assert since == first["day=mon", C2][5]
+    assert first["day=tue", C2][0] == "fresh"
+    assert 0 < float(lag) < 600
+    sql(f"INSERT INTO {table} PARTITION (day = 'mon') SELECT 4")
+    again = shown()[None, C2]
+    assert (again[5], float(again[6]) > float(lag)) == (since, True)
+    explained = {row[1]: row for row in sql(f"EXPLAIN CLUSTER EXTENDED SELECT * FROM {table}")}
+    assert explained[C1][2] == "primary"
+    assert explained[C2][2:10] == ("stale", "2", "0", "1", "1", "0", "day=mon", since)
