@@ -33,11 +33,16 @@ def read_replication(
 ) -> ReplicationPlan:
     """Reads both metastores and lists the source. Raises NoSuchObject, NotCopyable,
     UnsafeSchemaChange.
+
+    The target is read first: a partition that appears in the source and is copied by another run
+    meanwhile is then no partition that the source has lost.
     """
     table = source.get_table(request.source)
     if table.kind.endswith("_VIEW"):
         raise NotCopyable(f"{request.source} is a view: it has no data of its own.")
     target_keys(request, table)
+    known = _table_or_none(target, request)
+    existing = _target_partitions(request, target, known)
     locations = {WHOLE: data_location(table)}
     if table.partition_keys:
         locations = _partition_locations(request, source, table)
@@ -46,8 +51,6 @@ def read_replication(
         SourceObject(name, location, listing)
         for (name, location), listing in zip(locations.items(), listings, strict=True)
     ]
-    known = _table_or_none(target, request)
-    existing = _target_partitions(request, target, known)
     database = target.get_database(request.target.db).location
     plan = plan_replication(request, table, sources, known, existing, database)
     return replace(plan, sweeps=sweeps)

@@ -211,6 +211,25 @@ def test_deletes_are_replicated_only_if_requested() -> None:
     assert sorted(pair.target.parts[TARGET]) == ["ds=1", "ds=9"]
 
 
+def test_a_partition_that_another_run_copies_during_the_plan_is_not_dropped() -> None:
+    pair = Pair()
+    pair.add("1", a="one")
+    pair.run(pair.request(None))
+    read = pair.source.get_partition_names
+
+    def read_before_another_run(ref: TableRef) -> Sequence[str]:
+        names = list(read(ref))
+        pair.source.get_partition_names = read  # type: ignore[method-assign]
+        pair.add("2", a="two")
+        pair.run(pair.request("2"))
+        return names
+
+    pair.source.get_partition_names = read_before_another_run  # type: ignore[method-assign]
+    report = pair.run(pair.request(None, propagate_deletes=True))
+    assert report.gone == []
+    assert sorted(pair.seen()) == ["ds=1", "ds=2"]
+
+
 def test_columns_added_at_the_end_are_followed() -> None:
     pair = Pair()
     pair.add("1", a="one")
