@@ -6,12 +6,12 @@ of the cluster entities say where everything is.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from conf.names import ClusterName, TableRef, partition_name
+from conf.names import ClusterName, TableRef
 from metastore.client import types as metastore
 from metastore.client.metastore_client import HmsClient
 from metastore.client.notifying_client import EVERYTHING, Notify
@@ -22,7 +22,7 @@ from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions, FileListing, Files
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy, used_by
-from pipeline.copy.staging import default_root, staging_of
+from pipeline.copy.staging import staging_of
 from pipeline.copy.sweep import Used, sweep_staging
 from pipeline.errors import (
     ActionFailed,
@@ -31,11 +31,9 @@ from pipeline.errors import (
     SparkLost,
     UnsafeSchemaChange,
 )
-from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
-from pipeline.falcon.inputs import Need, outputs_of
-from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Process, Role, Storage, Table
-from pipeline.falcon.paths import path_at
+from pipeline.falcon.inputs import Need
+from pipeline.falcon.model import Cluster
 from pipeline.hudi.errors import UnsupportedTable
 from pipeline.hudi.feeds import Replicator, Storages, is_hudi
 from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
@@ -44,18 +42,25 @@ from pipeline.hudi.table.storage import LocalStorage
 from pipeline.lease import WorkLease
 from pipeline.partition_values import Kinds, Spec, first_with, kinds_of, names_with
 from pipeline.processes.commands import Programs
-from pipeline.processes.run import ProcessRun, run_process
+from pipeline.processes.run import run_process
 from pipeline.replication.directories import PathCopy, replicate_path
-from pipeline.replication.plan import STAGING, ReplicationRequest, base_of
+from pipeline.replication.plan import STAGING, base_of
 from pipeline.replication.replica_catalog import locations_of
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.directories import PathHome, evict_paths
-from pipeline.retention.partition_dates import read_date_pattern
-from pipeline.retention.plan import Policy, RetentionPlan, plan_retention
+from pipeline.retention.plan import RetentionPlan, plan_retention
 from pipeline.retention.run import candidates, run_retention
 from pipeline.scheduler import tables
 from pipeline.scheduler.errors import WrongOwner
-from pipeline.scheduler.instance import Action
+from pipeline.scheduler.task_places import (
+    TableCopy,
+    TableHome,
+    copies_root,
+    copy_of,
+    home_of,
+    places_of,
+    process_run,
+)
 from pipeline.scheduler.work import Result, Task
 
 _COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
@@ -93,30 +98,12 @@ class ClusterActions:
         return [found[each] if each in found else tables.local_listing(each) for each in locations]
 
     def alone_in(self, task: Task) -> frozenset[str]:
-        """The partition that a replication writes; the table of an eviction, since one run at a
-        time has its note; the outputs of a process, since Spark's jobs share a directory of their
-        output."""
-        try:
-            match task.schedule.key.action:
-                case Action.REPLICATE:
-                    copy = _copy_of(task)
-                    if isinstance(copy, _Copy):
-                        partition = partition_name(copy.specs[0][1])
-                        return frozenset({_name(copy.target, f"{copy.target_table} {partition}")})
-                case Action.EVICT:
-                    home = _home_of(task)
-                    if isinstance(home, _Home):
-                        return frozenset({_name(home.cluster, str(home.policy.table))})
-                case Action.PROCESS:
-                    return frozenset(_outputs_of(task))
-        except (ActionFailed, LookupError):
-            pass  # the entity was changed: the task fails at once
-        return frozenset()
+        return places_of(task)
 
     def process(self, task: Task, lease: WorkLease) -> str:
         """Runs a program. It may change any table, also if it fails."""
         try:
-            return run_process(_process_run(task), self.programs, lease)
+            return run_process(process_run(task), self.programs, lease)
         finally:
             self.notify(EVERYTHING)
 
@@ -138,12 +125,12 @@ class ClusterActions:
             raise
 
     def _replicated(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
-        copies = [_copy_of(each) for each in tasks]
+        copies = [copy_of(each) for each in tasks]
         paths = [each for each in copies if isinstance(each, PathCopy)]
         if paths:
             return [replicate_path(self.files(), each, self.options, lease) for each in paths]
         copy, owner = (
-            _Copy.of_many(each for each in copies if isinstance(each, _Copy)),
+            TableCopy.of_many(each for each in copies if isinstance(each, TableCopy)),
             tasks[0].owner,
         )
         with self._metastore(copy.source, owner) as source:
@@ -155,7 +142,9 @@ class ClusterActions:
         except (NotCopyable, UnsafeSchemaChange, UnsupportedTable) as error:
             raise ActionFailed(str(error), final=True) from error
 
-    def _replicate(self, copy: "_Copy", kinds: Kinds, owner: str, lease: WorkLease) -> list[Result]:
+    def _replicate(
+        self, copy: TableCopy, kinds: Kinds, owner: str, lease: WorkLease
+    ) -> list[Result]:
         if copy.shares_table:
             return self._secondary(copy, kinds, owner, lease)
         with (
@@ -171,7 +160,9 @@ class ClusterActions:
             )
         return _results(copy, kinds, dict(plan.origins), report, plan.drops)
 
-    def _secondary(self, copy: "_Copy", kinds: Kinds, owner: str, lease: WorkLease) -> list[Result]:
+    def _secondary(
+        self, copy: TableCopy, kinds: Kinds, owner: str, lease: WorkLease
+    ) -> list[Result]:
         with self._metastore(copy.source, owner) as client:
             objects = self._objects(client, copy)
             state = objects.table(copy.source_table)
@@ -190,7 +181,7 @@ class ClusterActions:
             report = run_copy(plan, objects, self._context(lease), self.options, self.limits)
         return _results(copy, kinds, {each.name: each.name for each in chosen}, report)
 
-    def _replicate_hudi(self, copy: "_Copy", owner: str, lease: WorkLease) -> str:
+    def _replicate_hudi(self, copy: TableCopy, owner: str, lease: WorkLease) -> str:
         """Replicates the table's new commits, for whichever partitions the instances are."""
         context = self._context(lease)
         replicator = Replicator(self.storage, context, self.options, self.limits)
@@ -214,7 +205,7 @@ class ClusterActions:
     def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[HmsClient]:
         return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.notify)
 
-    def _objects(self, client: HmsClient, copy: "_Copy") -> ObjectCatalog:
+    def _objects(self, client: HmsClient, copy: TableCopy) -> ObjectCatalog:
         return ObjectCatalog(client, self.default or copy.source.name, self.publishing)
 
     def evict(self, task: Task, lease: WorkLease) -> str:
@@ -223,12 +214,12 @@ class ClusterActions:
             return self._evicted(task, lease)
 
     def _evicted(self, task: Task, lease: WorkLease) -> str:
-        home = _home_of(task)
+        home = home_of(task)
         if isinstance(home, PathHome):
             return evict_paths(self.files(), home, task.now, task.is_needed, lease)
         return self._evict(home, task, lease)
 
-    def _evict(self, home: "_Home", task: Task, lease: WorkLease) -> str:
+    def _evict(self, home: TableHome, task: Task, lease: WorkLease) -> str:
         with self._metastore(home.cluster, task.owner) as client:
             objects = ObjectCatalog(client, self.default or home.primary, self.publishing)
             self._sweep(home, client, objects, lease)
@@ -246,7 +237,7 @@ class ClusterActions:
         )
 
     def _sweep(
-        self, home: "_Home", client: HmsClient, objects: ObjectCatalog, lease: WorkLease
+        self, home: TableHome, client: HmsClient, objects: ObjectCatalog, lease: WorkLease
     ) -> None:
         """Deletes replaced versions and what interrupted copies left, in two passes. The copies of
         instances leave it to evictions, since it looks at all earlier copies of the table.
@@ -268,7 +259,7 @@ class ClusterActions:
 
     def eviction_plan(self, task: Task) -> RetentionPlan | None:
         """What `evict` would drop now; None if the table does not exist."""
-        home = _home_of(task)
+        home = home_of(task)
         if isinstance(home, PathHome):
             return None
         with self._metastore(home.cluster, task.owner) as client:
@@ -276,7 +267,7 @@ class ClusterActions:
             return self._retention(home, client, objects, task)
 
     def _retention(
-        self, home: "_Home", client: HmsClient, objects: ObjectCatalog, task: Task
+        self, home: TableHome, client: HmsClient, objects: ObjectCatalog, task: Task
     ) -> RetentionPlan | None:
         try:
             table = _require_owner(client, home.policy.table, task.owner)
@@ -298,178 +289,14 @@ class ClusterActions:
         return JobContext(self.files(), emit=emit, progress=lambda done, total: lease.check())
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    """The source and target of a replication of a table: of a partition for each pair of specs."""
-
-    source: Cluster
-    target: Cluster
-    source_table: TableRef
-    target_table: TableRef
-    specs: tuple[tuple[Spec, Spec], ...]
-    location: str | None
-    propagate_deletes: bool
-
-    @classmethod
-    def of_many(cls, copies: Iterable["_Copy"]) -> "_Copy":
-        """One copy that does all of these, which are of one schedule."""
-        each = list(copies)
-        return replace(each[0], specs=tuple(spec for copy in each for spec in copy.specs))
-
-    @property
-    def shares_table(self) -> bool:
-        """Whether both are one table in one metastore: then the target gets a secondary copy."""
-        same_metastore = self.source.endpoint("registry") == self.target.endpoint("registry")
-        return same_metastore and self.source_table == self.target_table
-
-    @property
-    def root(self) -> str:
-        """The folder of secondary copies in the target cluster."""
-        return copies_root(self.target)
-
-    def what(self, spec: Spec) -> str:
-        return f"{self.source_table} {partition_name(spec)} on {self.source.name}"
-
-    def request(self, checksum: bool) -> ReplicationRequest:
-        return ReplicationRequest(
-            source=self.source_table,
-            target=self.target_table,
-            specs=self.specs,
-            location=self.location,
-            propagate_deletes=self.propagate_deletes,
-            checksum=checksum,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Home:
-    """The place of an eviction. Clusters that share a metastore and a table have one policy: that
-    of the `primary`, with the limits of the others' copies."""
-
-    cluster: Cluster
-    primary: ClusterName
-    policy: Policy
-
-
-def copies_root(cluster: Cluster) -> str:
-    """The folder of secondary copies in a cluster."""
-    return default_root(cluster.endpoint("write") or "file:///")
-
-
-def _home_of(task: Task) -> _Home | PathHome:
-    """The place of an eviction. Raises ActionFailed if the feed was changed."""
-    feed, name = task.entity, task.schedule.key.cluster
-    assert isinstance(feed, Feed)
-    place, cluster = feed.on(name), task.entity_set.cluster(name)
-    if place is None or cluster is None:
-        raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
-    storage = feed.storage_on(place)
-    if isinstance(storage, Paths):
-        return PathHome(feed.name, storage, cluster, place.retention.length)
-
-    def home(each: FeedCluster) -> tuple[str | None, Storage]:
-        found = task.entity_set.cluster(each.name)
-        return (found.endpoint("registry") if found else None), feed.storage_on(each)
-
-    same = [each for each in feed.clusters if _same_table(home(each), home(place))]
-    primary = next((each for each in same if each.role is Role.SOURCE), place)
-    policy = Policy(
-        table=storage.uri.table,
-        date_pattern=read_date_pattern(storage.uri.keys),
-        limit=primary.retention.length,
-        copies={e.name: e.retention.length for e in same if e.name != primary.name},
-        is_needed=task.is_needed,
-    )
-    return _Home(cluster, primary.name, policy)
-
-
-def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storage]) -> bool:
-    first, second = one[1], other[1]
-    if not isinstance(first, Table) or not isinstance(second, Table):
-        return False
-    return one[0] == other[0] and first.uri.table == second.uri.table
-
-
-def _copy_of(task: Task) -> _Copy | PathCopy:
-    """The source and target of the instance. Raises ActionFailed if the feed was changed."""
-    feed, key = task.entity, task.schedule.key
-    assert isinstance(feed, Feed)
-    one, other = feed.on(key.source), feed.on(key.cluster)
-    source, target = task.entity_set.cluster(key.source), task.entity_set.cluster(key.cluster)
-    if one is None or other is None or source is None or target is None:
-        raise ActionFailed(f"{key} is not in the feed any more", final=True)
-    here, there = feed.storage_on(one), feed.storage_on(other)
-    if isinstance(here, Paths) and isinstance(there, Paths):
-        return _path_copy(task, (here, there), (source, target))
-    if not isinstance(here, Table) or not isinstance(there, Table):
-        raise ActionFailed("a feed is of tables or of paths, not of both", final=True)
-    nominal = task.instance.nominal
-    return _Copy(
-        source=source,
-        target=target,
-        source_table=here.uri.table,
-        target_table=there.uri.table,
-        specs=((here.uri.partition(nominal), there.uri.partition(nominal)),),
-        location=feed.property("targetLocation"),
-        propagate_deletes=feed.property("propagateDeletes") == "true",
-    )
-
-
-def _path_copy(
-    task: Task, storages: tuple[Paths, Paths], clusters: tuple[Cluster, Cluster]
-) -> PathCopy:
-    """The directories to copy. Raises ActionFailed if they are the same."""
-    nominal = task.instance.nominal
-    source = path_at(storages[0].locations["data"], nominal, clusters[0])
-    target = path_at(storages[1].locations["data"], nominal, clusters[1])
-    if source == target:
-        raise ActionFailed(f"{source} would be copied onto itself", final=True)
-    key, time = task.schedule.key, format_time(nominal).replace(":", "")
-    name = f"{key.entity.name}/{key.source}/{key.cluster}/{time}"
-    root = path_at(clusters[1].locations["staging"], nominal, clusters[1]).rstrip("/")
-    return PathCopy(source, target, f"{root}/causeway/{name}")
-
-
-def _outputs_of(task: Task) -> Iterator[str]:
-    process, cluster = task.entity, task.schedule.key.cluster
-    assert isinstance(process, Process)
-    feeds, found = task.entity_set.feed, task.entity_set.cluster(cluster)
-    for need in outputs_of(process, cluster, feeds, task.instance.nominal):
-        if isinstance(need.storage, Table):
-            partition = partition_name(need.storage.uri.partition(need.time))
-            yield _name(found, f"{need.storage.uri.table} {partition}")
-        elif "data" in need.storage.locations:
-            yield path_at(need.storage.locations["data"], need.time, found)
-
-
-def _name(cluster: Cluster | None, what: str) -> str:
-    """The name of a table or partition among all metastores."""
-    return f"{cluster.endpoint('registry') if cluster else None} {what}"
-
-
-def _process_run(task: Task) -> ProcessRun:
-    process, instance = task.entity, task.instance
-    assert isinstance(process, Process)
-    return ProcessRun(
-        process,
-        cluster=task.schedule.key.cluster,
-        entity_set=task.entity_set,
-        nominal=instance.nominal,
-        owner=task.owner,
-        number=instance.run,
-        late=instance.late,
-        fingerprint=instance.fingerprint,
-    )
-
-
-def _hudi_summary(done: HudiReplicationResult | None, copy: _Copy) -> str:
+def _hudi_summary(done: HudiReplicationResult | None, copy: TableCopy) -> str:
     if done is None:
         return f"{copy.target_table} was up to date"
     return f"{copy.target_table}: {done.commits} commits, {done.files} files, {done.bytes} bytes"
 
 
 def _results(
-    copy: _Copy,
+    copy: TableCopy,
     kinds: Kinds,
     origins: Mapping[str, str],
     report: CopyReport,
@@ -488,7 +315,7 @@ def _results(
 
 
 def _result(
-    copy: _Copy, spec: Spec, names: Sequence[str], report: CopyReport, vanished: Collection[str]
+    copy: TableCopy, spec: Spec, names: Sequence[str], report: CopyReport, vanished: Collection[str]
 ) -> Result:
     """The result of one instance, whose objects are `names`. `vanished` are source partitions that
     were dropped during the copy.

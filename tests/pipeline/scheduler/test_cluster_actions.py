@@ -132,7 +132,7 @@ def test_after_a_program_the_views_hear_that_anything_may_have_changed(
             raise ActionFailed("status 1")
         return "done"
 
-    monkeypatch.setattr(cluster_actions, "_process_run", lambda task: task)
+    monkeypatch.setattr(cluster_actions, "process_run", lambda task: task)
     monkeypatch.setattr(cluster_actions, "run_process", run)
     actions = ClusterActions(lambda: FakeFiles(Effects()), Programs(""), notify=notified.append)
     with suppress(ActionFailed):
