@@ -1,6 +1,7 @@
 """DC-A2: every call has a variant that takes the cluster, equal to USE CLUSTER and the call."""
 
 import re
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conf import write_ids
 from conf.placement import Copy
 from metastore.client.connection import Connection
 from metastore.client.object_spans import EACH, Shape
@@ -53,7 +55,8 @@ def endpoint(hms: Recording) -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def _same_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))
+    monkeypatch.setattr(write_ids, "uuid4", lambda: uuid.UUID(int=7))
+    monkeypatch.setattr(time, "time_ns", lambda: 0)
 
 
 def put(value: Struct, path: Place, kind: int, what: Any) -> None:
