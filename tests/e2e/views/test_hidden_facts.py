@@ -1,5 +1,9 @@
 """No statement of SQL shows the `causeway.` parameters, and none changes them."""
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 from pyhive.exc import OperationalError
 
@@ -32,6 +36,18 @@ def files(sql: Sql, table: str, where: str = "true") -> set[str]:
 
 def is_copy(names: set[str]) -> bool:
     return bool(names) and all(f"/{C2}/copies/" in name for name in names)
+
+
+def unwritten(facts: Mapping[str, str]) -> dict[str, Any]:
+    """The facts without what a write changes: its id, and which write a copy misses first."""
+    kept: dict[str, Any] = {}
+    for key, value in facts.items():
+        if key.startswith("causeway.copy."):
+            kept[key] = json.loads(value)
+            kept[key].pop("missed", None)
+        elif key not in ("causeway.write", "causeway.bases"):
+            kept[key] = value
+    return kept
 
 
 @pytest.mark.parametrize("how", FORMATS)
@@ -77,7 +93,7 @@ def test_changes_of_other_parameters_keep_them(sql: Sql, tables: Tables, db: str
     assert tables.facts(parts, "day=mon") == one
     assert is_copy(files(sql, parts))
     new = tables.facts(whole)  # an alter may mean new data of a table that is copied as a whole
-    assert {**new, "causeway.write": ""} == {**facts[whole], "causeway.write": ""}
+    assert unwritten(new) == unwritten(facts[whole])
     assert not is_copy(files(sql, whole))
     tables.copy(whole, C2)
     assert is_copy(files(sql, whole))
@@ -96,7 +112,7 @@ def test_a_partition_that_is_altered_keeps_its_facts(
     sql(f"ALTER TABLE {parts} PARTITION (day = 'mon') SET LOCATION '{where}'", cluster=C1)
     after = tables.facts(parts, "day=mon")
     assert after["causeway.write"] != before.get("causeway.write")
-    assert {**after, "causeway.write": ""} == {**before, "causeway.write": ""}
+    assert unwritten(after) == unwritten(before)
     assert tables.facts(parts, "day=tue") == other
     assert not is_copy(files(sql, parts, "day = 'mon'"))
     assert is_copy(files(sql, parts, "day = 'tue'"))
@@ -109,7 +125,7 @@ def test_a_renamed_table_keeps_them(sql: Sql, tables: Tables, db: str, how: str)
         facts = tables.facts(table)
         sql(f"ALTER TABLE {table} RENAME TO {table}_new", cluster=C1)
         new = tables.facts(f"{table}_new")
-        assert {**new, "causeway.write": ""} == {**facts, "causeway.write": ""}
+        assert unwritten(new) == unwritten(facts)
 
 
 def test_a_table_like_another_has_its_own(sql: Sql, tables: Tables, db: str) -> None:
