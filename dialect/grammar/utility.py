@@ -8,6 +8,7 @@ from sqlglot.tokenizer_core import TokenType
 from dialect.catalog_commands import CatalogCommand, DescribeDatabase
 from dialect.errors import NotUnderstood
 from dialect.grammar.catalog_commands import catalog_command
+from dialect.grammar.insert import insert_spec
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.token_cursor import TokenCursor, database_name, partition_spec, table_ref
 from dialect.statement import NONE, Action, Known, Read
@@ -98,16 +99,24 @@ def _describe(context: StatementContext) -> Known:
 def _is_keyword(cursor: TokenCursor, *words: str) -> bool:
     """Whether one of the words comes next, and is not itself the table's name."""
     last = cursor.at + 1 == len(cursor.tokens)
-    return cursor.word() in words and not last and cursor.word(1) != "."
+    named = last or cursor.word(1) == "." or (cursor.word(1), cursor.word(2)) == ("PARTITION", "(")
+    return cursor.word() in words and not named
 
 
 def _names_column(cursor: TokenCursor) -> bool:
-    """Whether one or two names follow, a table and its column: `DESCRIBE SELECT x` describes column
-    x of a table called select."""
+    """Whether a table follows, with a column or a partition: `DESCRIBE SELECT x` describes column x
+    of a table called select."""
     rest = TokenCursor(cursor.tokens, cursor.sql, cursor.at)
     if not rest.is_name():
         return False
     rest.names()
+    if rest.sees("PARTITION", "("):
+        spec = TokenCursor(rest.tokens, rest.sql, rest.at + 1)
+        rest.at += 1
+        rest.skip_group()
+        if rest.done and not all(value for _, value in insert_spec(spec)):
+            raise NotUnderstood("DESCRIBE of what may be a partition")
+        return rest.done
     if rest.is_name() and rest.tokens[rest.at].token_type != TokenType.NUMBER:
         rest.names()
     if rest.done and "/*+" in cursor.sql[cursor.tokens[cursor.at].start :]:

@@ -27,7 +27,7 @@ _CASTS = frozenset(
 )
 _TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"})
 _CONSTRUCTORS = frozenset({"ARRAY", "MAP", "STRUCT", "NAMED_STRUCT", "CAST"})
-_BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN})
+_BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.USING})
 # What ends the rows of VALUES in FROM, where no bracket does.
 _AFTER_ROWS = frozenset(
     {TokenType.JOIN, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY}
@@ -125,7 +125,7 @@ def begins_rows(tokens: Sequence[Token], at: int) -> bool:
 
 
 def named_tables(tokens: list[Token]) -> list[Token]:
-    """The tokens with a table called values as a name, where FROM or JOIN stands before it."""
+    """The tokens with a table called values as a name, where FROM, JOIN or USING is before it."""
     at = [
         at
         for at, token in enumerate(tokens)

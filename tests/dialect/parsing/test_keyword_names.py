@@ -33,6 +33,8 @@ AMBIGUOUS = [
     "FROM a select (x) JOIN b MAP y USING 'cat'",
     "FROM a select (x), map JOIN b SELECT y",
     "SELECT * FROM (FROM a select (x), b SELECT TRANSFORM (y) USING 'cat')",
+    # a partition, or a function called partition
+    "DESCRIBE SELECT partition (x)",
     # a table called where, or limit
     "SELECT 1 FROM a, where x",
     "SELECT 1 FROM a JOIN where x",
@@ -81,6 +83,15 @@ UNDERSTOOD = {
     "DESCRIBE FROM a": "metadata_read; reads d.from",
     "DESC FORMATTED select d.x": "metadata_read; reads d.select",
     "DESC QUERY a": "metadata_read; reads d.query",
+    "DESCRIBE select PARTITION (ds = 1)": "metadata_read; reads d.select",
+    "DESCRIBE TABLE values PARTITION (ds = 'x')": "metadata_read; reads d.values",
+    "DESCRIBE table PARTITION (ds = 1)": "metadata_read; reads d.table",
+    "DESC extended PARTITION (ds = 1)": "metadata_read; reads d.extended",
+    "DESCRIBE database PARTITION (ds = 1)": "metadata_read; reads d.database",
+    "DESCRIBE SELECT partition (x) FROM a": "metadata_read; reads d.a",
+    "MERGE INTO a USING values v ON a.x = v.x WHEN MATCHED THEN DELETE": (
+        "merge; reads d.a, d.values; insert d.a"
+    ),
     "DESC QUERY TABLE a": "metadata_read; reads d.a",
     "DESC SELECT 1": "metadata_read",
     "DESC DATABASE": "metadata_read; reads d.database",
