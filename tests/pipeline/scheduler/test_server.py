@@ -32,7 +32,7 @@ from tests.pipeline.scheduler.worlds import (
 )
 
 HOUR = timedelta(hours=1)
-FAST = Limits(workers=4, lease=0.6, poll=0.05)
+FAST = Limits(workers=4, lease=30.0, poll=0.05)  # a lease that ends would repeat the work
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_tasks_in_one_place_run_one_after_the_other_and_leave_workers_to_others(
     actions.places = lambda task: ["a table"] if task.schedule.key.source else []
     actions.gate = threading.Event()
     clock = SetClock(parse_time("2013-09-25T00:00Z"))
-    with SchedulerServer(store, actions, clock, "one", replace(FAST, lease=30.0)) as service:
+    with SchedulerServer(store, actions, clock, "one", FAST) as service:
 
         def runs_both_kinds() -> bool:
             service.tick()
@@ -363,10 +363,9 @@ def test_a_stopping_server_frees_its_instances(store: Store) -> None:
 
 @pytest.mark.slow
 def test_two_servers_never_run_an_instance_twice(store: Store) -> None:
-    long_leases = replace(FAST, lease=30.0)  # one that ends lets the work be done again
     schedule(store, FEED_KEY)
     actions, clock = FakeActions(), SetClock(START + 60 * HOUR)
-    services = [SchedulerServer(store, actions, clock, f"s{n}", long_leases) for n in range(2)]
+    services = [SchedulerServer(store, actions, clock, f"s{n}", FAST) for n in range(2)]
     threads = [threading.Thread(target=each.until_idle, args=(60,)) for each in services]
     for thread in threads:
         thread.start()
