@@ -26,7 +26,7 @@ from conf.topology import Endpoint
 from dialect.statement import Analysis, Namespace
 from proxy.limits import Limits
 from proxy.protocol.framing import client_negotiation
-from proxy.statement import analyzer_pool
+from proxy.statement.analysis import analyzer_pool
 from tests.proxy.fakes import Client, error_of, world
 
 _SLOW = Path(__file__).parents[1] / "tests/dialect/slow.sql"

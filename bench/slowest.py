@@ -20,7 +20,7 @@ from dialect.analyze import analyze, attempt
 from dialect.grammar.cluster_statements import parse
 from dialect.statement import Namespace
 from dialect.work import TooMuchWork
-from proxy.statement.analyzer_pool import STEPS
+from proxy.statement.analysis.analyzer_pool import STEPS
 from tests.dialect.catalogs import TestCatalog
 
 _GOLDEN = Path(__file__).parents[1] / "tests/dialect/golden/statements.sql"

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from cli.terminal import shown
 from conf.errors import CausewayError
-from conf.log_fields import inherit_log_fields
+from conf.logs.log_fields import inherit_log_fields
 
 SUBCOMMANDS = {
     "up": ("server.up", "start the embedded stack: metastore, Thrift Servers, views and proxy"),

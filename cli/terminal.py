@@ -1,6 +1,6 @@
 """The output of Causeway's commands: text from outside cannot act on a terminal.
 
-`shown` wraps the process's output while a command runs and escapes by `conf.printable`.
+`shown` wraps the process's output while a command runs and escapes by `conf.logs.printable`.
 """
 
 import sys
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO, cast
 
-from conf.printable import escaped
+from conf.logs.printable import escaped
 
 _LAYOUT = "\n\t"  # characters that commands print on purpose
 

@@ -17,7 +17,7 @@ from conf.topology import Endpoint
 from pipeline.scheduler.errors import BadRequest, UnknownEntity
 from pipeline.scheduler.operations import EVENTS, Operations, Query, entity_key
 from proxy.errors import NoSuchThing
-from proxy.operations.admin_server import Answer, Observed, OperatorServer
+from proxy.operations.administration.admin_server import Answer, Observed, OperatorServer
 
 _ENTITY_ACTIONS = ("suspend", "resume")
 ROUTES = (

@@ -10,7 +10,7 @@ import uvloop
 from cli.server.garbage import collect_when_quiet, shorten_pauses
 from cli.server.malloc import limit_malloc_arenas
 from cli.target import add_target_arguments, load_settings
-from conf.logs import configure_logs
+from conf.logs.logs import configure_logs
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
 from metastore.view.server.view_server import DEFAULT, ViewServer

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from cli.errors import AdminRefused, NoAdmin
 from cli.target import add_target_arguments, load_settings
-from conf.printable import escaped, json_text
+from conf.logs.printable import escaped, json_text
 from conf.settings.operating import Operating
 from proxy.protocol.request_guard import XSRF_HEADER
 

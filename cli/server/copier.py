@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.errors import CopyFailed
-from conf.log_fields import environment
+from conf.logs.log_fields import environment
 from conf.names import TableRef
 from pipeline.copy.filter import filter_of
 

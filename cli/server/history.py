@@ -10,7 +10,7 @@ from typing import Any
 from cli.errors import NoHistory
 from cli.server.admin import columns, short
 from cli.target import add_target_arguments, load_settings
-from conf.printable import json_text
+from conf.logs.printable import json_text
 from conf.settings.kinds import seconds
 
 _AGO = re.compile(r"\d+(?:\.\d+)?(?:ms|sec|s|min|m|h)")

@@ -18,17 +18,17 @@ from cli.server.malloc import limit_malloc_arenas
 from cli.server.settings_history import replay
 from cli.server.signals import install_sighup_handler, sighup_blocked
 from cli.target import add_target_arguments, load_settings
-from conf.log_fields import add_log_fields
-from conf.logs import configure_logs
+from conf.logs.log_fields import add_log_fields
+from conf.logs.logs import configure_logs
 from conf.settings.load import load
 from conf.settings.settings import Settings
 from metastore.snapshot.change_follower import follow
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
 from proxy.limits import DEFAULT
-from proxy.operations.admin import Admin
-from proxy.operations.peers import ALONE
-from proxy.operations.worker_group import WorkerConfig, answer_supervisor
+from proxy.operations.administration.admin import Admin
+from proxy.operations.workers.peers import ALONE
+from proxy.operations.workers.worker_group import WorkerConfig, answer_supervisor
 from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve
 

@@ -18,12 +18,12 @@ from cli.server.signals import install_sighup_handler
 from conf.errors import CausewayError
 from conf.settings.settings import Settings
 from conf.topology import Endpoint
-from proxy.operations.admin import ENDING
-from proxy.operations.admin_server import AdminServer
-from proxy.operations.administration import RELOAD
-from proxy.operations.audit_store import Audit
+from proxy.operations.administration.admin import ENDING
+from proxy.operations.administration.admin_server import AdminServer
+from proxy.operations.administration.operator_requests import RELOAD
+from proxy.operations.audit.audit_store import Audit
 from proxy.operations.observer import administration
-from proxy.operations.worker_group import Supervisor, WorkerConfig, send_to_supervisor
+from proxy.operations.workers.worker_group import Supervisor, WorkerConfig, send_to_supervisor
 from proxy.server.listeners import ListenAddresses
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote_plus
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from conf.log_fields import log_fields
+from conf.logs.log_fields import log_fields
 from pipeline.copy.files import (
     CopyOptions,
     FileCopy,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NoReturn, Protocol, TypeVar
 
 from conf.errors import Blame
-from conf.log_fields import extra
+from conf.logs.log_fields import extra
 from proxy.auth.authenticator import Acceptor
 from proxy.auth.errors import AuthBackendUnavailable, BadCredentials
 from proxy.auth.login_throttle import LoginThrottle

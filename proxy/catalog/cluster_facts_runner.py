@@ -12,7 +12,7 @@ from proxy.catalog.metadata_runner import VERSION, session_settings
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.protocol import replies
 from proxy.protocol.requests import get_info_call
-from proxy.session.cluster_session import ClusterSession
+from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.session import SessionState
 
 _ONE_SESSION = "spark.sql.hive.thriftserver.singlesession"

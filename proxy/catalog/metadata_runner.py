@@ -37,8 +37,8 @@ from proxy.protocol.requests import (
     operation_call,
 )
 from proxy.protocol.types import Orientation
-from proxy.session.cluster_session import ClusterSession
 from proxy.session.local_result import LocalResult
+from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.user_session import UserSession
 from proxy.statement.statement_router import Loader
 from proxy.upstream.endpoint_health import EndpointHealth

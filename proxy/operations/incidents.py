@@ -3,7 +3,7 @@
 import logging
 
 from conf.errors import Blame
-from conf.log_fields import extra, new_incident
+from conf.logs.log_fields import extra, new_incident
 from proxy.errors import InternalError
 
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from conf.errors import Blame
-from conf.log_fields import extra
+from conf.logs.log_fields import extra
 from proxy.errors import Failure, InternalError
-from proxy.operations.audit_events import Event, EventKind
-from proxy.operations.audit_store import Audit
+from proxy.operations.audit.audit_events import Event, EventKind
+from proxy.operations.audit.audit_store import Audit
 from proxy.operations.history.table_use import tables_used
 from proxy.operations.masking import masked_message
 from proxy.operations.metrics import Metrics

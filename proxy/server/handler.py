@@ -61,7 +61,7 @@ from proxy.session.handles import new_handle, no_such_operation, no_such_session
 from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation
 from proxy.session.session import USE_DATABASE, SessionState
-from proxy.session.settings import cannot_open
+from proxy.session.settings.own_settings import cannot_open
 from proxy.session.user_session import UserSession
 from proxy.statement.statement_limits import check_result
 from proxy.statement.statement_runner import StatementRunner

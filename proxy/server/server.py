@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
-from conf.log_fields import add_log_fields
+from conf.logs.log_fields import add_log_fields
 from conf.settings.operating import Operating
 from conf.settings.settings import Settings
 from proxy.auth.authenticator import Authenticator
@@ -18,14 +18,14 @@ from proxy.auth.build_authenticator import build_authenticator
 from proxy.auth.cookies import KEY_BYTES
 from proxy.auth.metered_authenticator import MeteredAuthenticator
 from proxy.limits import DEFAULT, Limits
-from proxy.operations.admin import Admin
-from proxy.operations.admin_server import AdminServer
-from proxy.operations.audit_store import Audit
-from proxy.operations.discovery import nodes
+from proxy.operations.administration.admin import Admin
+from proxy.operations.administration.admin_server import AdminServer
+from proxy.operations.audit.audit_store import Audit
+from proxy.operations.discovery.nodes import nodes
 from proxy.operations.incidents import internal_error
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
-from proxy.operations.peers import ALONE, WorkerGroup
+from proxy.operations.workers.peers import ALONE, WorkerGroup
 from proxy.server.client_connection import ClientConnection
 from proxy.server.connection_limiter import ConnectionLimiter
 from proxy.server.handler import HiveServer2Handler
@@ -37,8 +37,8 @@ from proxy.statement.statement_runner import Copier
 from proxy.upstream.health_runner import watch
 
 if TYPE_CHECKING:
+    from proxy.operations.discovery.zookeeper_client import Registration
     from proxy.operations.history.history_runner import History
-    from proxy.operations.zookeeper_client import Registration
 
 _log = logging.getLogger(__name__)
 _connections = count(1)
@@ -200,7 +200,9 @@ def _registration(
     zookeeper = settings.operating.zookeeper
     if zookeeper is None or workers.number != 0:
         return None
-    from proxy.operations.zookeeper_client import Registration  # its library is a large one
+    from proxy.operations.discovery.zookeeper_client import (
+        Registration,  # its library is a large one
+    )
 
     entries = nodes(settings, addresses.binary, addresses.http, socket.getfqdn())
     return Registration(zookeeper, entries)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from conf.errors import CausewayError
-from conf.log_fields import add_log_fields, with_log_fields
+from conf.logs.log_fields import add_log_fields, with_log_fields
 from conf.names import ClusterName
 from conf.settings.settings import Settings
 from conf.topology import Cluster
@@ -16,19 +16,19 @@ from proxy.errors import Stopping, TooMany
 from proxy.limits import Limits
 from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
-from proxy.operations.peers import ALONE, Peers, WorkerGroup
+from proxy.operations.workers.peers import ALONE, Peers, WorkerGroup
 from proxy.protocol import replies
 from proxy.protocol.requests import NO_SESSION, get_info_call
-from proxy.session.function_changes import FunctionChanges
 from proxy.session.handles import Registry
 from proxy.session.operation import Operation, close_remote
 from proxy.session.quota import Bounds, Quota
+from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.user_session import UserSession
 from proxy.statement.statement_limits import is_too_long, is_unread, stop_too_long
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import Copier, StatementRunner
-from proxy.statement.write_queue import WriteQueue
-from proxy.statement.write_queue_client import LocalPlaces, SharedPlaces
+from proxy.statement.write_queue.queue import WriteQueue
+from proxy.statement.write_queue.queue_client import LocalPlaces, SharedPlaces
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.upstream_pool import UpstreamPool
 from thriftcodec.values import Struct

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from proxy.errors import TooMany
-from proxy.operations.counters import Counters, LocalCounters
+from proxy.operations.workers.counters import Counters, LocalCounters
 
 
 @dataclass(frozen=True, slots=True)

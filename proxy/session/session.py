@@ -31,11 +31,11 @@ from dialect.statement import (
 )
 from proxy.auth.impersonation.requested_user import check_proxy_user, without_proxy_user
 from proxy.errors import PartitionsPassedBy, TooLarge
-from proxy.session.journal import Journal
-from proxy.session.objects import TempObjects
-from proxy.session.opening import Opened, opened_configuration
-from proxy.session.restrictions import taken
-from proxy.session.time_zone import setting_zone
+from proxy.session.replay.journal import Journal
+from proxy.session.replay.objects import TempObjects
+from proxy.session.settings.opening import Opened, opened_configuration
+from proxy.session.settings.restrictions import taken
+from proxy.session.settings.time_zone import setting_zone
 from router.claim import RESERVED_PREFIX
 from router.request import Bound
 

@@ -11,12 +11,12 @@ from dialect.statement import SetVariable
 from proxy.errors import ClusterDown, ClusterLost
 from proxy.limits import Limits
 from proxy.protocol.requests import Handle
-from proxy.session.cluster_session import ClusterSession
-from proxy.session.function_changes import FunctionChanges
 from proxy.session.operation import Operation
+from proxy.session.replay.cluster_session import ClusterSession
+from proxy.session.replay.function_changes import FunctionChanges
+from proxy.session.replay.session_replay import SessionReplay, StaleSession
 from proxy.session.session import DEFAULT_DATABASE, USE_DATABASE, SessionState
-from proxy.session.session_replay import SessionReplay, StaleSession
-from proxy.session.time_zone import FIRST, setting_zone
+from proxy.session.settings.time_zone import FIRST, setting_zone
 from proxy.upstream.remote_result import RemoteResult
 from proxy.upstream.upstream_pool import UpstreamPool
 

@@ -7,7 +7,7 @@ from conf.names import ClusterName, TableRef
 from dialect.statement import Action, ChangeFunction, Known, Unknown, Write
 from proxy.protocol.replies import Status
 from proxy.protocol.types import OperationState
-from proxy.session.objects import after_error
+from proxy.session.replay.objects import after_error
 from proxy.statement import commands as cmd
 from proxy.statement.commands import Command
 from proxy.statement.events import WriteToken

@@ -42,11 +42,11 @@ from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import failure_of, is_metastore_lost, metastore_lost
 from proxy.protocol.types import OperationState
-from proxy.session import settings
-from proxy.session.restrictions import check_statement, is_ignored
 from proxy.session.session import SessionState
+from proxy.session.settings import own_settings
+from proxy.session.settings.restrictions import check_statement, is_ignored
+from proxy.session.settings.time_zone import is_left_to_server, with_zone
 from proxy.session.states import BadTransition
-from proxy.session.time_zone import is_left_to_server, with_zone
 from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
@@ -228,20 +228,20 @@ class StatementMachine:
         if isinstance(statement, Known):
             check_statement(statement, state.restrictions)
             if is_ignored(statement, state.restrictions):
-                return self._answer(settings.answer(statement.changes))
+                return self._answer(own_settings.answer(statement.changes))
             if statement.changes is not None:
                 state.check(statement.changes, self._sql)
             match statement.changes:
                 case UseDatabase(database) if statement.immediate is None:
                     self._named = database
                     return self._go(Step.CHECKING, cmd.CheckDatabase(database))
-                case SetVariable(key, value) if settings.is_ours(key):
-                    return self._answer(settings.change(state, key, value))
+                case SetVariable(key, value) if own_settings.is_ours(key):
+                    return self._answer(own_settings.change(state, key, value))
         return self._go(Step.ROUTING, cmd.Route(statement))
 
     def _use_database(self, exists: bool) -> list[Command]:
         if not exists:
-            raise Rejected(settings.no_such_database(self._named))
+            raise Rejected(own_settings.no_such_database(self._named))
         number = self._state.journal.reserve()
         return self._answer(NO_ROWS, cmd.Apply(UseDatabase(self._named), number, None))
 

@@ -26,11 +26,11 @@ from dialect.statement import (
     Write,
 )
 from proxy.errors import Unsettled
-from proxy.session.hudi_settings import check_incremental
 from proxy.session.session import DEFAULT_DATABASE, SessionState
-from proxy.statement.analyzer_pool import AnalyzerPool, Client
+from proxy.session.settings.hudi_settings import check_incremental
+from proxy.statement.analysis.analyzer_pool import AnalyzerPool, Client
 from proxy.statement.events import Routed, WriteToken
-from proxy.statement.write_queue import tables_in_turn
+from proxy.statement.write_queue.queue import tables_in_turn
 from proxy.upstream.endpoint_health import EndpointHealth
 from router.decision import RunIn
 from router.request import Request, tables_needed, wanted_partitions

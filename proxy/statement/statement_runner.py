@@ -21,10 +21,10 @@ from proxy.protocol.requests import ExecuteStatement
 from proxy.protocol.results import Table
 from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
-from proxy.session.cluster_session import ClusterSession
 from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation, close_remote, nothing_runs
-from proxy.session.settings import no_such_database
+from proxy.session.replay.cluster_session import ClusterSession
+from proxy.session.settings.own_settings import no_such_database
 from proxy.session.user_session import UserSession
 from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
@@ -35,7 +35,7 @@ from proxy.statement.events import Event, WriteToken
 from proxy.statement.machine import StatementMachine
 from proxy.statement.spark_error import spark_error
 from proxy.statement.statement_router import StatementRouter
-from proxy.statement.write_queue_client import WritePlace, WritePlaces
+from proxy.statement.write_queue.queue_client import WritePlace, WritePlaces
 from proxy.upstream.remote_result import RemoteResult
 
 FROM_MEMORY = "memory"  # in the place of a rule's name in metrics and the audit log

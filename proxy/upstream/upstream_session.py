@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Self
 
 from conf.errors import CausewayError
-from conf.log_fields import extra, log_fields
+from conf.logs.log_fields import extra, log_fields
 from conf.names import ClusterName
 from conf.settings.names import TIME_ZONE
 from conf.topology import Cluster, Endpoint

@@ -7,7 +7,7 @@ import pytest
 from dialect.analyze import _answer, analyze, attempt
 from dialect.statement import Known, Namespace, Unknown
 from dialect.work import TooMuchWork, bounded, steps_left
-from proxy.statement.analyzer_pool import STEPS
+from proxy.statement.analysis.analyzer_pool import STEPS
 from tests.dialect.catalogs import TestCatalog
 
 SLOW = (Path(__file__).parent / "slow.sql").read_text().splitlines()

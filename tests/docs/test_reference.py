@@ -7,7 +7,7 @@ from typing import get_args
 from conf.topology import Topology
 from dialect.grammar.cluster_statements import ClusterCommand, parse
 from metastore.snapshot.snapshot import Snapshot
-from proxy.operations.admin_server import ROUTES
+from proxy.operations.administration.admin_server import ROUTES
 from proxy.operations.history import search
 from proxy.operations.history.row import document_of, row_of
 from proxy.operations.metrics import FAMILIES

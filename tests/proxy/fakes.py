@@ -21,7 +21,7 @@ from conf.tables import NotLoaded, TableInfo, TableKind, ViewText
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.auth.authenticator import Authenticator
 from proxy.limits import Limits
-from proxy.operations.peers import ALONE, WorkerGroup
+from proxy.operations.workers.peers import ALONE, WorkerGroup
 from proxy.protocol import replies
 from proxy.protocol.framing import client_negotiation
 from proxy.protocol.messages import decode_message

@@ -14,7 +14,7 @@ from conf.settings.settings import Settings
 from conf.settings.transports import Transport, Transports
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.limits import Limits
-from proxy.operations.admin import Admin
+from proxy.operations.administration.admin import Admin
 from proxy.protocol.framing import client_negotiation
 from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve

@@ -17,16 +17,16 @@ from proxy.protocol.replies import Status
 from proxy.protocol.requests import ExecuteStatement, RemoteOperation
 from proxy.protocol.types import OperationState, OperationType
 from proxy.session import user_session as session_module
-from proxy.session.function_changes import FunctionChanges
 from proxy.session.handles import new_handle
 from proxy.session.local_result import LocalResult
 from proxy.session.operation import Operation
+from proxy.session.replay.function_changes import FunctionChanges
 from proxy.session.session import SessionState
 from proxy.session.user_session import UserSession
 from proxy.statement.statement_router import StatementRouter
 from proxy.statement.statement_runner import StatementRunner
-from proxy.statement.write_queue import WriteQueue
-from proxy.statement.write_queue_client import LocalPlaces
+from proxy.statement.write_queue.queue import WriteQueue
+from proxy.statement.write_queue.queue_client import LocalPlaces
 from proxy.upstream.upstream_pool import UpstreamPool
 from tests.proxy.fakes import FakeMetastore
 from tests.sessions.histories import Names

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping, Set
 
 from conf.errors import Blame
-from conf.log_fields import extra
+from conf.logs.log_fields import extra
 from conf.settings.authentication import Identity
 from proxy.auth.impersonation.requested_user import requested_user
 from proxy.auth.impersonation.rules import may_impersonate

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conf.log_fields import with_log_fields
+from conf.logs.log_fields import with_log_fields
 from pipeline.copy.files import CopyOptions, FileCopy, FileEntry, FileListing, FileStatus
 from pipeline.errors import CopyError
 from pipeline.spark.session import open_session

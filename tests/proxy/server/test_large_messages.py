@@ -12,7 +12,7 @@ from proxy.operations.statement_text import StatementText
 from proxy.protocol.framing import Frame, SaslInbound, client_negotiation
 from proxy.protocol.requests import decoded
 from proxy.server import handler
-from proxy.statement import analyzer_pool
+from proxy.statement.analysis import analyzer_pool
 from tests.proxy.fakes import Client, World, error_of, play
 
 MEGABYTE = 1 << 20

@@ -24,7 +24,7 @@ from dialect.statement import (
     UseDatabase,
 )
 from proxy.errors import Failure, NotUnderstoodCommand, NotYourself, PartitionsPassedBy, TooLarge
-from proxy.session.objects import after_error
+from proxy.session.replay.objects import after_error
 from proxy.session.session import SessionState
 from router.request import Bound
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proxy.statement import analyzer_pool
+from proxy.statement.analysis import analyzer_pool
 from tests.proxy.fakes import Client, World, error_of, play
 
 SLOW = (Path(__file__).parents[2] / "dialect" / "slow.sql").read_text().splitlines()

@@ -1,0 +1,1 @@
+"""Requests of operators: what there are, the answers, and the REST API."""

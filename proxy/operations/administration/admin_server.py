@@ -1,0 +1,289 @@
+"""The administration's REST API and the metrics, on a TCP port or a Unix socket.
+
+`OperatorServer` has what every such API needs: the listeners and who may ask what.
+
+Every user and every browser on the machine can connect to a port. So requests to the port need the
+token, which web pages cannot make a browser send, except for `/health` and `/metrics`. A socket is
+protected by its permissions. GET changes nothing.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import stat
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from hmac import compare_digest
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote
+
+from conf.errors import CausewayError
+from conf.logs.printable import json_text
+from conf.secrets import SecretFile
+from conf.settings.operating import Operating
+from conf.settings.transports import Transports
+from conf.topology import Endpoint
+from proxy.errors import NoSuchThing
+from proxy.operations import metrics
+from proxy.operations.administration import operator_requests as actions
+from proxy.operations.incidents import internal_error
+from proxy.protocol.framing import Frame
+from proxy.protocol.http import Head, HttpReader, authorization_of
+from proxy.protocol.request_guard import XSRF_HEADER, RequestGuard, guard_of
+
+if TYPE_CHECKING:
+    from proxy.operations.history.history_runner import History
+
+_log = logging.getLogger(__name__)
+_TIMEOUT = 10.0  # seconds for a request
+_CONNECTIONS = 32  # at the same time
+_BODY = 4 << 10  # bytes of a request
+_CREDENTIALS = struct.Struct("iII")  # of SO_PEERCRED: process, user, group
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+_GET = {
+    "/v1/sessions": actions.SESSIONS,
+    "/v1/statements": actions.STATEMENTS,
+    "/v1/clusters": actions.CLUSTERS,
+    "/v1/cache": actions.CACHE,
+}
+_POST = {
+    ("sessions", "kill"): actions.KILL_SESSION,
+    ("statements", "kill"): actions.KILL_STATEMENT,
+    ("clusters", "drain"): actions.DRAIN,
+    ("clusters", "resume"): actions.RESUME,
+    ("clusters", "activate"): actions.RESUME,
+    ("endpoints", "drain"): actions.DRAIN,
+    ("endpoints", "resume"): actions.RESUME,
+    ("endpoints", "activate"): actions.RESUME,
+}
+_EXPLAIN, _HISTORY = "/v1/explain", "/v1/history"
+_OPEN = ("/health", "/metrics")
+ROUTES = (
+    *(f"GET {path}" for path in (*_OPEN, *_GET, _EXPLAIN, _HISTORY)),
+    "POST /v1/reload",
+    *(f"POST /v1/{kind}/NAME/{action}" for kind, action in _POST),
+)
+_REFUSALS = {
+    HTTPStatus.MISDIRECTED_REQUEST: "The request is for another host (proxy.http.allowed.hosts).",
+    HTTPStatus.BAD_REQUEST: f"The header {XSRF_HEADER} is missing.",
+}
+Answer = tuple[HTTPStatus, object]
+"""A status, and a JSON value or the text of metrics."""
+Observed = Callable[[str, str, str, bool], None]
+"""An action, its argument, the caller, and whether the caller was refused."""
+
+
+class OperatorServer(ABC):
+    """Listens, and passes the requests that are allowed to `respond`."""
+
+    def __init__(
+        self, observed: Observed | None = None, transports: Transports | None = None
+    ) -> None:
+        """`observed` is called for each request except those for health and metrics. `transports`
+        says what a request over the port needs."""
+        self._transports = transports or Transports()
+        self._observed = observed or (lambda action, argument, caller, refused: None)
+        self._servers: list[asyncio.Server] = []
+        self._socket: Path | None = None
+        self._connections = 0
+        self.listening: Endpoint | None = None
+
+    @abstractmethod
+    async def respond(self, method: str, path: str, query: str) -> Answer:
+        """The answer to GET or POST. Raises NoSuchThing, and CausewayError for a refusal."""
+
+    async def listen_at(
+        self, where: Endpoint | None, token: SecretFile | None, unix_socket: Path | None
+    ) -> None:
+        """Listens on a port, whose callers need the token, and on a socket. Raises OSError."""
+        if where is not None:
+            assert token is not None, "validated with the settings"
+            transports = self._transports
+            own = socket.gethostname()
+            guard = guard_of(transports.allowed_hosts, transports.xsrf, where.host, own)
+            serve = self._serving(token, guard)
+            server = await asyncio.start_server(serve, where.host, where.port)
+            self._servers.append(server)
+            self.listening = Endpoint(where.host, server.sockets[0].getsockname()[1])
+        if unix_socket is not None:
+            bound = _bound(unix_socket)
+            self._servers.append(
+                await asyncio.start_unix_server(self._serving(None, RequestGuard()), sock=bound)
+            )
+            self._socket = unix_socket
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.close()
+        if self._socket is not None:
+            self._socket.unlink(missing_ok=True)
+
+    def _serving(self, token: SecretFile | None, guard: RequestGuard) -> Callable[..., Any]:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            self._connections += 1
+            try:
+                if self._connections <= _CONNECTIONS:
+                    async with asyncio.timeout(_TIMEOUT):
+                        await self._serve(reader, writer, token, guard)
+            except (OSError, TimeoutError):
+                pass
+            finally:
+                self._connections -= 1
+                writer.close()
+
+        return serve
+
+    async def _serve(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        token: SecretFile | None,
+        guard: RequestGuard,
+    ) -> None:
+        http, head = HttpReader(_BODY), None
+        while data := await reader.read(16 << 10):
+            for event in http.feed(data):
+                if isinstance(event, Head):
+                    head = event
+                    continue
+                answer: Answer = (HTTPStatus.BAD_REQUEST, _error("Not a request."))
+                refused = guard.refusal(head) if head is not None else None
+                if refused is not None:
+                    answer = refused, _error(_REFUSALS[refused])
+                elif isinstance(event, Frame) and head is not None:
+                    answer = await self._answer(head, token, _caller(writer))
+                writer.write(_reply(*answer))
+                await writer.drain()
+                return
+
+    async def _answer(self, head: Head, token: SecretFile | None, caller: str) -> Answer:
+        path, _, query = head.target.partition("?")
+        if path not in _OPEN:
+            allowed = _is_allowed(head, token)
+            self._observed(head.method, path, caller, not allowed)
+            if not allowed:
+                return HTTPStatus.UNAUTHORIZED, _error("The token is missing or wrong.")
+        if head.method not in ("GET", "POST"):
+            return HTTPStatus.METHOD_NOT_ALLOWED, _error("GET and POST are served.")
+        try:
+            return await self.respond(head.method, path, query)
+        except NoSuchThing as error:
+            return HTTPStatus.NOT_FOUND, _error(str(error))
+        except CausewayError as error:
+            return HTTPStatus.CONFLICT, _error(str(error))
+        except Exception:
+            internal = internal_error(_log, f"answering {head.method} {path}")
+            return HTTPStatus.INTERNAL_SERVER_ERROR, _error(str(internal))
+
+
+class AdminServer(OperatorServer):
+    """Serves the answers of `ask`, which are those of one process or of all."""
+
+    def __init__(
+        self,
+        ask: actions.Ask,
+        observed: Observed | None = None,
+        transports: Transports | None = None,
+        history: "History | None" = None,
+    ) -> None:
+        """`history` is read here, not by a worker: a slow database delays no other request."""
+        super().__init__(observed, transports)
+        self._ask = ask
+        self._history = history
+
+    async def listen(self, operating: Operating) -> None:
+        """Listens where the settings say. Raises OSError."""
+        await self.listen_at(operating.admin, operating.admin_token, operating.admin_socket)
+
+    async def respond(self, method: str, path: str, query: str) -> Answer:
+        return await (self._get(path, query) if method == "GET" else self._post(path))
+
+    async def _get(self, path: str, query: str) -> Answer:
+        if path == "/metrics":
+            return HTTPStatus.OK, metrics.text(await self._ask(actions.SAMPLES, ""))
+        if path == "/health":
+            health = await self._ask(actions.HEALTH, "")
+            ok = health["status"] == "ok"
+            return HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE, health
+        if path == _EXPLAIN:
+            return HTTPStatus.OK, await self._ask(actions.EXPLAIN, query)
+        if path == _HISTORY:
+            if self._history is None:
+                raise NoSuchThing("There is no history: history.store is not set.")
+            return HTTPStatus.OK, await self._history.page(dict(parse_qsl(query)))
+        if path not in _GET:
+            raise NoSuchThing(f"There is nothing at {path}.")
+        return HTTPStatus.OK, await self._ask(_GET[path], "")
+
+    async def _post(self, path: str) -> Answer:
+        if path == "/v1/reload":
+            return HTTPStatus.OK, await self._ask(actions.RELOAD, "")
+        parts = [unquote(part) for part in path.split("/")]
+        if len(parts) != 5 or parts[:2] != ["", "v1"] or (parts[2], parts[4]) not in _POST:
+            raise NoSuchThing(f"There is nothing at {path}.")
+        answer = await self._ask(_POST[parts[2], parts[4]], parts[3])
+        if answer.get("killed") == 0:
+            raise NoSuchThing(f"There is no such one: {parts[3]}.")
+        return HTTPStatus.OK, answer
+
+
+def _bound(path: Path) -> socket.socket:
+    """A bound socket that only its owner can use, from the moment that it exists."""
+    with suppress(FileNotFoundError):
+        if stat.S_ISSOCK(path.stat().st_mode):
+            path.unlink()  # left by a process that was killed
+    bound = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        bound.bind(str(path))
+    except OSError:
+        bound.close()
+        raise
+    finally:
+        os.umask(before)
+    return bound
+
+
+def _is_allowed(head: Head, token: SecretFile | None) -> bool:
+    """Whether the caller sent the token; a socket has none, its permissions decide."""
+    if token is None:
+        return True
+    try:
+        secret = token.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        _log.error("requests are refused because the token cannot be read: %s", error)
+        return False
+    scheme, sent = authorization_of(head) or ("", "")
+    return bool(secret) and scheme == "bearer" and compare_digest(sent.encode(), secret.encode())
+
+
+def _caller(writer: asyncio.StreamWriter) -> str:
+    """The caller: an address, or for a Unix socket the process and its user."""
+    peer = writer.get_extra_info("peername")
+    if isinstance(peer, tuple):
+        return str(peer[0])
+    end = writer.get_extra_info("socket")
+    credentials = end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process, user, _ = _CREDENTIALS.unpack(credentials)
+    return f"uid {user}, process {process}"
+
+
+def _error(text: str) -> dict[str, str]:
+    return {"error": text}
+
+
+def _reply(status: HTTPStatus, body: object) -> bytes:
+    text = body if isinstance(body, str) else json_text(body) + "\n"
+    data = text.encode(errors="replace")
+    kind = _TEXT if isinstance(body, str) else "application/json"
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\n"
+        f"Content-Length: {len(data)}\r\nX-Content-Type-Options: nosniff\r\n"
+        "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + data

@@ -1,0 +1,120 @@
+"""The audit log: one JSON line for each statement and event, written by a thread of its own
+(`batch_thread`), which drops and counts lines that cannot be written."""
+
+import logging
+import os
+import time
+from itertools import count
+from pathlib import Path
+from typing import Protocol
+
+from conf.logs.printable import json_text
+from proxy.operations.batch_thread import BatchThread
+
+_log = logging.getLogger(__name__)
+_numbers = count(1)
+
+
+class AuditEntry(Protocol):
+    """A statement's record or an event. It does not change after `put`."""
+
+    @property
+    def kept(self) -> int:
+        """Characters in memory."""
+        ...
+
+    def line(self) -> dict[str, object]:
+        """The line as JSON types."""
+        ...
+
+
+class Audit:
+    """Writes entries to `path`, also after the file was moved away or deleted.
+
+    A file that is longer than `size` bytes gets the time as its suffix, and a new one is started;
+    0: never.
+    """
+
+    def __init__(self, path: Path, size: int = 0) -> None:
+        self.path = path
+        self.size = size
+        self._file: int | None = None
+        self._failing = False
+        self._broken_line = False
+        self._thread: BatchThread[AuditEntry] = BatchThread("audit log", self._write_entries)
+        self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """The number of statements and events that the log lacks."""
+        return self._thread.dropped
+
+    def put(self, entry: AuditEntry) -> None:
+        """Queues an entry; drops it if too much is waiting."""
+        self._thread.put(entry)
+
+    def close(self) -> None:
+        """Writes what is queued, for a few seconds at most."""
+        self._thread.close()
+        if self._file is not None and not self._thread.is_running:
+            os.close(self._file)
+            self._file = None
+
+    # The thread's side
+
+    def _write_entries(self, entries: list[AuditEntry]) -> int:
+        return self._write([_line(entry) for entry in entries]) if entries else 0
+
+    def _write(self, lines: list[bytes]) -> int:
+        """The number of lines that were not written."""
+        try:
+            file = self._opened()
+            if self._broken_line:  # the last write ended inside a line
+                lines = [b"\n" + lines[0], *lines[1:]]
+            data = b"".join(lines)
+            written = os.write(file, data)
+        except OSError as error:
+            self._failed(str(error))
+            return len(lines)
+        self._broken_line = written < len(data) and data[written - 1 : written] != b"\n"
+        if written < len(data):
+            self._failed("only a part of it was written")
+            return data[written:].count(b"\n")
+        if self._failing:
+            self._failing = False
+            _log.warning("the audit log is written again; it lacks %d lines", self.dropped)
+        return 0
+
+    def _failed(self, reason: str) -> None:
+        if not self._failing:
+            self._failing = True
+            _log.warning("the audit log %s cannot be written: %s", self.path, reason)
+
+    def _opened(self) -> int:
+        """The file; a new one if it was replaced or is too long."""
+        if self._file is not None and self.size and os.fstat(self._file).st_size >= self.size:
+            self._rotate()
+        if self._file is not None and not self._is_current(self._file):
+            os.close(self._file)
+            self._file = None
+        if self._file is None:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            self._file = os.open(self.path, flags, 0o600)
+        return self._file
+
+    def _rotate(self) -> None:
+        assert self._file is not None
+        if self._is_current(self._file):  # otherwise another process has done it
+            stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+            self.path.replace(f"{self.path}.{stamp}.{os.getpid()}.{next(_numbers)}")
+
+    def _is_current(self, file: int) -> bool:
+        try:
+            there, ours = os.stat(self.path), os.fstat(file)
+        except FileNotFoundError:
+            return False
+        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def _line(record: AuditEntry) -> bytes:
+    return json_text(record.line()).encode() + b"\n"

@@ -1,0 +1,92 @@
+"""Keeps the server's nodes in ZooKeeper while it serves.
+
+The nodes are ephemeral: ZooKeeper removes them when the server's session ends, however the server
+ends. When the session expires, a new session and new nodes replace it. While ZooKeeper is down,
+clients that know the server's address are served as before.
+"""
+
+import logging
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.retry import KazooRetry
+
+from conf.settings.operating import ZooKeeper
+from proxy.operations.discovery.nodes import Node
+
+_log = logging.getLogger(__name__)
+_AGAIN = 10.0  # seconds at most between attempts to connect
+_LOOK = 5.0  # seconds between checks that the nodes exist
+_STOP = 5.0  # seconds for the thread to end
+
+
+class Registration:
+    """Registers the nodes in a thread of its own. Call `start` and `stop` once each; neither
+    raises."""
+
+    def __init__(self, zookeeper: ZooKeeper, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
+        self._made: list[str] = []
+        self._over = threading.Event()
+        self._changed = threading.Event()
+        forever = KazooRetry(max_tries=-1, max_delay=_AGAIN)
+        logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # this module logs what matters
+        self._client = KazooClient(
+            zookeeper.quorum, timeout=zookeeper.timeout, connection_retry=forever
+        )
+        self._client.add_listener(self._on_state)
+        self._thread = threading.Thread(target=self._keep, name="zookeeper", daemon=True)
+
+    def start(self) -> None:
+        """Registers as soon as ZooKeeper answers."""
+        self._client.start_async()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Removes the nodes, so that no more clients are sent here."""
+        self._over.set()
+        self._changed.set()
+        self._thread.join(_STOP)
+
+    def _on_state(self, state: str) -> None:
+        if state == KazooState.LOST:
+            self._made = []
+            if not self._over.is_set():
+                _log.warning("the session with ZooKeeper expired; registering again")
+        self._changed.set()
+
+    def _keep(self) -> None:
+        quiet = False
+        while not self._over.is_set():
+            with suppress(KazooException, KazooTimeoutError):
+                if self._client.connected and not self._nodes_exist():
+                    self._register()
+            changed = self._changed.wait(_LOOK)
+            self._changed.clear()
+            if not (changed or quiet or self._client.connected):
+                quiet = True
+                _log.warning(
+                    "ZooKeeper does not answer; clients do not find this server through it"
+                )
+        with suppress(KazooException, KazooTimeoutError):
+            for path in self._made:
+                with suppress(NoNodeError):
+                    self._client.delete(path)
+        self._client.stop()
+        self._client.close()
+
+    def _nodes_exist(self) -> bool:
+        return bool(self._made) and all(self._client.exists(path) for path in self._made)
+
+    def _register(self) -> None:
+        self._made = []
+        for node in self._nodes:
+            with suppress(NodeExistsError):
+                self._client.ensure_path(f"/{node.namespace}")
+            path = f"/{node.namespace}/{node.prefix}"
+            self._made.append(self._client.create(path, node.data, ephemeral=True, sequence=True))
+        _log.info("registered in ZooKeeper: %s", ", ".join(self._made))

@@ -1,0 +1,121 @@
+"""Calls between the workers of a server.
+
+The workers listen on the same ports, and each keeps the sessions that it opened. The first byte of
+a handle is the number of its worker. A call that arrives at another one, over HTTP or by another
+connection of the same user, is forwarded, and its reply is passed back; neither is decoded. Workers
+listen on Unix sockets in a folder that only the server's own user may enter.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conf.names import ClusterName
+from proxy.auth.login_throttle import LoginThrottle
+from proxy.errors import ClusterLost, WorkerLost
+from proxy.operations.workers.counters import Counters
+from proxy.protocol.forwarding import PeerInbound, forwarded_call
+from proxy.protocol.requests import Handle
+from proxy.server.client_connection import ClientConnection
+from proxy.session.handles import worker_of
+from proxy.session.replay.function_changes import FunctionChanges
+from proxy.upstream.upstream_connection import UpstreamConnection
+
+_IDLE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerGroup:
+    """This worker's place among the workers of its server.
+
+    `sockets` are the addresses of all workers, `writes` is that of the queue of writes. The others
+    are memory that all workers share; None where there is one worker.
+    """
+
+    number: int = 0
+    sockets: Mapping[int, Path] = field(default_factory=dict)
+    counters: Counters | None = None
+    throttle: LoginThrottle | None = None
+    functions: FunctionChanges | None = None
+    writes: Path | None = None
+
+
+ALONE = WorkerGroup()
+
+
+class Peers:
+    """Forwards calls to the other workers, and accepts theirs."""
+
+    def __init__(self, workers: WorkerGroup) -> None:
+        self.number = workers.number
+        self._workers = workers
+        self._idle: defaultdict[int, list[UpstreamConnection]] = defaultdict(list)
+        self._server: asyncio.Server | None = None
+
+    async def listen(self, connected: Callable[[ClientConnection], None]) -> None:
+        """Accepts connections of the other workers; `connected` gets each of them."""
+        path = self._workers.sockets.get(self.number)
+        if path is not None:
+            path.unlink(missing_ok=True)
+            self._server = await asyncio.get_running_loop().create_unix_server(
+                lambda: ClientConnection(PeerInbound(), connected), str(path)
+            )
+
+    async def forward(
+        self, handle: Handle, message: bytes | bytearray, client: ClientConnection
+    ) -> bool:
+        """Has the worker that keeps the handle answer the call, and relays its reply to the client.
+
+        False when this worker or none keeps the handle. Raises WorkerLost.
+        """
+        number = worker_of(handle)
+        path = self._workers.sockets.get(number)
+        if path is None or number == self.number:
+            return False
+        try:
+            connection = await self._connection(number, path)
+        except OSError:
+            return False  # the worker is gone, and the session with it
+        reply_begun = False
+
+        def first(length: int, data: bytes) -> bytes:
+            nonlocal reply_begun
+            reply_begun = True
+            return client.wrap(length) + data
+
+        try:
+            call = forwarded_call(client.owner, client.peer, message)
+            await connection.relay(call, first, client)
+        except ClusterLost as error:
+            if reply_begun:
+                client.abort()  # the client has a part of the reply
+            raise WorkerLost("The process that kept the session ended.") from error
+        except BaseException:
+            connection.abort()
+            raise
+        self._keep(number, connection)
+        await client.drain()
+        return True
+
+    async def _connection(self, number: int, path: Path) -> UpstreamConnection:
+        idle = self._idle[number]
+        while idle:
+            connection = idle.pop()
+            if not connection.broken:
+                return connection
+        return await UpstreamConnection.to_peer(ClusterName(f"worker {number}"), path)
+
+    def _keep(self, number: int, connection: UpstreamConnection) -> None:
+        if len(self._idle[number]) < _IDLE and not connection.broken:
+            self._idle[number].append(connection)
+        else:
+            connection.abort()
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for idle in self._idle.values():
+            for connection in idle:
+                connection.abort()

@@ -1,0 +1,1 @@
+"""What a session changed, in order, and its repetition in other clusters."""

@@ -1,0 +1,1 @@
+"""Where statements are analysed: in the event loop, or in processes of their own."""

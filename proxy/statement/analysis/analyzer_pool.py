@@ -1,0 +1,238 @@
+"""Where statements are analysed, so that no statement and no client stops the others.
+
+In the event loop: answers that are remembered, and short statements whose analysis takes few steps
+(`dialect.work` counts them) of a user that has not used up its share of the loop's time. All else
+in processes of their own, in which the user goes first that has used them least of late, and of one
+user's sessions the one that has. One process takes only the tasks of users that used little, so
+that nobody waits behind a slow statement of another user.
+"""
+
+import asyncio
+import math
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import thread_time
+
+from cachetools import LRUCache
+
+from conf.names import TableRef
+from conf.tables import Catalog, NotLoaded, TableInfo
+from dialect.analyze import attempt, remembered, too_long
+from dialect.grammar import cluster_statements
+from dialect.grammar.cluster_statements import ClusterCommand
+from dialect.statement import Analysis, Namespace, Needs
+from dialect.work import TooMuchWork, bounded
+from proxy.errors import TooMany
+from proxy.statement.analysis.analyzer_process import (
+    Analyze,
+    AnalyzerProcess,
+    ReadCommand,
+    Result,
+    Task,
+    packed,
+)
+
+SHORT_TEXT = 4 << 10  # characters; what is longer is never read in the event loop
+STEPS = 500  # of work at once in the event loop, some 3 ms
+LOOP_SHARE = 0.05  # of the event loop's time for the analyses of one user ..
+LOOP_CREDIT = 0.05  # .. and the seconds that they may take at once
+LITTLE = 0.2  # seconds of the processes' time; who used less of late has a process beside
+HALF_LIFE = 10.0  # seconds in which what was used counts half
+WAITING_OF_USER, WAITING = 1_000, 4_000  # tasks
+WAITING_BYTES = 128 << 20  # of a user half of it
+_USERS = 10_000  # whose use is remembered
+_HINTS = 10_000  # statements of which it is remembered what they need
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who has a statement analysed."""
+
+    user: str
+    session: Hashable
+
+
+class Usage:
+    """Seconds of processor time by key, what is past counting ever less."""
+
+    def __init__(self, half_life: float) -> None:
+        self._rate = math.log(2) / half_life
+        self._used: LRUCache[Hashable, tuple[float, float]] = LRUCache(_USERS)
+
+    def of(self, key: Hashable, now: float) -> float:
+        """What counts of it at that time of the event loop, in seconds."""
+        used, at = self._used.get(key, (0.0, now))
+        return used * math.exp(self._rate * (at - now))
+
+    def add(self, key: Hashable, seconds: float, now: float) -> None:
+        self._used[key] = (self.of(key, now) + seconds, now)
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    client: Client
+    task: bytes
+    result: asyncio.Future[Result]
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """A process, and whether it is for those alone who used little."""
+
+    quick: bool
+    process: AnalyzerProcess = field(default_factory=AnalyzerProcess)
+    busy: bool = False
+
+
+class AnalyzerPool:
+    """Analyses the statements of all users, fairly."""
+
+    def __init__(self) -> None:
+        self._lanes = (_Lane(quick=True), _Lane(quick=False))
+        self._waiting: list[_Waiting] = []
+        self._running: set[asyncio.Task[None]] = set()
+        self._in_loop = Usage(LOOP_CREDIT / LOOP_SHARE * math.log(2))
+        self._in_processes = Usage(HALF_LIFE)
+        self._needed: LRUCache[int, frozenset[TableRef]] = LRUCache(_HINTS)
+        self._slow: LRUCache[int, bool] = LRUCache(_HINTS)
+        self.in_loop = self.in_processes = 0  # analyses, by where they were made
+
+    async def analyse(
+        self, sql: str, namespace: Namespace, catalog: Catalog, client: Client
+    ) -> Analysis:
+        """What `dialect.analyze.analyze` says of the statement. Raises TooMany."""
+        if (unknown := too_long(sql)) is not None:
+            return unknown
+        if len(sql) <= SHORT_TEXT:
+            found = self._at_once(sql, namespace, catalog, client)
+            if found is not None:
+                return found
+        self.in_processes += 1
+        tables = _known(self._needed.get(hash(sql), ()), catalog)
+        while True:
+            result = await self._run(Analyze(sql, namespace, tables), client)
+            assert isinstance(result, Analysis)
+            if not isinstance(result, Needs):
+                return result
+            self._needed[hash(sql)] = result.tables | tables.keys()
+            more = _known(result.tables, catalog)
+            if len(more) < len(result.tables):
+                return result
+            tables = {**tables, **more}
+
+    async def command(self, sql: str, in_use: bool, client: Client) -> ClusterCommand | None:
+        """What `dialect.grammar.cluster_statements.parse` says of the statement. Raises TooMany."""
+        if not in_use or not cluster_statements.may_be_ours(sql) or too_long(sql):
+            return None
+        if len(sql) <= SHORT_TEXT:
+            with suppress(TooMuchWork), bounded(STEPS):
+                return cluster_statements.parse(sql, in_use)
+        result = await self._run(ReadCommand(sql), client)
+        assert not isinstance(result, Analysis)
+        return result
+
+    async def close(self) -> None:
+        """Ends the processes."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        for lane in self._lanes:
+            await lane.process.close()
+
+    def _at_once(
+        self, sql: str, namespace: Namespace, catalog: Catalog, client: Client
+    ) -> Analysis | None:
+        """The answer that takes the event loop no time to speak of, if there is one."""
+        answer: Analysis | None = remembered(sql, namespace, catalog)
+        now = asyncio.get_running_loop().time()
+        if answer is None and self._may_try(sql, client.user, now):
+            began = thread_time()
+            try:
+                answer = attempt(sql, namespace, catalog, STEPS)
+            except TooMuchWork:
+                self._slow[hash(sql)] = True
+            self._in_loop.add(client.user, thread_time() - began, now)
+        self.in_loop += answer is not None
+        return answer
+
+    def _may_try(self, sql: str, user: str, now: float) -> bool:
+        return hash(sql) not in self._slow and self._in_loop.of(user, now) < LOOP_CREDIT
+
+    async def _run(self, task: Task, client: Client) -> Result:
+        """The result of a task in one of the processes, in its turn."""
+        waiting = _Waiting(client, packed(task), asyncio.get_running_loop().create_future())
+        self._admit(waiting)
+        self._waiting.append(waiting)
+        self._assign()
+        try:
+            return await waiting.result
+        finally:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+
+    def _admit(self, new: _Waiting) -> None:
+        own = [each for each in self._waiting if each.client.user == new.client.user]
+        bytes_of_user, in_all = _bytes((*own, new)), _bytes((*self._waiting, new))
+        full = len(own) >= WAITING_OF_USER or len(self._waiting) >= WAITING
+        if full or bytes_of_user > WAITING_BYTES // 2 or in_all > WAITING_BYTES:
+            raise TooMany("Too many statements wait for their analysis.")
+
+    def _assign(self) -> None:
+        """Gives those that wait to the processes that are free."""
+        now = asyncio.get_running_loop().time()
+        for lane in self._lanes:
+            waiting = None if lane.busy else self._next(lane, now)
+            if waiting is not None:
+                lane.busy = True
+                self._waiting.remove(waiting)
+                task = asyncio.ensure_future(self._serve(lane, waiting))
+                self._running.add(task)
+                task.add_done_callback(self._running.discard)
+
+    def _next(self, lane: _Lane, now: float) -> _Waiting | None:
+        used = self._in_processes
+        waiting = [
+            each
+            for each in self._waiting
+            if not lane.quick or used.of(each.client.user, now) < LITTLE
+        ]
+        return min(
+            waiting,
+            key=lambda each: (used.of(each.client.user, now), used.of(each.client, now)),
+            default=None,
+        )
+
+    async def _serve(self, lane: _Lane, waiting: _Waiting) -> None:
+        client, result = waiting.client, waiting.result
+        try:
+            answer, seconds = await lane.process.run(waiting.task)
+        except BaseException as error:
+            if not result.done():
+                result.set_exception(error)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+        else:
+            now = asyncio.get_running_loop().time()
+            self._in_processes.add(client.user, seconds, now)
+            self._in_processes.add(client, seconds, now)
+            if not result.done():
+                result.set_result(answer)
+        finally:
+            lane.busy = False
+        self._assign()
+
+
+def _known(tables: Iterable[TableRef], catalog: Catalog) -> dict[TableRef, TableInfo | None]:
+    """Those of the tables that the catalog has in memory."""
+    found: dict[TableRef, TableInfo | None] = {}
+    for ref in tables:
+        try:
+            found[ref] = catalog.table(ref)
+        except NotLoaded:
+            continue
+    return found
+
+
+def _bytes(waiting: Iterable[_Waiting]) -> int:
+    return sum(len(each.task) for each in waiting)
