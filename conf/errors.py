@@ -33,6 +33,18 @@ class CausewayError(Exception):
         return f"[{self.code}] {text}{stop} {self.hint}"
 
 
+def codes() -> set[str]:
+    """The codes of all errors whose packages this process has imported."""
+    found: set[str] = set()
+    classes = CausewayError.__subclasses__()
+    while classes:
+        each = classes.pop()
+        classes += each.__subclasses__()
+        if "code" in vars(each):
+            found.add(each.code)
+    return found
+
+
 class UnreadableSettings(CausewayError):
     """A settings file is missing or not of its format."""
 

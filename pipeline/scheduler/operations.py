@@ -47,7 +47,7 @@ FAMILIES = {
     "causeway_lifecycle_ended_total": (
         "counter",
         ("action", "state"),
-        "Runs of instances that ended on this server.",
+        "Runs of instances that ended on this server, and instances that timed out.",
     ),
     "causeway_lifecycle_runs": ("gauge", (), "Runs under way on this server."),
     "causeway_lifecycle_round_age_seconds": (
@@ -55,6 +55,12 @@ FAMILIES = {
         (),
         "Seconds since this server's last round over all entities ended.",
     ),
+}
+# Prometheus sees no increase in a series that begins with 1.
+_NONE_ENDED = {
+    (action, state): 0
+    for action in Action
+    for state in (State.SUCCEEDED, State.FAILED, State.TIMEDOUT)
 }
 _STALLED = 600.0  # seconds without the end of a round
 _PAGE, _LARGEST_PAGE = 100, 1000
@@ -129,7 +135,7 @@ class Operations:
         ]
         samples += [
             ("causeway_lifecycle_ended_total", (action.value, state.value), count)
-            for (action, state), count in Counter(self.server.ended).items()
+            for (action, state), count in (_NONE_ENDED | Counter(self.server.ended)).items()
         ]
         for each in self._lags():
             labels = (*_schedule(each.schedule).values(), each.table)

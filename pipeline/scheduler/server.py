@@ -223,7 +223,8 @@ class SchedulerServer:
     def _change(self, change: Change) -> bool:
         channels = self._alert_channels if is_alert(change) else ()
         written = self._store.change(change, self._clock.now(), channels)
-        if written and change.before.state is State.RUNNING:
+        ran = change.before.state is State.RUNNING
+        if written and (ran or change.after.state is State.TIMEDOUT):
             self.ended[change.after.key.schedule.action, change.after.state] += 1
         if written and change.message:
             self._tell(change.after, change.what, change.message)

@@ -14,9 +14,12 @@ from heapq import nlargest
 from prometheus_client import Metric, generate_latest
 from prometheus_client.registry import Collector
 
+from conf import errors
 from conf.names import ClusterName, TableRef
+from router.errors import GUARD_REFUSALS, REFUSALS
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600)
+ERRORS = "causeway_errors_total"
 LAG = "causeway_copy_lag_seconds"
 COPIES = 500  # copies with a lag of their own in the metrics
 PHASE = "causeway_phase_seconds"
@@ -41,7 +44,7 @@ FAMILIES: dict[str, Family] = {
     "causeway_decisions_total": Family(
         "counter", "Statements routed, by rule and cluster.", ("rule", "cluster")
     ),
-    "causeway_errors_total": Family("counter", "Errors with a code of Causeway.", ("code",)),
+    ERRORS: Family("counter", "Errors with a code of Causeway.", ("code",)),
     "causeway_statements_total": Family("counter", "Statements that ended.", ("state",)),
     PHASE: Family("histogram", "Seconds of a statement by phase.", ("phase",)),
     "causeway_sent_bytes_total": Family("counter", "Bytes of results sent to clients."),
@@ -141,8 +144,8 @@ def text(samples: Iterable[Sample]) -> str:
 
 
 class _Samples(Collector):
-    """Describes samples to prometheus_client. Every family is there, also one without samples, so
-    that a rate has a beginning."""
+    """Describes samples to prometheus_client. A family without labels and each error code are there
+    from the start, with 0: Prometheus sees no increase in a series that begins with 1."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self._samples = list(samples)
@@ -156,6 +159,10 @@ class _Samples(Collector):
         for name, metric in metrics.items():
             if not metric.samples and not FAMILIES[name].labels:
                 metric.add_sample(name, {}, 0)
+        counted = {sample.labels["code"] for sample in metrics[ERRORS].samples}
+        refusals = {refusal.code for refusal in (*REFUSALS, *GUARD_REFUSALS)}
+        for code in sorted((errors.codes() | refusals) - counted):
+            metrics[ERRORS].add_sample(ERRORS, {"code": code}, 0)
         yield from metrics.values()
 
 

@@ -1,5 +1,6 @@
 """The record of one statement for operators: kept while it runs, cheap to write."""
 
+import re
 import time
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +18,8 @@ from router.request import Facts
 
 MAX_ERROR = 16 << 10  # characters
 MAX_OBSTACLES = 20
-_CODE = "[CW"
+# Also what a guard or a view says, behind the name of Spark's exception.
+_CODE = re.compile(r"[^\[]{0,300}\[(CW[0-9]{3})\] ")
 
 
 @dataclass(slots=True)
@@ -109,8 +111,8 @@ class Record:
         if failure is not None:
             self.error = failure.message[:MAX_ERROR]
             self.blame = blame_of(failure)
-            if self.error.startswith(_CODE):
-                self.code = self.error[1 : self.error.index("]")]
+            if coded := _CODE.match(self.error):
+                self.code = coded[1]
 
     def all_phases(self) -> dict[str, float]:
         """`phases`, and those of the rows that were sent; a copy, for any thread."""
