@@ -94,20 +94,20 @@ e2e: install $(GUARD) ## tests on the real stack
 bench: install $(GUARD) ## measurements, each paired with the direct way: queries, catalogs, history, routing, copies, Hudi pulls
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.crowd
-	$(BIN)/python -m bench.claims
-	$(BIN)/python -m bench.jdbc
-	$(BIN)/python -m bench.catalog
-	$(BIN)/python -m bench.metadata
-	$(BIN)/python -m bench.crawl
-	$(BIN)/python -m bench.history
+	$(BIN)/python -m bench.statements.claims
+	$(BIN)/python -m bench.results.jdbc
+	$(BIN)/python -m bench.catalogs.catalog
+	$(BIN)/python -m bench.catalogs.metadata
+	$(BIN)/python -m bench.catalogs.crawl
+	$(BIN)/python -m bench.statements.history
 	$(BIN)/python -m bench.sessions --rounds 3
-	$(BIN)/python -m bench.routing
-	$(BIN)/python -m bench.copy
-	$(BIN)/python -m bench.copy_metadata
-	$(BIN)/python -m bench.incremental
+	$(BIN)/python -m bench.statements.routing
+	$(BIN)/python -m bench.copies.copy
+	$(BIN)/python -m bench.copies.copy_metadata
+	$(BIN)/python -m bench.copies.incremental
 
 lifecycle-demo: install $(GUARD) ## feeds and processes on two metastores, shown on a terminal
-	$(BIN)/python -m bench.lifecycle_demo
+	$(BIN)/python -m bench.copies.lifecycle_demo
 
 spark-inputs: install $(GUARD) ## every statement of Spark's own tests, directly and through the proxy (shared data)
 	CAUSEWAY_SPARK_INPUTS=all $(BIN)/pytest -s tests/e2e/statements/test_spark_inputs.py

@@ -3,12 +3,13 @@
     python -m bench [--rounds N] [--partitions N]
 
 Each figure is paired with the same call made directly, by turns. The other benches have a module
-each: bench.routing, bench.copy, bench.copy_metadata, bench.incremental.
+each, in the folders beside this one: bench.statements.routing, bench.copies.copy and so on.
 """
 
 import argparse
 
-from bench import metastore, proxy
+from bench import proxy
+from bench.catalogs import metastore
 from bench.support.embedded import EAST, embedded
 from pipeline.spark.jar import guard_jar
 

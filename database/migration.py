@@ -18,7 +18,7 @@ _alembic = threading.Lock()  # it keeps its running migration in a global variab
 
 @dataclass(frozen=True, slots=True)
 class Migrations:
-    """`location` is the package with the revisions, such as `pipeline.scheduler:migrations`;
+    """`location` is the package with the revisions, such as `pipeline.scheduler.store:migrations`;
     `table` keeps the revision of a database, `head` is the newest one.
 
     `adopt` looks at a database without a revision: the result is the one that its tables have

@@ -12,9 +12,9 @@ from conf.names import TableRef
 from conf.tables import Catalog, NotLoaded, TableInfo
 from dialect.errors import NotUnderstood, SparkRefuses
 from dialect.grammar.analysis_context import AnalysisContext, TempObject, session_object
+from dialect.grammar.session.temporary import name_parts, variable_name
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.statements import statement
-from dialect.grammar.temporary import name_parts, variable_name
 from dialect.grammar.token_cursor import PATH_SIGNS, TokenCursor
 from dialect.lineage.build import Builder
 from dialect.parsing.function_calls import calls_of

@@ -32,7 +32,7 @@ from pipeline.scheduler import entity_service
 from pipeline.scheduler.errors import UnknownEntity
 from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.states import Event, State
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.store import Store
 
 _COMMANDS_HELP = {
     "list": "list instances",

@@ -43,17 +43,18 @@ from pipeline.copy.files import CopyOptions
 from pipeline.falcon.calendar import format_time
 from pipeline.hudi.table.storage import LocalStorage
 from pipeline.processes.commands import Programs, find_spark_submit
-from pipeline.scheduler import entity_service, tables
+from pipeline.scheduler import entity_service
 from pipeline.scheduler import plan as planning
+from pipeline.scheduler.actions import tables
+from pipeline.scheduler.actions.cluster_actions import ClusterActions
+from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.alert_sender import AlertSender, Deliver, mail, webhook
 from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
-from pipeline.scheduler.cluster_actions import ClusterActions
 from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.plan import Change, Create, Look, Run, Step
 from pipeline.scheduler.server import Limits, SchedulerServer, needed_by_open_work
 from pipeline.scheduler.states import State
-from pipeline.scheduler.work import Task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,10 +13,10 @@ from pipeline.falcon.calendar import parse_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.errors import Problem
 from pipeline.falcon.model import Engine, Entity, EntityKey, Kind
-from pipeline.scheduler import tables
+from pipeline.scheduler.actions import tables
 from pipeline.scheduler.clock import SystemClock
 from pipeline.scheduler.errors import CannotSchedule
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.store import Store
 
 DEFAULT_STORE = ".causeway/lifecycle.db"
 

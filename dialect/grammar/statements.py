@@ -9,9 +9,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 from conf.names import TableRef
 from conf.tables import TableKind
 from dialect.errors import NamesTemporary, NotUnderstood
-from dialect.grammar import ddl, session, utility
-from dialect.grammar.execute_immediate import execute_immediate
+from dialect.grammar import utility
+from dialect.grammar.definitions import ddl
 from dialect.grammar.insert import Target, insert_target, split_multi, with_source
+from dialect.grammar.session import session
+from dialect.grammar.session.execute_immediate import execute_immediate
 from dialect.grammar.statement_context import StatementContext
 from dialect.grammar.token_cursor import TokenCursor, table_ref
 from dialect.parsing.language import parse

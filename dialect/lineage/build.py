@@ -9,7 +9,7 @@ from conf.names import TableRef
 from conf.tables import TableKind, ViewText
 from dialect.errors import NotUnderstood
 from dialect.grammar.analysis_context import AnalysisContext
-from dialect.grammar.temporary import name_parts, temporary_name
+from dialect.grammar.session.temporary import name_parts, temporary_name
 from dialect.grammar.token_cursor import is_path, table_ref
 from dialect.lineage import plan
 from dialect.lineage.clauses import (

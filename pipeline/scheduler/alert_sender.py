@@ -17,8 +17,8 @@ from conf.topology import Endpoint
 from database.errors import StoreUnavailable
 from pipeline.scheduler.alerts import as_json, body, subject
 from pipeline.scheduler.clock import Clock
-from pipeline.scheduler.schema import Alert
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.schema import Alert
+from pipeline.scheduler.store.store import Store
 
 Deliver = Callable[[Sequence[Alert]], None]
 Emit = Callable[[Mapping[str, object]], None]

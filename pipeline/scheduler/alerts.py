@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pipeline.falcon.calendar import format_time
 from pipeline.scheduler.plan import Change
-from pipeline.scheduler.schema import Alert
 from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.store.schema import Alert
 
 _ALERTS = ("SLA", Event.LATE.value, Event.FAIL.value)
 

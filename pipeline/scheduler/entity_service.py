@@ -25,9 +25,9 @@ from pipeline.scheduler import plan
 from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEntity, WrongState
 from pipeline.scheduler.instance import Instance
 from pipeline.scheduler.schedule import Schedule, of_feed, of_process
-from pipeline.scheduler.schema import StoredEntity
 from pipeline.scheduler.states import Event, NoTransition, State
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.schema import StoredEntity
+from pipeline.scheduler.store.store import Store
 
 SUBMITTED, RUNNING, SUSPENDED = "SUBMITTED", "RUNNING", "SUSPENDED"
 Engines = Callable[[Engine], str | None]

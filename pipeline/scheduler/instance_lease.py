@@ -9,7 +9,7 @@ from database.errors import StoreUnavailable
 from pipeline.errors import LeaseLost
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.instance import Instance
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.store import Store
 
 
 class InstanceLease:

@@ -9,7 +9,7 @@ from pipeline.scheduler.entity_service import EntityCatalog
 from pipeline.scheduler.instance import Action, ScheduleKey
 from pipeline.scheduler.schedule import Schedule
 from pipeline.scheduler.states import State
-from pipeline.scheduler.store import StateCount
+from pipeline.scheduler.store.store import StateCount
 
 Counts = Mapping[ScheduleKey, Mapping[State, StateCount]]
 _BEHIND = (Action.REPLICATE, Action.PROCESS)

@@ -22,7 +22,7 @@ from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleK
 from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.server import SchedulerServer
 from pipeline.scheduler.states import Event, State
-from pipeline.scheduler.store import Search, Store
+from pipeline.scheduler.store.store import Search, Store
 
 Query = Mapping[str, Sequence[str]]
 """The parameters of a request, each with its values."""

@@ -22,6 +22,7 @@ from pipeline.errors import ActionFailed, AnotherCopyRuns, InputsGone, LeaseLost
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.inputs import Seen, fingerprint, missing
 from pipeline.falcon.model import Entity, EntityKey, Order
+from pipeline.scheduler.actions.work import Actions, Result, Task
 from pipeline.scheduler.alerts import is_alert
 from pipeline.scheduler.clock import Clock
 from pipeline.scheduler.entity_service import CatalogReader, EntityCatalog, schedules_of
@@ -48,8 +49,7 @@ from pipeline.scheduler.plan import (
 )
 from pipeline.scheduler.schedule import Schedule
 from pipeline.scheduler.states import State
-from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import Actions, Result, Task
+from pipeline.scheduler.store.store import Store
 
 Emit = Callable[[Mapping[str, object]], None]
 _BLOCKED = 30.0  # seconds until the next try where another program works on the same data

@@ -1,4 +1,4 @@
-"""The worst statements that `bench.slowest` found, and those that once stopped a server."""
+"""The worst statements that `bench.statements.slowest` found, and some that stopped a server."""
 
 from pathlib import Path
 

@@ -30,13 +30,13 @@ from metastore.placement.assign import end_writes
 from metastore.placement.placement_store import PlacementStore
 from metastore.snapshot.partitions import PartitionSheet
 from metastore.view.inbound.lookups import Asking, T
-from metastore.view.inbound.spark_writes import SparkWrite
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
 from metastore.view.server.shared import Shared
+from metastore.view.spark_writes.spark_writes import SparkWrite
 from router.decision import RunIn
 from router.request import Request
 from router.route import route

@@ -9,8 +9,12 @@ from conf.errors import CausewayError
 from conf.names import TableRef
 from metastore.errors import MetastoreDown
 from metastore.view.errors import FactsUnavailable
-from metastore.view.inbound.copy_folders import Folder, FolderIndex
-from metastore.view.inbound.spark_writes import (
+from metastore.view.inbound.version_updates import Context
+from metastore.view.server.shared import Shared
+from metastore.view.spark_writes.copy_folders import Ask
+from metastore.view.spark_writes.folder_index import Folder, FolderIndex
+from metastore.view.spark_writes.running_writes import RunningWrite
+from metastore.view.spark_writes.spark_writes import (
     Marking,
     SparkWrite,
     check_folders,
@@ -20,10 +24,6 @@ from metastore.view.inbound.spark_writes import (
     open_mark,
     touched_tables,
 )
-from metastore.view.inbound.version_updates import Context
-from metastore.view.server.copy_folders import Ask
-from metastore.view.server.running_writes import RunningWrite
-from metastore.view.server.shared import Shared
 
 Change = Callable[[TableRef], Awaitable[bool]]
 """Changes a table's facts. Returns whether it did."""

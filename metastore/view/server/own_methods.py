@@ -4,7 +4,6 @@ from collections.abc import Awaitable
 
 from metastore.view.call import Request, ref_of
 from metastore.view.inbound.lookups import Asking, T
-from metastore.view.inbound.spark_writes import read_write
 from metastore.view.methods import Act, MethodSpec
 from metastore.view.outbound import replies
 from metastore.view.server.client_view import ClientView
@@ -12,6 +11,7 @@ from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.mutation import new_context
 from metastore.view.server.questions import Questions
 from metastore.view.server.shared import Shared
+from metastore.view.spark_writes.spark_writes import read_write
 from thriftcodec.errors import MalformedMessage
 from thriftcodec.reader import read_struct
 from thriftcodec.values import Struct

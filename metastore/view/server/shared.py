@@ -8,10 +8,10 @@ from weakref import WeakValueDictionary
 from conf.names import TableRef
 from metastore.client.types import Changes
 from metastore.view.server.change_feed import ChangeFeed
-from metastore.view.server.copy_folders import CopyFolders
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache
-from metastore.view.server.running_writes import RunningWrites
+from metastore.view.spark_writes.copy_folders import CopyFolders
+from metastore.view.spark_writes.running_writes import RunningWrites
 
 
 class Shared:

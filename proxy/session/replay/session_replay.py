@@ -15,7 +15,13 @@ from weakref import WeakMethod
 
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
-from dialect.grammar.temporary import bare_variable, dropping, is_global, is_variable, quoted
+from dialect.grammar.session.temporary import (
+    bare_variable,
+    dropping,
+    is_global,
+    is_variable,
+    quoted,
+)
 from dialect.statement import (
     AssignVariables,
     CreateTempTable,

@@ -10,7 +10,7 @@ from conf.errors import CausewayError
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.store import Store
 from tests.cli.lifecycle.test_entity import causeway
 from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked
 

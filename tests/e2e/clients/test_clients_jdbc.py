@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.jdbc import compiled, fetched_driver, fetched_jar
+from bench.results.jdbc import compiled, fetched_driver, fetched_jar
 from cli.stack.java import find_java
 from cli.stack.stack import spark_home
 from tests.e2e.support.fronts import DATABASE, Fronts

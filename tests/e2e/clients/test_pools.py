@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from thrift.Thrift import TApplicationException
 
-from bench.jdbc import compiled
+from bench.results.jdbc import compiled
 from cli.stack.java import find_java
 from cli.stack.stack import Stack, spark_home
 from tests.e2e.conftest import rows

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from pyhive import hive
 
-from bench.lifecycle_demo import EXAMPLES
+from bench.copies.lifecycle_demo import EXAMPLES
 from cli.main import main
 from cli.server.up import with_hudi
 from cli.stack.plan import StackSpec

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import pytest
 
-from bench import lifecycle_demo
+from bench.copies import lifecycle_demo
 from cli.main import main
 from cli.stack.stack import Stack
 

@@ -6,10 +6,10 @@ from pipeline.falcon.calendar import format_time, parse_time
 from pipeline.falcon.inputs import Need, fingerprint, inputs_of, missing, read
 from pipeline.falcon.model import Kind, Process
 from pipeline.processes.parameters import parameters_of
+from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import State
-from pipeline.scheduler.work import Task
 from tests.pipeline.falcon.documents import PROCESS
 from tests.pipeline.scheduler.test_schedule import feed, process
 from tests.pipeline.scheduler.worlds import PROCESS_KEY, FakeActions, schedule, stocked

@@ -9,13 +9,13 @@ import pytest
 from pipeline.copy.files import FileListing
 from pipeline.falcon import document, rules
 from pipeline.processes.commands import Programs
-from pipeline.scheduler import tables
+from pipeline.scheduler.actions import tables
+from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.cluster_actions import ClusterActions
 from pipeline.scheduler.instance import Action
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import State
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles
 from tests.pipeline.falcon.documents import CLUSTER, FEED
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, any_engine, schedule, submit

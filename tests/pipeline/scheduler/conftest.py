@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.scheduler.schema import TABLES
+from pipeline.scheduler.store.schema import TABLES
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -16,9 +16,9 @@ from conf.topology import Endpoint
 from pipeline.falcon.calendar import parse_time
 from pipeline.scheduler.alert_sender import AlertSender, mail, webhook
 from pipeline.scheduler.clock import SetClock
-from pipeline.scheduler.schema import Alert
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.schema import Alert
+from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
     PROCESS_KEY,
@@ -111,7 +111,7 @@ def store_time_passes(store: Store) -> None:
     """The pause of alerts that were not delivered is over."""
     from sqlalchemy import update
 
-    from pipeline.scheduler.schema import alerts
+    from pipeline.scheduler.store.schema import alerts
 
     with store._database.transaction() as connection:
         connection.execute(update(alerts).values(claimed=None))

@@ -7,8 +7,8 @@ import pytest
 from pipeline.scheduler.alerts import as_json, body, is_alert, subject
 from pipeline.scheduler.instance import Action, Instance, InstanceKey, ScheduleKey
 from pipeline.scheduler.plan import Change, move
-from pipeline.scheduler.schema import Alert
 from pipeline.scheduler.states import Event, State
+from pipeline.scheduler.store.schema import Alert
 from tests.pipeline.scheduler.worlds import FEED_KEY, START
 
 KEY = InstanceKey(ScheduleKey(FEED_KEY, Action.REPLICATE, "c2", "c1"), START)

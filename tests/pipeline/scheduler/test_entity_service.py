@@ -14,7 +14,7 @@ from pipeline.scheduler.errors import CannotSchedule, InUse, NotYours, UnknownEn
 from pipeline.scheduler.instance import Action
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import Event, State
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,

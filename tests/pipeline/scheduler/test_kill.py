@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.scheduler.states import State
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FEED_KEY, schedule, stocked
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ from pipeline.scheduler.entity_service import read_catalog
 from pipeline.scheduler.instance import Action
 from pipeline.scheduler.lag import Lag, lags
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import FEED_KEY, START, FakeActions, schedule, stocked
 
 HOUR = timedelta(hours=1)

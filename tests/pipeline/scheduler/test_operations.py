@@ -11,7 +11,7 @@ from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.errors import BadRequest, NotYours, UnknownEntity
 from pipeline.scheduler.operations import FAMILIES, Operations, entity_key
 from pipeline.scheduler.server import Limits, SchedulerServer
-from pipeline.scheduler.store import Store
+from pipeline.scheduler.store.store import Store
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
     PROCESS_KEY,

@@ -15,11 +15,11 @@ from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need
 from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
+from pipeline.scheduler.actions.work import Result, Task
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import Event, State
-from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import Result, Task
+from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import FEED, PROCESS
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,

@@ -12,8 +12,8 @@ from pipeline.falcon.inputs import Need
 from pipeline.falcon.model import EntityKey, Kind
 from pipeline.lease import WorkLease
 from pipeline.scheduler import entity_service
-from pipeline.scheduler.store import Store
-from pipeline.scheduler.work import Result, Task
+from pipeline.scheduler.actions.work import Result, Task
+from pipeline.scheduler.store.store import Store
 from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
 
 FEED_KEY = EntityKey(Kind.FEED, "clicks")

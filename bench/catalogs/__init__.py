@@ -1,0 +1,1 @@
+"""What listings and metadata calls cost, and the metastore view."""

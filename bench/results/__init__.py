@@ -1,0 +1,1 @@
+"""What rows of results cost: packed in columns, read through JDBC, left unread."""

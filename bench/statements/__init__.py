@@ -1,0 +1,1 @@
+"""What one statement costs: its analysis, its claim, its route, its place in the history."""

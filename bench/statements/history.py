@@ -1,0 +1,194 @@
+"""What the history costs the event loop, and how long a search of a long one takes.
+
+    python -m bench.statements.history [--blocks 25] [--statements 1000000]
+
+1. The record of a statement, made, ended and closed, with a history and without, in this process:
+   processor time of the calling thread.
+2. Two `causeway serve` of one worker each before the same fake Thrift Server and metastore, one
+   with a history. Blocks of statements alternate between them. The kernel counts the processor time
+   of the thread of the event loop, and of all threads. Run it on an idle machine.
+3. Searches of a SQLite history of so many statements: wall and processor time.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from types import SimpleNamespace
+from typing import Any
+
+from bench.proxy import RawClient
+from bench.statements.processor import (
+    BLOCK,
+    WARM,
+    Used,
+    ask,
+    fake_cluster_process,
+    fake_metastore,
+    settings_of,
+    started,
+)
+from bench.support.dashboard import LITERAL, POINT
+from cli.stack.stack import free_ports
+from conf.names import TableRef
+from dialect.statement import Known, Read
+from proxy.operations.history.history_runner import History
+from proxy.operations.history.history_store import HistoryStore
+from proxy.operations.history.row import Row, row_of
+from proxy.operations.history.search import Search
+from proxy.operations.history.table_use import TableUse
+from proxy.operations.metrics import Metrics
+from proxy.operations.observer import Observer
+from proxy.operations.record import Record
+from proxy.operations.statement_text import StatementText
+from proxy.protocol.types import OperationState
+
+_RECORDS = 1_000  # in a block
+_FILL = 5_000  # rows in a transaction
+_USERS, _TABLES = 200, 500
+_SEARCHES = (
+    {},
+    {"user": "user7"},
+    {"user": "nobody"},
+    {"table": "sales.t7"},
+    {"table": "sales.t7", "refused": "true"},
+    {"cluster": "west", "refused": "true"},
+    {"slower_than": "10000"},
+    {"user": "user7", "slower_than": "590", "since": "0"},
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.statements.history", description=__doc__)
+    parser.add_argument("--blocks", type=int, default=25, help="(%(default)s)")
+    parser.add_argument(
+        "--statements", type=int, default=1_000_000, help="of the history searched (%(default)s)"
+    )
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        print(record_line(Path(folder), args.blocks), flush=True)
+        for line in (*paired(Path(folder), args.blocks), *searches(Path(folder), args.statements)):
+            print(line, flush=True)
+
+
+def record_line(folder: Path, blocks: int) -> str:
+    history = History(str(folder / "records.db"), "bench")
+    history.start()
+    plain, kept = Observer(Metrics()), Observer(Metrics(), None, history)
+    times: dict[Observer, list[float]] = {plain: [], kept: []}
+    for _ in range(blocks):
+        for observer, found in times.items():
+            found.append(_records(observer) * 1e6 / _RECORDS)
+            while history._thread.waiting:
+                time.sleep(0.01)
+    history.close()
+    without, with_history = (median(found) for found in times.values())
+    more = with_history - without
+    return f"a record: {without:.1f} us, with a history {with_history:.1f} us, {more:.1f} us more"
+
+
+def _records(observer: Observer) -> float:
+    """Seconds of this thread's processor time for a block of records."""
+    began = time.thread_time()
+    for number in range(_RECORDS):
+        operation: Any = SimpleNamespace(record=_record(number))
+        observer.ended(operation)
+        observer.closed(operation)
+    return time.thread_time() - began
+
+
+def _record(number: int) -> Record:
+    record = Record("ann", "ann", "127.0.0.1", "reports", "s", "default", f"{number:032x}")
+    record.text = StatementText.of(f"SELECT name, city FROM shops WHERE shop = {number}")
+    record.what = Known("select", reads=(Read(TableRef("sales", "shops")),))
+    record.rule, record.cluster, record.because = "DC-R7", "east", "sales.shops is in east"
+    for phase in ("analyse", "decide", "connect", "execute"):
+        record.mark(phase)
+    record.end(OperationState.FINISHED, None)
+    return record
+
+
+def paired(folder: Path, blocks: int) -> Iterator[str]:
+    with ExitStack() as exits:
+        cluster, _ = exits.enter_context(fake_cluster_process())
+        metastore = exits.enter_context(fake_metastore())
+        plain, kept, *views = free_ports(4)
+        confs = folder / "plain.toml", folder / "kept.toml"
+        confs[0].write_text(settings_of(plain, cluster, metastore, views))
+        store = f'history.store = "{folder / "paired.db"}"\n'
+        confs[1].write_text(settings_of(kept, cluster, metastore, views) + store)
+        exits.enter_context(started(confs[0], "metastore", "serve", lines=2))
+        pids = [exits.enter_context(started(conf, "serve")) for conf in confs]
+        clients = [exits.enter_context(RawClient(each)) for each in (plain, kept)]
+        sessions = [client.open() for client in clients]
+        for question in (LITERAL, POINT):
+            loops: list[list[float]] = [[], []]
+            threads: list[list[float]] = [[], []]
+            for number in range(-1, blocks):
+                for each in (0, 1):
+                    before = _loop(pids[each]), Used.by(pids[each]).seconds
+                    count, first = (WARM, 0) if number < 0 else (BLOCK, WARM + number * BLOCK)
+                    ask(clients[each], sessions[each], question, count, first)
+                    if number >= 0:
+                        after = _loop(pids[each]), Used.by(pids[each]).seconds
+                        loops[each].append((after[0] - before[0]) * 1e3 / BLOCK)
+                        threads[each].append((after[1] - before[1]) * 1e3 / BLOCK)
+            more = median(b - a for a, b in zip(*loops, strict=True))
+            all_more = median(b - a for a, b in zip(*threads, strict=True))
+            yield (
+                f"{question.name}: the event loop uses {median(loops[0]):.3f} ms,"
+                f" with a history {more:+.3f} ms; all threads {median(threads[0]):.3f} ms,"
+                f" with a history {all_more:+.3f} ms"
+            )
+
+
+def _loop(pid: int) -> float:
+    """Seconds of processor time of a process's first thread, which runs the event loop."""
+    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def searches(folder: Path, count: int) -> Iterator[str]:
+    store = HistoryStore(str(folder / "searched.db"))
+    began = time.perf_counter()
+    for first in range(0, count, _FILL):
+        store.put([_row(number) for number in range(first, min(first + _FILL, count))], {})
+    size = (folder / "searched.db").stat().st_size / 2**30
+    spent = time.perf_counter() - began
+    yield f"{count:,} statements written in {spent:.0f} s, {size:.1f} GiB"
+    for parameters in _SEARCHES:
+        wall, used = [], []
+        for _ in range(5):
+            before = time.perf_counter(), time.process_time()
+            found = len(store.page(Search.read(parameters))["statements"])
+            wall.append(time.perf_counter() - before[0])
+            used.append(time.process_time() - before[1])
+        yield (
+            f"{found:4} found by {parameters or 'nothing'}: {min(wall) * 1e3:.0f} ms,"
+            f" {min(used) * 1e3:.0f} ms of processor time"
+        )
+
+
+def _row(number: int) -> Row:
+    """One of a year's statements: few are refused, few are slow."""
+    if number < 2 * _TABLES:
+        uses = (TableUse(f"sales.t{number % _TABLES}", is_write=False),)
+        _ROWS[number % _TABLES] = row_of(_record(number), uses, "bench")
+    refused = number % 97 == 0
+    return _ROWS[number % _TABLES] | {
+        "statement": f"{number:032x}",
+        "began": 1.7e9 + number * 30.0,
+        "user_name": f"user{number * 7919 % _USERS}",
+        "cluster": "" if refused else ("east", "west")[number % 5 == 0],
+        "refused": refused,
+        "code": "CW104" if refused else "",
+        "seconds": number * 104_729 % 600_000 / 1000,
+    }
+
+
+_ROWS: dict[int, Row] = {}
+
+if __name__ == "__main__":
+    main()

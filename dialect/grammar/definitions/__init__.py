@@ -1,0 +1,1 @@
+"""Statements that define or change tables, views and functions."""

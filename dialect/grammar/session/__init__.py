@@ -1,0 +1,1 @@
+"""Statements that change the session, its variables and its temporary objects."""

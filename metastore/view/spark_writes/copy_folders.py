@@ -1,0 +1,67 @@
+"""The present folders of all objects with copies, for `causeway_write`.
+
+They are read once, at the first write after the view's start. Then only tables in the feed of
+changes are read again: it has all changes through the views of this process and reported ones.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol
+
+from conf.names import TableRef
+from metastore.client.notifying_client import EVERYTHING
+from metastore.client.types import Changes
+from metastore.view.inbound.lookups import Asking, T, database_names
+from metastore.view.locations import ClusterView
+from metastore.view.spark_writes.folder_index import FolderIndex, folders_of_tables
+
+
+class Ask(Protocol):
+    """Sends questions to the metastore, one after the other."""
+
+    def __call__(self, questions: Asking[T]) -> Awaitable[T]: ...
+
+
+class CopyFolders:
+    """One for each process. `touched` returns the changes since a position of the feed."""
+
+    def __init__(self, touched: Callable[[int], Changes]) -> None:
+        self._touched = touched
+        self._index = FolderIndex()
+        self._position = 0
+        self._lock = asyncio.Lock()
+
+    async def current(self, ask: Ask, view: ClusterView) -> FolderIndex:
+        """The index with all changes until now. Raises FactsUnavailable, MetastoreDown."""
+        async with self._lock:
+            changes = self._touched(self._position)
+            if changes.everything or str(EVERYTHING) in changes.tables:
+                self._index = await self._read_all(ask, view)
+            else:
+                await self._read(self._index, map(TableRef.parse, changes.tables), ask, view)
+            self._position = changes.position
+            return self._index
+
+    async def _read_all(self, ask: Ask, view: ClusterView) -> FolderIndex:
+        index = FolderIndex()
+        names = await ask(database_names())
+        await self._read(index, (TableRef(name, "*") for name in names), ask, view)
+        return index
+
+    @staticmethod
+    async def _read(
+        index: FolderIndex, changed: Iterable[TableRef], ask: Ask, view: ClusterView
+    ) -> None:
+        """Reads these tables again; `db.*` are all tables of a database."""
+        by_database: dict[str, set[str]] = {}
+        for table in changed:
+            by_database.setdefault(table.db, set()).add(table.name)
+        for database, names in by_database.items():
+            whole = "*" in names
+            known = None if whole else sorted(names)
+            found = await ask(folders_of_tables(view, database, known))
+            gone = index.tables_of(database) if whole else [TableRef(database, n) for n in names]
+            for table in gone:
+                index.forget(table)
+            for table, folders in found.items():
+                index.put(table, folders)

@@ -1,0 +1,351 @@
+"""`work.Actions` on real clusters: replication, eviction and processes.
+
+Two clusters that share the metastore and name the same table replicate by a secondary copy;
+all others by export and import between metastores. The registry, write and execute interfaces
+of the cluster entities say where everything is.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from conf.names import ClusterName, TableRef
+from metastore.client import types as metastore
+from metastore.client.metastore_client import HmsClient
+from metastore.client.notifying_client import EVERYTHING, Notify
+from metastore.errors import NoSuchObject
+from metastore.placement.placement_store import no_views
+from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, data_location
+from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
+from pipeline.copy.files import CopyOptions, FileListing, Files
+from pipeline.copy.plan import plan_copy
+from pipeline.copy.run import run_copy, used_by
+from pipeline.copy.staging import staging_of
+from pipeline.copy.sweep import Used, sweep_staging
+from pipeline.errors import (
+    ActionFailed,
+    InputsGone,
+    NotCopyable,
+    SparkLost,
+    UnsafeSchemaChange,
+)
+from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.inputs import Need
+from pipeline.falcon.model import Cluster
+from pipeline.hudi.errors import UnsupportedTable
+from pipeline.hudi.feeds import Replicator, Storages, is_hudi
+from pipeline.hudi.hudi_targets import CrossMetastoreReplica, SharedMetastoreReplica
+from pipeline.hudi.replicate import HudiReplicationResult
+from pipeline.hudi.table.storage import LocalStorage
+from pipeline.lease import WorkLease
+from pipeline.partition_values import Kinds, Spec, first_with, kinds_of, names_with
+from pipeline.processes.commands import Programs
+from pipeline.processes.run import run_process
+from pipeline.replication.directories import PathCopy, replicate_path
+from pipeline.replication.plan import STAGING, base_of
+from pipeline.replication.replica_catalog import locations_of
+from pipeline.replication.run import read_replication, run_replication
+from pipeline.retention.directories import PathHome, evict_paths
+from pipeline.retention.plan import RetentionPlan, plan_retention
+from pipeline.retention.run import candidates, run_retention
+from pipeline.scheduler.actions import tables
+from pipeline.scheduler.actions.task_places import (
+    TableCopy,
+    TableHome,
+    copies_root,
+    copy_of,
+    home_of,
+    places_of,
+    process_run,
+)
+from pipeline.scheduler.actions.work import Result, Task
+from pipeline.scheduler.errors import WrongOwner
+
+_COPY_TIMEOUT = 600.0  # seconds of one metastore call of a copy
+_BREAKING = 0.5  # seconds between the end of a JVM's connections and of its process
+
+
+@dataclass(slots=True)
+class ClusterActions:
+    """`files` opens Spark's file systems at the first use; `storage` reads Hudi's timelines by URI.
+    `default` is hive.default.cluster.name of clusters that share a metastore. `notify` returns
+    when the views know that a table changed; it is called before a change is reported.
+    `publishing` lets one publication of secondary copies run at a time.
+    `spark_ends` counts the JVMs of Spark that have ended; it waits that many seconds for an end.
+    """
+
+    files: Callable[[], Files]
+    programs: Programs
+    options: CopyOptions = field(default_factory=CopyOptions)
+    limits: CopyLimits = field(default_factory=CopyLimits)
+    default: ClusterName | None = None
+    storage: Storages = field(default=lambda uri: LocalStorage())
+    notify: Notify = no_views
+    spark_ends: Callable[[float], int] = lambda patience: 0
+    publishing: AbstractContextManager[object] = field(default_factory=nullcontext)
+
+    def look(
+        self, needs: Sequence[Need], entity_set: EntitySet, owner: str
+    ) -> Mapping[Need, str | None]:
+        return tables.look(needs, entity_set, owner, self._listings)
+
+    def _listings(self, locations: Sequence[str]) -> list[FileListing | None]:
+        """Local directories are read directly; others need Spark's file systems."""
+        remote = [each for each in locations if not tables.is_local(each)]
+        found = dict(zip(remote, self.files().listings(remote), strict=True)) if remote else {}
+        return [found[each] if each in found else tables.local_listing(each) for each in locations]
+
+    def alone_in(self, task: Task) -> frozenset[str]:
+        return places_of(task)
+
+    def process(self, task: Task, lease: WorkLease) -> str:
+        """Runs a program. It may change any table, also if it fails."""
+        try:
+            return run_process(process_run(task), self.programs, lease)
+        finally:
+            self.notify(EVERYTHING)
+
+    def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+        """Replicates instances of a feed from its source to its target cluster (FA-R1..R10,
+        DC-P1)."""
+        with self._blaming_spark():
+            return self._replicated(tasks, lease)
+
+    @contextmanager
+    def _blaming_spark(self) -> Iterator[None]:
+        """Raises SparkLost for work that failed because Spark's JVM ended."""
+        ends = self.spark_ends(0.0)
+        try:
+            yield
+        except Exception as error:
+            if self.spark_ends(_BREAKING) > ends:
+                raise SparkLost(f"Spark's JVM has ended: {error}") from error
+            raise
+
+    def _replicated(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
+        copies = [copy_of(each) for each in tasks]
+        paths = [each for each in copies if isinstance(each, PathCopy)]
+        if paths:
+            return [replicate_path(self.files(), each, self.options, lease) for each in paths]
+        copy, owner = (
+            TableCopy.of_many(each for each in copies if isinstance(each, TableCopy)),
+            tasks[0].owner,
+        )
+        with self._metastore(copy.source, owner) as source:
+            table = _require_owner(source, copy.source_table, owner)
+        try:
+            if is_hudi(table):
+                return [self._replicate_hudi(copy, owner, lease)] * len(tasks)
+            return self._replicate(copy, kinds_of(table.partition_keys), owner, lease)
+        except (NotCopyable, UnsafeSchemaChange, UnsupportedTable) as error:
+            raise ActionFailed(str(error), final=True) from error
+
+    def _replicate(
+        self, copy: TableCopy, kinds: Kinds, owner: str, lease: WorkLease
+    ) -> list[Result]:
+        if copy.shares_table:
+            return self._secondary(copy, kinds, owner, lease)
+        with (
+            self._metastore(copy.source, owner) as source,
+            self._metastore(copy.target, owner) as target,
+        ):
+            request = copy.request(self.options.checksum)
+            plan = read_replication(request, source, target, self.files(), sweeps=False)
+            if not plan.origins:
+                plan = replace(plan, drops=())  # the instances wait for their data
+            report = run_replication(
+                plan, source, target, self._context(lease), self.options, self.limits
+            )
+        return _results(copy, kinds, dict(plan.origins), report, plan.drops)
+
+    def _secondary(
+        self, copy: TableCopy, kinds: Kinds, owner: str, lease: WorkLease
+    ) -> list[Result]:
+        with self._metastore(copy.source, owner) as client:
+            objects = self._objects(client, copy)
+            state = objects.table(copy.source_table)
+            keys = [(key.name, key.type) for key in state.keys]
+            names = [TABLE_ITSELF]
+            if keys:
+                specs = [source for source, _ in copy.specs]
+                names = names_with(specs, keys, lambda: objects.names(state))
+            chosen = objects.objects(state, names)
+            staging = staging_of(copy.root, state.ref)
+            checksum = self.options.checksum
+            plan = plan_copy(
+                state, chosen, copy.target.name, staging, checksum=checksum, again=False
+            )
+            plan = replace(plan, sweeps=False)
+            report = run_copy(plan, objects, self._context(lease), self.options, self.limits)
+        return _results(copy, kinds, {each.name: each.name for each in chosen}, report)
+
+    def _replicate_hudi(self, copy: TableCopy, owner: str, lease: WorkLease) -> str:
+        """Replicates the table's new commits, for whichever partitions the instances are."""
+        context = self._context(lease)
+        replicator = Replicator(self.storage, context, self.options, self.limits)
+        with (
+            self._metastore(copy.source, owner) as source,
+            self._metastore(copy.target, owner) as target,
+        ):
+            if copy.shares_table:
+                objects = self._objects(source, copy)
+                name, root = copy.target.name, copy.root
+                shared = SharedMetastoreReplica.of(
+                    objects, copy.source_table, name, root, context.clock()
+                )
+                return _hudi_summary(replicator.run(shared), copy)
+            request = copy.request(self.options.checksum)
+            two = CrossMetastoreReplica.of(source, target, request, context.clock())
+            done = replicator.run(two)
+            two.update_metadata(changed=done is not None)
+            return _hudi_summary(done, copy)
+
+    def _metastore(self, cluster: Cluster, owner: str) -> AbstractContextManager[HmsClient]:
+        return tables.metastore(cluster, owner, _COPY_TIMEOUT, self.notify)
+
+    def _objects(self, client: HmsClient, copy: TableCopy) -> ObjectCatalog:
+        return ObjectCatalog(client, self.default or copy.source.name, self.publishing)
+
+    def evict(self, task: Task, lease: WorkLease) -> str:
+        """Drops old partitions on a cluster, by partition date (FA-V1..V5)."""
+        with self._blaming_spark():
+            return self._evicted(task, lease)
+
+    def _evicted(self, task: Task, lease: WorkLease) -> str:
+        home = home_of(task)
+        if isinstance(home, PathHome):
+            return evict_paths(self.files(), home, task.now, task.is_needed, lease)
+        return self._evict(home, task, lease)
+
+    def _evict(self, home: TableHome, task: Task, lease: WorkLease) -> str:
+        with self._metastore(home.cluster, task.owner) as client:
+            objects = ObjectCatalog(client, self.default or home.primary, self.publishing)
+            self._sweep(home, client, objects, lease)
+            plan = self._retention(home, client, objects, task)
+            if plan is None:
+                return f"there is no table {home.policy.table} yet"
+            for line in plan.lines():
+                lease.log(line)
+            done = run_retention(
+                plan, client, objects, self.files(), self._context(lease).emit, lease.check
+            )
+        return (
+            f"{len(done.partitions)} partitions and {len(done.copies)} copies of {plan.table}"
+            f" dropped, {plan.kept} kept, {len(plan.needed)} still needed"
+        )
+
+    def _sweep(
+        self, home: TableHome, client: HmsClient, objects: ObjectCatalog, lease: WorkLease
+    ) -> None:
+        """Deletes replaced versions and what interrupted copies left, in two passes. The copies of
+        instances leave it to evictions, since it looks at all earlier copies of the table.
+        """
+        name, ref = home.cluster.name, home.policy.table
+        try:
+            table = client.get_table(ref)
+        except NoSuchObject:
+            return
+        if name == home.primary:
+            staging = f"{base_of(data_location(table))}/{STAGING}"
+            used: Used = lambda _: locations_of(client, client.get_table(ref))  # noqa: E731
+        else:
+            staging = staging_of(copies_root(home.cluster), ref)
+            used = partial(used_by, objects, name)
+        lease.check()
+        swept = sweep_staging(self.files(), used, staging, time.time, self.limits.grace)
+        lease.log(f"swept {staging}: {swept.deleted} deleted, {swept.condemned} newly unused")
+
+    def eviction_plan(self, task: Task) -> RetentionPlan | None:
+        """What `evict` would drop now; None if the table does not exist."""
+        home = home_of(task)
+        if isinstance(home, PathHome):
+            return None
+        with self._metastore(home.cluster, task.owner) as client:
+            objects = ObjectCatalog(client, self.default or home.primary)
+            return self._retention(home, client, objects, task)
+
+    def _retention(
+        self, home: TableHome, client: HmsClient, objects: ObjectCatalog, task: Task
+    ) -> RetentionPlan | None:
+        try:
+            table = _require_owner(client, home.policy.table, task.owner)
+        except ActionFailed:
+            return None
+        if is_hudi(table):
+            reason = "a Hudi table is broken by deleting its partitions' directories"
+            raise ActionFailed(f"{table.ref}: {reason}: drop them by SQL", final=True)
+        policy = home.policy.for_keys(kinds_of(table.partition_keys))
+        return plan_retention(policy, candidates(objects, policy), task.now)
+
+    def _context(self, lease: WorkLease) -> JobContext:
+        """The context of a copy. Each event and progress checks the lease."""
+
+        def emit(event: Mapping[str, object]) -> None:
+            lease.check()
+            lease.log(" ".join(f"{key}={value}" for key, value in event.items()))
+
+        return JobContext(self.files(), emit=emit, progress=lambda done, total: lease.check())
+
+
+def _hudi_summary(done: HudiReplicationResult | None, copy: TableCopy) -> str:
+    if done is None:
+        return f"{copy.target_table} was up to date"
+    return f"{copy.target_table}: {done.commits} commits, {done.files} files, {done.bytes} bytes"
+
+
+def _results(
+    copy: TableCopy,
+    kinds: Kinds,
+    origins: Mapping[str, str],
+    report: CopyReport,
+    drops: Collection[str] = (),
+) -> list[Result]:
+    """The result of each pair of specs. `origins` maps objects of the target to the source's."""
+    first = first_with([source for source, _ in copy.specs], kinds)
+    names: dict[Spec | None, list[str]] = {}
+    for name, origin in origins.items():
+        spec = first(origin) if origin else copy.specs[0][0]
+        names.setdefault(spec, []).append(name)
+    vanished = set(report.gone) - set(drops)
+    return [
+        _result(copy, source, names.get(source, []), report, vanished) for source, _ in copy.specs
+    ]
+
+
+def _result(
+    copy: TableCopy, spec: Spec, names: Sequence[str], report: CopyReport, vanished: Collection[str]
+) -> Result:
+    """The result of one instance, whose objects are `names`. `vanished` are source partitions that
+    were dropped during the copy.
+    """
+    if not names:
+        return InputsGone(f"{copy.what(spec)} does not exist any more")
+    for name in names:
+        if error := report.failed.get(name):
+            return ActionFailed(f"{name or copy.source_table}: {error}")
+    if gone := sorted(set(names) & set(vanished)):
+        dropped = ", ".join(gone[:3]) or "the table"
+        return InputsGone(f"{copy.what(spec)}: {dropped} was dropped during the copy")
+    published = [name for name in names if name in report.published]
+    if not published:
+        return f"{copy.target_table} was up to date"
+    what = ", ".join(published) or str(copy.target_table)
+    others = len(report.published) - len(published)
+    shared = f" with {others} others" if others else ""
+    return (
+        f"{what}{shared}: {report.files_sent} files, {report.bytes_sent} bytes"
+        f" in {report.seconds:.1f} s"
+    )
+
+
+def _require_owner(client: HmsClient, ref: TableRef, user: str) -> metastore.Table:
+    """The table. Raises WrongOwner unless the submitter owns it (FA-S1, FA-S2)."""
+    try:
+        table = client.get_table(ref)
+    except NoSuchObject as error:
+        raise InputsGone(f"table {ref} does not exist any more") from error
+    if table.owner and table.owner != user:
+        raise WrongOwner(f"{ref} belongs to {table.owner}, the feed to {user}.")
+    return table

@@ -1,0 +1,208 @@
+"""What a task copies, evicts, runs and writes, by the definitions of its entities; no I/O."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from conf.names import ClusterName, TableRef, partition_name
+from pipeline.copy.staging import default_root
+from pipeline.errors import ActionFailed
+from pipeline.falcon.calendar import format_time
+from pipeline.falcon.inputs import outputs_of
+from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Process, Role, Storage, Table
+from pipeline.falcon.paths import path_at
+from pipeline.partition_values import Spec
+from pipeline.processes.run import ProcessRun
+from pipeline.replication.directories import PathCopy
+from pipeline.replication.plan import ReplicationRequest
+from pipeline.retention.directories import PathHome
+from pipeline.retention.partition_dates import read_date_pattern
+from pipeline.retention.plan import Policy
+from pipeline.scheduler.actions.work import Task
+from pipeline.scheduler.instance import Action
+
+
+@dataclass(frozen=True, slots=True)
+class TableCopy:
+    """The source and target of a replication of a table: of a partition for each pair of specs."""
+
+    source: Cluster
+    target: Cluster
+    source_table: TableRef
+    target_table: TableRef
+    specs: tuple[tuple[Spec, Spec], ...]
+    location: str | None
+    propagate_deletes: bool
+
+    @classmethod
+    def of_many(cls, copies: Iterable["TableCopy"]) -> "TableCopy":
+        """One copy that does all of these, which are of one schedule."""
+        each = list(copies)
+        return replace(each[0], specs=tuple(spec for copy in each for spec in copy.specs))
+
+    @property
+    def shares_table(self) -> bool:
+        """Whether both are one table in one metastore: then the target gets a secondary copy."""
+        same_metastore = self.source.endpoint("registry") == self.target.endpoint("registry")
+        return same_metastore and self.source_table == self.target_table
+
+    @property
+    def root(self) -> str:
+        """The folder of secondary copies in the target cluster."""
+        return copies_root(self.target)
+
+    def what(self, spec: Spec) -> str:
+        return f"{self.source_table} {partition_name(spec)} on {self.source.name}"
+
+    def request(self, checksum: bool) -> ReplicationRequest:
+        return ReplicationRequest(
+            source=self.source_table,
+            target=self.target_table,
+            specs=self.specs,
+            location=self.location,
+            propagate_deletes=self.propagate_deletes,
+            checksum=checksum,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TableHome:
+    """The place of an eviction. Clusters that share a metastore and a table have one policy: that
+    of the `primary`, with the limits of the others' copies."""
+
+    cluster: Cluster
+    primary: ClusterName
+    policy: Policy
+
+
+def copies_root(cluster: Cluster) -> str:
+    """The folder of secondary copies in a cluster."""
+    return default_root(cluster.endpoint("write") or "file:///")
+
+
+def home_of(task: Task) -> TableHome | PathHome:
+    """The place of an eviction. Raises ActionFailed if the feed was changed."""
+    feed, name = task.entity, task.schedule.key.cluster
+    assert isinstance(feed, Feed)
+    place, cluster = feed.on(name), task.entity_set.cluster(name)
+    if place is None or cluster is None:
+        raise ActionFailed(f"feed {feed.name} is not on {name} any more", final=True)
+    storage = feed.storage_on(place)
+    if isinstance(storage, Paths):
+        return PathHome(feed.name, storage, cluster, place.retention.length)
+
+    def home(each: FeedCluster) -> tuple[str | None, Storage]:
+        found = task.entity_set.cluster(each.name)
+        return (found.endpoint("registry") if found else None), feed.storage_on(each)
+
+    same = [each for each in feed.clusters if _same_table(home(each), home(place))]
+    primary = next((each for each in same if each.role is Role.SOURCE), place)
+    policy = Policy(
+        table=storage.uri.table,
+        date_pattern=read_date_pattern(storage.uri.keys),
+        limit=primary.retention.length,
+        copies={e.name: e.retention.length for e in same if e.name != primary.name},
+        is_needed=task.is_needed,
+    )
+    return TableHome(cluster, primary.name, policy)
+
+
+def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storage]) -> bool:
+    first, second = one[1], other[1]
+    if not isinstance(first, Table) or not isinstance(second, Table):
+        return False
+    return one[0] == other[0] and first.uri.table == second.uri.table
+
+
+def copy_of(task: Task) -> TableCopy | PathCopy:
+    """The source and target of the instance. Raises ActionFailed if the feed was changed."""
+    feed, key = task.entity, task.schedule.key
+    assert isinstance(feed, Feed)
+    one, other = feed.on(key.source), feed.on(key.cluster)
+    source, target = task.entity_set.cluster(key.source), task.entity_set.cluster(key.cluster)
+    if one is None or other is None or source is None or target is None:
+        raise ActionFailed(f"{key} is not in the feed any more", final=True)
+    here, there = feed.storage_on(one), feed.storage_on(other)
+    if isinstance(here, Paths) and isinstance(there, Paths):
+        return _path_copy(task, (here, there), (source, target))
+    if not isinstance(here, Table) or not isinstance(there, Table):
+        raise ActionFailed("a feed is of tables or of paths, not of both", final=True)
+    nominal = task.instance.nominal
+    return TableCopy(
+        source=source,
+        target=target,
+        source_table=here.uri.table,
+        target_table=there.uri.table,
+        specs=((here.uri.partition(nominal), there.uri.partition(nominal)),),
+        location=feed.property("targetLocation"),
+        propagate_deletes=feed.property("propagateDeletes") == "true",
+    )
+
+
+def _path_copy(
+    task: Task, storages: tuple[Paths, Paths], clusters: tuple[Cluster, Cluster]
+) -> PathCopy:
+    """The directories to copy. Raises ActionFailed if they are the same."""
+    nominal = task.instance.nominal
+    source = path_at(storages[0].locations["data"], nominal, clusters[0])
+    target = path_at(storages[1].locations["data"], nominal, clusters[1])
+    if source == target:
+        raise ActionFailed(f"{source} would be copied onto itself", final=True)
+    key, time = task.schedule.key, format_time(nominal).replace(":", "")
+    name = f"{key.entity.name}/{key.source}/{key.cluster}/{time}"
+    root = path_at(clusters[1].locations["staging"], nominal, clusters[1]).rstrip("/")
+    return PathCopy(source, target, f"{root}/causeway/{name}")
+
+
+def places_of(task: Task) -> frozenset[str]:
+    """What the task may use only while no other task does: the partition that a replication
+    writes; the table of an eviction, since one run at a time has its note; the outputs of a
+    process, since Spark's jobs share a directory of their output.
+    """
+    try:
+        match task.schedule.key.action:
+            case Action.REPLICATE:
+                copy = copy_of(task)
+                if isinstance(copy, TableCopy):
+                    partition = partition_name(copy.specs[0][1])
+                    return frozenset({_name(copy.target, f"{copy.target_table} {partition}")})
+            case Action.EVICT:
+                home = home_of(task)
+                if isinstance(home, TableHome):
+                    return frozenset({_name(home.cluster, str(home.policy.table))})
+            case Action.PROCESS:
+                return frozenset(_outputs_of(task))
+    except (ActionFailed, LookupError):
+        pass  # the entity was changed: the task fails at once
+    return frozenset()
+
+
+def _outputs_of(task: Task) -> Iterator[str]:
+    process, cluster = task.entity, task.schedule.key.cluster
+    assert isinstance(process, Process)
+    feeds, found = task.entity_set.feed, task.entity_set.cluster(cluster)
+    for need in outputs_of(process, cluster, feeds, task.instance.nominal):
+        if isinstance(need.storage, Table):
+            partition = partition_name(need.storage.uri.partition(need.time))
+            yield _name(found, f"{need.storage.uri.table} {partition}")
+        elif "data" in need.storage.locations:
+            yield path_at(need.storage.locations["data"], need.time, found)
+
+
+def _name(cluster: Cluster | None, what: str) -> str:
+    """The name of a table or partition among all metastores."""
+    return f"{cluster.endpoint('registry') if cluster else None} {what}"
+
+
+def process_run(task: Task) -> ProcessRun:
+    process, instance = task.entity, task.instance
+    assert isinstance(process, Process)
+    return ProcessRun(
+        process,
+        cluster=task.schedule.key.cluster,
+        entity_set=task.entity_set,
+        nominal=instance.nominal,
+        owner=task.owner,
+        number=instance.run,
+        late=instance.late,
+        fingerprint=instance.fingerprint,
+    )

@@ -1,0 +1,1 @@
+"""The store of entities, instances and alerts: tables, migrations and transactions."""
