@@ -1,6 +1,6 @@
 """Reads a document's bytes as a Cluster, Feed or Process, or reports every problem."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, tzinfo
 from typing import TypeVar
 
@@ -200,7 +200,10 @@ def _feed(reader: _Reader, root: Element) -> Feed:
     return Feed(
         name=root.attributes["name"],
         frequency=reader.frequency(frequency, frequency.text),
-        clusters=tuple(_feed_cluster(reader, each) for each in _children(root, "clusters")),
+        clusters=tuple(
+            _feed_cluster(reader, each, root.child("lifecycle"))
+            for each in _children(root, "clusters")
+        ),
         storage=storage,
         zone=_zone(reader, root),
         late_cutoff=reader.maybe_frequency(late, "cut-off") if late else None,
@@ -212,10 +215,16 @@ def _feed(reader: _Reader, root: Element) -> Feed:
         ),
         acl=_acl(root),
         properties=_properties(root),
+        notification=_notification(root),
         tags=_text(root, "tags"),
         description=root.attributes.get("description", ""),
         line=root.line,
     )
+
+
+def _notification(root: Element) -> str:
+    found = root.child("notification")
+    return found.attributes["to"] if found else ""
 
 
 def _zone(reader: _Reader, root: Element) -> tzinfo:
@@ -226,15 +235,16 @@ def _zone(reader: _Reader, root: Element) -> tzinfo:
     return reader.value(element, element.text, parse_zone, utc)
 
 
-def _feed_cluster(reader: _Reader, element: Element) -> FeedCluster:
-    retention = element.child("retention")
-    assert retention is not None
+def _feed_cluster(reader: _Reader, element: Element, lifecycle: Element | None) -> FeedCluster:
+    """`lifecycle` is the feed's own, for clusters that have none."""
+    limit, eviction = _retention(reader, element, (element.child("lifecycle"), lifecycle))
     exchange = element.child("import") or element.child("export")
     return FeedCluster(
         name=ClusterName(element.attributes["name"]),
         role=Role(element.attributes.get("type", "source")),
         validity=_validity(reader, element),
-        retention=reader.frequency(retention, retention.attributes["limit"]),
+        retention=limit,
+        eviction=eviction,
         storage=_storage(reader, element),
         partition=element.attributes.get("partition"),
         delay=reader.maybe_frequency(element, "delay"),
@@ -242,6 +252,37 @@ def _feed_cluster(reader: _Reader, element: Element) -> FeedCluster:
         exchange=exchange.name if exchange else None,
         line=element.line,
     )
+
+
+_STAGE_POLICY = "AgeBasedDelete"
+_STAGE_LIMIT = "retention.policy.agebaseddelete.limit"
+
+
+def _retention(
+    reader: _Reader, cluster: Element, lifecycles: Iterable[Element | None]
+) -> tuple[Frequency, Frequency | None]:
+    """The limit, and how often it is applied. The first retention stage has precedence over the
+    element `retention` [F].
+    """
+    plain = cluster.child("retention")
+    assert plain is not None
+    limit = reader.frequency(plain, plain.attributes["limit"])
+    stages = (each.child("retention-stage") for each in lifecycles if each)
+    stage = next((each for each in stages if each), None)
+    if stage is None:
+        return limit, None
+    policy = _text(stage, "policy") or _STAGE_POLICY
+    given = dict(_properties(stage)).get(_STAGE_LIMIT)
+    if policy != _STAGE_POLICY:
+        reason = f"policy {policy} is not known, only {_STAGE_POLICY}"
+        reader.problems.append(Problem(stage.line, "retention-stage", reason))
+    elif given is None:
+        reason = f"property {_STAGE_LIMIT} is missing"
+        reader.problems.append(Problem(stage.line, "retention-stage", reason))
+    else:
+        limit = reader.frequency(stage, given)
+    every = stage.child("frequency")
+    return limit, reader.frequency(every, every.text) if every else None
 
 
 def _process(reader: _Reader, root: Element) -> Process:
@@ -273,6 +314,7 @@ def _process(reader: _Reader, root: Element) -> Process:
         late=_late(reader, root),
         sla=_sla(reader, root, "shouldStartIn", "shouldEndIn"),
         acl=_acl(root),
+        notification=_notification(root),
         tags=_text(root, "tags"),
         pipelines=_text(root, "pipelines"),
         line=root.line,

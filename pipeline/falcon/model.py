@@ -117,12 +117,15 @@ Storage = Paths | Table
 
 @dataclass(frozen=True, slots=True)
 class FeedCluster:
-    """A feed on one cluster. `storage` overrides the feed's own."""
+    """A feed on one cluster. `storage` overrides the feed's own. `retention` is how long an
+    instance is kept, `eviction` how often old ones are looked for; None: the usual (D7).
+    """
 
     name: ClusterName
     role: Role
     validity: Validity
     retention: Frequency
+    eviction: Frequency | None = None
     storage: Storage | None = None
     partition: str | None = None
     delay: Frequency | None = None
@@ -147,6 +150,7 @@ class Feed:
     partitions: tuple[str, ...] | None = None
     acl: Acl = field(default_factory=Acl)
     properties: tuple[tuple[str, str], ...] = ()
+    notification: str = ""
     tags: str = ""
     description: str = ""
     line: int = field(default=0, compare=False)
@@ -283,6 +287,7 @@ class Process:
     late: LateProcess | None = None
     sla: Sla | None = None
     acl: Acl = field(default_factory=Acl)
+    notification: str = ""
     tags: str = ""
     pipelines: str = ""
     line: int = field(default=0, compare=False)

@@ -4,10 +4,14 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from pipeline.falcon.model import Cluster
+from pipeline.falcon.partition_paths import with_cluster
 
 
 def path_at(template: str, time: datetime, cluster: Cluster | None) -> str:
-    """A feed's directory at `time`: date variables filled in, on the cluster's file system."""
+    """A feed's directory at `time`: date and cluster variables filled in, on the cluster's file
+    system.
+    """
+    template = with_cluster(template, cluster)
     utc = time.astimezone(UTC)
     for name, code in (
         ("YEAR", "%Y"),

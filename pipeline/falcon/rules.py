@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from pipeline.falcon import feed_properties, partition_paths
 from pipeline.falcon.errors import BadExpression, Problem
 from pipeline.falcon.expression import At, Expression, Future, Latest
 from pipeline.falcon.model import (
@@ -28,6 +29,7 @@ from pipeline.falcon.model import (
     Storage,
     Table,
 )
+from pipeline.falcon.partition_paths import DATE_VARIABLES
 
 
 class Surroundings(Protocol):
@@ -97,6 +99,7 @@ def _registry_fault(endpoint: str) -> str | None:
 
 def _feed(feed: Feed) -> Iterator[Problem]:
     yield from _twice(feed.line, "properties", (name for name, _ in feed.properties))
+    yield from feed_properties.problems(feed)
     if not feed.with_role(Role.SOURCE):
         yield Problem(feed.line, "clusters", "no cluster is a source")
     if isinstance(feed.storage, Paths) and "data" not in feed.storage.locations:
@@ -117,6 +120,9 @@ def _table_feed(feed: Feed, storage: Table) -> Iterator[Problem]:
 
 
 def _feed_cluster(feed: Feed, cluster: FeedCluster) -> Iterator[Problem]:
+    if cluster.exchange:
+        exchange = f"{cluster.exchange} from or to another database is not run here"
+        yield Problem(cluster.line, cluster.exchange, exchange)
     validity = cluster.validity
     if validity.start > validity.end:
         yield Problem(validity.line, "validity", "starts after its end")
@@ -154,13 +160,11 @@ def _pattern_fault(one: Storage, other: Storage) -> str | None:
 
 def _path_variables(storage: Paths) -> frozenset[str]:
     path = storage.locations.get("data", "")
-    names = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE")
-    return frozenset(name for name in names if f"${{{name}}}" in path or f"${name}" in path)
+    return frozenset(name for name in DATE_VARIABLES if f"${{{name}}}" in path)
 
 
 def _listed(variables: frozenset[str]) -> str:
-    order = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE")
-    return "-".join(name for name in order if name in variables) or "(none)"
+    return "-".join(name for name in DATE_VARIABLES if name in variables) or "(none)"
 
 
 def _sla_fault(sla: Sla, low: str, high: str) -> str | None:
@@ -183,8 +187,11 @@ def _feed_among(feed: Feed, others: Surroundings) -> Iterator[Problem]:
     yield from _overlaps(feed)
     if isinstance(feed.storage, Table):
         yield from _table_feed(feed, feed.storage)
+    clusters = {str(each.name): others.cluster(each.name) for each in feed.clusters}
+    yield from partition_paths.feed_problems(feed, clusters)
     for each in feed.clusters:
-        cluster = others.cluster(each.name)
+        cluster = clusters[each.name]
+        yield from partition_paths.storage_problems(feed.storage_on(each), cluster)
         if cluster is None:
             yield Problem(each.line, "cluster", f"no cluster {each.name} is known")
         elif isinstance(feed.storage, Table) and not cluster.endpoint("registry"):
@@ -210,6 +217,13 @@ def _process(process: Process) -> Iterator[Problem]:
     yield from _twice(process.line, "properties", (name for name, _ in process.properties))
     names = [*(each.name for each in process.inputs), *(each.name for each in process.outputs)]
     yield from _twice(process.line, "inputs", names)
+    for used in process.inputs:
+        if fault := _count_fault(used.start, used.end):
+            yield Problem(used.line, "input", fault)
+    for written in process.outputs:
+        if not isinstance(written.instance, At):
+            fault = f"{written.instance.text} counts instances: an output has to name one"
+            yield Problem(written.line, "output", fault)
     for cluster in process.clusters:
         validity = cluster.validity
         if validity.start >= validity.end:
@@ -244,6 +258,10 @@ def _process_among(process: Process, others: Surroundings) -> Iterator[Problem]:
         yield from _use(feed, used, element)
         for cluster in process.clusters:
             yield from _use_on(process, cluster, feed, used, element)
+            if isinstance(used, Input) and isinstance(feed.storage, Paths):
+                place = others.cluster(cluster.name)
+                if reason := partition_paths.input_problem(used, feed, place):
+                    yield Problem(used.line, element, reason)
 
 
 def _use(feed: Feed, used: Input | Output, element: str) -> Iterator[Problem]:
@@ -287,31 +305,12 @@ def _use_on(
 
 
 def unsupported(entity: Entity, engines: Callable[[Engine], str | None]) -> Iterator[Problem]:
-    """Reasons why a valid entity cannot run here; checked when it is scheduled.
+    """Reasons why a valid entity cannot run on this installation; checked when it is scheduled.
 
     `engines` returns None for an engine that can run, else the reason.
     """
-    if isinstance(entity, Feed):
-        for cluster in entity.clusters:
-            if cluster.exchange:
-                reason = f"{cluster.exchange} from or to another database is not run here"
-                yield Problem(cluster.line, cluster.exchange, reason)
-            if cluster.partition is not None:
-                reason = "partition expressions of paths are not run here"
-                yield Problem(cluster.line, "cluster", reason)
-        if len(entity.with_role(Role.SOURCE)) > 1 and entity.with_role(Role.TARGET):
-            reason = "several sources of one target are not run here"
-            yield Problem(entity.line, "clusters", reason)
-    if isinstance(entity, Process):
-        if reason_not := engines(entity.workflow.engine):
-            yield Problem(entity.workflow.line, "workflow", reason_not)
-        for used in entity.inputs:
-            if reason_not := _count_fault(used.start, used.end):
-                yield Problem(used.line, "input", reason_not)
-        for written in entity.outputs:
-            if not isinstance(written.instance, At):
-                reason = f"{written.instance.text} counts instances: an output has to name one"
-                yield Problem(written.line, "output", reason)
+    if isinstance(entity, Process) and (reason_not := engines(entity.workflow.engine)):
+        yield Problem(entity.workflow.line, "workflow", reason_not)
 
 
 def _count_fault(start: Expression, end: Expression) -> str:

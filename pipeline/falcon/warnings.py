@@ -5,9 +5,25 @@ from datetime import datetime, timedelta
 
 from pipeline.falcon.calendar import Calendar
 from pipeline.falcon.errors import Problem
-from pipeline.falcon.model import Entity, Feed, FeedCluster, Process, Role, Table
+from pipeline.falcon.model import Cluster, Entity, Feed, FeedCluster, Process, Role, Table
 
 _MANY = 1000  # instances
+_UNUSED = frozenset(
+    (
+        "queueName",
+        "jobPriority",
+        "maxMaps",
+        "mapBandwidth",
+        "overwrite",
+        "ignoreErrors",
+        "skipChecksum",
+        "removeDeletedFiles",
+        "preserveBlockSize",
+        "preserveReplicationNumber",
+        "preservePermission",
+        "catalog.table",
+    )
+)
 _LENGTHS = {
     "YEAR": timedelta(days=365),
     "MONTH": timedelta(days=28),
@@ -19,7 +35,7 @@ _LENGTHS = {
 
 def warnings_of(entity: Entity, now: datetime) -> tuple[Problem, ...]:
     """The warnings, in the order of their lines. `now` is aware UTC."""
-    found: list[Problem] = []
+    found = list(_unused(entity))
     if isinstance(entity, Feed) and entity.with_role(Role.TARGET):
         for source in entity.with_role(Role.SOURCE):
             found += _coarse(entity, source)
@@ -28,6 +44,19 @@ def warnings_of(entity: Entity, now: datetime) -> tuple[Problem, ...]:
         for each in entity.clusters:
             found += _backlog(entity.calendar_on(each), each.validity.end, now, each.line)
     return tuple(sorted(found))
+
+
+def _unused(entity: Entity) -> Iterator[Problem]:
+    """Elements and properties of Falcon that have no effect here."""
+    if isinstance(entity, Cluster):
+        return
+    if entity.notification:
+        reason = f"{entity.notification} gets no mail: only lifecycle.alert.mail.to does"
+        yield Problem(entity.line, "notification", reason)
+    if isinstance(entity, Feed):
+        for name, _ in entity.properties:
+            if name in _UNUSED:
+                yield Problem(entity.line, "properties", f"{name} has no effect")
 
 
 def _coarse(feed: Feed, source: FeedCluster) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from pipeline.falcon.calendar import format_time
 from pipeline.falcon.entity_set import EntitySet
 from pipeline.falcon.inputs import Need, inputs_of, outputs_of, read
 from pipeline.falcon.model import Engine, Paths, Process, Table
+from pipeline.falcon.partition_paths import Part, part_of
 from pipeline.falcon.paths import path_at
 
 Spec = tuple[tuple[str, str], ...]
@@ -35,8 +36,11 @@ def parameters_of(
     found = dict(process.properties)
     found.update(_common(process, cluster, nominal, user, run))
     pig = process.workflow.engine is Engine.PIG
+    parts = {
+        each.name: part_of(each.partition, entity_set.cluster(cluster)) for each in process.inputs
+    }
     for name, needs in inputs.items():
-        found.update(_input(name, needs, entity_set, pig))
+        found.update(_input(name, needs, parts[name], entity_set, pig))
     for name, needs in outputs.items():
         found.update(_output(name, needs, entity_set, pig))
     found["falconInputFeeds"] = "#".join(each.feed for each in process.inputs)
@@ -73,10 +77,13 @@ def _common(
     }
 
 
-def _input(name: str, needs: Sequence[Need], entity_set: EntitySet, pig: bool) -> dict[str, str]:
+def _input(
+    name: str, needs: Sequence[Need], part: Part, entity_set: EntitySet, pig: bool
+) -> dict[str, str]:
+    """The part is that of the input's partition expression, of a feed of paths."""
     first = needs[0]
     if isinstance(first.storage, Paths):
-        paths = ",".join(_place(need, entity_set) for need in needs)
+        paths = ",".join("/".join((_place(need, entity_set), *part)) for need in needs)
         return {name: paths, f"falcon_{name}_storage_type": "FILESYSTEM"}
     specs = [spec_of(need) for need in needs]
     filters = {

@@ -1,13 +1,15 @@
-"""Feeds of directories instead of tables: replication and eviction without a metastore (FA-G2).
+"""Feeds of directories instead of tables: replication without a metastore (FA-G2).
 
 A copy is made in a staging directory of the target's file system, and moved to its place when it is
-complete. After a kill the next attempt continues in the staging directory.
+complete. After a kill the next attempt continues in the staging directory. Of an instance with
+parts (partition_paths.py) each directory of the part is such a copy by itself.
 """
 
 from dataclasses import dataclass
 
 from pipeline.copy.files import CopyOptions, FileCopy, FileListing, Files, FileStatus
 from pipeline.errors import ActionFailed, InputsGone
+from pipeline.falcon.partition_paths import Part, is_pattern, names_like
 from pipeline.lease import WorkLease
 from pipeline.replication.plan import fingerprint
 
@@ -16,15 +18,57 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class PathCopy:
-    """Copy the directory `source` to `target`, by way of `staging` (URIs)."""
+    """Copy the directory `source` to `target`, by way of `staging` (URIs): all of it, or the
+    directories of `part`. With a part, `flag` is the file that is written last.
+    """
 
     source: str
     target: str
     staging: str
+    part: Part = ()
+    flag: str | None = None
 
 
 def replicate_path(files: Files, copy: PathCopy, options: CopyOptions, lease: WorkLease) -> str:
-    """Copies one directory, without the files that the target has. Raises ActionFailed."""
+    """Copies an instance, without the files that the target has. Raises ActionFailed."""
+    if not copy.part:
+        return _replicate_directory(files, copy, options, lease)
+    if files.listings([copy.source]) == [None]:
+        raise InputsGone(f"{copy.source} is not there any more")
+    chosen = _directories(files, copy.source, copy.part)
+    for path in chosen:
+        source, target, staging = (
+            f"{place}/{path}" for place in (copy.source, copy.target, copy.staging)
+        )
+        lease.log(_replicate_directory(files, PathCopy(source, target, staging), options, lease))
+    dropped = sorted({*_directories(files, copy.target, copy.part)} - {*chosen})
+    lease.check()
+    files.delete([f"{copy.target}/{path}" for path in dropped])
+    files.delete([copy.staging])
+    if copy.flag is not None:
+        text = files.read_marker(f"{copy.source}/{copy.flag}")
+        files.write_marker(f"{copy.target}/{copy.flag}", text or "")
+    part = "/".join(copy.part)
+    return f"{copy.target}: {len(chosen)} directories {part}, {len(dropped)} deleted"
+
+
+def _directories(files: Files, root: str, part: Part) -> list[str]:
+    """The existing directories of a part, relative to `root`."""
+    found = [""]
+    for level in part:
+        if is_pattern(level):
+            folders = files.folders([root + path for path in found])
+            pairs = zip(found, folders, strict=True)
+            found = [f"{path}/{name}" for path, names in pairs for name in names_like(level, names)]
+        else:
+            found = [f"{path}/{level}" for path in found]
+    listings = files.listings([root + path for path in found]) if found else []
+    return [path[1:] for path, each in zip(found, listings, strict=True) if each is not None]
+
+
+def _replicate_directory(
+    files: Files, copy: PathCopy, options: CopyOptions, lease: WorkLease
+) -> str:
     staged_copy = f"{copy.staging}/new"
     for _ in range(_ATTEMPTS):
         before, there = files.listings([copy.source, copy.target])

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pipeline.copy.files import Files
 from pipeline.errors import ActionFailed
 from pipeline.falcon.model import Cluster, Paths
+from pipeline.falcon.partition_paths import with_cluster
 from pipeline.falcon.paths import path_at
 from pipeline.lease import WorkLease
 from pipeline.retention.partition_dates import DatePattern, Reader, read_date_pattern
@@ -30,7 +31,8 @@ def evict_paths(
 ) -> str:
     """Deletes the directories of all location types with a date older than the limit."""
     deleted = kept_back = 0
-    for template in sorted(set(home.storage.locations.values())):
+    templates = {with_cluster(each, home.cluster) for each in home.storage.locations.values()}
+    for template in sorted(templates):
         if "${" not in template:
             continue
         root, pattern = _split(template)

@@ -190,7 +190,11 @@ def schedule(
     if known.status != SUBMITTED:
         raise WrongState(f"{key} is {known.status} already")
     entity = catalog.entities[key]
-    problems = [*rules.unsupported(entity, engines), *outside(entity, catalog.entity_set, user)]
+    problems = [
+        *validate(entity, catalog.entity_set),  # an earlier release may have accepted it
+        *rules.unsupported(entity, engines),
+        *outside(entity, catalog.entity_set, user),
+    ]
     if problems:
         raise CannotSchedule(f"{key}: " + "; ".join(map(str, problems)))
     _put_status(store, known, RUNNING, scheduled=now)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from pipeline.falcon.calendar import Calendar, Frequency, Unit
+from pipeline.falcon.feed_properties import MAX_TOGETHER, retry_of
 from pipeline.falcon.inputs import Need, inputs_of, need_of, time_of
 from pipeline.falcon.model import (
     Feed,
@@ -13,16 +14,14 @@ from pipeline.falcon.model import (
     Policy,
     Process,
     ProcessCluster,
+    Retry,
     Role,
     Sla,
     Table,
 )
 from pipeline.scheduler.instance import Action, InstanceKey, ScheduleKey
 
-MAX_TOGETHER = 200  # a round of a copy
 _LEAST_TIMEOUT = timedelta(minutes=30)
-_FEED_RETRIES = 3
-_FEED_DELAY = timedelta(minutes=10)
 _FEED_LATE_DELAY = timedelta(hours=1)
 
 
@@ -135,10 +134,14 @@ def _replication(feed: Feed, source: FeedCluster, target: FeedCluster) -> Schedu
         together=_together(feed, source, target),
         opens=target.delay.length if target.delay else timedelta(0),
         timeout=_timeout(_feed_timeout(feed), feed.frequency),
-        retries=Retries(Policy.EXP_BACKOFF, _FEED_DELAY, _FEED_RETRIES),
+        retries=_retries(retry_of(feed, Policy.EXP_BACKOFF)),
         late=late,
         needs=lambda nominal: (need_of(feed, source, feed.name, nominal),),
     )
+
+
+def _retries(retry: Retry) -> Retries:
+    return Retries(retry.policy, retry.delay.length, retry.attempts, retry.on_timeout)
 
 
 def _together(feed: Feed, source: FeedCluster, target: FeedCluster) -> int:
@@ -189,12 +192,14 @@ def _limits(sla: Sla | None) -> tuple[timedelta | None, timedelta | None]:
 
 
 def _eviction(feed: Feed, cluster: FeedCluster, scheduled: datetime) -> Schedule:
-    """Evictions: at once, then hourly for limits in hours or minutes, else daily (D7).
+    """Evictions: at once, then by the retention stage; without one hourly for limits in hours or
+    minutes, else daily (D7).
 
     They continue after the feed's end until the last instance is old enough (FALCON-1644).
     """
     hourly = cluster.retention.unit in (Unit.MINUTES, Unit.HOURS)
-    cadence = Frequency(Unit.HOURS, 1) if hourly else Frequency(Unit.DAYS, 1)
+    usual = Frequency(Unit.HOURS, 1) if hourly else Frequency(Unit.DAYS, 1)
+    cadence = cluster.eviction or usual
     start = scheduled.replace(second=0, microsecond=0)
     last = cluster.validity.end + cluster.retention.length + 2 * cadence.length
     return Schedule(
@@ -202,7 +207,7 @@ def _eviction(feed: Feed, cluster: FeedCluster, scheduled: datetime) -> Schedule
         calendar=Calendar(start, cadence),
         end=max(last, start + timedelta(minutes=1)),
         order=Order.LAST_ONLY,
-        retries=Retries(Policy.PERIODIC, _FEED_DELAY, _FEED_RETRIES),
+        retries=_retries(retry_of(feed, Policy.PERIODIC)),
     )
 
 
@@ -223,11 +228,7 @@ def _process_on(
         order=process.order,
         parallel=process.parallel,
         timeout=_timeout(process.timeout, process.frequency),
-        retries=(
-            Retries(retry.policy, retry.delay.length, retry.attempts, retry.on_timeout)
-            if retry
-            else Retries()
-        ),
+        retries=_retries(retry) if retry else Retries(),
         late=_late_checks(process, cluster, feeds),
         low=low,
         high=high,

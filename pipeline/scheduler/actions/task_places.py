@@ -9,6 +9,7 @@ from pipeline.errors import ActionFailed
 from pipeline.falcon.calendar import format_time
 from pipeline.falcon.inputs import outputs_of
 from pipeline.falcon.model import Cluster, Feed, FeedCluster, Paths, Process, Role, Storage, Table
+from pipeline.falcon.partition_paths import Part, copied_part
 from pipeline.falcon.paths import path_at
 from pipeline.partition_values import Spec
 from pipeline.processes.run import ProcessRun
@@ -123,7 +124,8 @@ def copy_of(task: Task) -> TableCopy | PathCopy:
         raise ActionFailed(f"{key} is not in the feed any more", final=True)
     here, there = feed.storage_on(one), feed.storage_on(other)
     if isinstance(here, Paths) and isinstance(there, Paths):
-        return _path_copy(task, (here, there), (source, target))
+        part = copied_part(one, other, (source, target))
+        return _path_copy(task, (here, there), (source, target), part)
     if not isinstance(here, Table) or not isinstance(there, Table):
         raise ActionFailed("a feed is of tables or of paths, not of both", final=True)
     nominal = task.instance.nominal
@@ -139,7 +141,7 @@ def copy_of(task: Task) -> TableCopy | PathCopy:
 
 
 def _path_copy(
-    task: Task, storages: tuple[Paths, Paths], clusters: tuple[Cluster, Cluster]
+    task: Task, storages: tuple[Paths, Paths], clusters: tuple[Cluster, Cluster], part: Part
 ) -> PathCopy:
     """The directories to copy. Raises ActionFailed if they are the same."""
     nominal = task.instance.nominal
@@ -150,7 +152,8 @@ def _path_copy(
     key, time = task.schedule.key, format_time(nominal).replace(":", "")
     name = f"{key.entity.name}/{key.source}/{key.cluster}/{time}"
     root = path_at(clusters[1].locations["staging"], nominal, clusters[1]).rstrip("/")
-    return PathCopy(source, target, f"{root}/causeway/{name}")
+    flag = task.entity.availability_flag if isinstance(task.entity, Feed) else None
+    return PathCopy(source, target, f"{root}/causeway/{name}", part, flag)
 
 
 def places_of(task: Task) -> frozenset[str]:

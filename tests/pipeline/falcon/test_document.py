@@ -71,6 +71,49 @@ def test_an_expression_is_checked_where_it_stands() -> None:
     assert [(each.line, each.element) for each in caught.value.problems] == [(10, "input")]
 
 
+STAGE = """<lifecycle><retention-stage>{}<frequency>hours(10)</frequency><properties>
+<property name="{}" value="days(9)"/></properties></retention-stage></lifecycle>"""
+LIMIT = "retention.policy.agebaseddelete.limit"
+
+
+def staged(cluster: str, whole: str) -> bytes:
+    text = FEED.replace(
+        '<retention limit="days(2)" action="delete"/>',
+        f'<retention limit="days(2)" action="delete"/>{cluster}',
+    )
+    end = "</properties>\n</feed>"
+    assert end in text
+    return text.replace(end, f"</properties>{whole}</feed>").encode()
+
+
+def test_a_retention_stage_has_precedence_over_the_retention_element() -> None:
+    feed = document.read(staged(STAGE.format("", LIMIT), ""))
+    assert isinstance(feed, Feed)
+    source, target = feed.clusters
+    assert (source.retention, source.eviction) == tuple(
+        map(Frequency.parse, ("days(9)", "hours(10)"))
+    )
+    assert (target.retention, target.eviction) == (Frequency.parse("days(30)"), None)
+
+
+def test_a_retention_stage_of_the_feed_is_for_clusters_without_one() -> None:
+    own = STAGE.format("<policy>AgeBasedDelete</policy>", LIMIT).replace("days(9)", "days(5)")
+    feed = document.read(staged(own, STAGE.format("", LIMIT)))
+    assert isinstance(feed, Feed)
+    assert [str(each.retention) for each in feed.clusters] == ["days(5)", "days(9)"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "name", "reason"),
+    [("<policy>Archive</policy>", LIMIT, "policy Archive"), ("", "limit", f"{LIMIT} is missing")],
+)
+def test_a_retention_stage_that_cannot_be_applied_is_refused(
+    policy: str, name: str, reason: str
+) -> None:
+    with pytest.raises(BadDocument, match=reason):
+        document.read(staged(STAGE.format(policy, name), ""))
+
+
 @needs_documents
 def test_the_specification_needs_its_placeholders_filled() -> None:
     for path in sorted((FALCON / "spec004").glob("*.xml")):

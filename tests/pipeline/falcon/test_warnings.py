@@ -32,3 +32,10 @@ def test_many_instances_that_are_due_at_once() -> None:
 def test_a_feed_without_targets_has_no_instances_to_warn_of() -> None:
     alone = DAILY.replace('type="target"', 'type="source"')
     assert warnings(alone) == []
+
+
+def test_elements_of_falcon_that_have_no_effect() -> None:
+    (mail,) = warnings(FEED.replace("<ACL", '<notification type="email" to="ann@x"/><ACL'))
+    assert "notification: ann@x gets no mail" in mail
+    (found,) = warnings(FEED.replace('name="parallel"', 'name="mapBandwidth"'))
+    assert "properties: mapBandwidth has no effect" in found

@@ -8,7 +8,10 @@ import pytest
 
 from pipeline.copy.files import FileListing
 from pipeline.falcon import document, rules
+from pipeline.falcon.entity_set import EntitySet
+from pipeline.falcon.model import Cluster, Feed, Process
 from pipeline.processes.commands import Programs
+from pipeline.processes.parameters import parameters_of
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.clock import SetClock
@@ -17,8 +20,8 @@ from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import State
 from pipeline.scheduler.store.store import Store
 from tests.pipeline.copy.fakes import Effects, FakeFiles
-from tests.pipeline.falcon.documents import CLUSTER, FEED
-from tests.pipeline.scheduler.worlds import FEED_KEY, START, any_engine, schedule, submit
+from tests.pipeline.falcon.documents import CLUSTER, FEED, PROCESS
+from tests.pipeline.scheduler.worlds import FEED_KEY, START, schedule, submit
 
 HOUR = timedelta(hours=1)
 PATHS = (
@@ -36,18 +39,35 @@ PATHS = (
 )
 
 
+CLUSTERS = {
+    name: CLUSTER.replace("{name}", name)
+    .replace("file:///", f"hdfs://{name}:8020")
+    .replace('colo="west"', f'colo="{colo}"')
+    .replace(
+        '<interface type="registry" endpoint="thrift://localhost:9083" version="1"/>',
+        '<interface type="workflow" endpoint="x" version="1"/>',
+    )
+    for name, colo in (("c1", "west"), ("c2", "south"), ("c3", "east"))
+}
+THIRD = """<cluster name="c3" type="source" partition="${cluster.colo}">
+<validity start="2013-09-24T00:00Z" end="2013-10-26T00:00Z"/>
+<retention limit="days(2)" action="delete"/></cluster>"""
+SEVERAL = (
+    PATHS.replace("<groups>", '<partitions><partition name="country"/></partitions><groups>')
+    .replace("<availabilityFlag>_SUCCESS</availabilityFlag>", "")
+    .replace('type="source"', 'type="source" partition="${cluster.colo}"')
+    .replace("</cluster>", f"</cluster>{THIRD}", 1)
+)
+
+
 class Site:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, feed: str = PATHS) -> None:
         self.files = FakeFiles(Effects())
         self.actions = ClusterActions(lambda: self.files, Programs("spark-submit"))
         self.store = Store(str(path / "l.db"))
-        for name in ("c1", "c2"):
-            text = CLUSTER.replace("{name}", name).replace("file:///", f"hdfs://{name}:8020")
-            bare = text.replace(
-                '<interface type="registry" endpoint="thrift://localhost:9083" version="1"/>', ""
-            )
-            submit(self.store, bare)
-        submit(self.store, PATHS)
+        for text in CLUSTERS.values():
+            submit(self.store, text)
+        submit(self.store, feed)
         schedule(self.store, FEED_KEY)
 
     def add(self, hours: int, **content: str) -> None:
@@ -68,6 +88,10 @@ class Site:
     def states(self) -> list[State]:
         found = self.store.instances(FEED_KEY)
         return [e.state for e in found if e.key.schedule.action is Action.REPLICATE]
+
+    def details(self) -> list[str]:
+        found = self.store.instances(FEED_KEY)
+        return [e.detail for e in found if e.key.schedule.action is Action.REPLICATE]
 
 
 @pytest.fixture
@@ -154,10 +178,118 @@ def test_the_same_directory_at_both_ends_is_refused(tmp_path: Path) -> None:
     assert site.files.read(site.source(0)) == {"a": b"zero", "_SUCCESS": b""}
 
 
-def test_paths_that_are_not_run_are_named_when_scheduling() -> None:
-    parted = PATHS.replace('type="target"', 'type="target" partition="*/US"')
-    (problem,) = rules.unsupported(document.read(parted.encode()), any_engine)
-    assert "partition expressions" in problem.reason
+LEVELS = '<partitions><partition name="country"/><partition name="kind"/></partitions>'
+PARTED = PATHS.replace("<groups>", f"{LEVELS}<groups>").replace(
+    'type="source"', 'type="source" partition="*/${cluster.colo}"'
+)
+
+
+def test_only_the_directories_of_the_part_are_copied(tmp_path: Path) -> None:
+    site = Site(tmp_path, PARTED)
+    site.add(0, **{"us/west/a": "1", "us/east/a": "2", "de/west/a": "3", "de/x": "4"}, _SUCCESS="")
+    site.run(0)
+    assert site.target(0) == {"us/west/a": b"1", "de/west/a": b"3", "_SUCCESS": b""}
+    assert not [path for path in site.files.content if "/causeway/" in path]
+
+
+def test_a_part_that_changed_is_replaced_and_one_that_is_gone_deleted(tmp_path: Path) -> None:
+    site = Site(tmp_path, PARTED)
+    site.add(0, **{"us/west/a": "1", "de/west/a": "3"}, _SUCCESS="")
+    site.run(0)
+    site.files.write("hdfs://c2:8020/copy/2013-09-24/06/de/other/b", b"of another feed")
+    site.files.delete([f"{site.source(0)}/de/west"])
+    site.add(0, **{"us/west/b": "5"})
+    site.run(1)
+    assert site.target(0) == {
+        "us/west/a": b"1",
+        "us/west/b": b"5",
+        "de/other/b": b"of another feed",
+        "_SUCCESS": b"",
+    }
+
+
+def test_several_sources_write_their_parts_of_one_target(tmp_path: Path) -> None:
+    site = Site(tmp_path, SEVERAL)
+    site.add(0, **{"west/a": "1", "east/a": "old"})
+    site.files.write("hdfs://c3:8020/logs/2013-09-24/06/all/east/a", b"2")
+    site.files.write("hdfs://c3:8020/logs/2013-09-24/06/all/west/a", b"old")
+    site.run(0)
+    assert site.states() == [State.SUCCEEDED, State.SUCCEEDED]
+    assert site.target(0) == {"west/a": b"1", "east/a": b"2"}
+    site.add(0, **{"west/a": "3"})
+    site.run(1)
+    assert site.target(0) == {"west/a": b"3", "east/a": b"2"}
+
+
+def problems(feed: str, *changes: tuple[str, str]) -> list[str]:
+    for old, new in changes:
+        assert old in feed
+        feed = feed.replace(old, new, 1)
+    clusters = {name: document.read(text.encode()) for name, text in CLUSTERS.items()}
+    entity_set = EntitySet({n: c for n, c in clusters.items() if isinstance(c, Cluster)})
+    return [each.reason for each in rules.among(document.read(feed.encode()), entity_set)]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (("*/${cluster.colo}", "*/*/x"), "has 3 levels, the feed has 2 partitions"),
+        (("cluster.colo", "cluster.zone"), "no variable ${cluster.zone} on c1"),
+        (("cluster.colo", "YEAR"), "no variable ${YEAR} on c1"),
+        (("*/${cluster.colo}", "{a,b}"), "names, '*' and '?' only"),
+        (("*/${cluster.colo}", "../x"), "names, '*' and '?' only"),
+        (("/${HOUR}/all", "/${HOUR}/${REGION}"), "no variable ${REGION}"),
+        (("/${HOUR}/all", "/${HOUR}/$DAY"), "$DAY is ${DAY}"),
+    ],
+)
+def test_parts_that_cannot_be_named_are_refused(change: tuple[str, str], reason: str) -> None:
+    assert problems(PARTED) == []
+    assert any(reason in each for each in problems(PARTED, change)), problems(PARTED, change)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ([(' partition="${cluster.colo}"', "")], "c1 needs a partition"),
+        ([('"${cluster.colo}"', '"*/${cluster.colo}"')], "c1 and c3 may write the same"),
+        ([('"${cluster.colo}"', '"*"')], "c1 and c3 may write the same"),
+        ([('"${cluster.colo}"', '"east/x"')], "c1 and c3 may write the same"),
+        (
+            [("<frequency>", "<availabilityFlag>_SUCCESS</availabilityFlag><frequency>")],
+            "c2 has several sources",
+        ),
+    ],
+)
+def test_sources_that_may_overwrite_each_other_are_refused(
+    changes: list[tuple[str, str]], reason: str
+) -> None:
+    assert problems(SEVERAL) == []
+    assert any(reason in each for each in problems(SEVERAL, *changes))
+
+
+def test_a_table_has_no_parts() -> None:
+    reasons = problems(FEED.replace('type="target"', 'type="target" partition="us"'))
+    assert any("its URI names the partitions" in each for each in reasons)
+
+
+def test_an_input_has_the_part_that_it_names() -> None:
+    process = document.read(
+        PROCESS.replace('end="now(0,0)"', 'end="now(0,0)" partition="*/${cluster.colo}"').encode()
+    )
+    feed = document.read(PARTED.encode())
+    cluster = document.read(CLUSTERS["c1"].encode())
+    assert isinstance(process, Process)
+    assert isinstance(feed, Feed)
+    assert isinstance(cluster, Cluster)
+    entity_set = EntitySet({"c1": cluster}, {"clicks": feed})
+    assert rules.among(process, entity_set) == ()
+    values = parameters_of(process, "c1", entity_set, START, "ann")
+    assert values["in"] == ",".join(
+        f"hdfs://c1:8020/logs/2013-09-24/{hour}/all/*/west" for hour in ("05", "06")
+    )
+    bare = replace(feed, partitions=None)
+    [problem] = rules.among(process, EntitySet({"c1": cluster}, {"clicks": bare}))
+    assert "has 2 levels, feed clicks has 0" in problem.reason
 
 
 def test_local_directories_need_no_spark(tmp_path: Path) -> None:

@@ -73,6 +73,28 @@ def test_the_document_process_has_one_instance_and_its_partition() -> None:
     assert gaps == [timedelta(minutes=10)] * 3 + [None]
 
 
+def test_a_retention_stage_says_how_often_old_instances_are_evicted() -> None:
+    stage = """<lifecycle><retention-stage><frequency>hours(7)</frequency><properties>
+<property name="retention.policy.agebaseddelete.limit" value="days(9)"/></properties>
+</retention-stage></lifecycle></feed>"""
+    found = by_action(of_feed(feed(FEED.replace("</feed>", stage)), START), Action.EVICT)
+    assert [str(each.calendar.frequency) for each in found] == ["hours(7)", "hours(7)"]
+
+
+def test_the_retries_of_a_feed_are_properties() -> None:
+    def retries(*properties: tuple[str, str]) -> list[Retries]:
+        text = "".join(f'<property name="{n}" value="{v}"/>' for n, v in properties)
+        schedules = of_feed(feed(FEED.replace("</properties>", f"{text}</properties>")), START)
+        copy, *evictions = [each for each in schedules if each.key.action is not Action.WATCH]
+        return [copy.retries, evictions[0].retries]
+
+    ten = timedelta(minutes=10)
+    assert retries() == [Retries(Policy.EXP_BACKOFF, ten, 3), Retries(Policy.PERIODIC, ten, 3)]
+    given = (("retryPolicy", "final"), ("retryDelay", "hours(2)"), ("retryAttempts", "0"))
+    assert retries(*given) == [Retries(Policy.FINAL, timedelta(hours=2), 0)] * 2
+    assert retries(("retryAttempts", "9"))[0].attempts == 9
+
+
 def test_evictions_are_at_once_and_outlive_the_feed() -> None:
     (_, hourly, daily) = (
         each for each in of_feed(feed(), START) if each.key.action is not Action.REPLICATE
