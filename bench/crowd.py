@@ -20,7 +20,7 @@ from pathlib import Path
 from bench.proxy import BATCH, ROWS, WIDE, RawClient, fetch, haproxy
 from bench.support.embedded import EAST, embedded
 from conf.topology import Endpoint
-from proxy.protocol.requests import RemoteOperation, close_session_call, operation_call
+from proxy.protocol.cluster_calls import RemoteOperation, close_session_call, operation_call
 from proxy.protocol.types import Orientation
 
 READERS = 8

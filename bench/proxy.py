@@ -28,17 +28,7 @@ from bench.support.dashboard import QUESTIONS, SCHEMA, Question
 from bench.support.embedded import EAST, embedded
 from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar
-from proxy.protocol.framing import client_negotiation, read_sasl_reply
-from proxy.protocol.replies import (
-    opened_session,
-    read_operation_status,
-    read_result,
-    result_failure,
-    started_operation,
-)
-from proxy.protocol.requests import (
-    FetchResults,
-    Handle,
+from proxy.protocol.cluster_calls import (
     RemoteOperation,
     RemoteSession,
     close_session_call,
@@ -48,6 +38,15 @@ from proxy.protocol.requests import (
     open_session_call,
     operation_call,
 )
+from proxy.protocol.framing import client_negotiation, read_sasl_reply
+from proxy.protocol.replies import (
+    opened_session,
+    read_operation_status,
+    read_result,
+    result_failure,
+    started_operation,
+)
+from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.types import ENDS, NEWEST_PROTOCOL, Orientation
 from thriftcodec.values import BOOL, CALL, STRING, STRUCT, Message, Struct
 from thriftcodec.writer import encode_message

@@ -24,7 +24,7 @@ from bench.support.dashboard import POINT, SCHEMA
 from bench.support.embedded import EAST, embedded
 from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar
-from proxy.protocol.requests import RemoteSession, close_session_call
+from proxy.protocol.cluster_calls import RemoteSession, close_session_call
 
 TARGET = "target >= 0.95 x HAProxy"
 OPENERS = 8  # sessions that are opened at the same time

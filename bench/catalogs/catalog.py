@@ -21,8 +21,8 @@ from conf.names import TableRef
 from conf.topology import Endpoint
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
+from proxy.protocol.cluster_calls import RemoteSession, metadata_call, operation_call
 from proxy.protocol.replies import started_operation
-from proxy.protocol.requests import RemoteSession, metadata_call, operation_call
 from proxy.protocol.types import Orientation
 from thriftcodec.values import LIST, STRING, STRUCT, Struct
 

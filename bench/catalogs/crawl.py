@@ -23,7 +23,7 @@ from bench.support.embedded import EAST, embedded
 from cli.stack.stack import Stack
 from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar
-from proxy.protocol.requests import RemoteSession, operation_call
+from proxy.protocol.cluster_calls import RemoteSession, operation_call
 from proxy.protocol.types import Orientation
 
 DATABASE, PAGE = "many", 10_000

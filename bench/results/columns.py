@@ -25,7 +25,7 @@ from bench.support.embedded import EAST, embedded
 from cli.stack.stack import spark_home
 from conf.topology import Endpoint
 from pipeline.spark.jar import guard_jar
-from proxy.protocol.requests import operation_call
+from proxy.protocol.cluster_calls import operation_call
 from proxy.protocol.types import Orientation
 
 SETTING = "spark.causeway.results.columnar"

@@ -24,7 +24,7 @@ from bench.proxy import RawClient, fetch, haproxy
 from bench.support.embedded import EAST, embedded
 from cli.stack.java import find_java
 from conf.topology import Endpoint
-from proxy.protocol.requests import operation_call
+from proxy.protocol.cluster_calls import operation_call
 from proxy.protocol.types import Orientation
 
 VERSION, ROWS, PAGE, WARM = "4.0.1", 30_000, 1000, 15

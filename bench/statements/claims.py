@@ -24,8 +24,8 @@ from conf.partitions import PartitionKey, PartitionSet, PlacedPartitions, Replic
 from conf.settings.settings import Coverage
 from dialect.statement import Known, PartitionPredicate, Read
 from pipeline.spark.jar import guard_jar
+from proxy.protocol.cluster_calls import RemoteSession, execute_call, operation_call
 from proxy.protocol.replies import started_operation
-from proxy.protocol.requests import RemoteSession, execute_call, operation_call
 from proxy.protocol.types import Orientation
 from router.claim import KEY, claim_of, encoded
 

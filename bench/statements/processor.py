@@ -31,7 +31,7 @@ from cli.stack.stack import free_ports
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
 from metastore.client.types import Columns, Table
-from proxy.protocol.requests import RemoteSession
+from proxy.protocol.cluster_calls import RemoteSession
 from tests.metastore.fake import FakeMetastore
 from tests.proxy.fake_cluster import FakeCluster
 

@@ -16,14 +16,7 @@ from typing import Protocol
 from bench.proxy import RawClient, fetch
 from bench.support.embedded import EAST, WEST
 from conf.topology import Endpoint
-from proxy.protocol.replies import (
-    opened_session,
-    read_operation_status,
-    read_result,
-    result_failure,
-    started_operation,
-)
-from proxy.protocol.requests import (
+from proxy.protocol.cluster_calls import (
     RemoteOperation,
     RemoteSession,
     close_session_call,
@@ -32,6 +25,13 @@ from proxy.protocol.requests import (
     metadata_call,
     open_session_call,
     operation_call,
+)
+from proxy.protocol.replies import (
+    opened_session,
+    read_operation_status,
+    read_result,
+    result_failure,
+    started_operation,
 )
 from proxy.protocol.types import ENDS, NEWEST_PROTOCOL, OperationState, Orientation
 from thriftcodec.values import CALL, STRING, STRUCT, Message, Struct

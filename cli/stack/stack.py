@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cli.stack.configuration import files
 from cli.stack.errors import FolderInUse, PortTaken, ServiceDied, ServiceSilent
 from cli.stack.java import find_java
 from cli.stack.plan import (
@@ -22,7 +23,6 @@ from cli.stack.plan import (
     Ports,
     Service,
     StackSpec,
-    files,
     metastore_service,
     proxy_service,
     thrift_server,

@@ -11,7 +11,7 @@ from proxy.catalog.certain_settings import shows_usually
 from proxy.catalog.metadata_runner import VERSION, session_settings
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.protocol import replies
-from proxy.protocol.requests import get_info_call
+from proxy.protocol.cluster_calls import get_info_call
 from proxy.session.replay.cluster_session import ClusterSession
 from proxy.session.session import SessionState
 

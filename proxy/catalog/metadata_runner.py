@@ -27,15 +27,14 @@ from proxy.catalog.metadata import SCHEMAS, MetadataQuestion, Row, question, usu
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.errors import ClusterLost, Rejected, WireError
 from proxy.protocol import replies, results
-from proxy.protocol.requests import (
-    FetchResults,
-    Handle,
+from proxy.protocol.cluster_calls import (
     RemoteOperation,
     fetch_call,
     get_info_call,
     metadata_call,
     operation_call,
 )
+from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.types import Orientation
 from proxy.session.local_result import LocalResult
 from proxy.session.replay.cluster_session import ClusterSession

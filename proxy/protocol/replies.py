@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from proxy.errors import Failure, WireError
+from proxy.protocol.cluster_calls import RemoteOperation, RemoteSession
 from proxy.protocol.messages import decode_head, decode_message
-from proxy.protocol.requests import Handle, RemoteOperation, RemoteSession, handle_type
+from proxy.protocol.requests import Handle, handle_type
 from proxy.protocol.status import SUCCESS, read_operation_failure, read_status, status_of
 from proxy.protocol.types import OperationState
 from thriftcodec.values import (

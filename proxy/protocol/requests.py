@@ -11,21 +11,13 @@ from dataclasses import dataclass, field
 from proxy.errors import WireError
 from proxy.protocol.types import Orientation
 from thriftcodec.values import (
-    BOOL,
     CALL,
-    I16,
-    I32,
-    I64,
-    MAP,
     STRING,
-    STRUCT,
-    Encoded,
     Items,
     Message,
     Pairs,
     Struct,
 )
-from thriftcodec.writer import encode_message
 
 _PIECE = 1 << 20  # bytes that are decoded at once
 
@@ -293,100 +285,6 @@ _READERS: dict[str, Callable[[Struct], Request]] = {
     **{name: _operation_reader(made) for name, made in _OPERATION_CALLS.items()},
     "FetchResults": _fetch,
 }
-
-
-# Calls to clusters. All have sequence number 0: a connection has one call at a time.
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteOperation:
-    """The handle that the cluster gave an operation; sent back unchanged."""
-
-    fields: Struct | Encoded
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteSession:
-    """The handle that the cluster gave a session."""
-
-    fields: Struct
-
-
-# Sufficient for GetInfo, which the Thrift Server answers without a check of the session.
-NO_SESSION = RemoteSession(
-    Struct({1: (STRUCT, Struct({1: (STRING, bytes(16)), 2: (STRING, bytes(16))}))})
-)
-
-
-def open_session_call(protocol: int, user: str, configuration: Mapping[str, str]) -> bytes:
-    pairs = Pairs(
-        STRING, STRING, [(key.encode(), value.encode()) for key, value in configuration.items()]
-    )
-    return _call(
-        "OpenSession",
-        Struct({1: (I32, protocol), 2: (STRING, user.encode()), 4: (MAP, pairs)}),
-    )
-
-
-def close_session_call(session: RemoteSession) -> bytes:
-    return _call("CloseSession", Struct({1: (STRUCT, session.fields)}))
-
-
-def execute_call(
-    session: RemoteSession,
-    statement: str,
-    overlay: Mapping[str, str],
-    timeout: int,
-    run_async: bool = True,
-) -> bytes:
-    """Statements are asynchronous, because a synchronous one cannot be cancelled, unless they end
-    at once."""
-    pairs = Pairs(
-        STRING, STRING, [(key.encode(), value.encode()) for key, value in overlay.items()]
-    )
-    return _call(
-        "ExecuteStatement",
-        Struct(
-            {
-                1: (STRUCT, session.fields),
-                2: (STRING, statement.encode()),
-                3: (MAP, pairs),
-                4: (BOOL, run_async),
-                5: (I64, timeout),
-            }
-        ),
-    )
-
-
-def metadata_call(name: str, session: RemoteSession, arguments: Struct) -> bytes:
-    return _call(name, Struct({**arguments.fields, 1: (STRUCT, session.fields)}))
-
-
-def operation_call(name: str, operation: RemoteOperation) -> bytes:
-    """GetOperationStatus, CancelOperation, CloseOperation, GetResultSetMetadata."""
-    return _call(name, Struct({1: (STRUCT, operation.fields)}))
-
-
-def fetch_call(operation: RemoteOperation, request: FetchResults) -> bytes:
-    return _call(
-        "FetchResults",
-        Struct(
-            {
-                1: (STRUCT, operation.fields),
-                2: (I32, request.orientation),
-                3: (I64, request.max_rows),
-                4: (I16, request.fetch_type),
-            }
-        ),
-    )
-
-
-def get_info_call(session: RemoteSession, info_type: int) -> bytes:
-    return _call("GetInfo", Struct({1: (STRUCT, session.fields), 2: (I32, info_type)}))
-
-
-def _call(name: str, request: Struct) -> bytes:
-    return encode_message(Message(name, CALL, 0, Struct({1: (STRUCT, request)})))
 
 
 def _struct(fields: Struct, field: int) -> Struct:

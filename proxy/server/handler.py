@@ -8,7 +8,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import TypeVar
 
@@ -21,19 +20,15 @@ from proxy.errors import ClusterDown, Failure, Rejected, SessionGone, TooLarge, 
 from proxy.operations.incidents import internal_error
 from proxy.operations.record import Record
 from proxy.operations.statement_text import StatementText
-from proxy.protocol import replies, results
+from proxy.protocol import replies
+from proxy.protocol.cluster_calls import metadata_call
 from proxy.protocol.framing import Frame, Oversized
 from proxy.protocol.messages import MAX_VALUES, decode_head, decode_message
 from proxy.protocol.requests import (
-    CancelOperation,
-    CloseOperation,
     CloseSession,
     DelegationToken,
     ExecuteStatement,
-    FetchResults,
     GetInfo,
-    GetOperationStatus,
-    GetResultSetMetadata,
     MetadataCall,
     OpenSession,
     OperationCall,
@@ -41,29 +36,24 @@ from proxy.protocol.requests import (
     SetClientInfo,
     UnknownCall,
     handle_of,
-    metadata_call,
     read_operation_call,
     read_request,
     texts_of,
 )
-from proxy.protocol.row_count import rows_in
 from proxy.protocol.status import as_synchronous, failure_of
 from proxy.protocol.types import (
-    FETCH_LOG,
     NEWEST_PROTOCOL,
     OperationState,
     OperationType,
 )
 from proxy.server.client_connection import ClientConnection
-from proxy.server.row_relay import relay_rows
+from proxy.server.operation_calls import OperationCalls
 from proxy.server.server_state import OwnedOperation, ServerState
-from proxy.session.handles import new_handle, no_such_operation, no_such_session, worker_of
-from proxy.session.local_result import LocalResult
+from proxy.session.handles import new_handle, no_such_session, worker_of
 from proxy.session.operation import Operation
 from proxy.session.session import USE_DATABASE, SessionState
 from proxy.session.settings.own_settings import cannot_open
 from proxy.session.user_session import UserSession
-from proxy.statement.statement_limits import check_result
 from proxy.statement.statement_runner import StatementRunner
 from proxy.upstream.remote_result import RemoteResult
 from thriftcodec.values import Message, Struct
@@ -81,6 +71,7 @@ class HiveServer2Handler:
     def __init__(self, server: ServerState, client: ClientConnection) -> None:
         self._server = server
         self._client = client
+        self._operations = OperationCalls(server, client)
         self._opened: dict[bytes, UserSession] = {}
 
     @property
@@ -165,19 +156,9 @@ class HiveServer2Handler:
 
     async def _result(self, call: Message, request: object) -> Struct | bytes | None:
         """The call's result; or a whole message (bytes); or None: the reply is sent already."""
+        if isinstance(request, OperationCall):
+            return await self._operations.answer(call, request)
         match request:
-            case (
-                FetchResults()
-                | GetOperationStatus()
-                | GetResultSetMetadata()
-                | CloseOperation()
-                | CancelOperation()
-            ):
-                owned = self._server.operations.find(request.operation, self._user)
-                if owned is None:
-                    raise no_such_operation(request.operation, request.kind)
-                with owned.session.asked:
-                    return await self._operation_call(call, request, owned)
             case OpenSession():
                 return await self._open_session(request)
             case CloseSession(handle):
@@ -385,96 +366,6 @@ class HiveServer2Handler:
         operation.result = RemoteResult.of(upstream, remote, may_run_ahead=False)
         operation.becomes(OperationState.FINISHED)
         return replies.with_handle(result, operation.handle)
-
-    # Operations
-
-    async def _operation_call(
-        self, call: Message, request: OperationCall, owned: OwnedOperation
-    ) -> Struct | bytes | None:
-        operation = owned.operation
-        operation.used = owned.session.used
-        match request:
-            case FetchResults():
-                return await self._fetch(call, request, owned)
-            case GetOperationStatus():
-                await self._delay_poll(operation)
-                return replies.operation_status(operation.shown, True)
-            case CancelOperation():
-                await operation.cancel()
-                return replies.succeeded()
-            case CloseOperation():
-                await self._server.close_operation(owned)
-                return replies.succeeded()
-            case GetResultSetMetadata():
-                return await self._result_metadata(call, operation)
-
-    async def _delay_poll(self, operation: Operation) -> None:
-        """Waits before a status is answered, since most clients poll without a pause. The delay
-        grows with the operation's age, and ends when the operation ends."""
-        limits = self._server.limits
-        if operation.ended:
-            return
-        elapsed = asyncio.get_running_loop().time() - operation.began
-        delay = min(limits.last_poll, max(limits.first_poll, elapsed / 20))
-        with suppress(TimeoutError):
-            async with asyncio.timeout(delay):
-                await operation.until_ended()
-
-    async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
-        match operation.result:
-            case LocalResult(schema=bytes(schema)):
-                return replies.with_head(schema, call.name, call.seqid)
-            case LocalResult(table):
-                return results.metadata_reply(table)
-            case RemoteResult() as remote if operation.state is OperationState.FINISHED:
-                schema = await operation.learn_schema(remote)
-                return replies.with_head(schema, call.name, call.seqid)
-            case _:
-                return results.metadata_reply(results.NO_ROWS)
-
-    async def _fetch(
-        self, call: Message, request: FetchResults, owned: OwnedOperation
-    ) -> Struct | bytes | None:
-        operation = owned.operation
-        protocol = owned.session.state.protocol
-        if request.fetch_type == FETCH_LOG and not isinstance(operation.result, RemoteResult):
-            return results.fetch_reply(results.LOG, 0, 0, protocol)
-        if request.fetch_type != FETCH_LOG and operation.state is not OperationState.FINISHED:
-            text = f"Expected state FINISHED, but found {operation.shown.state.name}"
-            raise Rejected(Failure(text))
-        if request.fetch_type != FETCH_LOG:
-            check_result(operation, self._server.limits)
-        match operation.result:
-            case LocalResult():
-                return self._own_rows(call, request, operation, operation.result, protocol)
-            case RemoteResult():
-                return await self._relay(call, request, owned, operation.result)
-        raise Rejected(Failure("The operation has no result."))
-
-    def _own_rows(
-        self,
-        call: Message,
-        request: FetchResults,
-        operation: Operation,
-        local: LocalResult,
-        protocol: int,
-    ) -> bytes:
-        """The reply with rows that Causeway made. Raises Rejected."""
-        began = time.perf_counter()
-        reply = replies.reply(call.name, call.seqid, local.fetch(request, protocol))
-        spent = time.perf_counter() - began
-        self._server.observer.fetched(operation, spent, len(reply), rows_in(reply))
-        return reply
-
-    async def _relay(
-        self, call: Message, request: FetchResults, owned: OwnedOperation, remote: RemoteResult
-    ) -> bytes | None:
-        protocol, began = owned.session.state.protocol, time.perf_counter()
-        sent, rows = await relay_rows(self._client, call, request, remote, protocol)
-        if request.fetch_type != FETCH_LOG:
-            spent = time.perf_counter() - began
-            self._server.observer.fetched(owned.operation, spent, sent, rows)
-        return None
 
 
 async def _of_size(

@@ -18,7 +18,7 @@ from proxy.operations.metrics import Metrics
 from proxy.operations.observer import Observer
 from proxy.operations.workers.peers import ALONE, Peers, WorkerGroup
 from proxy.protocol import replies
-from proxy.protocol.requests import NO_SESSION, get_info_call
+from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
 from proxy.session.handles import Registry
 from proxy.session.operation import Operation, close_remote
 from proxy.session.quota import Bounds, Quota

@@ -9,8 +9,9 @@ import asyncio
 from collections.abc import Callable
 
 from proxy.errors import ClusterLost
+from proxy.protocol.cluster_calls import RemoteOperation, fetch_call
 from proxy.protocol.replies import read_result, result_failure
-from proxy.protocol.requests import FetchResults, Handle, RemoteOperation, fetch_call
+from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.types import FETCH_ROWS, Orientation
 from proxy.upstream.upstream_connection import Sink, UpstreamConnection
 from proxy.upstream.upstream_session import UpstreamSession

@@ -8,7 +8,7 @@ from itertools import repeat
 
 from conf.errors import CausewayError
 from proxy.errors import ClusterLost, Rejected
-from proxy.protocol.requests import RemoteOperation, operation_call
+from proxy.protocol.cluster_calls import RemoteOperation, operation_call
 from proxy.protocol.types import ENDS
 from proxy.upstream.read_ahead import ReadAhead
 from proxy.upstream.upstream_connection import PipelinedCall, release

@@ -20,7 +20,7 @@ from proxy.auth.impersonation.requested_user import PROXY_USER
 from proxy.errors import ClusterDown, ClusterLost, TooMany, WireError
 from proxy.limits import Limits
 from proxy.operations.workers.counters import Counters, LocalCounters
-from proxy.protocol.requests import NO_SESSION, get_info_call
+from proxy.protocol.cluster_calls import NO_SESSION, get_info_call
 from proxy.upstream.credentials import CredentialsByCluster
 from proxy.upstream.endpoint_health import EndpointHealth
 from proxy.upstream.opening_queue import OpeningQueue

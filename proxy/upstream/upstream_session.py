@@ -18,17 +18,7 @@ from conf.names import ClusterName
 from conf.settings.names import TIME_ZONE
 from conf.topology import Cluster, Endpoint
 from proxy.errors import ClusterLost, Failure, Rejected, SessionGone, TooMany, WireError
-from proxy.protocol.replies import (
-    Status,
-    opened_session,
-    read_operation_status,
-    read_result,
-    read_started,
-    result_failure,
-)
-from proxy.protocol.requests import (
-    FetchResults,
-    Handle,
+from proxy.protocol.cluster_calls import (
     RemoteOperation,
     RemoteSession,
     close_session_call,
@@ -37,6 +27,15 @@ from proxy.protocol.requests import (
     open_session_call,
     operation_call,
 )
+from proxy.protocol.replies import (
+    Status,
+    opened_session,
+    read_operation_status,
+    read_result,
+    read_started,
+    result_failure,
+)
+from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.results import rows_in
 from proxy.protocol.types import ENDS, OperationState, Orientation
 from proxy.upstream.upstream_connection import PipelinedCall, UpstreamConnection

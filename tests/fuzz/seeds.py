@@ -8,12 +8,7 @@ from collections.abc import Iterator
 from metastore.client.types import Database, Partition, Table
 from proxy.errors import Failure
 from proxy.protocol import replies, results
-from proxy.protocol.forwarding import PeerInbound, forwarded_call
-from proxy.protocol.framing import client_negotiation
-from proxy.protocol.replies import Status
-from proxy.protocol.requests import (
-    FetchResults,
-    Handle,
+from proxy.protocol.cluster_calls import (
     RemoteOperation,
     RemoteSession,
     close_session_call,
@@ -23,6 +18,10 @@ from proxy.protocol.requests import (
     open_session_call,
     operation_call,
 )
+from proxy.protocol.forwarding import PeerInbound, forwarded_call
+from proxy.protocol.framing import client_negotiation
+from proxy.protocol.replies import Status
+from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.types import OperationState
 from tests.fuzz.__main__ import CORPUS
 from tests.fuzz.targets import ANN, COOKIES, NOW, TARGETS

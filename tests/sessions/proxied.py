@@ -13,8 +13,9 @@ from conf.settings.settings import Settings
 from conf.topology import Cluster, Endpoint, Topology
 from proxy.errors import Failure, Rejected
 from proxy.limits import Limits
+from proxy.protocol.cluster_calls import RemoteOperation
 from proxy.protocol.replies import Status
-from proxy.protocol.requests import ExecuteStatement, RemoteOperation
+from proxy.protocol.requests import ExecuteStatement
 from proxy.protocol.types import OperationState, OperationType
 from proxy.session import user_session as session_module
 from proxy.session.handles import new_handle

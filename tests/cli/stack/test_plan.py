@@ -4,7 +4,8 @@ import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
-from cli.stack.plan import Layout, Ports, StackSpec, files, hive_site, thrift_server
+from cli.stack.configuration import files, hive_site
+from cli.stack.plan import Layout, Ports, StackSpec, thrift_server
 from conf.names import ClusterName
 from conf.settings.load import load
 from conf.settings.settings import Writers, settings_from

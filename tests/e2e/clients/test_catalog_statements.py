@@ -19,8 +19,8 @@ from conf.names import ClusterName, TableRef
 from metastore.catalog.spark_columns import spark_fields
 from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Table
+from proxy.protocol.cluster_calls import RemoteSession, open_session_call, operation_call
 from proxy.protocol.replies import opened_session
-from proxy.protocol.requests import RemoteSession, open_session_call, operation_call
 from proxy.protocol.types import NEWEST_PROTOCOL, Orientation
 from tests.e2e.conftest import C1, server
 from thriftcodec.values import Struct

@@ -20,11 +20,7 @@ from conf.names import ClusterName
 from conf.settings.settings import Settings
 from conf.topology import Endpoint, Topology
 from metastore.snapshot.snapshot import Snapshot
-from proxy.protocol.messages import decode_head
-from proxy.protocol.replies import opened_session, started_operation
-from proxy.protocol.requests import (
-    FetchResults,
-    Handle,
+from proxy.protocol.cluster_calls import (
     RemoteSession,
     execute_call,
     fetch_call,
@@ -32,6 +28,9 @@ from proxy.protocol.requests import (
     open_session_call,
     operation_call,
 )
+from proxy.protocol.messages import decode_head
+from proxy.protocol.replies import opened_session, started_operation
+from proxy.protocol.requests import FetchResults, Handle
 from proxy.protocol.types import Orientation
 from proxy.server.listeners import ListenAddresses
 from proxy.server.server import serve

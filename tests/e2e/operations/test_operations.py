@@ -28,7 +28,7 @@ from cli.stack.java import find_java
 from cli.stack.stack import Stack, free_ports, spark_home
 from conf.settings.load import load
 from conf.topology import Endpoint
-from proxy.protocol.requests import metadata_call
+from proxy.protocol.cluster_calls import metadata_call
 from tests.e2e.clients.test_proxy_clients import as_documented
 from tests.e2e.conftest import C1, C2, rows
 from tests.secret_files import private

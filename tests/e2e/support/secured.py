@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from cli.stack.configuration import hive_site
 from cli.stack.java import find_java
-from cli.stack.plan import hive_site, jvm
+from cli.stack.plan import jvm
 from cli.stack.stack import free_ports, spark_home
 from conf.topology import Endpoint
 from tests.proxy.certificates import made

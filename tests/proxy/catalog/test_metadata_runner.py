@@ -16,8 +16,9 @@ from proxy.catalog.metadata import Row, question
 from proxy.catalog.metadata_runner import MAX_TEMPORARY, Metadata
 from proxy.errors import ClusterLost, Failure, Rejected
 from proxy.protocol import replies, results
+from proxy.protocol.cluster_calls import RemoteOperation, RemoteSession
 from proxy.protocol.messages import decode_message
-from proxy.protocol.requests import Handle, RemoteOperation, RemoteSession
+from proxy.protocol.requests import Handle
 from proxy.protocol.results import Table
 from proxy.session.local_result import LocalResult
 from proxy.session.session import SessionState

@@ -1,6 +1,5 @@
-"""Calls that Apache Thrift writes are read; the proxy's own calls are read by Apache Thrift."""
+"""Calls that Apache Thrift writes are read."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,21 +11,19 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from proxy.errors import WireError
 from proxy.protocol import requests
+from proxy.protocol.cluster_calls import RemoteSession, metadata_call
 from proxy.protocol.messages import decode_message
-from proxy.protocol.requests import (
-    Handle,
-    RemoteOperation,
-    RemoteSession,
-    read_request,
-)
+from proxy.protocol.requests import read_request
 from tests.fuzz.targets import thrift
+from tests.proxy.protocol.test_cluster_calls import (
+    HANDLE,
+    IDENTIFIER,
+    OPERATION,
+    SESSION,
+    read_by_thrift,
+)
 from thriftcodec.values import CALL, Message, Struct
 from thriftcodec.writer import encode_head, encode_message
-
-IDENTIFIER = ttypes.THandleIdentifier(guid=b"g" * 16, secret=b"s" * 16)
-SESSION = ttypes.TSessionHandle(IDENTIFIER)
-OPERATION = ttypes.TOperationHandle(IDENTIFIER, 4, True)
-HANDLE = Handle(b"g" * 16, b"s" * 16)
 
 
 def written(name: str, request: Any) -> Message:
@@ -35,15 +32,6 @@ def written(name: str, request: Any) -> Message:
     protocol.writeMessageBegin(name, CALL, 7)
     getattr(TCLIService, f"{name}_args")(request).write(protocol)
     return decode_message(bytes(buffer.getvalue()))
-
-
-def read_by_thrift(data: bytes) -> Any:
-    protocol = TBinaryProtocol(TMemoryBuffer(data))
-    name, kind, seqid = protocol.readMessageBegin()
-    assert (kind, seqid) == (CALL, 0)
-    arguments = getattr(TCLIService, f"{name}_args")()
-    arguments.read(protocol)
-    return arguments.req
 
 
 METADATA = {
@@ -98,7 +86,7 @@ def test_metadata_calls_are_relayed_with_another_session(name: str) -> None:
     assert isinstance(fields, Struct)
     handle = fields.get(1)
     assert isinstance(handle, Struct)
-    sent = read_by_thrift(requests.metadata_call(name, RemoteSession(handle), request.arguments))
+    sent = read_by_thrift(metadata_call(name, RemoteSession(handle), request.arguments))
     expected = type(METADATA[name])(**{**vars(METADATA[name]), "sessionHandle": other})
     assert sent == expected
 
@@ -163,45 +151,6 @@ def test_any_bytes_give_a_request_or_a_wire_error(name: str, body: bytes) -> Non
         read_request(decode_message(encode_head(name, CALL, 1) + b"\x0c\0\1" + body))
     except WireError:
         return
-
-
-REMOTE_SESSION = RemoteSession(Struct({1: (12, Struct({1: (11, b"g" * 16), 2: (11, b"s" * 16)}))}))
-REMOTE_OPERATION = RemoteOperation(
-    Struct({1: (12, Struct({1: (11, b"g" * 16), 2: (11, b"s" * 16)})), 2: (8, 4), 3: (2, True)})
-)
-
-
-@pytest.mark.parametrize(
-    ("call", "expected"),
-    [
-        (
-            lambda: requests.open_session_call(9, "ann", {"set:hivevar:x": "1"}),
-            ttypes.TOpenSessionReq(9, "ann", None, {"set:hivevar:x": "1"}),
-        ),
-        (
-            lambda: requests.close_session_call(REMOTE_SESSION),
-            ttypes.TCloseSessionReq(SESSION),
-        ),
-        (
-            lambda: requests.execute_call(REMOTE_SESSION, "SELECT 1", {"a": "b"}, 3),
-            ttypes.TExecuteStatementReq(SESSION, "SELECT 1", {"a": "b"}, True, 3),
-        ),
-        (
-            lambda: requests.operation_call("CancelOperation", REMOTE_OPERATION),
-            ttypes.TCancelOperationReq(OPERATION),
-        ),
-        (
-            lambda: requests.fetch_call(REMOTE_OPERATION, requests.FetchResults(HANDLE, 0, 5, 1)),
-            ttypes.TFetchResultsReq(OPERATION, 0, 5, 1),
-        ),
-        (
-            lambda: requests.get_info_call(REMOTE_SESSION, 18),
-            ttypes.TGetInfoReq(SESSION, 18),
-        ),
-    ],
-)
-def test_calls_to_clusters_are_read_by_thrift(call: Callable[[], bytes], expected: Any) -> None:
-    assert read_by_thrift(call()) == expected
 
 
 def test_secrets_are_not_in_the_repr() -> None:

@@ -11,9 +11,10 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from proxy.errors import ClusterDown, Failure, WireError
 from proxy.protocol import replies, results
+from proxy.protocol.cluster_calls import RemoteOperation, operation_call
 from proxy.protocol.messages import decode_message
 from proxy.protocol.replies import Status
-from proxy.protocol.requests import Handle, RemoteOperation, operation_call
+from proxy.protocol.requests import Handle
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.protocol.status import SUCCESS, as_synchronous, failure_of
 from proxy.protocol.types import OperationState

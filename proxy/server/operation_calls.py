@@ -1,0 +1,129 @@
+"""Answers calls about one operation: its status, its schema, its rows, its cancelling and closing.
+
+Rows that a cluster has are relayed (`proxy.server.row_relay`), others are encoded here.
+"""
+
+import asyncio
+import time
+from contextlib import suppress
+
+from proxy.errors import Failure, Rejected
+from proxy.protocol import replies, results
+from proxy.protocol.requests import (
+    CancelOperation,
+    CloseOperation,
+    FetchResults,
+    GetOperationStatus,
+    GetResultSetMetadata,
+    OperationCall,
+)
+from proxy.protocol.row_count import rows_in
+from proxy.protocol.types import FETCH_LOG, OperationState
+from proxy.server.client_connection import ClientConnection
+from proxy.server.row_relay import relay_rows
+from proxy.server.server_state import OwnedOperation, ServerState
+from proxy.session.handles import no_such_operation
+from proxy.session.local_result import LocalResult
+from proxy.session.operation import Operation
+from proxy.statement.statement_limits import check_result
+from proxy.upstream.remote_result import RemoteResult
+from thriftcodec.values import Message, Struct
+
+
+class OperationCalls:
+    """The calls about operations of one client's connection."""
+
+    def __init__(self, server: ServerState, client: ClientConnection) -> None:
+        self._server = server
+        self._client = client
+
+    async def answer(self, call: Message, request: OperationCall) -> Struct | bytes | None:
+        """As `HiveServer2Handler._result`. Raises Rejected, CausewayError."""
+        owned = self._server.operations.find(request.operation, self._client.owner)
+        if owned is None:
+            raise no_such_operation(request.operation, request.kind)
+        operation = owned.operation
+        with owned.session.asked:
+            operation.used = owned.session.used
+            match request:
+                case FetchResults():
+                    return await self._fetch(call, request, owned)
+                case GetOperationStatus():
+                    await self._delay_poll(operation)
+                    return replies.operation_status(operation.shown, True)
+                case CancelOperation():
+                    await operation.cancel()
+                    return replies.succeeded()
+                case CloseOperation():
+                    await self._server.close_operation(owned)
+                    return replies.succeeded()
+                case GetResultSetMetadata():
+                    return await self._result_metadata(call, operation)
+
+    async def _delay_poll(self, operation: Operation) -> None:
+        """Waits before a status is answered, since most clients poll without a pause. The delay
+        grows with the operation's age, and ends when the operation ends."""
+        limits = self._server.limits
+        if operation.ended:
+            return
+        elapsed = asyncio.get_running_loop().time() - operation.began
+        delay = min(limits.last_poll, max(limits.first_poll, elapsed / 20))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(delay):
+                await operation.until_ended()
+
+    async def _result_metadata(self, call: Message, operation: Operation) -> Struct | bytes:
+        match operation.result:
+            case LocalResult(schema=bytes(schema)):
+                return replies.with_head(schema, call.name, call.seqid)
+            case LocalResult(table):
+                return results.metadata_reply(table)
+            case RemoteResult() as remote if operation.state is OperationState.FINISHED:
+                schema = await operation.learn_schema(remote)
+                return replies.with_head(schema, call.name, call.seqid)
+            case _:
+                return results.metadata_reply(results.NO_ROWS)
+
+    async def _fetch(
+        self, call: Message, request: FetchResults, owned: OwnedOperation
+    ) -> Struct | bytes | None:
+        operation = owned.operation
+        protocol = owned.session.state.protocol
+        if request.fetch_type == FETCH_LOG and not isinstance(operation.result, RemoteResult):
+            return results.fetch_reply(results.LOG, 0, 0, protocol)
+        if request.fetch_type != FETCH_LOG and operation.state is not OperationState.FINISHED:
+            text = f"Expected state FINISHED, but found {operation.shown.state.name}"
+            raise Rejected(Failure(text))
+        if request.fetch_type != FETCH_LOG:
+            check_result(operation, self._server.limits)
+        match operation.result:
+            case LocalResult():
+                return self._own_rows(call, request, operation, operation.result, protocol)
+            case RemoteResult():
+                return await self._relay(call, request, owned, operation.result)
+        raise Rejected(Failure("The operation has no result."))
+
+    def _own_rows(
+        self,
+        call: Message,
+        request: FetchResults,
+        operation: Operation,
+        local: LocalResult,
+        protocol: int,
+    ) -> bytes:
+        """The reply with rows that Causeway made. Raises Rejected."""
+        began = time.perf_counter()
+        reply = replies.reply(call.name, call.seqid, local.fetch(request, protocol))
+        spent = time.perf_counter() - began
+        self._server.observer.fetched(operation, spent, len(reply), rows_in(reply))
+        return reply
+
+    async def _relay(
+        self, call: Message, request: FetchResults, owned: OwnedOperation, remote: RemoteResult
+    ) -> bytes | None:
+        protocol, began = owned.session.state.protocol, time.perf_counter()
+        sent, rows = await relay_rows(self._client, call, request, remote, protocol)
+        if request.fetch_type != FETCH_LOG:
+            spent = time.perf_counter() - began
+            self._server.observer.fetched(owned.operation, spent, sent, rows)
+        return None
