@@ -162,7 +162,7 @@ class SessionVariable:
 @dataclass(frozen=True, slots=True)
 class AssignVariables:
     """DECLARE VARIABLE, SET VARIABLE and EXECUTE IMMEDIATE .. INTO: variables by name, as
-    `dialect.grammar.session.temporary` writes it.
+    `dialect.lineage.temporary` writes it.
 
     `repeatable`: every cluster computes the same values. Others are computed once, and are in one
     cluster only. `declares`: the variables are new.

@@ -15,7 +15,7 @@ from zlib import compress
 from conf.names import ClusterName, PartitionRef, TableRef
 from conf.partitions import TableFacts
 from conf.settings.settings import Coverage
-from dialect.grammar.session.temporary import is_variable
+from dialect.lineage.temporary import is_variable
 from dialect.statement import (
     Action,
     CreateTempView,

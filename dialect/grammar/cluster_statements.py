@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from conf.names import TableRef
 from dialect.errors import NotUnderstood
-from dialect.grammar.token_cursor import TokenCursor, partition_spec
+from dialect.parsing.token_cursor import TokenCursor, partition_spec
 from dialect.parsing.tokenize import tokenize
 
 # A statement of ours is short, save the one that EXPLAIN CLUSTER carries.

@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.grammar.token_cursor import QUERY_WORDS, Spec, TokenCursor, is_path, path_option
+from dialect.parsing.token_cursor import QUERY_WORDS, Spec, TokenCursor, is_path, path_option
 from dialect.parsing.tokens import word_of
 
 # Where one of these stands in a condition, it may have ended before: nothing marks its end.

@@ -10,7 +10,7 @@ from dialect.errors import NotUnderstood
 from dialect.grammar.catalog_commands import catalog_command
 from dialect.grammar.insert import insert_spec
 from dialect.grammar.statement_context import StatementContext
-from dialect.grammar.token_cursor import TokenCursor, database_name, partition_spec, table_ref
+from dialect.parsing.token_cursor import TokenCursor, database_name, partition_spec, table_ref
 from dialect.statement import NONE, Action, Known, Read
 
 

@@ -8,10 +8,8 @@ from sqlglot import exp
 from conf.names import TableRef
 from conf.tables import TableKind, ViewText
 from dialect.errors import NotUnderstood
-from dialect.grammar.analysis_context import AnalysisContext
-from dialect.grammar.session.temporary import name_parts, temporary_name
-from dialect.grammar.token_cursor import is_path, table_ref
 from dialect.lineage import plan
+from dialect.lineage.analysis_context import AnalysisContext
 from dialect.lineage.clauses import (
     alias_columns,
     check_modifiers,
@@ -26,9 +24,11 @@ from dialect.lineage.clauses import (
 )
 from dialect.lineage.plan import Block, Entry, Join, JoinKind, Leaf, Node, Scan, Scope
 from dialect.lineage.table_functions import Hinted, OfNothing, OfPath, OfTable, named_by
+from dialect.lineage.temporary import name_parts, temporary_name
 from dialect.lineage.view_queries import query_of, with_keys
 from dialect.parsing.function_calls import Calls
 from dialect.parsing.supported_nodes import check
+from dialect.parsing.token_cursor import is_path, table_ref
 from dialect.parsing.tokenize import tokenize
 from dialect.work import spend
 

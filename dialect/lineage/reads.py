@@ -4,9 +4,9 @@ from collections.abc import Sequence, Set
 
 from conf.names import TableRef
 from dialect.lineage.plan import Node, Scan, scans
+from dialect.lineage.prune import Pruner
 from dialect.parsing.variables import Pruning
 from dialect.pruning.predicate import Conditions, any_of
-from dialect.pruning.prune import Pruner
 from dialect.pruning.terms import (
     ANYTHING,
     Call,

@@ -15,7 +15,6 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.lineage.outline import begins_query, check_bare_from, has_table_argument, outline
 from dialect.parsing.keyword_names import (
     check_complete,
     check_rows,
@@ -23,6 +22,7 @@ from dialect.parsing.keyword_names import (
     check_words,
     named_tables,
 )
+from dialect.parsing.outline import begins_query, check_bare_from, has_table_argument, outline
 from dialect.parsing.tokens import closings
 from dialect.work import spend
 

@@ -7,8 +7,8 @@ from time import monotonic
 from conf.tables import ViewText
 from metastore.catalog.sql_functions import sql_function_texts
 from metastore.client.async_client import ClientPool
+from metastore.client.single_flight import SingleFlight
 from metastore.errors import MetastoreDown, MetastoreRefused
-from metastore.snapshot.single_flight import SingleFlight
 
 MAX_AGE = 10.0  # seconds; the guard refuses what a newer function reads
 

@@ -15,9 +15,9 @@ from conf.spark_table import SparkTable
 from metastore.catalog.listing import listed
 from metastore.catalog.spark_table import spark_table
 from metastore.client.async_client import ClientPool
+from metastore.client.change_tracker import ChangeTracker
 from metastore.client.metastore_client import HmsClient
 from metastore.errors import MetastoreDown, MetastoreRefused
-from metastore.snapshot.change_tracker import ChangeTracker
 
 LIMIT = 1_000_000  # columns and tables, some 100 bytes each
 REST = 600.0  # seconds without a listing after it was too large

@@ -29,15 +29,15 @@ from metastore.catalog.functions_client import SqlFunctions, Texts
 from metastore.catalog.listing_client import TableListing
 from metastore.catalog.spark_table import packed, spark_database, spark_table, unpacked
 from metastore.client.async_client import ClientPool
+from metastore.client.change_tracker import ChangeTracker
 from metastore.client.metastore_client import HmsClient
+from metastore.client.single_flight import SingleFlight
 from metastore.client.view_sync import ViewSync
 from metastore.errors import ChangedMeanwhile, MetastoreDown, NoSuchObject
 from metastore.placement.placement_store import PlacementStore
 from metastore.placement.table_copies import table_copies
 from metastore.placement.write_marks import WriteTarget, WriteToken, ending, write_targets
-from metastore.snapshot.change_tracker import ChangeTracker
 from metastore.snapshot.partitions_client import PartitionLoader
-from metastore.snapshot.single_flight import SingleFlight
 from metastore.snapshot.slices import Selector
 from metastore.snapshot.snapshot import LoadToken, Snapshot, TableRecord
 

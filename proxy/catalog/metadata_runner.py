@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from conf.errors import CausewayError
 from conf.names import ClusterName
-from metastore.snapshot.single_flight import SingleFlight
+from metastore.client.single_flight import SingleFlight
 from proxy.catalog.metadata import SCHEMAS, MetadataQuestion, Row, question, usual
 from proxy.catalog.server_info import DBMS_VERSION
 from proxy.errors import ClusterLost, Rejected, WireError

@@ -8,7 +8,7 @@ from conf.settings.names import SERVER_PREFIXES, canonical_name
 from conf.settings.restrictions import Restrictions
 from conf.tables import ViewText
 from conf.topology import Cluster, Endpoint, Topology
-from dialect.grammar.session.temporary import bare_variable, is_variable
+from dialect.lineage.temporary import bare_variable, is_variable
 from dialect.statement import (
     AddResource,
     AssignVariables,

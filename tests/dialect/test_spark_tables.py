@@ -17,8 +17,8 @@ import pytest
 from conf.names import TableRef
 from conf.tables import Column, TableInfo, TableKind
 from dialect.analyze import FAILED, analyze
-from dialect.grammar.token_cursor import is_path
 from dialect.parsing.lexer import lexemes
+from dialect.parsing.token_cursor import is_path
 from dialect.statement import (
     AddResource,
     Analysis,

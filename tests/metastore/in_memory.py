@@ -7,7 +7,7 @@ from typing import Any
 from conf.names import TableRef
 from metastore.client.types import Partition, Table
 from metastore.errors import NoSuchObject
-from metastore.view.inbound.lookups import Asking, T
+from metastore.view.lookups import Asking, T
 from thriftcodec.reader import read_struct
 from thriftcodec.skip import read_message_header
 from thriftcodec.values import LIST, REPLY, STRUCT, Items, Struct, strings

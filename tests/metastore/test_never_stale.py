@@ -29,9 +29,9 @@ from metastore.errors import ChangedMeanwhile
 from metastore.placement.assign import end_writes
 from metastore.placement.placement_store import PlacementStore
 from metastore.snapshot.partitions import PartitionSheet
-from metastore.view.inbound.lookups import Asking, T
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
+from metastore.view.lookups import Asking, T
 from metastore.view.server.direct_writes import DirectWriter
 from metastore.view.server.orphans_store import OrphanLog
 from metastore.view.server.reply_cache import TableCache

@@ -8,9 +8,11 @@ from dialect.errors import NotUnderstood
 from dialect.grammar.definitions.alter import DATABASE, OTHER_OBJECTS, alter
 from dialect.grammar.definitions.sql_functions import create_sql_function
 from dialect.grammar.session.session_variables import drop_variable
-from dialect.grammar.session.temporary import GLOBAL_TEMP, temporary_name
 from dialect.grammar.statement_context import StatementContext
-from dialect.grammar.token_cursor import (
+from dialect.lineage.temporary import GLOBAL_TEMP, temporary_name
+from dialect.parsing.keyword_names import follows_query
+from dialect.parsing.language import is_known_function
+from dialect.parsing.token_cursor import (
     QUERY_WORDS,
     TokenCursor,
     database_name,
@@ -18,8 +20,6 @@ from dialect.grammar.token_cursor import (
     path_option,
     table_ref,
 )
-from dialect.parsing.keyword_names import follows_query
-from dialect.parsing.language import is_known_function
 from dialect.statement import (
     NONE,
     Action,

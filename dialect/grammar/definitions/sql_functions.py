@@ -5,7 +5,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from conf.tables import ViewText
 from dialect.errors import NotUnderstood
 from dialect.grammar.statement_context import StatementContext
-from dialect.grammar.token_cursor import TokenCursor, table_ref
+from dialect.parsing.token_cursor import TokenCursor, table_ref
 from dialect.parsing.tokens import word_of
 from dialect.statement import ChangeFunction, CreateTempFunction, Known
 

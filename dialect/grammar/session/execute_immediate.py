@@ -17,11 +17,11 @@ from dialect.grammar.session.session_variables import (
     targets,
 )
 from dialect.grammar.statement_context import StatementContext
-from dialect.grammar.token_cursor import QUERY_WORDS, TokenCursor
 from dialect.lineage.build import Builder
 from dialect.parsing.constant_text import TEXTS
 from dialect.parsing.function_calls import calls_of
 from dialect.parsing.identifier_clause import ANY_COLUMN, with_names
+from dialect.parsing.token_cursor import QUERY_WORDS, TokenCursor
 from dialect.parsing.tokenize import tokenize
 from dialect.parsing.tokens import is_name, like, word_of
 from dialect.parsing.variables import check_language

@@ -11,10 +11,10 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.grammar.session.temporary import variable_name
 from dialect.grammar.statement_context import StatementContext
-from dialect.grammar.token_cursor import TokenCursor
+from dialect.lineage.temporary import variable_name
 from dialect.parsing.constant_text import TEXTS, text_of, variable_at
+from dialect.parsing.token_cursor import TokenCursor
 from dialect.parsing.tokens import names_in
 from dialect.statement import AssignVariables, DropTemp, Known, SessionVariable
 

@@ -29,14 +29,6 @@ from metastore.view.inbound.foreign_locations import (
     refuse_elsewhere,
     refuse_location,
 )
-from metastore.view.inbound.lookups import (
-    Asking,
-    PartitionNow,
-    TableNow,
-    database_location,
-    partition_names,
-    tables_now,
-)
 from metastore.view.inbound.ownership import (
     Orphan,
     named_partitions,
@@ -62,6 +54,14 @@ from metastore.view.inbound.version_updates import (
     write_partitions,
 )
 from metastore.view.locations import ClusterView
+from metastore.view.lookups import (
+    Asking,
+    PartitionNow,
+    TableNow,
+    database_location,
+    partition_names,
+    tables_now,
+)
 from metastore.view.methods import Act
 from thriftcodec.reader import read_value
 from thriftcodec.values import MAP

@@ -7,7 +7,8 @@ from conf.names import ClusterName
 from conf.placement import Placement
 from metastore.view.call import Call
 from metastore.view.errors import OutsidePrimary
-from metastore.view.inbound.lookups import (
+from metastore.view.locations import ClusterView, moved
+from metastore.view.lookups import (
     BATCH,
     Asking,
     PartitionNow,
@@ -16,7 +17,6 @@ from metastore.view.inbound.lookups import (
     partitions_named,
     table_now,
 )
-from metastore.view.locations import ClusterView, moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from conf.placement import FACTS, rewritten_parameters, write_placement
 from metastore.client.object_spans import EACH, Shape, places, spliced
 from metastore.view.call import Call
 from metastore.view.fact_edits import with_facts
-from metastore.view.inbound.lookups import (
+from metastore.view.locations import ClusterView
+from metastore.view.lookups import (
     Asking,
     PartitionNow,
     TableNow,
@@ -19,7 +20,6 @@ from metastore.view.inbound.lookups import (
     partitions_found,
     table_now,
 )
-from metastore.view.locations import ClusterView
 from thriftcodec.reader import read_value
 from thriftcodec.values import I16, LIST, MAP, STRING, STRUCT, Struct, string_map
 from thriftcodec.writer import call_bytes

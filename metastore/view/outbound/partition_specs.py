@@ -7,8 +7,8 @@ reply, piece by piece, into one spec.
 """
 
 from metastore.view.call import Call
-from metastore.view.inbound.lookups import TableNow
 from metastore.view.locations import ClusterView
+from metastore.view.lookups import TableNow
 from metastore.view.methods import methods
 from metastore.view.outbound.locations_out import ReplyStream
 from thriftcodec.reader import read_struct

@@ -7,9 +7,9 @@ from conf.write_ids import new_id
 from metastore.view.call import Call
 from metastore.view.errors import FactsUnavailable
 from metastore.view.inbound.admission import Admitted, admit
-from metastore.view.inbound.lookups import Asking
 from metastore.view.inbound.version_updates import Context
 from metastore.view.locations import ClusterView
+from metastore.view.lookups import Asking
 from metastore.view.outbound import replies
 from metastore.view.outbound.locations_out import ReplyStream
 from metastore.view.server.questions import Questions

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable
 
 from metastore.view.call import Request, ref_of
-from metastore.view.inbound.lookups import Asking, T
+from metastore.view.lookups import Asking, T
 from metastore.view.methods import Act, MethodSpec
 from metastore.view.outbound import replies
 from metastore.view.server.client_view import ClientView

@@ -6,8 +6,8 @@ The client's rights hold for them, since `set_ugi` was called on that connection
 from conf.names import TableRef
 from metastore.view.call import ref_of
 from metastore.view.inbound.hive4_compat import NEWER, is_unknown, newer_call, older_reply
-from metastore.view.inbound.lookups import Asking, T, TableNow, table_in, table_question
 from metastore.view.locations import ClusterView
+from metastore.view.lookups import Asking, T, TableNow, table_in, table_question
 from metastore.view.server.shared import Shared
 from metastore.view.server.upstream_connection import Upstream
 from thriftcodec.skip import read_message_header

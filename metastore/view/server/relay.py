@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from metastore.client.object_spans import Shape
 from metastore.view.call import Call
 from metastore.view.inbound.hive4_compat import NEWER
-from metastore.view.inbound.lookups import TableNow
 from metastore.view.locations import ClusterView
+from metastore.view.lookups import TableNow
 from metastore.view.outbound import replies
 from metastore.view.outbound.locations_out import ReplyStream
 from metastore.view.outbound.partition_specs import SpecStream, is_spec_call, plain_call

@@ -11,8 +11,8 @@ from typing import Protocol
 from conf.names import TableRef
 from metastore.client.notifying_client import EVERYTHING
 from metastore.client.types import Changes
-from metastore.view.inbound.lookups import Asking, T, database_names
 from metastore.view.locations import ClusterView
+from metastore.view.lookups import Asking, T, database_names
 from metastore.view.spark_writes.folder_index import FolderIndex, folders_of_tables
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from conf.locations import HOST, Location, readings
 from conf.names import ClusterName, TableRef
 from conf.placement import NEVER_WRITTEN
-from metastore.view.inbound.lookups import (
+from metastore.view.locations import ClusterView
+from metastore.view.lookups import (
     Asking,
     PartitionNow,
     TableNow,
@@ -20,7 +21,6 @@ from metastore.view.inbound.lookups import (
     readable_tables,
     table_names,
 )
-from metastore.view.locations import ClusterView
 
 Parts = tuple[str, ...]
 

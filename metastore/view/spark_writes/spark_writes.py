@@ -28,9 +28,9 @@ from conf.placement import (
 from conf.write_ids import with_time
 from metastore.view.call import ref_of
 from metastore.view.errors import OutsidePrimary
-from metastore.view.inbound.lookups import Asking, TableNow, partitions_named, table_now
 from metastore.view.inbound.version_updates import Context, set_table, write_partitions
 from metastore.view.locations import ClusterView
+from metastore.view.lookups import Asking, TableNow, partitions_named, table_now
 from metastore.view.spark_writes.folder_index import Folder, FolderIndex
 from thriftcodec.values import Struct
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from conf.names import ClusterName
 from conf.tables import ViewText
-from dialect.grammar.session.temporary import bare_variable
+from dialect.lineage.temporary import bare_variable
 from dialect.statement import (
     AssignVariables,
     CreateTempTable,
@@ -44,7 +44,7 @@ class TempObject:
 
 @dataclass(slots=True)
 class TempObjects:
-    """By name, as `dialect.grammar.session.temporary` writes it."""
+    """By name, as `dialect.lineage.temporary` writes it."""
 
     _objects: dict[str, TempObject] = field(default_factory=dict)
 

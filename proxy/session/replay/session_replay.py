@@ -15,7 +15,7 @@ from weakref import WeakMethod
 
 from conf.names import ClusterName, TableRef
 from conf.topology import Endpoint
-from dialect.grammar.session.temporary import (
+from dialect.lineage.temporary import (
     bare_variable,
     dropping,
     is_global,

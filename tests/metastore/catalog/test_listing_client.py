@@ -16,7 +16,7 @@ from metastore.client.metastore_client import HmsClient
 from metastore.client.types import Database, Table
 from metastore.snapshot.loader_client import SnapshotLoader
 from metastore.snapshot.snapshot import Snapshot
-from tests.metastore.snapshot.test_change_tracker import settings_of
+from tests.metastore.client.test_change_tracker import settings_of
 from tests.metastore.writable import C1, TOPOLOGY, WritableMetastore, views
 
 Scenario = Callable[[TableListing], Awaitable[None]]

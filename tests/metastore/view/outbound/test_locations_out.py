@@ -16,8 +16,8 @@ from metastore.client.object_spans import Shape, encoded, scan, spliced
 from metastore.client.types import Partition, Table
 from metastore.view.call import Call
 from metastore.view.fact_edits import HIDDEN_FACTS, with_facts
-from metastore.view.inbound.lookups import TableNow
 from metastore.view.locations import ClusterView
+from metastore.view.lookups import TableNow
 from metastore.view.methods import methods
 from metastore.view.outbound.locations_out import PartitionsOf, ReplyStream
 from metastore.view.outbound.partition_specs import SpecStream

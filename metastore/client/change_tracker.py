@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 
 from conf.names import TableRef
 from conf.settings.settings import Settings, Writers
+from metastore.client.feed_client import FeedClient
 from metastore.client.notifying_client import EVERYTHING
-from metastore.snapshot.feed_client import FeedClient
-from metastore.snapshot.single_flight import SingleFlight
+from metastore.client.single_flight import SingleFlight
 
 LIMIT = 100_000  # tables
 OnChange = Callable[[tuple[TableRef, ...] | None], None]

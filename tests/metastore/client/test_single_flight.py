@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from metastore.client.single_flight import SingleFlight
 from metastore.errors import MetastoreDown
-from metastore.snapshot.single_flight import SingleFlight
 
 
 class Loads:

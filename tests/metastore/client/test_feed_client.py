@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conf.topology import Endpoint
-from metastore.snapshot.feed_client import FeedClient
+from metastore.client.feed_client import FeedClient
 from tests.metastore.writable import C1, WritableMetastore
 from thriftcodec.values import EXCEPTION, REPLY, STRING, Message, Struct
 from thriftcodec.writer import encode_message
