@@ -1,9 +1,10 @@
-"""`causeway instance`: show, rerun and kill instances of feeds and processes.
+"""`causeway instance`: show, rerun, kill, suspend and resume instances of feeds and processes.
 
     causeway instance list feed NAME [--start TIME] [--end TIME] [--state STATE] [--planned]
     causeway instance status|summary TYPE NAME
     causeway instance params process NAME --start TIME
-    causeway instance rerun|kill TYPE NAME --start TIME [--end TIME] [--force]
+    causeway instance rerun TYPE NAME --start TIME [--end TIME] [--force]
+    causeway instance kill|suspend|resume TYPE NAME --start TIME [--end TIME]
     causeway instance logs TYPE NAME --start TIME
 
 A range is from --start, inclusive, to --end, exclusive; without --end it is one minute long.
@@ -41,6 +42,8 @@ _COMMANDS_HELP = {
     "params": "print the parameters of a process instance",
     "rerun": "run ended instances again",
     "kill": "stop open instances",
+    "suspend": "hold waiting and ready instances until they are resumed",
+    "resume": "let suspended instances wait for their inputs again",
     "logs": "print the events of instances",
 }
 
@@ -204,9 +207,11 @@ def _run_rerun(args: argparse.Namespace, store: Store) -> int:
     return _change(args, store, eligible, Event.RERUN, len(rows))
 
 
-def _run_kill(args: argparse.Namespace, store: Store) -> int:
+def _run_open(args: argparse.Namespace, store: Store) -> int:
+    """Kills, suspends or resumes the open instances of the range."""
     rows = _owned_range(args, store)
-    return _change(args, store, [e for e in rows if e.state.open], Event.KILL, len(rows))
+    event = _OPEN_EVENTS[args.command]
+    return _change(args, store, [e for e in rows if e.state.open], event, len(rows))
 
 
 def _owned_range(args: argparse.Namespace, store: Store) -> list[Instance]:
@@ -243,12 +248,15 @@ def _run_logs(args: argparse.Namespace, store: Store) -> int:
     return 0
 
 
+_OPEN_EVENTS = {"kill": Event.KILL, "suspend": Event.SUSPEND, "resume": Event.RESUME}
 _COMMANDS: dict[str, Callable[[argparse.Namespace, Store], int]] = {
     "list": _run_list,
     "status": _run_status,
     "summary": _run_summary,
     "params": _run_params,
     "rerun": _run_rerun,
-    "kill": _run_kill,
+    "kill": _run_open,
+    "suspend": _run_open,
+    "resume": _run_open,
     "logs": _run_logs,
 }

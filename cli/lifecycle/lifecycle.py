@@ -48,7 +48,7 @@ from pipeline.scheduler import plan as planning
 from pipeline.scheduler.actions import tables
 from pipeline.scheduler.actions.cluster_actions import ClusterActions
 from pipeline.scheduler.actions.work import Task
-from pipeline.scheduler.alert_sender import AlertSender, Deliver, mail, webhook
+from pipeline.scheduler.alert_sender import AlertSender, Deliver, MailServer, mail, webhook
 from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
 from pipeline.scheduler.instance import Action, Instance
 from pipeline.scheduler.operations import Operations
@@ -158,7 +158,9 @@ def _channels(settings: Lifecycle) -> dict[str, Deliver]:
         channels["webhook"] = webhook(settings.webhook)
     if settings.mail_to:
         assert settings.mail_server is not None, "validated with the settings"
-        channels["mail"] = mail(settings.mail_server, settings.mail_from, settings.mail_to)
+        password = settings.mail_password if settings.mail_user else None
+        server = MailServer(settings.mail_server, settings.mail_tls, settings.mail_user, password)
+        channels["mail"] = mail(server, settings.mail_from, settings.mail_to)
     return channels
 
 

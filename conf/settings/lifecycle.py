@@ -1,12 +1,21 @@
 """How `causeway lifecycle serve` is operated: its port, and where its alerts go."""
 
 from dataclasses import dataclass
+from enum import Enum
 from urllib.parse import urlsplit
 
 from conf.secrets import SecretFile
-from conf.settings.kinds import ENDPOINT, PORT, SECRET_PATH, TEXT, Kind
+from conf.settings.kinds import ENDPOINT, PORT, SECRET_PATH, TEXT, Kind, choice
 from conf.settings.rows import RESTART, Reader, Setting, made_of, setting
 from conf.topology import Endpoint
+
+
+class MailTls(Enum):
+    """`lifecycle.alert.mail.tls`: how the connection to the mail server is encrypted."""
+
+    NONE = "none"
+    STARTTLS = "starttls"
+    TLS = "tls"
 
 
 def _http_url(text: str) -> str:
@@ -38,11 +47,21 @@ _MAIL_TO: Setting[tuple[str, ...]] = Setting("lifecycle.alert.mail.to",
 _MAIL_SERVER: Setting[Endpoint | None] = Setting("lifecycle.alert.mail.server",
     ENDPOINT, "", RESTART, "The `host:port` of the SMTP server for these mails.",
     shown="required with addresses")
+_MAIL_TLS = Setting("lifecycle.alert.mail.tls", choice(MailTls), "none", RESTART,
+    "`starttls` encrypts after the greeting (port 587), `tls` from the first byte (port 465). The"
+    " certificate must be that of the server, by the system's certificate authorities.")
+_MAIL_USER: Setting[str] = Setting("lifecycle.alert.mail.user", TEXT, "", RESTART,
+    "The login at the mail server; needs `lifecycle.alert.mail.tls`.")
+_MAIL_PASSWORD: Setting[SecretFile | None] = Setting("lifecycle.alert.mail.password.file",
+    SECRET_PATH, "", RESTART, "A file with the password of this login, read for each mail.",
+    shown="required with a login")
 
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """`port` needs `token`; `mail_to` needs `mail_server`."""
+    """`port` needs `token`; `mail_to` needs `mail_server`; `mail_user` needs `mail_tls` and
+    `mail_password`.
+    """
 
     port: Endpoint | None = made_of(_HOST, _PORT, factory=lambda: None)
     token: SecretFile | None = made_of(_TOKEN, factory=lambda: None)
@@ -54,6 +73,9 @@ class Lifecycle:
     mail_server: Endpoint | None = made_of(_MAIL_SERVER, factory=lambda: None)
     mail_from: str = setting("lifecycle.alert.mail.from", TEXT, "causeway@localhost", RESTART,
         "The sender of these mails.")
+    mail_tls: MailTls = made_of(_MAIL_TLS, factory=lambda: MailTls.NONE)
+    mail_user: str = made_of(_MAIL_USER, factory=str)
+    mail_password: SecretFile | None = made_of(_MAIL_PASSWORD, factory=lambda: None)
 
 
 # fmt: on
@@ -66,9 +88,16 @@ def read(reader: Reader) -> Lifecycle:
         token=reader.read(_TOKEN),
         mail_to=reader.read(_MAIL_TO),
         mail_server=reader.read(_MAIL_SERVER),
+        mail_tls=reader.read(_MAIL_TLS),
+        mail_user=reader.read(_MAIL_USER),
+        mail_password=reader.read(_MAIL_PASSWORD),
     )
     if found.port is not None and found.token is None:
         raise reader.bad(_TOKEN, f"missing; who knows what it holds may use {_PORT.name}")
     if found.mail_to and found.mail_server is None:
         raise reader.bad(_MAIL_SERVER, f"missing; {_MAIL_TO.name} needs it")
+    if found.mail_user and found.mail_tls is MailTls.NONE:
+        raise reader.bad(_MAIL_TLS, "none; a password is not sent without encryption")
+    if found.mail_user and found.mail_password is None:
+        raise reader.bad(_MAIL_PASSWORD, f"missing; {_MAIL_USER.name} needs it")
     return found

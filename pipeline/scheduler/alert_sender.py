@@ -7,12 +7,17 @@ lost is repeated.
 
 import json
 import smtplib
+import ssl
 import threading
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from email.message import EmailMessage
 
+from conf.secrets import SecretFile
+from conf.settings.lifecycle import MailTls
 from conf.topology import Endpoint
 from database.errors import StoreUnavailable
 from pipeline.scheduler.alerts import as_json, body, subject
@@ -42,7 +47,35 @@ def webhook(url: str) -> Deliver:
     return deliver
 
 
-def mail(server: Endpoint, sender: str, to: Sequence[str]) -> Deliver:
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """An SMTP server; with a `user` it wants a login, whose password is read for each mail."""
+
+    endpoint: Endpoint
+    tls: MailTls = MailTls.NONE
+    user: str = ""
+    password: SecretFile | None = None
+    context: Callable[[], ssl.SSLContext] = field(default=ssl.create_default_context)
+
+    @contextmanager
+    def connected(self) -> Iterator[smtplib.SMTP]:
+        """A session, encrypted and logged in. Raises OSError."""
+        host, port = self.endpoint.host, self.endpoint.port
+        if self.tls is MailTls.TLS:
+            opened: smtplib.SMTP = smtplib.SMTP_SSL(
+                host, port, timeout=_TIMEOUT, context=self.context()
+            )
+        else:
+            opened = smtplib.SMTP(host, port, timeout=_TIMEOUT)
+        with opened as smtp:
+            if self.tls is MailTls.STARTTLS:
+                smtp.starttls(context=self.context())
+            if self.password is not None:
+                smtp.login(self.user, self.password.read_text().strip())
+            yield smtp
+
+
+def mail(server: MailServer, sender: str, to: Sequence[str]) -> Deliver:
     """Sends one mail. Raises OSError (of which SMTPException is one)."""
 
     def deliver(alerts: Sequence[Alert]) -> None:
@@ -50,7 +83,7 @@ def mail(server: Endpoint, sender: str, to: Sequence[str]) -> Deliver:
         message["From"], message["To"] = sender, ", ".join(to)
         message["Subject"] = " ".join(subject(alerts).split())
         message.set_content(body(alerts))
-        with smtplib.SMTP(server.host, server.port, timeout=_TIMEOUT) as smtp:
+        with server.connected() as smtp:
             smtp.send_message(message)
 
     return deliver

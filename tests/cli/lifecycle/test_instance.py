@@ -91,6 +91,20 @@ def test_kill(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
         causeway("instance", "kill", *SUMMARY, "--user", "ann")
 
 
+def test_suspend_and_resume(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (*SUMMARY, "--start", "2013-09-25T00:00Z", "--end", "2013-09-25T04:00Z")
+    assert causeway("instance", "suspend", *words, "--user", "ann") == 0
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()] == ["suspended"] * 2
+    states = [each.state.value for each in store.instances(PROCESS_KEY)]
+    assert states == ["SUCCEEDED", "FAILED", "SUSPENDED", "SUSPENDED", "WAITING"]
+    assert causeway("instance", "resume", *words, "--user", "ann") == 0
+    assert [each.state.value for each in store.instances(PROCESS_KEY)][2:] == ["WAITING"] * 3
+    assert causeway("instance", "resume", *words, "--user", "ann") == 1
+    assert "resumed cannot happen to a WAITING instance" in capsys.readouterr().err
+    with pytest.raises(CausewayError, match="CW722"):
+        causeway("instance", "suspend", *words, "--user", "bob")
+
+
 @pytest.mark.usefixtures("store")
 def test_logs_are_the_submitters(capsys: pytest.CaptureFixture[str]) -> None:
     failed = ("--start", "2013-09-25T01:00Z")

@@ -6,7 +6,7 @@ import pytest
 
 from conf.errors import BadSetting
 from conf.secrets import SecretFile
-from conf.settings.lifecycle import Lifecycle
+from conf.settings.lifecycle import Lifecycle, MailTls
 from conf.settings.settings import settings_from
 from conf.topology import Endpoint
 
@@ -49,3 +49,15 @@ def test_mail_needs_a_server() -> None:
 def test_what_is_no_address_is_refused(values: dict[str, str]) -> None:
     with pytest.raises(BadSetting):
         of(**values)
+
+
+def test_a_mail_login_needs_encryption_and_a_password(tmp_path: Path) -> None:
+    server = {"alert_mail_to": "a@example.com", "alert_mail_server": "mail:587"}
+    with pytest.raises(BadSetting, match=r"mail\.tls: none"):
+        of(**server, alert_mail_user="ann", alert_mail_password_file=str(tmp_path / "p"))
+    with pytest.raises(BadSetting, match=r"mail\.password\.file: missing"):
+        of(**server, alert_mail_user="ann", alert_mail_tls="starttls")
+    file = str(tmp_path / "p")
+    found = of(**server, alert_mail_user="ann", alert_mail_tls="tls", alert_mail_password_file=file)
+    assert (found.mail_tls, found.mail_user) == (MailTls.TLS, "ann")
+    assert str(found.mail_password) == file

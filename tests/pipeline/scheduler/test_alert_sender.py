@@ -1,7 +1,10 @@
 """Each alert is delivered once by each channel, also after failures and by several servers."""
 
+import base64
 import json
 import smtplib
+import socketserver
+import ssl
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from conf.settings.lifecycle import MailTls
 from conf.topology import Endpoint
 from pipeline.falcon.calendar import parse_time
-from pipeline.scheduler.alert_sender import AlertSender, mail, webhook
+from pipeline.scheduler.alert_sender import AlertSender, MailServer, mail, webhook
 from pipeline.scheduler.clock import SetClock
 from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.store.schema import Alert
 from pipeline.scheduler.store.store import Store
+from tests import secret_files
 from tests.pipeline.scheduler.worlds import (
     FEED_KEY,
     PROCESS_KEY,
@@ -27,6 +32,7 @@ from tests.pipeline.scheduler.worlds import (
     schedule,
     stocked,
 )
+from tests.proxy import certificates
 
 FIRST = parse_time("2013-09-25T00:00Z")
 Events = list[Mapping[str, object]]
@@ -165,7 +171,8 @@ def test_a_mail_has_all_alerts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             sent.append(message)
 
     monkeypatch.setattr(smtplib, "SMTP", Smtp)
-    deliver = mail(Endpoint("mail.example", 25), "from@example", ["a@example", "b@example"])
+    server = MailServer(Endpoint("mail.example", 25))
+    deliver = mail(server, "from@example", ["a@example", "b@example"])
     store = failed(tmp_path / "l.db", "mail")
     with AlertSender(store, SetClock(FIRST), {"mail": deliver}, print, poll=60):
         pass  # what is left is delivered at the end
@@ -173,3 +180,89 @@ def test_a_mail_has_all_alerts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert message["To"] == "a@example, b@example"
     assert "failed" in message["Subject"]
     assert "broken" in message.get_content()
+
+
+class SmtpHandler(socketserver.StreamRequestHandler):
+    """An SMTP server that takes mail only over TLS and after the login of `ann`."""
+
+    server: "SmtpServer"
+
+    def handle(self) -> None:
+        secure = logged_in = False
+        if self.server.tls is MailTls.TLS:
+            self.encrypt()
+            secure = True
+        self.answer("220 ready")
+        while line := self.rfile.readline().decode().strip():
+            match line.split(" ")[0].upper():
+                case "EHLO":
+                    offer = "AUTH PLAIN" if secure else "STARTTLS"
+                    self.answer(f"250-here\r\n250 {offer}")
+                case "STARTTLS":
+                    self.answer("220 go")
+                    self.encrypt()
+                    secure = True
+                case "AUTH":
+                    login = base64.b64decode(line.split(" ")[2]).split(b"\0")[1:]
+                    logged_in = secure and login == [b"ann", b"s3cret"]
+                    self.answer("235 welcome" if logged_in else "535 wrong")
+                case "DATA":
+                    self.answer("354 text")
+                    text = b"".join(iter(self.rfile.readline, b".\r\n"))
+                    self.server.mails.append(text.decode())
+                    self.answer("250 taken")
+                case "QUIT":
+                    self.answer("221 bye")
+                    return
+                case _:
+                    self.answer("250 fine" if logged_in else "530 log in first")
+
+    def answer(self, text: str) -> None:
+        self.wfile.write(f"{text}\r\n".encode())
+
+    def encrypt(self) -> None:
+        self.request = self.server.context.wrap_socket(self.request, server_side=True)
+        self.setup()
+
+    def finish(self) -> None:
+        super().finish()
+        self.request.close()
+
+
+class SmtpServer(socketserver.ThreadingTCPServer):
+    def __init__(self, tls: MailTls, context: ssl.SSLContext) -> None:
+        super().__init__(("127.0.0.1", 0), SmtpHandler)
+        self.tls, self.context, self.mails = tls, context, list[str]()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that ends early is no error here."""
+
+
+@pytest.mark.parametrize("tls", [MailTls.STARTTLS, MailTls.TLS])
+def test_mail_is_encrypted_and_logs_in(tmp_path: Path, tls: MailTls) -> None:
+    certificate = certificates.made()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate.pem(tmp_path / "server.pem"))
+    password = secret_files.private(tmp_path / "password", "s3cret\n")
+    store = failed(tmp_path / "l.db", "mail")
+    (alert,) = store.take_alerts("mail", 60, 10)
+    with SmtpServer(tls, context) as smtp:
+        thread = threading.Thread(target=smtp.serve_forever)
+        thread.start()
+        try:
+            endpoint, secret = Endpoint(*smtp.server_address), secret_files.readable(password)  # type: ignore[misc]
+            trusted = MailServer(endpoint, tls, "ann", secret, certificate.trusting)
+            mail(trusted, "from@example", ["a@example"])([alert])
+            assert len(smtp.mails) == 1
+            assert "broken" in smtp.mails[0]
+            stranger = MailServer(endpoint, tls, "ann", secret)
+            with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
+                mail(stranger, "from@example", ["a@example"])([alert])
+            password.write_text("guess")
+            with pytest.raises(smtplib.SMTPAuthenticationError) as refused:
+                mail(trusted, "from@example", ["a@example"])([alert])
+            assert "guess" not in str(refused.value)
+            assert len(smtp.mails) == 1
+        finally:
+            smtp.shutdown()
+            thread.join()
