@@ -4,11 +4,13 @@ The files of a complete commit never change, and a commit becomes visible by the
 completes it on the timeline. So a replica gets all files of the new commits first, then the
 timeline files in the order of completion. Its own timeline is the bookmark. A reader sees whole
 commits only, and after a kill the next run continues. The first run copies the latest files, and
-the properties last: without them there is no table.
+the properties last: without them there is no table. Then the replica deletes what its source has
+cleaned, and archives what its source has archived (`trim`).
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pipeline.copy.files import (
     CopyOptions,
@@ -21,6 +23,7 @@ from pipeline.copy.files import (
 )
 from pipeline.hudi.errors import MissingPath, NotAHudiTable, OutOfStep, StorageFault
 from pipeline.hudi.plan import snapshot
+from pipeline.hudi.table.archive import VERSION, ArchiveFiles
 from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.table import (
     HOODIE,
@@ -30,7 +33,14 @@ from pipeline.hudi.table.table import (
     open_table,
     timeline_folder,
 )
-from pipeline.hudi.table.timeline import COMPACTION, LOG_COMPACTION, Instant
+from pipeline.hudi.table.timeline import (
+    COMPACTION,
+    LOG_COMPACTION,
+    SAVEPOINT,
+    Instant,
+    parse_timeline,
+)
+from pipeline.hudi.trim import COMPARE, archive_change, retired, surplus_files, to_compare
 
 _PROPERTIES = f"{HOODIE}/hoodie.properties"
 # Names the source of a replica. No directory without it is ever changed.
@@ -41,7 +51,12 @@ _NOT_CARRIED = ("hoodie.table.metadata.partitions", "hoodie.table.cdc.enabled")
 
 @dataclass(frozen=True, slots=True)
 class HudiReplicationPlan:
-    """The files to copy, in this order. `whole`: there is no replica yet."""
+    """The files to copy and to delete, in this order. `whole`: there is no replica yet.
+
+    `cleaned` and `retired` are paths of the replica, in the order of deletion. `archived` are
+    archive files, which count when the replica's `_version_` has the text `version`. `compared` are
+    the partitions that `COMPARE` names during the run, and `postponed` those after it.
+    """
 
     source: str
     target: str
@@ -49,12 +64,21 @@ class HudiReplicationPlan:
     data: tuple[FileEntry, ...]
     prepared: tuple[FileEntry, ...]
     completed: tuple[FileEntry, ...]
+    cleaned: tuple[str, ...]
+    cleans: tuple[FileEntry, ...]
+    archived: tuple[FileEntry, ...]
+    archive_folder: str
+    version: str
+    retired: tuple[str, ...]
+    compared: tuple[str, ...]
+    postponed: tuple[str, ...]
     properties: str
 
     @property
     def empty(self) -> bool:
-        """Whether the replica has all commits; its properties may differ."""
-        return not self.whole and not self.completed
+        """Whether the replica has all commits and nothing else; its properties may differ."""
+        changes = (self.completed, self.cleans, self.cleaned, self.archived, self.retired)
+        return not self.whole and not any(changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +94,70 @@ def plan_replication(source: HudiTable, target: str, storage: HudiStorage) -> Hu
     """What the replica at `target` lacks. `storage` reads the replica. Raises OutOfStep,
     StorageFault.
     """
-    replica = _replica(source.base, target.rstrip("/"), storage)
+    target = target.rstrip("/")
+    replica = _replica(source.base, target, storage)
     if replica is None:
-        commits = source.timeline.commits
-        files = snapshot(source).files
-        data = (*_history(source), *_entries(source, files))
-    else:
-        commits = _missing(source, replica)
-        files = _written(source, commits)
-        data = _entries(source, files)
-    names = {i.requested for i in commits}
-    timeline = _timeline_files(source)
-    done = {commit.file for commit in commits}
+        return _plan_first(source, target)
+    return _plan_next(source, replica)
+
+
+def _plan_first(source: HudiTable, target: str) -> HudiReplicationPlan:
+    source, timeline = _listed(source)
+    files = snapshot(source).files
+    archive = source.list_archive()
+    commits = source.timeline.commits
     return HudiReplicationPlan(
-        source.base,
-        target.rstrip("/"),
-        replica is None,
-        (*data, *_marks(source, files), *_entries(source, source.schema_files())),
-        tuple(e for n, e in timeline.items() if n not in done and _prepares(source, n, names)),
-        tuple(timeline[commit.file] for commit in commits),
-        _properties(source),
-    )
+        source.base, target, True,
+        data=_data(source, files),
+        prepared=_prepared(source, timeline, commits, ()),
+        completed=tuple(timeline[commit.file] for commit in commits),
+        cleaned=(),
+        cleans=tuple(timeline[clean.file] for clean in source.timeline.cleans),
+        archived=_archived(source, archive, archive.instants),
+        archive_folder=_relative(source, archive_folder(source)),
+        version=archive.version,
+        retired=(),
+        compared=(),
+        postponed=(),
+        properties=_properties(source),
+    )  # fmt: skip
+
+
+def _plan_next(source: HudiTable, replica: HudiTable) -> HudiReplicationPlan:
+    if source.timeline.by_completion != replica.timeline.by_completion:
+        raise OutOfStep(f"{source.base} was upgraded: its timeline is kept otherwise now.")
+    names = replica.storage.names(timeline_folder(replica.base, replica.properties))
+    cleans = [clean for clean in source.timeline.cleans if clean.file not in names]
+    surplus = surplus_files(source, replica, cleans)
+    active = {i.requested for i in source.timeline.instants}
+    source, timeline = _listed(source)
+    active |= {name.partition(".")[0].partition("_")[0] for name in timeline}
+    archive = archive_change(source, replica)
+    commits = _missing(source, replica, archive.commits)
+    files = _written(source, commits)
+    data = _data(source, files)
+    there = timeline_folder(source.base, source.properties)
+    retired_names = retired(names, active)
+    copied = (_folder(e.path) for e in data if not e.path.startswith(HOODIE))
+    compared = {*to_compare(replica), *surplus.postponed, *copied}
+    return HudiReplicationPlan(
+        source.base, replica.base, False,
+        data=data,
+        prepared=_prepared(source, timeline, commits, names),
+        completed=tuple(timeline[commit.file] for commit in commits),
+        cleaned=surplus.paths,
+        cleans=tuple(timeline[clean.file] for clean in cleans if clean.file in timeline),
+        archived=_archived(source, archive.source, archive.files),
+        archive_folder=_relative(source, archive_folder(source)),
+        version=archive.source.version,
+        retired=(
+            *(f"{_relative(source, there)}/{name}" for name in retired_names),
+            *(_relative(replica, file.path) for file in archive.dropped),
+        ),
+        compared=tuple(sorted(compared)),
+        postponed=surplus.postponed,
+        properties=_properties(source),
+    )  # fmt: skip
 
 
 def run_replication(
@@ -102,32 +169,61 @@ def run_replication(
     """Copies the files. Raises StorageFault for the first one that cannot be copied; the next run
     continues from there.
     """
-    origin = f"{planned.target}/{_ORIGIN}"
-    if planned.whole and files.read_marker(origin) is None:
-        files.write_marker(origin, planned.source)
-    # One at a time: a reader must never see a commit without the earlier ones. A new replica has
-    # no readers.
-    last = [planned.completed] if planned.whole else [(entry,) for entry in planned.completed]
-    sent = [
-        _copy_files(planned, entries, files, options, progress)
-        for entries in (planned.data, planned.prepared, *last)
-    ]
+    sent = [_copy_commits(planned, files, options, progress)]
+    files.delete(_at(planned, planned.cleaned))
+    for entries in (planned.cleans, planned.archived):
+        sent.append(_copy_files(planned, entries, files, options, progress))
+    if planned.version:
+        _write_text(planned, f"{planned.archive_folder}/{VERSION}", planned.version, files)
+    files.delete(_at(planned, planned.retired))
     if planned.whole:
         _delete_extra_files(planned, files)
-    properties = f"{planned.target}/{_PROPERTIES}"
-    if files.read_marker(properties) != planned.properties:
-        files.write_marker(properties, planned.properties)
+    if planned.postponed:
+        _write_text(planned, COMPARE, json.dumps(planned.postponed), files)
+    elif planned.compared:
+        files.delete(_at(planned, [COMPARE]))
+    _write_text(planned, _PROPERTIES, planned.properties, files)
     return HudiReplicationResult(
         len(planned.completed), sum(n for n, _ in sent), sum(length for _, length in sent)
     )
 
 
+def _copy_commits(
+    planned: HudiReplicationPlan, files: Files, options: CopyOptions, progress: Progress
+) -> tuple[int, int]:
+    """One commit after the other becomes visible: a reader must never see one without the earlier
+    ones. A new replica has no readers. Returns the numbers of files and bytes sent.
+    """
+    if planned.whole:
+        if files.read_marker(f"{planned.target}/{_ORIGIN}") is None:
+            files.write_marker(f"{planned.target}/{_ORIGIN}", planned.source)
+    elif planned.compared:
+        _write_text(planned, COMPARE, json.dumps(planned.compared), files)
+    last = [planned.completed] if planned.whole else [(entry,) for entry in planned.completed]
+    sent = [
+        _copy_files(planned, entries, files, options, progress)
+        for entries in (planned.data, planned.prepared, *last)
+    ]
+    return sum(n for n, _ in sent), sum(length for _, length in sent)
+
+
+def _write_text(planned: HudiReplicationPlan, path: str, text: str, files: Files) -> None:
+    place = f"{planned.target}/{path}"
+    if files.read_marker(place) != text:
+        files.write_marker(place, text)
+
+
+def _at(planned: HudiReplicationPlan, paths: Iterable[str]) -> list[str]:
+    return [f"{planned.target}/{path}" for path in paths]
+
+
 def _delete_extra_files(planned: HudiReplicationPlan, files: Files) -> None:
-    """Deletes files of an interrupted first run that the source no longer has: a commit that was
+    """Deletes files of an to_compare first run that the source no longer has: a commit that was
     undone since would appear in the replica.
     """
-    wanted = {entry.path for entry in (*planned.data, *planned.prepared, *planned.completed)}
-    wanted.add(_ORIGIN)
+    parts = (planned.data, planned.prepared, planned.completed, planned.cleans, planned.archived)
+    wanted = {entry.path for part in parts for entry in part}
+    wanted |= {_ORIGIN, f"{planned.archive_folder}/{VERSION}"}
     there = files.listings([planned.target])[0]
     extra = {entry.path for entry in there.files} - wanted if there else ()
     files.delete([f"{planned.target}/{path}" for path in sorted(extra)])
@@ -189,54 +285,81 @@ def _written(table: HudiTable, commits: Sequence[Instant]) -> tuple[FileInfo, ..
     return tuple(there[path] for path in sorted(paths))
 
 
-def _missing(source: HudiTable, replica: HudiTable) -> tuple[Instant, ...]:
-    """The source's commits that the replica lacks. Raises OutOfStep."""
-    if source.timeline.by_completion != replica.timeline.by_completion:
-        raise OutOfStep(f"{source.base} was upgraded: its timeline is kept otherwise now.")
+def _missing(
+    source: HudiTable, replica: HudiTable, archived: Collection[str]
+) -> tuple[Instant, ...]:
+    """The source's commits that the replica lacks. `archived` are those that its archive lacks.
+    Raises OutOfStep.
+    """
     have = {i.requested for i in replica.timeline.commits}
     known = {i.requested for i in source.timeline.commits}
-    start = source.timeline.start
-    # Reading a layout 1 archive costs more the longer the table's history is.
-    archived = set(source.archived) if source.timeline.by_completion else None
-    if not have:
-        if source.archived:
-            raise OutOfStep(f"{replica.base} lacks commits that the source has archived.")
-        return source.timeline.commits
-    for requested in have - known:
-        if requested not in archived if archived is not None else requested >= start:
-            raise OutOfStep(f"{replica.base} has the commit {requested}, the source has not.")
-    last = max(replica.timeline.key(i) for i in replica.timeline.commits)
-    if archived is None:
-        behind = last < start and source.timeline.commits[0].requested not in have
-    else:
-        behind = any(requested > min(have) for requested in archived - have)
-    if behind:
-        raise OutOfStep(f"{replica.base} lacks commits that the source has archived.")
+    if lost := set(archived) - have - known:
+        raise OutOfStep(f"{replica.base} lacks {min(lost)}, which the source has archived.")
+    # A run that was killed has copied the archive, but has left commits on the timeline.
+    strange = have - known - set(archived)
+    if strange and (strange := strange - source.archived.keys()):
+        raise OutOfStep(f"{replica.base} has the commit {min(strange)}, the source has not.")
     return tuple(i for i in source.timeline.commits if i.requested not in have)
 
 
-def _prepares(source: HudiTable, name: str, commits: set[str]) -> bool:
-    """Whether a timeline file is the request of one of the commits, or the plan of a compaction,
-    without which later logs have no base file.
+def _prepared(
+    source: HudiTable,
+    timeline: Mapping[str, FileEntry],
+    commits: Sequence[Instant],
+    present: Container[str],
+) -> tuple[FileEntry, ...]:
+    """The timeline files that have to be there before the commits: their requests, savepoints,
+    and plans of compactions, without which later logs have no base file.
     """
-    requested = name.partition(".")[0]
-    pending = (i for i in source.timeline.instants if not i.completed)
+    done = {commit.file for commit in commits}
+    requests = {commit.requested for commit in commits}
+    instants = source.timeline.instants
+    pending = (i for i in instants if not i.completed)
     plans = {i.requested for i in pending if i.action in (COMPACTION, LOG_COMPACTION)}
-    return requested in commits or (requested in plans and name.endswith(".requested"))
+    saved = {i.file for i in instants if i.action == SAVEPOINT and i.completed}
+
+    def wanted(name: str) -> bool:
+        requested = name.partition(".")[0]
+        plan = requested in plans and name.endswith(".requested")
+        return requested in requests or plan or name in saved
+
+    return tuple(
+        entry
+        for name, entry in timeline.items()
+        if name not in done and name not in present and wanted(name)
+    )
 
 
-def _timeline_files(table: HudiTable) -> dict[str, FileEntry]:
+def _listed(table: HudiTable) -> tuple[HudiTable, dict[str, FileEntry]]:
+    """The table as of now, and the files of its timeline by name."""
     folder = timeline_folder(table.base, table.properties)
     listed = (f for f in table.storage.list(folder) if not f.is_dir and f.name[0].isdigit())
-    return {entry.path.rpartition("/")[2]: entry for entry in _entries(table, listed)}
+    entries = {entry.path.rpartition("/")[2]: entry for entry in _entries(table, listed)}
+    layout = 2 if table.timeline.by_completion else 1
+    return replace(table, timeline=parse_timeline(entries, layout), _archived=None), entries
 
 
-def _history(table: HudiTable) -> tuple[FileEntry, ...]:
-    try:
-        listed = table.storage.list(archive_folder(table))
-    except MissingPath:
-        return ()
-    return _entries(table, (f for f in listed if not f.is_dir))
+def _archived(
+    table: HudiTable, archive: ArchiveFiles, files: Sequence[FileInfo]
+) -> tuple[FileEntry, ...]:
+    """The archive's files with the manifest that names them."""
+    manifest = archive.manifest
+    return _entries(table, (*files, manifest) if manifest and files else files)
+
+
+def _data(table: HudiTable, files: Sequence[FileInfo]) -> tuple[FileEntry, ...]:
+    """Data files, marks of their partitions, and the versions of the schema."""
+    return (
+        *_entries(table, files), *_marks(table, files), *_entries(table, table.schema_files())
+    )  # fmt: skip
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _relative(table: HudiTable, path: str) -> str:
+    return path[len(table.base) + 1 :]
 
 
 def _marks(table: HudiTable, files: Iterable[FileInfo]) -> tuple[FileEntry, ...]:

@@ -9,7 +9,8 @@ import io
 import json
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 import fastavro
@@ -17,66 +18,94 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.hudi.errors import DamagedTimeline, MissingPath
-from pipeline.hudi.table.storage import HudiStorage
+from pipeline.hudi.table.storage import FileInfo, HudiStorage
 from pipeline.hudi.table.timeline import COMMIT_ACTIONS
 
 _LOG = re.compile(r"\.commits_\.archive\.\d+_[\d-]+")
 _MAGIC = b"#HUDI#"
 _AVRO_BLOCK, _SCHEMA = 3, 2
+VERSION = "_version_"
+_DAMAGES = (
+    pa.ArrowInvalid, MissingPath, ValueError, KeyError, TypeError, EOFError, IndexError,
+    struct.error,
+)  # fmt: skip
 _INT, _LONG = struct.Struct(">i"), struct.Struct(">q")
 
 
-def read_history(storage: HudiStorage, folder: str) -> dict[str, str]:
-    """Request time to completion time of the commits in a layout 2 archive. Raises
+@dataclass(frozen=True, slots=True)
+class ArchivedInstant:
+    """A completed action of the archive. `completion` is the request time in layout 1."""
+
+    action: str
+    requested: str
+    completion: str
+
+    @property
+    def is_commit(self) -> bool:
+        return self.action in COMMIT_ACTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveFiles:
+    """The files of an archive. `instants` are those with actions. In layout 2 `manifest` names
+    them, and the file `_version_` with the text `version` names the manifest.
+    """
+
+    instants: tuple[FileInfo, ...] = ()
+    manifest: FileInfo | None = None
+    version: str = ""
+
+
+def list_archive(storage: HudiStorage, folder: str, by_completion: bool) -> ArchiveFiles:
+    """The files of the archive in a folder. One list call, and two reads in layout 2. Raises
     DamagedTimeline, StorageFault.
     """
-    found: dict[str, str] = {}
-    for path in _history_files(storage, folder):
-        try:
-            columns = ["instantTime", "completionTime", "action"]
-            rows = pq.read_table(io.BytesIO(storage.read(path)), columns=columns)
-        except (pa.ArrowInvalid, MissingPath) as fault:
-            raise DamagedTimeline(f"cannot read the archive {path}: {fault}.") from fault
-        for row in rows.to_pylist():
-            if row["action"] in COMMIT_ACTIONS:
-                found[row["instantTime"]] = row["completionTime"]
-    return found
-
-
-def read_archive_logs(storage: HudiStorage, folder: str) -> dict[str, str]:
-    """The request times of the commits in a layout 1 archive, each to itself. Raises
-    DamagedTimeline, StorageFault.
-    """
+    listed = _listed(storage, folder)
+    if not by_completion:
+        return ArchiveFiles(tuple(f for _, f in sorted(listed.items()) if _LOG.fullmatch(f.name)))
+    if VERSION not in listed:
+        return ArchiveFiles()
+    version = storage.read(f"{folder}/{VERSION}").decode().strip()
+    if f"manifest_{version}" not in listed:  # written after the listing
+        listed = _listed(storage, folder)
     try:
-        paths = [entry.path for entry in storage.list(folder) if _LOG.fullmatch(entry.name)]
-    except MissingPath:
-        return {}
-    found: dict[str, str] = {}
-    for path in paths:
-        try:
-            for record in _log_records(storage.read(path)):
-                completed = record.get("actionState") in (None, "COMPLETED")
-                if completed and record["actionType"] in COMMIT_ACTIONS:
-                    found[record["commitTime"]] = record["commitTime"]
-        except (ValueError, KeyError, TypeError, EOFError, IndexError, struct.error) as fault:
-            raise DamagedTimeline(f"cannot read the archive {path}: {fault!r}.") from fault
-    return found
-
-
-def _history_files(storage: HudiStorage, folder: str) -> list[str]:
-    """The parquet files of the newest manifest, into which older files were merged."""
-    try:
-        names = {entry.name for entry in storage.list(folder)}
-    except MissingPath:
-        return []
-    if "_version_" not in names:
-        return []
-    version = storage.read(f"{folder}/_version_").decode().strip()
-    try:
-        manifest = json.loads(storage.read(f"{folder}/manifest_{version}"))
-        return [f"{folder}/{entry['fileName']}" for entry in manifest["files"]]
+        manifest = listed[f"manifest_{version}"]
+        named = json.loads(storage.read(manifest.path))["files"]
+        return ArchiveFiles(tuple(listed[each["fileName"]] for each in named), manifest, version)
     except (ValueError, KeyError, TypeError) as fault:
         raise DamagedTimeline(f"cannot read the manifest of {folder}: {fault!r}.") from fault
+
+
+def _listed(storage: HudiStorage, folder: str) -> dict[str, FileInfo]:
+    try:
+        return {entry.name: entry for entry in storage.list(folder)}
+    except MissingPath:
+        return {}
+
+
+def read_archive(
+    storage: HudiStorage, files: Iterable[FileInfo], by_completion: bool
+) -> Iterator[ArchivedInstant]:
+    """The completed actions in these files of an archive. Raises DamagedTimeline, StorageFault."""
+    read = _read_parquet if by_completion else _read_log
+    for file in files:
+        try:
+            yield from read(storage.read(file.path))
+        except _DAMAGES as fault:
+            raise DamagedTimeline(f"cannot read the archive {file.path}: {fault!r}.") from fault
+
+
+def _read_parquet(content: bytes) -> Iterator[ArchivedInstant]:
+    columns = ["action", "instantTime", "completionTime"]
+    for row in pq.read_table(io.BytesIO(content), columns=columns).to_pylist():
+        yield ArchivedInstant(row["action"], row["instantTime"], row["completionTime"])
+
+
+def _read_log(content: bytes) -> Iterator[ArchivedInstant]:
+    for record in _log_records(content):
+        if record.get("actionState") in (None, "COMPLETED"):
+            requested = record["commitTime"]
+            yield ArchivedInstant(record["actionType"], requested, requested)
 
 
 def _log_records(log: bytes) -> Iterator[Mapping[str, Any]]:

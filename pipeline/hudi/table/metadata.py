@@ -15,6 +15,9 @@ import fastavro
 from pipeline.hudi.errors import DamagedTimeline
 
 _AVRO = b"Obj\x01"
+_DAMAGES = (
+    ValueError, KeyError, TypeError, AttributeError, EOFError, StopIteration, IndexError,
+)  # fmt: skip
 
 FileGroup = tuple[str, str]
 """A file group: (partition relative to the table, file id)."""
@@ -61,7 +64,7 @@ def parse_commit(content: bytes, name: str) -> CommitMetadata:
     """The metadata in a completed instant's file. Raises DamagedTimeline naming `name`."""
     try:
         return _from_record(_record(content))
-    except (ValueError, KeyError, TypeError, EOFError, StopIteration, IndexError) as fault:
+    except _DAMAGES as fault:
         raise DamagedTimeline(f"cannot read the commit {name}: {fault!r}.") from fault
 
 
@@ -71,7 +74,25 @@ def earliest_retained(content: bytes, name: str) -> str:
     """
     try:
         return str(_record(content).get("earliestCommitToRetain") or "")
-    except (ValueError, TypeError, EOFError, StopIteration, IndexError) as fault:
+    except _DAMAGES as fault:
+        raise DamagedTimeline(f"cannot read the clean {name}: {fault!r}.") from fault
+
+
+def cleaned_by(content: bytes, name: str) -> dict[str, frozenset[str]]:
+    """The names of the files that a completed clean was to delete, by partition. A clean that was
+    repeated records files that were deleted before as failures. Raises DamagedTimeline.
+    """
+    try:
+        partitions = _record(content).get("partitionMetadata") or {}
+        return {
+            partition: frozenset(
+                str(path).rpartition("/")[2]
+                for kind in ("deletePathPatterns", "successDeleteFiles", "failedDeleteFiles")
+                for path in clean.get(kind) or ()
+            )
+            for partition, clean in partitions.items()
+        }
+    except _DAMAGES as fault:
         raise DamagedTimeline(f"cannot read the clean {name}: {fault!r}.") from fault
 
 
@@ -83,7 +104,7 @@ def undone_by(content: bytes, name: str) -> frozenset[str]:
         record = _record(content)
         names = record.get("commitsRollback") or record.get("instantsToRollback") or ()
         return frozenset(str(name) for name in names)
-    except (ValueError, TypeError, EOFError, StopIteration, IndexError) as fault:
+    except _DAMAGES as fault:
         raise DamagedTimeline(f"cannot read what {name} undid: {fault!r}.") from fault
 
 
@@ -95,7 +116,7 @@ def is_clustering(content: bytes, name: str) -> bool:
         return False
     try:
         return str(_record(content).get("operationType")).upper() == "CLUSTER"
-    except (ValueError, TypeError, EOFError, StopIteration, IndexError) as fault:
+    except _DAMAGES as fault:
         raise DamagedTimeline(f"cannot read the request {name}: {fault!r}.") from fault
 
 

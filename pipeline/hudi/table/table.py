@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from pipeline.hudi.errors import MissingPath, NotAHudiTable, UnsupportedTable
-from pipeline.hudi.table.archive import read_archive_logs, read_history
+from pipeline.hudi.table.archive import ArchiveFiles, list_archive, read_archive
 from pipeline.hudi.table.metadata import (
     CommitMetadata,
     FileGroup,
+    cleaned_by,
     earliest_retained,
     is_clustering,
     parse_commit,
@@ -161,11 +162,15 @@ class HudiTable:
         """Request times of the actions that a completed rollback or restore undid."""
         return undone_by(self.storage.read(self._timeline_file(instant)), instant.file)
 
+    def cleaned_by(self, instant: Instant) -> dict[str, frozenset[str]]:
+        """The names of the files that a completed clean deleted, by partition."""
+        return cleaned_by(self.storage.read(self._timeline_file(instant)), instant.file)
+
     def earliest_retained(self) -> str:
         """The oldest commit whose files the last clean kept; empty when the clean does not record
         it.
         """
-        cleans = [i for i in self.timeline.instants if i.action == "clean" and i.completed]
+        cleans = self.timeline.cleans
         if not cleans:
             return ""
         return earliest_retained(
@@ -188,9 +193,15 @@ class HudiTable:
         Costs one list call when nothing was archived. Raises DamagedTimeline, StorageFault.
         """
         if self._archived is None:
-            read = read_history if self.timeline.by_completion else read_archive_logs
-            self._archived = read(self.storage, archive_folder(self))
+            instants = read_archive(
+                self.storage, self.list_archive().instants, self.timeline.by_completion
+            )
+            self._archived = {i.requested: i.completion for i in instants if i.is_commit}
         return self._archived
+
+    def list_archive(self) -> ArchiveFiles:
+        """Raises as `archived`."""
+        return list_archive(self.storage, archive_folder(self), self.timeline.by_completion)
 
     def has_any(self, requests: Collection[str]) -> bool:
         """Whether one of these commits (request times) is on the timeline or in the archive."""

@@ -17,12 +17,13 @@ _FILE = re.compile(r"^(\d+)(?:_(\d+))?(?:\.([a-z]+))?(?:\.(requested|inflight))?
 COMMIT, DELTA_COMMIT, REPLACE_COMMIT = "commit", "deltacommit", "replacecommit"
 CLUSTERING, COMPACTION, LOG_COMPACTION = "clustering", "compaction", "logcompaction"
 SAVEPOINT, ROLLBACK, RESTORE = "savepoint", "rollback", "restore"
+CLEAN = "clean"
 
 # Actions that write files into partitions.
 COMMIT_ACTIONS = frozenset({COMMIT, DELTA_COMMIT, REPLACE_COMMIT, CLUSTERING})
 _KNOWN = COMMIT_ACTIONS | {
     COMPACTION, LOG_COMPACTION, SAVEPOINT, ROLLBACK, RESTORE,
-    "clean", "indexing", "schemacommit",
+    CLEAN, "indexing", "schemacommit",
 }  # fmt: skip
 
 
@@ -78,6 +79,11 @@ class Timeline:
         """Completed rollbacks and restores in the order of `key`."""
         done = (i for i in self.instants if i.completed and i.action in (ROLLBACK, RESTORE))
         return tuple(sorted(done, key=self.key))
+
+    @property
+    def cleans(self) -> tuple[Instant, ...]:
+        """Completed cleans by request time."""
+        return tuple(i for i in self.instants if i.completed and i.action == CLEAN)
 
     @property
     def running_writes(self) -> tuple[Instant, ...]:

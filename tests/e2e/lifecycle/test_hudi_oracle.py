@@ -208,6 +208,14 @@ class Replica:
             planned = plan_replication(source, self.path, storage)
         run_replication(planned, LocalFiles(), CopyOptions())
 
+    def files(self) -> set[str]:
+        return files_below(Path(self.path))
+
+
+def files_below(base: Path) -> set[str]:
+    """The names of data files, and of files of the timeline and its archive."""
+    return {p.name for p in base.rglob("*") if p.is_file() and not p.name.endswith(".crc")}
+
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_history(spark: HudiSpark, tmp_path: Path, seed: int) -> None:
@@ -220,6 +228,8 @@ def test_random_history(spark: HudiSpark, tmp_path: Path, seed: int) -> None:
     # Whatever the plan, falling back or not, its rows are those of the table as it is.
     snapshot = only_keys(spark("snapshot", base=base))
     assert only_keys(spark("snapshot", base=replica.path)) == snapshot
+    replica.follow()
+    assert replica.files() <= {"causeway.replica-of", *files_below(Path(base))}
     starts = ["0", *(table.timeline.key(i) for i in table.timeline.commits)]
     starts += sorted(table.archived.values())
     for since in starts:

@@ -41,6 +41,22 @@ _COMMIT = fastavro.parse_schema(
     }
 )
 
+_NAMES = {"type": "array", "items": "string"}
+_CLEANED = {
+    "type": "record",
+    "name": "HoodieCleanPartitionMetadata",
+    "fields": [
+        {"name": "successDeleteFiles", "type": _NAMES},
+        {"name": "failedDeleteFiles", "type": _NAMES},
+    ],
+}
+_CLEAN = fastavro.parse_schema(
+    {
+        "type": "record",
+        "name": "HoodieCleanMetadata",
+        "fields": [{"name": "partitionMetadata", "type": {"type": "map", "values": _CLEANED}}],
+    }
+)
 _ARCHIVED_SCHEMA = {
     "type": "record",
     "name": "HoodieArchivedMetaEntry",
@@ -145,14 +161,57 @@ class FakeTable:
         name = f"{instant}_{completion or str(int(instant) + 1).zfill(len(instant))}.{action}"
         (self.timeline / name).write_bytes(out.getvalue())
 
+    def clean(self, instant: str, files: Iterable[str], failed: bool = False) -> None:
+        """Deletes data files (paths relative to the table), as Hudi's cleaner does. `failed`: an
+        earlier attempt has deleted them already.
+        """
+        partitions: dict[str, dict[str, list[str]]] = {}
+        for path in files:
+            (self.base / path).unlink()
+            partition, _, name = path.rpartition("/")
+            empty: dict[str, list[str]] = {"successDeleteFiles": [], "failedDeleteFiles": []}
+            kinds = partitions.setdefault(partition, empty)
+            kinds["failedDeleteFiles" if failed else "successDeleteFiles"].append(name)
+        out = io.BytesIO()
+        fastavro.writer(out, _CLEAN, [{"partitionMetadata": partitions}])
+        completion = f"_{int(instant) + 1}" if self.layout == 2 else ""
+        (self.timeline / f"{instant}{completion}.clean").write_bytes(out.getvalue())
+
     def archive(self, *requests: str, unfinished: bytes = b"") -> None:
-        """Moves commits of layout 1 into one block of an archive log. `unfinished` follows it."""
+        """Moves actions into a new file of the archive. `unfinished` follows it in layout 1."""
+        if self.layout == 2:
+            self._archive_parquet(requests)
+        else:
+            self._archive_log(requests, unfinished)
+
+    def _archive_parquet(self, requests: Iterable[str]) -> None:
+        rows = []
+        for request in requests:
+            for file in self.timeline.glob(f"{request}*"):
+                if "_" in file.name:
+                    completion, _, action = file.name.partition("_")[2].partition(".")
+                    row = {"instantTime": request, "completionTime": completion, "action": action}
+                    rows.append(row)
+                file.unlink()
+        folder = self.timeline / "history"
+        folder.mkdir(exist_ok=True)
+        number = len(list(folder.glob("*.parquet"))) + 1
+        pq.write_table(pa.Table.from_pylist(rows), folder / f"{number}_0.parquet")
+        names = sorted(path.name for path in folder.glob("*.parquet"))
+        manifest = {"files": [{"fileName": name} for name in names]}
+        (folder / f"manifest_{number - 1}").unlink(missing_ok=True)
+        (folder / f"manifest_{number}").write_text(json.dumps(manifest))
+        (folder / "_version_").write_text(str(number))
+
+    def _archive_log(self, requests: Iterable[str], unfinished: bytes) -> None:
         records = []
         for request in requests:
-            for file in self.timeline.glob(f"{request}.*commit"):
+            action = "commit"
+            for file in self.timeline.glob(f"{request}.*"):
+                action = file.name.partition(".")[2]
                 file.unlink()
             out = io.BytesIO()
-            entry = {"commitTime": request, "actionType": "commit", "actionState": "COMPLETED"}
+            entry = {"commitTime": request, "actionType": action, "actionState": "COMPLETED"}
             fastavro.schemaless_writer(out, _ARCHIVED, entry)
             records.append(struct.pack(">i", len(out.getvalue())) + out.getvalue())
         content = struct.pack(">ii", 3, len(records)) + b"".join(records)

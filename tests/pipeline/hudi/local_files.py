@@ -40,8 +40,11 @@ class LocalFiles:
         return [FileListing(tuple(entries(Path(each)))) for each in locations]
 
     def delete(self, locations):
-        for each in locations:
-            Path(each).unlink()
+        for each in map(Path, locations):
+            if each.is_dir():
+                shutil.rmtree(each)
+            else:
+                each.unlink(missing_ok=True)
 
     def read_marker(self, location):
         return Path(location).read_text() if Path(location).exists() else None
