@@ -1,33 +1,47 @@
-"""One try to run a statement in a cluster: what is known of it, and what follows for marks and the
-session's journal when it ends."""
+"""One try to run a statement in a cluster: its claim, and what follows for marks and the session's
+journal when it ends.
+"""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from conf.names import ClusterName, TableRef
+from conf.names import ClusterName, PartitionRef, TableRef
 from dialect.statement import Action, ChangeFunction, Known, Unknown, Write
+from proxy.errors import Rejected, SessionGone
 from proxy.protocol.replies import Status
+from proxy.protocol.status import failure_of, is_metastore_lost, metastore_lost
 from proxy.protocol.types import OperationState
 from proxy.session.replay.objects import after_error
 from proxy.statement import commands as cmd
+from proxy.statement.claims import claim_overlay
 from proxy.statement.commands import Command
-from proxy.statement.events import WriteToken
+from proxy.statement.events import Routed, WriteToken
 
 
 @dataclass(slots=True)
 class Attempt:
     """`number` is its place in the journal, `token` that of its write's mark. `checked`: a guard
-    checks its claim. `accepted`: the cluster has the statement.
+    checks its claim. `at_once`: it is sent synchronously. `accepted`: the cluster has it.
     """
 
+    routed: Routed
     cluster: ClusterName
-    statement: Known | Unknown
     checked: bool
     number: int
-    claimed: bool = False
     token: WriteToken | None = None
     at_once: bool = False
     accepted: bool = False
     status: Status | None = None
+
+    @property
+    def statement(self) -> Known | Unknown:
+        return self.routed.statement
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is a SELECT of literals, which ends at once."""
+        statement = self.statement
+        return isinstance(statement, Known) and statement.constant and not statement.explain
 
     @property
     def writes(self) -> tuple[Write, ...]:
@@ -39,6 +53,29 @@ class Attempt:
         """The new tables."""
         made = (each for each in self.writes if not each.exists and each.action is not Action.VIEW)
         return tuple(each.table for each in made)
+
+    def claim(self, targets: Iterable[TableRef | PartitionRef]) -> Mapping[str, str]:
+        """Settings for the guard, in the statement's overlay; `targets` have marks of writes."""
+        if not self.checked:
+            return {}
+        return claim_overlay(self.routed, self.cluster, targets, self.token)
+
+    def cut_off(self, error: Exception | None) -> list[Command]:
+        """The commands when it has no known end: it did not begin if `error` is the cluster's
+        refusal, or if its session was gone."""
+        marks: list[Command] = []
+        if self.token is not None:
+            refused = isinstance(error, Rejected | SessionGone)
+            marks = [cmd.CloseWrite(self.token) if refused else cmd.KeepMark(self.token)]
+        end = Status(OperationState.ERROR, error.failure) if isinstance(error, Rejected) else None
+        return marks + self.effects(self.statement, end)
+
+    def explained(self, status: Status) -> Status:
+        """The status, with an error of ours where Spark's says nothing that a user understands."""
+        failure = status.failure
+        if failure is None or not is_metastore_lost(failure):
+            return status
+        return replace(status, failure=failure_of(metastore_lost(self.cluster, failure)))
 
     def effects(self, statement: Known | Unknown, end: Status | None) -> list[Command]:
         """The commands for what the statement changed in metastore and session when it ended with

@@ -9,6 +9,12 @@ from conf.copies import CopySum, TableCopies, clusters_of, sums
 from conf.names import ClusterName, TableRef
 from conf.placement import Placement
 from conf.topology import Cluster
+from dialect.grammar.cluster_statements import (
+    ResetCluster,
+    ShowClusters,
+    ShowCurrentCluster,
+    UseCluster,
+)
 from proxy.errors import UnknownCluster
 from proxy.protocol.results import NO_ROWS, Table
 from proxy.session.session import SessionState
@@ -20,6 +26,23 @@ _STATEMENT = (
     *("rows", "error"),
 )
 PARTITIONS_SHOWN = 10_000  # of one table by SHOW COPIES
+
+
+def answer(
+    command: UseCluster | ResetCluster | ShowClusters | ShowCurrentCluster,
+    session: SessionState,
+    is_checked: Callable[[Cluster], bool | None],
+) -> Table:
+    """The result of a command that the session alone answers. Raises UnknownCluster."""
+    match command:
+        case UseCluster(name):
+            return use_cluster(session, name)
+        case ResetCluster():
+            return reset_cluster(session)
+        case ShowClusters():
+            return show_clusters(session, is_checked)
+        case ShowCurrentCluster():
+            return show_current_cluster(session)
 
 
 def use_cluster(session: SessionState, name: str) -> Table:

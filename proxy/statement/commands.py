@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from conf.names import ClusterName, TableRef
 from dialect.catalog_commands import CatalogCommand
-from dialect.grammar.cluster_statements import CopyTable, ShowCopies
+from dialect.grammar.cluster_statements import CopyTable, ExplainCluster, ShowCopies
 from dialect.statement import ChangeFunction, Known, SessionEffect, Unknown, Write
 from proxy.errors import Failure
 from proxy.protocol.results import Table
 from proxy.protocol.types import OperationState
-from proxy.statement.events import Routed, WriteToken
+from proxy.statement.events import WriteToken
 
 # Calls
 
@@ -47,9 +47,9 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """Analyse and route another text than the statement's own. -> Routed"""
+    """Decide where another statement would run. -> Listed"""
 
-    sql: str
+    command: ExplainCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,6 @@ class ListStatements:
     """Read the user's own statements from the history, `limit` at most. -> Listed"""
 
     limit: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ListTables:
-    """List where the tables of a routed statement are. -> Listed"""
-
-    routed: Routed
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +257,6 @@ Call = (
     | Copy
     | Explain
     | ListStatements
-    | ListTables
     | ListCopies
     | Route
     | AwaitTurn

@@ -7,9 +7,13 @@ from typing import Any
 from conf.copies import CopySum, sums
 from conf.times import utc
 from dialect.grammar.cluster_statements import ExplainCluster
+from proxy.protocol.results import Table
 from proxy.session.session import SessionState
+from proxy.session.settings.restrictions import check_statement
+from proxy.statement import cluster_commands
 from proxy.statement.events import Routed
 from proxy.statement.statement_router import Loader, StatementRouter
+from router.decision import RunIn
 from router.report import OWN, Report, report
 from router.table_states import TableState, partitions_used, table_states
 
@@ -39,6 +43,24 @@ async def dry_run(sql: str, session: SessionState, router: StatementRouter) -> D
     routed = await router.decide(sql, session)
     shown = report(routed.statement, routed.decision, routed.facts)
     return DryRun(shown, await tables_of(routed, session, router.loader))
+
+
+async def explain(command: ExplainCluster, session: SessionState, router: StatementRouter) -> Table:
+    """The result of EXPLAIN CLUSTER.
+
+    Raises Rejected if the session's restrictions forbid the statement, and a CausewayError if the
+    metastore cannot be asked.
+    """
+    sql, rows = command.statement, cluster_commands.explain_extended
+    if await router.command(sql, session) is not None:
+        own = report(None, OWN, {})
+        return rows(()) if command.extended else cluster_commands.explain(own)
+    routed = await router.decide(sql, session)
+    if isinstance(routed.decision, RunIn):
+        check_statement(routed.statement, session.restrictions)
+    if command.extended:
+        return rows(await tables_of(routed, session, router.loader))
+    return cluster_commands.explain(report(routed.statement, routed.decision, routed.facts))
 
 
 async def tables_of(

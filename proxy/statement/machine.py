@@ -1,11 +1,11 @@
 """One statement as a state machine without I/O: `receive(event)` returns the commands to carry out.
 
-`proxy.statement.steps` has the theory and the table of steps. The machine decides; what takes time
-or a socket is a command, which `StatementRunner` carries out. The machine reads and changes the
-user's `SessionState`, which does no I/O either.
+`proxy.statement.steps` has the theory and the table of steps; the methods here have the order of
+that table. The machine decides; what takes time or a socket is a command, which `StatementRunner`
+carries out. The machine reads and changes the user's `SessionState`, which does no I/O either.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from conf.errors import CausewayError
@@ -40,7 +40,7 @@ from proxy.errors import (
 )
 from proxy.protocol.replies import Status
 from proxy.protocol.results import NO_ROWS, Table
-from proxy.protocol.status import failure_of, is_metastore_lost, metastore_lost
+from proxy.protocol.status import failure_of
 from proxy.protocol.types import OperationState
 from proxy.session.session import SessionState
 from proxy.session.settings import own_settings
@@ -51,12 +51,11 @@ from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
 from proxy.statement.attempt import Attempt
-from proxy.statement.claims import claim_overlay, is_outdated
+from proxy.statement.claims import is_outdated
 from proxy.statement.commands import Command
 from proxy.statement.events import Event, Routed, WriteToken
 from proxy.statement.steps import TRANSITIONS, Step
 from router import decision
-from router.report import OWN, report
 
 ATTEMPTS = 3  # to run a statement after one decision
 DECISIONS = 3  # for one statement, when tables change between decision and analysis
@@ -87,18 +86,33 @@ class StatementMachine:
         self._stopped = False
         self._is_running = False  # for the client
         self._turn: frozenset[TableRef] = frozenset()  # the tables that only it writes now
-        self._named = ""  # the statement to explain, or the database to use
-        self._is_extended = False  # EXPLAIN CLUSTER EXTENDED
-        self._routed: Routed | None = None
+        self._database = ""  # to use
+        self._decided_last: Routed | None = None
         self._decisions = 0
         self._attempts = 0  # after the last decision
-        self._down: tuple[ClusterName, ClusterDown] | None = (
-            None  # the last cluster without session
-        )
-        self._attempt: Attempt | None = None
+        self._down: tuple[ClusterName, ClusterDown] | None = None  # the last that opened no session
+        self._started: Attempt | None = None
         self._lost: WriteToken | None = None  # a write whose end may still be learnt
         self._lingering: WriteToken | None = None
         self._reported = False
+
+    @property
+    def _routed(self) -> Routed:
+        """The last decision; there is one from ROUTING on."""
+        assert self._decided_last is not None
+        return self._decided_last
+
+    @property
+    def _cluster(self) -> ClusterName:
+        """The cluster of a decision to run the statement."""
+        assert isinstance(self._routed.decision, decision.RunIn)
+        return self._routed.decision.cluster
+
+    @property
+    def _attempt(self) -> Attempt:
+        """The last attempt; there is one after ENTERING."""
+        assert self._started is not None
+        return self._started
 
     def receive(self, event: Event) -> list[Command]:
         """The commands that follow. Raises BadTransition when the event cannot come now."""
@@ -123,8 +137,6 @@ class StatementMachine:
         match event:
             case ev.Started():
                 return self._start()
-            case ev.CommandRead(command) if self.step is Step.EXPLAINING:
-                return self._explain(command)
             case ev.CommandRead(command):
                 return self._read(command)
             case ev.Copied(summary):
@@ -135,8 +147,6 @@ class StatementMachine:
                 return self._analysed(statement)
             case ev.DatabaseChecked(exists):
                 return self._use_database(exists)
-            case ev.Routed() if self.step is Step.EXPLAINING:
-                return self._show_decision(event)
             case ev.Routed():
                 return self._decided(event)
             case ev.TurnCame(waited):
@@ -189,17 +199,11 @@ class StatementMachine:
         match command:
             case None:
                 return self._go(Step.ANALYSING, cmd.Analyse())
-            case UseCluster(name):
-                return self._answer(cluster_commands.use_cluster(self._state, name))
-            case ResetCluster():
-                return self._answer(cluster_commands.reset_cluster(self._state))
-            case ShowClusters():
-                return self._answer(cluster_commands.show_clusters(self._state, self._is_checked))
-            case ShowCurrentCluster():
-                return self._answer(cluster_commands.show_current_cluster(self._state))
-            case ExplainCluster(sql, extended):
-                self._named, self._is_extended = sql, extended
-                return self._go(Step.EXPLAINING, cmd.ReadCommand(sql))
+            case UseCluster() | ResetCluster() | ShowClusters() | ShowCurrentCluster():
+                answer = cluster_commands.answer(command, self._state, self._is_checked)
+                return self._answer(answer)
+            case ExplainCluster():
+                return self._go(Step.LISTING, cmd.Explain(command))
             case ShowStatements(limit):
                 return self._go(Step.LISTING, cmd.ListStatements(limit))
             case ShowCopies():
@@ -207,21 +211,6 @@ class StatementMachine:
             case CopyTable() if self._can_copy:
                 return self._go(Step.COPYING, cmd.Copy(command))
         raise NotUnderstoodCommand("This proxy makes no copies: use `causeway copy`.")
-
-    def _explain(self, command: ClusterCommand | None) -> list[Command]:
-        if command is None:
-            return self._go(Step.EXPLAINING, cmd.Explain(self._named))
-        if self._is_extended:
-            return self._answer(cluster_commands.explain_extended(()))
-        return self._answer(cluster_commands.explain(report(None, OWN, {})))
-
-    def _show_decision(self, routed: Routed) -> list[Command]:
-        if isinstance(routed.decision, decision.RunIn):
-            check_statement(routed.statement, self._state.restrictions)
-        if self._is_extended:
-            return self._go(Step.LISTING, cmd.ListTables(routed))
-        shown = report(routed.statement, routed.decision, routed.facts)
-        return self._answer(cluster_commands.explain(shown))
 
     def _analysed(self, statement: Known | Unknown) -> list[Command]:
         state = self._state
@@ -233,7 +222,7 @@ class StatementMachine:
                 state.check(statement.changes, self._sql)
             match statement.changes:
                 case UseDatabase(database) if statement.immediate is None:
-                    self._named = database
+                    self._database = database
                     return self._go(Step.CHECKING, cmd.CheckDatabase(database))
                 case SetVariable(key, value) if own_settings.is_ours(key):
                     return self._answer(own_settings.change(state, key, value))
@@ -241,14 +230,14 @@ class StatementMachine:
 
     def _use_database(self, exists: bool) -> list[Command]:
         if not exists:
-            raise Rejected(own_settings.no_such_database(self._named))
+            raise Rejected(own_settings.no_such_database(self._database))
         number = self._state.journal.reserve()
-        return self._answer(NO_ROWS, cmd.Apply(UseDatabase(self._named), number, None))
+        return self._answer(NO_ROWS, cmd.Apply(UseDatabase(self._database), number, None))
 
     # Decisions and attempts
 
     def _decided(self, routed: Routed) -> list[Command]:
-        self._routed = routed
+        self._decided_last = routed
         self._decisions += 1
         self._attempts = 0
         match routed.decision:
@@ -287,7 +276,6 @@ class StatementMachine:
         return self._go(Step.RECALLING, cmd.Recall(statement.catalog, runs.cluster))
 
     def _refusal(self) -> Failure:
-        assert self._routed is not None
         refused = self._routed.decision
         assert isinstance(refused, decision.Refuse)
         code = refused.code
@@ -295,25 +283,19 @@ class StatementMachine:
         return Failure(text, refused.sqlstate, int(code.removeprefix("CW")))
 
     def _enter(self) -> list[Command]:
-        routed = self._routed
-        assert routed is not None
-        assert isinstance(routed.decision, decision.RunIn)
-        self._attempt = None
+        self._started = None
         self._attempts += 1
         if self._stopped:
             return self._conclude()
-        enter = cmd.EnterCluster(routed.decision.cluster, routed.statement, routed.versions)
+        routed = self._routed
+        enter = cmd.EnterCluster(self._cluster, routed.statement, routed.versions)
         return self._go(Step.ENTERING, enter)
 
     def _entered(self, event: ev.Entered) -> list[Command]:
-        routed = self._routed
-        assert routed is not None
-        assert isinstance(routed.decision, decision.RunIn)
-        cluster, number = routed.decision.cluster, self._state.journal.reserve()
-        attempt = Attempt(cluster, routed.statement, event.checked, number)
-        self._attempt = attempt
+        number = self._state.journal.reserve()
+        self._started = attempt = Attempt(self._routed, self._cluster, event.checked, number)
         if event.lacks:
-            return self._answer(NO_ROWS, *attempt.apply(routed.statement))
+            return self._answer(NO_ROWS, *attempt.apply(attempt.statement))
         if self._stopped:
             return self._conclude()
         if attempt.writes:
@@ -321,22 +303,15 @@ class StatementMachine:
         return self._send(ev.WriteOpened((), None))
 
     def _send(self, opened: ev.WriteOpened) -> list[Command]:
-        attempt, routed = self._attempt, self._routed
-        assert attempt is not None
-        assert routed is not None
+        attempt = self._attempt
         attempt.token = opened.token
         if self._stopped:
             closed = [] if opened.token is None else [cmd.CloseWrite(opened.token)]
             return [*closed, *self._conclude()]
-        claim: Mapping[str, str] = {}
-        if attempt.checked:
-            claim = claim_overlay(routed, attempt.cluster, opened.targets, opened.token)
-        attempt.claimed = bool(claim)
-        statement = attempt.statement
-        constant = isinstance(statement, Known) and statement.constant and not statement.explain
-        attempt.at_once = constant and not self._limited
+        attempt.at_once = attempt.is_constant and not self._limited
         before = self._runs() if attempt.at_once else []
-        return self._go(Step.SENDING, *before, cmd.Execute(claim, attempt.at_once))
+        execute = cmd.Execute(attempt.claim(opened.targets), attempt.at_once)
+        return self._go(Step.SENDING, *before, execute)
 
     def _runs(self) -> list[Command]:
         """The client sees that it runs; once, also when it is decided again."""
@@ -346,7 +321,6 @@ class StatementMachine:
         return [cmd.Become(OperationState.RUNNING)]
 
     def _accepted(self) -> list[Command]:
-        assert self._attempt is not None
         self._attempt.accepted = True
         first = [cmd.CancelInCluster()] if self._stopped else self._runs()
         return self._go(Step.RUNNING, *first, cmd.WaitForEnd())
@@ -355,8 +329,9 @@ class StatementMachine:
 
     def _ended(self, status: Status) -> list[Command]:
         attempt = self._attempt
-        assert attempt is not None
-        attempt.status = status = self._explained(status, attempt.cluster)
+        if self._through is None:
+            status = attempt.explained(status)
+        attempt.status = status
         marks: list[Command] = []
         if attempt.token is not None:
             if status.state in (OperationState.FINISHED, OperationState.ERROR):
@@ -369,17 +344,9 @@ class StatementMachine:
             return self._go(Step.ZONING, *marks, cmd.ReadZone())
         return marks + self._settle(statement)
 
-    def _explained(self, status: Status, cluster: ClusterName) -> Status:
-        """The status, with an error of ours where Spark's says nothing that a user understands."""
-        failure = status.failure
-        if self._through is not None or failure is None or not is_metastore_lost(failure):
-            return status
-        return replace(status, failure=failure_of(metastore_lost(cluster, failure)))
-
     def _zone_read(self, zone: str | None) -> list[Command]:
         """RESET where the server does not say its zone is as before; SET has to know it."""
         attempt = self._attempt
-        assert attempt is not None
         statement = attempt.statement
         assert isinstance(statement, Known)
         if zone is not None:
@@ -391,13 +358,11 @@ class StatementMachine:
 
     def _settle(self, statement: Known | Unknown) -> list[Command]:
         """After a known end: the journal, and then another decision or the client's answer."""
-        attempt, routed = self._attempt, self._routed
-        assert attempt is not None
+        attempt = self._attempt
         assert attempt.status is not None
-        assert routed is not None
         effects = attempt.effects(statement, attempt.status)
-        if attempt.claimed and self._decisions < DECISIONS and is_outdated(attempt.status):
-            tables = tuple(routed.versions)
+        if attempt.checked and self._decisions < DECISIONS and is_outdated(attempt.status):
+            tables = tuple(attempt.routed.versions)
             forget = cmd.ForgetFacts(tables), cmd.ForgetFiles(tables)
             again = *effects, *forget, cmd.DiscardResult(), cmd.Route(None)
             return self._go(Step.ROUTING, *again)
@@ -407,7 +372,6 @@ class StatementMachine:
         return effects + self._finish()
 
     def _finish(self) -> list[Command]:
-        assert self._attempt is not None
         status = self._attempt.status
         assert status is not None
         finished = status.state is OperationState.FINISHED
@@ -420,9 +384,9 @@ class StatementMachine:
         """A call failed: the attempt is repeated, or the statement fails."""
         if self.step is Step.RECALLING:
             return self._enter()
-        attempt, sent = self._attempt, self.step is Step.SENDING
         effects: list[Command] = []
-        if attempt is not None and self.step in (Step.SENDING, Step.RUNNING, Step.ZONING):
+        if self.step in (Step.SENDING, Step.RUNNING, Step.ZONING):
+            attempt, sent = self._attempt, self.step is Step.SENDING
             if sent and attempt.at_once and isinstance(error, Rejected):
                 return self._send_again(attempt)
             effects = self._cut_off(attempt, error if sent else None)
@@ -435,34 +399,22 @@ class StatementMachine:
     def _decide_again(self, error: ClusterDown) -> list[Command]:
         """The cluster opened no session. It counts as down now, and the statement may be one that
         another cluster can run."""
-        routed = self._routed
-        assert routed is not None
         if self._through is not None or self._decisions >= DECISIONS:
             return self._fail(error)
-        assert isinstance(routed.decision, decision.RunIn)
-        self._down = routed.decision.cluster, error
-        return self._go(Step.ROUTING, cmd.Route(routed.statement))
+        self._down = self._cluster, error
+        return self._go(Step.ROUTING, cmd.Route(self._routed.statement))
 
     def _send_again(self, attempt: Attempt) -> list[Command]:
         """A statement that the cluster refused at once: a client gets the error that it has when it
         is sent asynchronously. It writes nothing, and reads no table."""
-        assert self._routed is not None
         attempt.at_once = False
-        claim = claim_overlay(self._routed, attempt.cluster, (), None) if attempt.claimed else {}
-        return self._go(Step.SENDING, cmd.Execute(claim))
+        return self._go(Step.SENDING, cmd.Execute(attempt.claim(())))
 
     def _cut_off(self, attempt: Attempt, error: Exception | None) -> list[Command]:
         """The statement has no known end, unless the cluster refused to begin it (`error`)."""
-        refused = isinstance(error, Rejected | SessionGone)
-        marks: list[Command] = []
-        if attempt.token is not None:
-            marks = [cmd.CloseWrite(attempt.token) if refused else cmd.KeepMark(attempt.token)]
-            if attempt.accepted:
-                self._lost = attempt.token
-        end = None
-        if isinstance(error, Rejected):
-            end = Status(OperationState.ERROR, error.failure)
-        return marks + attempt.effects(attempt.statement, end)
+        if attempt.accepted:
+            self._lost = attempt.token
+        return attempt.cut_off(error)
 
     def _may_repeat(self, error: Exception) -> bool:
         """Whether the statement certainly did not start, so that another session may run it."""
@@ -503,14 +455,14 @@ class StatementMachine:
         return self._go(Step.OVER, cmd.CloseWrite(self._lingering))
 
     def _interrupt(self) -> list[Command]:
-        attempt, step = self._attempt, self.step
+        step = self.step
         if step is Step.LINGERING:
             return self._close_lingering()
         if self._reported:
             return self._go(Step.OVER)
         effects: list[Command] = []
-        if attempt is not None and step in (Step.SENDING, Step.RUNNING, Step.ZONING):
-            effects = self._cut_off(attempt, None)
+        if step in (Step.SENDING, Step.RUNNING, Step.ZONING):
+            effects = self._cut_off(self._attempt, None)
         if self._lingering is not None:
             effects.append(cmd.CloseWrite(self._lingering))
         self._reported = True

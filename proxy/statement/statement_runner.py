@@ -30,7 +30,7 @@ from proxy.statement import cluster_commands
 from proxy.statement import commands as cmd
 from proxy.statement import events as ev
 from proxy.statement.commands import Command
-from proxy.statement.dry_run import tables_of
+from proxy.statement.dry_run import explain
 from proxy.statement.events import Event, WriteToken
 from proxy.statement.machine import StatementMachine
 from proxy.statement.spark_error import spark_error
@@ -193,11 +193,8 @@ class StatementRunner:
                 sql = self._request.statement
                 failure = await spark_error(self._session, sql, unknown, self._router.health)
                 return ev.SyntaxChecked(failure)
-            case cmd.Explain(sql):
-                return await self._router.decide(sql, state)
-            case cmd.ListTables(routed):
-                states = await tables_of(routed, state, self._router.loader)
-                return ev.Listed(cluster_commands.explain_extended(states))
+            case cmd.Explain(explained):
+                return ev.Listed(await explain(explained, state, self._router))
             case cmd.ListCopies(wanted):
                 return ev.Listed(await self._list_copies(wanted))
             case cmd.Copy():

@@ -1,7 +1,7 @@
 """The steps of a statement: each with the events that it takes, and the steps that may follow.
 
-1. READING. A command of Causeway's own is answered from the session; EXPLAINING, LISTING and
-   COPYING take more. Any other statement is ANALYSED. What changes the session alone is answered;
+1. READING. A command of Causeway's own is answered from the session; LISTING and COPYING take
+   more. Any other statement is ANALYSED. What changes the session alone is answered;
    USE after CHECKING that the database exists.
 2. ROUTING decides the cluster. RECALLING answers a question about the catalog from memory, if the
    answer is certainly the one that this cluster would give. Before a statement that is not
@@ -40,7 +40,6 @@ class Step(IntEnum):
 
     NEW = auto()
     READING = auto()
-    EXPLAINING = auto()
     LISTING = auto()
     COPYING = auto()
     ANALYSING = auto()
@@ -66,12 +65,7 @@ _ATTEMPT = _OVER | {Step.ENTERING}  # another attempt, or none
 TRANSITIONS: dict[Step, dict[type[Event], frozenset[Step]]] = {
     Step.NEW: {ev.Started: _ATTEMPT | {Step.READING}},
     Step.READING: {
-        ev.CommandRead: _OVER | {Step.EXPLAINING, Step.LISTING, Step.COPYING, Step.ANALYSING},
-        ev.Failed: _OVER,
-    },
-    Step.EXPLAINING: {
-        ev.CommandRead: _OVER | {Step.EXPLAINING},
-        ev.Routed: _OVER | {Step.LISTING},
+        ev.CommandRead: _OVER | {Step.LISTING, Step.COPYING, Step.ANALYSING},
         ev.Failed: _OVER,
     },
     Step.LISTING: {ev.Listed: _OVER, ev.Failed: _OVER},

@@ -567,13 +567,13 @@ def test_copies_are_listed_from_the_metastore() -> None:
     assert (book << DONE << cmd.Report()).is_over
 
 
-def test_explain_extended_lists_the_tables_after_the_decision() -> None:
-    command = ExplainCluster("SELECT 1", extended=True)
-    book = statement() >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(command)
-    book = book << cmd.ReadCommand("SELECT 1") >> CommandRead(None) << cmd.Explain("SELECT 1")
-    found = routed(READ)
-    book = book >> found << cmd.ListTables(found) >> Listed(DATABASES) << cmd.Answer(DATABASES)
+def test_an_explained_statement_is_decided_and_not_run() -> None:
+    command = ExplainCluster("USE CLUSTER west")
+    state = session()
+    book = statement(state=state) >> Started() << cmd.ReadCommand("TEXT") >> CommandRead(command)
+    book = book << cmd.Explain(command) >> Listed(DATABASES) << cmd.Answer(DATABASES)
     assert (book << DONE << cmd.Report()).is_over
+    assert state.pinned is None
 
 
 def test_a_pin_to_a_cluster_that_does_not_exist_is_an_error() -> None:
@@ -581,24 +581,6 @@ def test_a_pin_to_a_cluster_that_does_not_exist_is_an_error() -> None:
     (become, _) = book.due
     assert isinstance(become, cmd.Become)
     assert "There is no cluster 'mars'" in str(become.failure)
-
-
-def test_an_explained_statement_is_decided_and_not_run() -> None:
-    book = statement() >> Started() << cmd.ReadCommand("TEXT")
-    book = book >> CommandRead(ExplainCluster("SELECT 2")) << cmd.ReadCommand("SELECT 2")
-    book = book >> CommandRead(None) << cmd.Explain("SELECT 2") >> routed(READ)
-    assert isinstance(book.due.pop(0), cmd.Answer)
-    assert (book << DONE << cmd.Report()).is_over
-
-
-def test_an_explained_command_of_causeway_is_not_carried_out() -> None:
-    state = session()
-    book = statement(state=state) >> Started() << cmd.ReadCommand("TEXT")
-    book = book >> CommandRead(ExplainCluster("USE CLUSTER west"))
-    book = book << cmd.ReadCommand("USE CLUSTER west") >> CommandRead(UseCluster("west"))
-    assert isinstance(book.due.pop(0), cmd.Answer)
-    assert state.pinned is None
-    assert (book << DONE << cmd.Report()).is_over
 
 
 COPY = CopyTable("default", "t", (), "east", "west")
