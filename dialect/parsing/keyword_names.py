@@ -4,58 +4,20 @@ Spark tries a table's name before VALUES, so `FROM values v` reads a table calle
 `SELECT FROM t` selects a column called from. The parser reads both otherwise.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 
-from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.tokens import closing, closings, is_name, like, looked_at, word_of
-from dialect.work import spend
+from dialect.parsing.tokens import WITH_FROM, closing, is_name, word_of
+from dialect.parsing.values_rows import begins_rows, rows_end_early
 
-_TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING})
-_BEFORE_ROWS = frozenset(
-    {TokenType.L_PAREN, TokenType.NUMBER, TokenType.DASH, TokenType.PLUS, *_TEXTS}
-)
-_NUMBERS = frozenset({TokenType.NUMBER, TokenType.DASH, TokenType.PLUS})
-# Functions with a type's name.
-_CASTS = frozenset(
-    {
-        *("BIGINT", "BINARY", "BOOLEAN", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "SMALLINT"),
-        *("STRING", "TIMESTAMP", "TINYINT"),
-    }
-)
-_TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"})
-_CONSTRUCTORS = frozenset({"ARRAY", "MAP", "STRUCT", "NAMED_STRUCT", "CAST"})
-_BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.USING})
-# What ends the rows of VALUES in FROM, where no bracket does.
-_AFTER_ROWS = frozenset(
-    {TokenType.JOIN, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY}
-    | {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SELECT}
-)
-# What an expression may begin with, beside an operand.
-_EXPRESSION_BEGINS = frozenset(
-    {"CASE", "EXISTS", "FROM", "INTERVAL", "MAP", "REDUCE", "SELECT", "TABLE", "VALUES", "WITH"}
-)
-# What may follow an operand or a call in an expression.
-_OPERATORS = frozenset(
-    {"AND", "BETWEEN", "COLLATE", "DIV", "FILTER", "IGNORE", "ILIKE", "IN", "IS", "LIKE", "NOT"}
-    | {"OR", "OVER", "REGEXP", "RESPECT", "RLIKE", "WITHIN"}
-)
 # What may follow a table's name in FROM, and a query's SELECT hardly ever.
 _AFTER_TABLE = frozenset(
     {
-        *(
-            "FOR",
-            "TABLESAMPLE",
-            "SYSTEM_VERSION",
-            "SYSTEM_TIME",
-            "JOIN",
-            "INNER",
-            "CROSS",
-            "NATURAL",
-        ),
-        *("FULL", "SEMI", "ANTI", "WHERE", "ON", "USING", "PIVOT", "UNPIVOT", "AS"),
+        *("FOR", "TABLESAMPLE", "SYSTEM_VERSION", "SYSTEM_TIME", "JOIN", "INNER", "CROSS"),
+        *("NATURAL", "FULL", "SEMI", "ANTI", "WHERE", "ON", "USING", "PIVOT", "UNPIVOT", "AS"),
     }
 )
 # .. of these only where one of the others follows.
@@ -103,43 +65,6 @@ _AFTER_QUERY = frozenset(
         *("LIMIT", "OFFSET", "WINDOW"),
     }
 )
-
-
-def begins_rows(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a row of VALUES begins there for certain: a bracket, a literal or a constructor."""
-    if at >= len(tokens):
-        return False
-    if tokens[at].token_type in _BEFORE_ROWS:
-        return True
-    word = tokens[at].text.upper()
-    following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
-    if following in _TEXTS:
-        return word in _TYPES
-    if following != TokenType.L_PAREN:
-        return False
-    # `now()`, `float(-1)`: a list of columns after an alias is neither empty nor of numbers.
-    inner = tokens[at + 2].token_type if at + 2 < len(tokens) else None
-    if inner == TokenType.R_PAREN or word in _CONSTRUCTORS:
-        return True
-    return word in _CASTS and inner in _NUMBERS
-
-
-def named_tables(tokens: list[Token]) -> list[Token]:
-    """The tokens with a table called values as a name, where FROM, JOIN or USING is before it."""
-    at = [
-        at
-        for at, token in enumerate(tokens)
-        if token.token_type == TokenType.VALUES
-        and at
-        and tokens[at - 1].token_type in _BEFORE_NAMES
-        and not begins_rows(tokens, at + 1)
-    ]
-    if not at:
-        return tokens
-    result = list(tokens)
-    for each in at:
-        result[each] = like(tokens[each], TokenType.IDENTIFIER, tokens[each].text)
-    return result
 
 
 def check_select(tokens: Sequence[Token]) -> None:
@@ -285,81 +210,6 @@ def _ends(tokens: Sequence[Token], at: int) -> bool:
     return at >= len(tokens) or tokens[at].token_type in _NO_EXPRESSION
 
 
-def check_rows(tokens: Sequence[Token]) -> None:
-    """Refuse what may be a table after the rows of VALUES.
-
-    `(d.t b)` in `VALUES (1), (d.t b)` has an alias, `(t)` before TABLESAMPLE is sampled, and the
-    rows of `VALUES 1 v, (t)` have an alias: Spark reads the table t in each.
-    """
-    values = [at for at, token in enumerate(tokens) if word_of(token) == "VALUES"]
-    if not values:
-        return
-    if any(_may_have_alias(tokens, at + 1) for at in values):
-        raise NotUnderstood("rows of VALUES that may have an alias")
-    ends = closings(tokens)
-    for at, end in ends.items():
-        if not at or tokens[at - 1].token_type != TokenType.COMMA:
-            continue
-        sampled = end + 1 < len(tokens) and word_of(tokens[end + 1]) == "TABLESAMPLE"
-        if sampled or _holds_table(tokens, ends, at):
-            raise NotUnderstood("a row of VALUES that may be a table")
-
-
-def _holds_table(tokens: Sequence[Token], ends: Mapping[int, int], at: int) -> bool:
-    """Whether the bracket there holds a name, a call or a bracket, and after it an alias or what
-    else follows a table: `(t VERSION AS OF 1)`."""
-    end = ends[at]
-    while ends.get(at + 1) == end - 1:  # more brackets around the same
-        at, end = at + 1, end - 1
-    here = at + 1
-    first = word_of(tokens[here])
-    if here not in ends:
-        if not is_name(tokens[here]) or first == "NOT":
-            return False
-        here += 1
-        while here < end and tokens[here].token_type == TokenType.DOT:
-            here = min(here + 2, end)
-    if here in ends:
-        here = ends[here] + 1
-    if word_of(tokens[here]) == "AS":
-        return is_name(tokens[here + 1])
-    if not is_name(tokens[here]) or tokens[here + 1].token_type == TokenType.COMMA:
-        return False
-    follows = word_of(tokens[here])
-    return here + 1 == end or (first not in _EXPRESSION_BEGINS and follows not in _OPERATORS)
-
-
-def _may_have_alias(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a name stands after a row that begins there, before a comma and a bracket.
-
-    The parser knows an alias after rows in brackets, and takes one after `1` for the row's own.
-    """
-    depth, start = 0, at
-    for here in range(at, len(tokens) - 1):
-        kind = tokens[here].token_type
-        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
-        if depth < 0 or (not depth and kind in _AFTER_ROWS):
-            looked_at(here - at)
-            return False
-        if depth or kind != TokenType.COMMA:
-            continue
-        row = tokens[start:here]
-        named = len(row) > 1 and is_name(row[-1]) and row[-2].token_type != TokenType.DOT
-        if named and tokens[here + 1].token_type == TokenType.L_PAREN and not _in_brackets(row):
-            return True
-        start = here + 1
-    looked_at(len(tokens) - at)
-    return False
-
-
-def _in_brackets(row: Sequence[Token]) -> bool:
-    """Whether it is `(..) name` or `(..) AS name`."""
-    end = -2 if row[-2].token_type == TokenType.ALIAS else -1
-    brackets = list(row[:end])
-    opens = bool(brackets) and brackets[0].token_type == TokenType.L_PAREN
-    return opens and closing(brackets, 0) == len(brackets) - 1
-
-
 def check_words(tokens: Sequence[Token]) -> None:
     """Raises ValueError for words that the parser may take for keywords and Spark for names."""
     for at, token in enumerate(tokens):
@@ -375,7 +225,7 @@ def check_words(tokens: Sequence[Token]) -> None:
             inside = tokens[at - 1].token_type == TokenType.COMMA
             if inside and not begins_rows(tokens, at + 1):
                 raise ValueError("VALUES that may be a name")
-            if _rows_end_early(tokens, at + 1):
+            if rows_end_early(tokens, at + 1):
                 raise ValueError("VALUES before another table")
         elif token.token_type == TokenType.IN and at:
             called = at + 1 < len(tokens) and tokens[at + 1].token_type == TokenType.L_PAREN
@@ -383,70 +233,31 @@ def check_words(tokens: Sequence[Token]) -> None:
                 raise ValueError("a table function called in")
 
 
-def _rows_end_early(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a comma after VALUES may be one of FROM: `VALUES (1), a, t`."""
-    depth = 0
-    for here in range(at, len(tokens) - 1):
-        kind = tokens[here].token_type
-        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
-        if depth < 0:
-            return False
-        if not depth and kind == TokenType.COMMA:
-            spend()
-            if not begins_rows(tokens, here + 1):
-                return True
-    return False
-
-
-def check_complete(tokens: Sequence[Token], tree: exp.Expr) -> None:
-    """Raises ValueError for a tree with fewer queries, joins or WITH than the words have.
-
-    The parser leaves out what it does not know of, as the second argument of `first`, and makes
-    one clause of a WITH in brackets that follows another.
-    """
-    kinds = [token.token_type for token in tokens]
-    queries, joins = kinds.count(TokenType.SELECT), kinds.count(TokenType.JOIN)
-    if not joins and (not queries or (queries == 1 and kinds[0] == TokenType.SELECT)):
-        return
-    # The parser makes a SELECT of its own for VALUES that stands in the place of a query.
-    of_values = clauses = 0
-    if TokenType.VALUES in kinds:
-        of_values = sum(
-            kind == TokenType.VALUES and kinds[at - 1] == TokenType.FROM
-            for at, kind in enumerate(kinds)
-            if at
-        )
-    if TokenType.WITH in kinds:
-        clauses = sum(
-            kind == TokenType.WITH and (not at or kinds[at - 1] == TokenType.L_PAREN)
-            for at, kind in enumerate(kinds)
-        )
-    waiting: list[exp.Expr] = [tree]  # level by level: most are near the top
-    for node in waiting:
-        if queries <= 0 and joins <= 0 and clauses <= 0:
-            return
-        clauses -= isinstance(node, exp.With)
-        if isinstance(node, exp.Select):
-            if not _selects_values(node):
-                queries -= 1
-            elif of_values:
-                of_values -= 1
-                queries -= 1
-        elif isinstance(node, exp.Join):
-            joins -= 1
-        for value in node.args.values():
-            for child in value if type(value) is list else (value,):
-                if isinstance(child, exp.Expr):
-                    waiting.append(child)
-    if queries > 0 or joins > 0 or clauses > 0:
-        raise ValueError("a part of it was left out by the parser")
-
-
-def _selects_values(select: exp.Select) -> bool:
-    """Whether it is `SELECT * FROM VALUES ..`."""
-    clause = select.args.get("from_")
-    return (
-        clause is not None
-        and isinstance(clause.this, exp.Values)
-        and [type(each) for each in select.expressions] == [exp.Star]
+def has_table_argument(tokens: Sequence[Token]) -> bool:
+    """Whether `TABLE(` occurs: an argument that is read, which the parser takes for a function."""
+    return any(
+        token.token_type == TokenType.L_PAREN and word_of(before) == "TABLE"
+        for before, token in pairwise(tokens)
     )
+
+
+def check_bare_from(tokens: list[Token]) -> None:
+    """Refuse `(FROM t)`: to Spark a table called from, to the parser a query of t. So it is with
+    `DESCRIBE FROM x`."""
+    for at in range(len(tokens)):
+        if word_of(tokens[at]) != "FROM" or (at and tokens[at - 1].token_type != TokenType.L_PAREN):
+            continue
+        if at > 1 and word_of(tokens[at - 2]) in WITH_FROM:
+            continue
+        if not _has_select(tokens, at):
+            raise NotUnderstood("FROM without SELECT")
+
+
+def _has_select(tokens: list[Token], at: int) -> bool:
+    """Whether SELECT or its like follows FROM before the bracket around it closes."""
+    while at < len(tokens) and tokens[at].token_type != TokenType.R_PAREN:
+        if word_of(tokens[at]) in ("SELECT", "INSERT", "MAP", "REDUCE"):
+            return True
+        at = closing(tokens, at) if tokens[at].token_type == TokenType.L_PAREN else at
+        at += 1
+    return False

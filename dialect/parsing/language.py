@@ -15,15 +15,16 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
+from dialect.parsing.completeness import check_complete
 from dialect.parsing.keyword_names import (
-    check_complete,
-    check_rows,
+    check_bare_from,
     check_select,
     check_words,
-    named_tables,
+    has_table_argument,
 )
-from dialect.parsing.outline import begins_query, check_bare_from, has_table_argument, outline
-from dialect.parsing.tokens import closings
+from dialect.parsing.outline import outline
+from dialect.parsing.tokens import begins_query, closings
+from dialect.parsing.values_rows import check_rows, named_tables
 from dialect.work import spend
 
 # Deeper nesting than this is refused before the parser recurses into it.

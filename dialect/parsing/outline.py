@@ -4,97 +4,47 @@ The parser does not know every expression that Spark knows. Where it fails, the 
 names the tables that a query reads, because Spark's grammar names a table in few places: after
 FROM, JOIN and TABLE, and after a comma of FROM. To Spark nearly every keyword may be a name too:
 where a word could be either and a table depends on it, the query is refused, so that no table is
-overlooked.
-The outline has no condition and no known column, so nothing is pruned by it.
+overlooked. The outline has no condition and no known column, so nothing is pruned by it.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dialect.errors import NotUnderstood
-from dialect.parsing.keyword_names import begins_rows
-from dialect.parsing.tokens import closing, is_name, word_of
+from dialect.parsing.tokens import (
+    BEGINS_QUERY,
+    WITH_FROM,
+    begins_query,
+    is_name,
+    is_query_word,
+    word_of,
+)
+from dialect.parsing.values_rows import begins_rows
 from dialect.work import spend
 
 _OPEN, _CLOSE, _COMMA = TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA
-
-
 _TOKENS = 2  # that are read in a step of work
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _kinds(names: str) -> frozenset[TokenType]:
-    return frozenset(TokenType[name] for name in names.split())
-
-
-_QUERY = _words("SELECT WITH FROM TABLE VALUES")
-_SETS = _words("UNION INTERSECT EXCEPT MINUS")
+_SETS = frozenset({"UNION", "INTERSECT", "EXCEPT", "MINUS"})
 # Clauses of one expression. A comma in one would be FROM's: the word is an alias then.
-_SINGLE = _words("WHERE HAVING LIMIT OFFSET")
+_SINGLE = frozenset({"WHERE", "HAVING", "LIMIT", "OFFSET"})
 _LISTS = frozenset({"GROUP BY", "ORDER BY", "CLUSTER BY", "DISTRIBUTE BY", "SORT BY"})
 _CLAUSES = _LISTS | _SINGLE | {"WINDOW"}
 # A table may follow these. In an expression they are refused, beside where no table can follow.
-_REFUSED = _words("FROM JOIN TABLE SELECT INSERT")
+_REFUSED = frozenset({"FROM", "JOIN", "TABLE", "SELECT", "INSERT"})
 # No names of tables, aliases or CTEs for certain.
-_STRUCTURE = _words(
-    "JOIN LATERAL ON USING CROSS INNER LEFT RIGHT FULL SEMI ANTI NATURAL INSERT GROUP ORDER AS"
+_STRUCTURE = frozenset(
+    {"JOIN", "LATERAL", "ON", "USING", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI"}
+    | {"NATURAL", "INSERT", "GROUP", "ORDER", "AS"}
     # After one of these the word before was no JOIN or FROM, but a column of that name.
-    " AND OR NOT BETWEEN IN LIKE ILIKE RLIKE REGEXP IS DIV"
-).union(_QUERY, _SETS, _SINGLE)
-# `f(x FROM y)` is no query in these functions.
-_WITH_FROM = _words("EXTRACT TRIM SUBSTRING SUBSTR OVERLAY")
+    | {"AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "IS", "DIV"}
+).union(BEGINS_QUERY, _SETS, _SINGLE)
 # What certainly ends an expression.
-_OPERANDS = _kinds("VAR IDENTIFIER STRING NUMBER NULL R_PAREN R_BRACKET")
-
-
-def begins_query(tokens: Sequence[Token], at: int = 0) -> bool:
-    """Whether a query begins there, in brackets or not."""
-    while at < len(tokens) and tokens[at].token_type == _OPEN:
-        at += 1
-    return at < len(tokens) and _is_query_word(tokens, at)
-
-
-def _is_query_word(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the word begins a query; `TABLE (t)` is an argument."""
-    word = word_of(tokens[at])
-    argument = word == "TABLE" and at + 1 < len(tokens) and tokens[at + 1].token_type == _OPEN
-    return word in _QUERY and not argument
-
-
-def has_table_argument(tokens: Sequence[Token]) -> bool:
-    """Whether `TABLE(` occurs: an argument that is read, which the parser takes for a function."""
-    return any(
-        token.token_type == _OPEN and word_of(before) == "TABLE"
-        for before, token in pairwise(tokens)
-    )
-
-
-def check_bare_from(tokens: list[Token]) -> None:
-    """Refuse `(FROM t)`: to Spark a table called from, to the parser a query of t. So it is with
-    `DESCRIBE FROM x`."""
-    for at in range(len(tokens)):
-        if word_of(tokens[at]) != "FROM" or (at and tokens[at - 1].token_type != _OPEN):
-            continue
-        if at > 1 and word_of(tokens[at - 2]) in _WITH_FROM:
-            continue
-        if not _has_select(tokens, at):
-            raise NotUnderstood("FROM without SELECT")
-
-
-def _has_select(tokens: list[Token], at: int) -> bool:
-    """Whether SELECT or its like follows FROM before the bracket around it closes."""
-    while at < len(tokens) and tokens[at].token_type != _CLOSE:
-        if word_of(tokens[at]) in ("SELECT", "INSERT", "MAP", "REDUCE"):
-            return True
-        at = closing(tokens, at) if tokens[at].token_type == _OPEN else at
-        at += 1
-    return False
+_OPERANDS = frozenset(
+    {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER, TokenType.NULL}
+    | {TokenType.R_PAREN, TokenType.R_BRACKET}
+)
 
 
 def outline(tokens: Sequence[Token]) -> exp.Select:
@@ -339,26 +289,23 @@ class _Reader:
         """What stands in brackets: a query, or expressions with queries among them. TABLE may
         only be an argument of a table function; elsewhere it is refused as a name."""
         function = self._peek(-1) if self._at else ""
-        if self._query_opens() and not (function in _WITH_FROM and self._peek(1) == "FROM"):
+        if self._query_opens() and not (function in WITH_FROM and self._peek(1) == "FROM"):
             _add_query(found, self._bracketed_query())
             return
         self._at += 1
-        with_from = frozenset({"FROM"}) if function in _WITH_FROM else frozenset[str]()
+        with_from = frozenset({"FROM"}) if function in WITH_FROM else frozenset[str]()
         while not self._ends():
             word = self._peek()
             if word == "TABLE" and self._peek(1) == "(" and of_table_function:
                 self._table_argument(found)
             elif word in _SETS and self._opens_term():
                 self._take_set_operation()
-                self._nested_term(found)
+                nested = _select()
+                self._term(nested)
+                _add_query(found, nested)
             else:
                 self._step(found, with_from)
         self._close()
-
-    def _nested_term(self, found: exp.Select) -> None:
-        nested = _select()
-        self._term(nested)
-        _add_query(found, nested)
 
     def _table_argument(self, found: exp.Select) -> None:
         """`TABLE(t)` or `TABLE(query)`."""
@@ -424,7 +371,7 @@ class _Reader:
 
     def _query_opens(self) -> bool:
         """Whether the bracket here holds a query."""
-        return self._at + 1 < len(self._tokens) and _is_query_word(self._tokens, self._at + 1)
+        return self._at + 1 < len(self._tokens) and is_query_word(self._tokens, self._at + 1)
 
     def _opens_term(self) -> bool:
         ahead = 2 if self._peek(1) in ("ALL", "DISTINCT") else 1

@@ -17,6 +17,9 @@ _NO_WORDS = frozenset(
         TokenType.BACKSLASH,
     }
 )
+BEGINS_QUERY = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})  # a query begins with one
+# `f(x FROM y)` is no query in these functions.
+WITH_FROM = frozenset({"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY"})
 
 
 def word_of(token: Token) -> str:
@@ -73,3 +76,17 @@ def closings(tokens: Sequence[Token]) -> dict[int, int]:
 def like(token: Token, kind: TokenType, text: str) -> Token:
     """A token of another kind in the place of one."""
     return Token(kind, text, token.line, token.col, token.start, token.end)
+
+
+def begins_query(tokens: Sequence[Token], at: int = 0) -> bool:
+    """Whether a query begins there, in brackets or not."""
+    while at < len(tokens) and tokens[at].token_type == TokenType.L_PAREN:
+        at += 1
+    return at < len(tokens) and is_query_word(tokens, at)
+
+
+def is_query_word(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the word begins a query; `TABLE (t)` is an argument."""
+    word = word_of(tokens[at])
+    following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
+    return word in BEGINS_QUERY and not (word == "TABLE" and following == TokenType.L_PAREN)

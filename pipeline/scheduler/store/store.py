@@ -2,7 +2,7 @@
 
 Every change of an instance has the fence of its decision; a change that comes too late writes
 nothing and returns False. Leases are in the database's own time, so that servers need no
-common clock. Statements are built once: SQLAlchemy then compiles each of them once.
+common clock.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,37 +15,26 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Select,
-    and_,
     bindparam,
-    delete,
-    exists,
-    func,
-    insert,
-    not_,
-    or_,
     select,
     tuple_,
-    update,
 )
 
-from database.database import database_seconds, open_database
+from database.database import open_database
 from pipeline.falcon.model import EntityKey
 from pipeline.scheduler.instance import Instance, InstanceKey, ScheduleKey
 from pipeline.scheduler.plan import MAX_OPEN, MAX_WAITING, Change, Create, Run, Situation
 from pipeline.scheduler.states import State
+from pipeline.scheduler.store import queries
 from pipeline.scheduler.store.migrations import MIGRATIONS
 from pipeline.scheduler.store.schema import (
-    ALERT_COLUMNS,
     INSTANCE_COLUMNS,
-    INSTANCE_FIELDS,
-    LOG_COLUMNS,
     MAX_TEXT,
     SCHEDULE,
     Alert,
     LogEntry,
     StoredEntity,
     alert_of,
-    alerts,
     any_instance_of,
     entities,
     entity_of,
@@ -62,132 +51,10 @@ from pipeline.scheduler.store.schema import (
     places,
     schedule_of,
     schedule_values,
-    where,
 )
 
 MAX_LOG = 2000  # entries kept of one instance
 MAX_ENDED = 1000  # ended instances looked at in one go
-
-_OF_ENTITY = where(entities, "kind", "name")
-_ALL_ENTITIES = select(entities).order_by(entities.c.kind, entities.c.name)
-_ONE_ENTITY = select(entities).where(_OF_ENTITY)
-_LOCKED_STATUS = select(entities.c.status).where(_OF_ENTITY).with_for_update()
-_REPLACE_ENTITY = update(entities).where(_OF_ENTITY, entities.c.version == bindparam("of_version"))
-_DELETE_ENTITY = tuple(
-    delete(table).where(where(table, "kind", "name")) for table in (entities, instances, horizons)
-)
-
-_OF_SCHEDULE = where(instances, *SCHEDULE)
-_OF_INSTANCE = where(instances, *SCHEDULE, "nominal")
-_FENCE = instances.c.fence == bindparam("of_fence")
-_RUNNING = instances.c.state == State.RUNNING
-_OPEN = instances.c.state.in_([state for state in State if state.open])
-_UNSETTLED = or_(  # may still get late data, or wait once more after a time-out
-    (instances.c.state == State.SUCCEEDED) & (instances.c.checks >= 0),
-    (instances.c.state == State.TIMEDOUT) & instances.c.not_before.is_not(None),
-)
-_UNTIL = select(horizons.c.until).where(where(horizons, *SCHEDULE))
-_OPEN_INSTANCES = (
-    select(*INSTANCE_FIELDS)
-    .where(_OF_SCHEDULE, _OPEN)
-    .order_by(instances.c.nominal)
-    .limit(bindparam("most"))
-)
-_NEWEST_OPEN_INSTANCES = _OPEN_INSTANCES.order_by(None).order_by(instances.c.nominal.desc())
-_UNSETTLED_INSTANCES = (
-    select(*INSTANCE_FIELDS)
-    .where(_OF_SCHEDULE, _UNSETTLED)
-    .order_by(instances.c.nominal)
-    .limit(bindparam("most"))
-)
-_CHANGE_INSTANCE = update(instances).where(
-    _OF_INSTANCE, _FENCE, instances.c.state == bindparam("of_state", type_=instances.c.state.type)
-)
-_RECORD_FINGERPRINT = update(instances).where(_OF_INSTANCE, _FENCE)
-_COUNT_RUNS = (
-    select(func.count(func.coalesce(instances.c.leader, instances.c.nominal).distinct()))
-    .select_from(instances)
-    .where(_OF_SCHEDULE, _RUNNING)
-)
-_LEASE_END = database_seconds() + bindparam("seconds", type_=instances.c.lease.type)
-_START_LEASE = update(instances).where(_OF_INSTANCE).values(lease=_LEASE_END)
-_RENEW_LEASE = (
-    update(instances)
-    .where(_OF_INSTANCE, _FENCE, _RUNNING, instances.c.server == bindparam("of_server"))
-    .values(lease=_LEASE_END)
-)
-_ORPHANS = select(*INSTANCE_COLUMNS).where(
-    _RUNNING, or_(instances.c.lease.is_(None), instances.c.lease < database_seconds())
-)
-_HOLDER = and_(*(places.c[name] == instances.c[name] for name in (*SCHEDULE, "nominal")))
-_FREE_PLACES = delete(places).where(
-    places.c.place.in_(bindparam("wanted", expanding=True)),
-    not_(
-        exists().where(
-            _HOLDER,
-            instances.c.server == places.c.server,
-            instances.c.lease >= database_seconds(),
-        )
-    ),
-)
-_RELEASE_PLACES = delete(places).where(
-    where(places, *SCHEDULE, "nominal"), places.c.server == bindparam("of_server")
-)
-_RUNNING_OWNERS = (
-    select(entities.c.owner)
-    .distinct()
-    .join(instances, (entities.c.kind == instances.c.kind) & (entities.c.name == instances.c.name))
-    .where(_RUNNING)
-)
-_INSTANCES = (
-    select(*INSTANCE_COLUMNS)
-    .where(where(instances, "kind", "name"))
-    .order_by(instances.c.nominal, instances.c.action, instances.c.cluster, instances.c.source)
-)
-
-_STATE_COUNTS = select(
-    *(instances.c[name] for name in SCHEDULE),
-    instances.c.state,
-    func.count(),
-    func.min(instances.c.nominal),
-).group_by(*(instances.c[name] for name in SCHEDULE), instances.c.state)
-_HORIZONS = select(*(horizons.c[name] for name in SCHEDULE), horizons.c.until)
-_PLACE_IN_LIST = tuple_(instances.c.nominal, *(instances.c[name] for name in SCHEDULE))
-
-_FREE_ALERT = or_(alerts.c.claimed.is_(None), alerts.c.claimed < database_seconds())
-_CHANNEL = alerts.c.channel == bindparam("of_channel")
-_ADD_ALERT = insert(alerts)
-_TAKE_ALERTS = (
-    update(alerts)
-    .where(
-        alerts.c.id.in_(
-            select(alerts.c.id)
-            .where(_CHANNEL, _FREE_ALERT)
-            .order_by(alerts.c.id)
-            .limit(bindparam("most"))
-        ),
-        _FREE_ALERT,
-    )
-    .values(claimed=database_seconds() + bindparam("seconds", type_=alerts.c.claimed.type))
-    .returning(*ALERT_COLUMNS)
-)
-_DELETE_ALERTS = delete(alerts).where(alerts.c.id.in_(bindparam("ids", expanding=True)))
-_DELETE_OLD_ALERTS = delete(alerts).where(alerts.c.at < bindparam("before", type_=alerts.c.at.type))
-
-_OF_LOG = where(log_entries, *SCHEDULE, "nominal")
-_LOG = select(*LOG_COLUMNS).where(where(log_entries, "kind", "name")).order_by(log_entries.c.id)
-_ADD_LOG = insert(log_entries)
-_NEWEST_LOG = log_entries.alias()
-_TRIM_LOG = delete(log_entries).where(
-    _OF_LOG,
-    log_entries.c.id
-    <= select(_NEWEST_LOG.c.id)
-    .where(where(_NEWEST_LOG, *SCHEDULE, "nominal"))
-    .order_by(_NEWEST_LOG.c.id.desc())
-    .limit(1)
-    .offset(bindparam("kept"))
-    .scalar_subquery(),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +105,11 @@ class Store:
 
     def entities(self) -> tuple[StoredEntity, ...]:
         with self._transaction() as connection:
-            return tuple(map(entity_of, connection.execute(_ALL_ENTITIES)))
+            return tuple(map(entity_of, connection.execute(queries.ALL_ENTITIES)))
 
     def entity(self, key: EntityKey) -> StoredEntity | None:
         with self._transaction() as connection:
-            row = connection.execute(_ONE_ENTITY, of_entity(key)).one_or_none()
+            row = connection.execute(queries.ONE_ENTITY, of_entity(key)).one_or_none()
         return None if row is None else entity_of(row)
 
     def put(self, entity: StoredEntity) -> bool:
@@ -256,12 +123,12 @@ class Store:
                 key = {"kind": entity.key.kind, "name": entity.key.name}
                 return connection.execute(self._add_entity, {**key, **values}).rowcount == 1
             known = {**of_entity(entity.key), "of_version": entity.version - 1}
-            return connection.execute(_REPLACE_ENTITY, {**known, **values}).rowcount == 1
+            return connection.execute(queries.REPLACE_ENTITY, {**known, **values}).rowcount == 1
 
     def delete(self, key: EntityKey) -> None:
         """Deletes the entity and its instances; the log stays."""
         with self._transaction() as connection:
-            for statement in _DELETE_ENTITY:
+            for statement in queries.DELETE_ENTITY:
                 connection.execute(statement, of_entity(key))
 
     # Instances
@@ -271,12 +138,12 @@ class Store:
     ) -> Situation:
         """The input of `plan`; at most `limit` open instances."""
         key = of_schedule(schedule)
-        opened = _NEWEST_OPEN_INSTANCES if newest_first else _OPEN_INSTANCES
+        opened = queries.NEWEST_OPEN_INSTANCES if newest_first else queries.OPEN_INSTANCES
         with self._transaction() as connection:
             return Situation(
-                created_until=connection.execute(_UNTIL, key).scalar_one_or_none(),
+                created_until=connection.execute(queries.UNTIL, key).scalar_one_or_none(),
                 open=_instances(connection, schedule, opened, limit),
-                ended=_instances(connection, schedule, _UNSETTLED_INSTANCES, MAX_ENDED),
+                ended=_instances(connection, schedule, queries.UNSETTLED_INSTANCES, MAX_ENDED),
             )
 
     def create(self, step: Create, now: datetime) -> None:
@@ -302,7 +169,9 @@ class Store:
             if change.message:
                 _log(connection, change.after.key, now, change.what, change.message)
             for channel in channels:
-                connection.execute(_ADD_ALERT, _log_values(change, now) | {"channel": channel})
+                connection.execute(
+                    queries.ADD_ALERT, _log_values(change, now) | {"channel": channel}
+                )
         return True
 
     def claim(
@@ -320,10 +189,11 @@ class Store:
         """
         schedule, claimed = run.claims[0].before.key.schedule, []
         with self._transaction() as connection:
-            status = connection.execute(_LOCKED_STATUS, of_entity(schedule.entity)).scalar()
+            status = connection.execute(queries.LOCKED_STATUS, of_entity(schedule.entity)).scalar()
             if status != "RUNNING":
                 return ()
-            if connection.execute(_COUNT_RUNS, of_schedule(schedule)).scalar_one() >= run.limit:
+            running = connection.execute(queries.COUNT_RUNS, of_schedule(schedule)).scalar_one()
+            if running >= run.limit:
                 return ()
             for each in run.claims:
                 wanted = (places or {}).get(each.before.key, ())
@@ -349,10 +219,10 @@ class Store:
             if not _change(connection, change.before, change.after):
                 return False
             connection.execute(
-                _START_LEASE, of_instance(key) | {"seconds": seconds, "server": server}
+                queries.START_LEASE, of_instance(key) | {"seconds": seconds, "server": server}
             )
             if names:
-                connection.execute(_FREE_PLACES, {"wanted": names})
+                connection.execute(queries.FREE_PLACES, {"wanted": names})
             for name in names:
                 if connection.execute(self._take_places, holder | {"place": name}).rowcount != 1:
                     attempt.rollback()
@@ -365,23 +235,24 @@ class Store:
         """
         with self._transaction() as connection:
             for key in keys:
-                connection.execute(_RELEASE_PLACES, of_instance(key) | {"of_server": server})
+                connection.execute(queries.RELEASE_PLACES, of_instance(key) | {"of_server": server})
 
     def renew(self, instance: Instance, server: str, seconds: float) -> bool:
         """Renews the claim for `seconds`; False: it is lost."""
         claim = {"of_fence": instance.fence, "of_server": server, "seconds": seconds}
         with self._transaction() as connection:
-            return connection.execute(_RENEW_LEASE, of_instance(instance.key) | claim).rowcount == 1
+            result = connection.execute(queries.RENEW_LEASE, of_instance(instance.key) | claim)
+            return result.rowcount == 1
 
     def orphans(self) -> tuple[Instance, ...]:
         """RUNNING instances with an expired lease."""
         with self._transaction() as connection:
-            return tuple(map(any_instance_of, connection.execute(_ORPHANS)))
+            return tuple(map(any_instance_of, connection.execute(queries.ORPHANS)))
 
     def running_owners(self) -> frozenset[str]:
         """The owners of RUNNING instances, also of dead servers."""
         with self._transaction() as connection:
-            return frozenset(connection.execute(_RUNNING_OWNERS).scalars())
+            return frozenset(connection.execute(queries.RUNNING_OWNERS).scalars())
 
     def note(self, key: InstanceKey, now: datetime, what: str, message: str) -> None:
         """Adds an entry to the instance's log; entries beyond MAX_LOG are deleted, oldest first."""
@@ -392,7 +263,9 @@ class Store:
         """Stores the fingerprint of a RUNNING instance's inputs; False: the claim is lost."""
         values = {"of_fence": instance.fence, "fingerprint": instance.fingerprint}
         with self._transaction() as connection:
-            result = connection.execute(_RECORD_FINGERPRINT, of_instance(instance.key) | values)
+            result = connection.execute(
+                queries.RECORD_FINGERPRINT, of_instance(instance.key) | values
+            )
             return result.rowcount == 1
 
     def instances(
@@ -403,7 +276,7 @@ class Store:
         states: Sequence[State] = (),
     ) -> tuple[Instance, ...]:
         """Instances of an entity with a nominal time from `start` to before `end`."""
-        query = _INSTANCES
+        query = queries.INSTANCES
         if start is not None:
             query = query.where(instances.c.nominal >= start)
         if end is not None:
@@ -416,7 +289,7 @@ class Store:
     def search(self, search: Search) -> tuple[Instance, ...]:
         """Instances of all entities, the newest nominal time first."""
         query = select(*INSTANCE_COLUMNS).order_by(
-            *(each.desc() for each in _PLACE_IN_LIST.clauses)
+            *(each.desc() for each in queries.PLACE_IN_LIST.clauses)
         )
         for name, value in search.equal.items():
             query = query.where(instances.c[name] == value)
@@ -429,7 +302,7 @@ class Store:
         if search.after is not None:
             place = {"nominal": search.after.nominal, **schedule_values(search.after.schedule)}
             literals = [bindparam(None, v, type_=instances.c[n].type) for n, v in place.items()]
-            query = query.where(_PLACE_IN_LIST.__lt__(tuple_(*literals)))
+            query = query.where(queries.PLACE_IN_LIST.__lt__(tuple_(*literals)))
         with self._transaction() as connection:
             return tuple(map(any_instance_of, connection.execute(query.limit(search.limit))))
 
@@ -437,14 +310,14 @@ class Store:
         """Of each schedule and state the number of instances and the oldest."""
         found: dict[ScheduleKey, dict[State, StateCount]] = {}
         with self._transaction() as connection:
-            for row in connection.execute(_STATE_COUNTS):
+            for row in connection.execute(queries.STATE_COUNTS):
                 found.setdefault(schedule_of(row), {})[row[5]] = StateCount(row[6], row[7])
         return found
 
     def horizons(self) -> Mapping[ScheduleKey, datetime]:
         """Until when the instances of each schedule were created."""
         with self._transaction() as connection:
-            return {schedule_of(row): row[5] for row in connection.execute(_HORIZONS)}
+            return {schedule_of(row): row[5] for row in connection.execute(queries.HORIZONS)}
 
     # Alerts
 
@@ -452,21 +325,23 @@ class Store:
         """Alerts to deliver, oldest first; no other server takes them for `seconds`."""
         values = {"of_channel": channel, "seconds": seconds, "most": most}
         with self._transaction() as connection:
-            found = map(alert_of, connection.execute(_TAKE_ALERTS, values).all())
+            found = map(alert_of, connection.execute(queries.TAKE_ALERTS, values).all())
             return tuple(sorted(found, key=lambda each: each.id))
 
     def delete_alerts(self, ids: Sequence[int]) -> None:
         with self._transaction() as connection:
-            connection.execute(_DELETE_ALERTS, {"ids": list(ids)})
+            connection.execute(queries.DELETE_ALERTS, {"ids": list(ids)})
 
     def delete_alerts_before(self, time: datetime) -> int:
         """Gives up alerts that could not be delivered; returns their number."""
         with self._transaction() as connection:
-            return connection.execute(_DELETE_OLD_ALERTS, {"before": time}).rowcount
+            return connection.execute(queries.DELETE_OLD_ALERTS, {"before": time}).rowcount
 
     def log(self, key: EntityKey, nominal: datetime | None = None) -> Iterator[LogEntry]:
         """The entries of an entity, or of one time of it, oldest first."""
-        query = _LOG if nominal is None else _LOG.where(log_entries.c.nominal == nominal)
+        query = (
+            queries.LOG if nominal is None else queries.LOG.where(log_entries.c.nominal == nominal)
+        )
         with self._transaction() as connection:
             return map(log_entry_of, connection.execute(query, of_entity(key)).all())
 
@@ -490,7 +365,7 @@ def _change(connection: Connection, before: Instance, after: Instance) -> bool:
     """Writes only if the row still has the state and fence of the decision."""
     known = {"of_fence": before.fence, "of_state": before.state}
     values = of_instance(before.key) | known | instance_values(after)
-    return connection.execute(_CHANGE_INSTANCE, values).rowcount == 1
+    return connection.execute(queries.CHANGE_INSTANCE, values).rowcount == 1
 
 
 def _log_values(change: Change, now: datetime) -> dict[str, object]:
@@ -501,5 +376,5 @@ def _log_values(change: Change, now: datetime) -> dict[str, object]:
 
 def _log(connection: Connection, key: InstanceKey, now: datetime, what: str, message: str) -> None:
     entry = {"nominal": key.nominal, "at": now, "what": what, "message": message[:MAX_TEXT]}
-    connection.execute(_ADD_LOG, schedule_values(key.schedule) | entry)
-    connection.execute(_TRIM_LOG, of_instance(key) | {"kept": MAX_LOG})
+    connection.execute(queries.ADD_LOG, schedule_values(key.schedule) | entry)
+    connection.execute(queries.TRIM_LOG, of_instance(key) | {"kept": MAX_LOG})

@@ -1,0 +1,170 @@
+"""Rows of VALUES: where they begin and end, and tables that Spark may read among them.
+
+Spark tries a table's name before VALUES, so `FROM values v` reads a table called values. In
+`VALUES (1), a` the comma is one of FROM, and a is a table.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dialect.errors import NotUnderstood
+from dialect.parsing.tokens import closing, closings, is_name, like, looked_at, word_of
+from dialect.work import spend
+
+_TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING})
+_BEFORE_ROWS = frozenset(
+    {TokenType.L_PAREN, TokenType.NUMBER, TokenType.DASH, TokenType.PLUS, *_TEXTS}
+)
+_NUMBERS = frozenset({TokenType.NUMBER, TokenType.DASH, TokenType.PLUS})
+# Functions with a type's name.
+_CASTS = frozenset(
+    {
+        *("BIGINT", "BINARY", "BOOLEAN", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "SMALLINT"),
+        *("STRING", "TIMESTAMP", "TINYINT"),
+    }
+)
+_TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ", "INTERVAL"})
+_CONSTRUCTORS = frozenset({"ARRAY", "MAP", "STRUCT", "NAMED_STRUCT", "CAST"})
+_BEFORE_NAMES = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.USING})
+# What ends the rows of VALUES in FROM, where no bracket does.
+_AFTER_ROWS = frozenset(
+    {TokenType.JOIN, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY}
+    | {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SELECT}
+)
+# What an expression may begin with, beside an operand.
+_EXPRESSION_BEGINS = frozenset(
+    {"CASE", "EXISTS", "FROM", "INTERVAL", "MAP", "REDUCE", "SELECT", "TABLE", "VALUES", "WITH"}
+)
+# What may follow an operand or a call in an expression.
+_OPERATORS = frozenset(
+    {"AND", "BETWEEN", "COLLATE", "DIV", "FILTER", "IGNORE", "ILIKE", "IN", "IS", "LIKE", "NOT"}
+    | {"OR", "OVER", "REGEXP", "RESPECT", "RLIKE", "WITHIN"}
+)
+
+
+def begins_rows(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a row of VALUES begins there for certain: a bracket, a literal or a constructor."""
+    if at >= len(tokens):
+        return False
+    if tokens[at].token_type in _BEFORE_ROWS:
+        return True
+    word = tokens[at].text.upper()
+    following = tokens[at + 1].token_type if at + 1 < len(tokens) else None
+    if following in _TEXTS:
+        return word in _TYPES
+    if following != TokenType.L_PAREN:
+        return False
+    # `now()`, `float(-1)`: a list of columns after an alias is neither empty nor of numbers.
+    inner = tokens[at + 2].token_type if at + 2 < len(tokens) else None
+    if inner == TokenType.R_PAREN or word in _CONSTRUCTORS:
+        return True
+    return word in _CASTS and inner in _NUMBERS
+
+
+def named_tables(tokens: list[Token]) -> list[Token]:
+    """The tokens with a table called values as a name, where FROM, JOIN or USING is before it."""
+    at = [
+        at
+        for at, token in enumerate(tokens)
+        if token.token_type == TokenType.VALUES
+        and at
+        and tokens[at - 1].token_type in _BEFORE_NAMES
+        and not begins_rows(tokens, at + 1)
+    ]
+    if not at:
+        return tokens
+    result = list(tokens)
+    for each in at:
+        result[each] = like(tokens[each], TokenType.IDENTIFIER, tokens[each].text)
+    return result
+
+
+def check_rows(tokens: Sequence[Token]) -> None:
+    """Refuse what may be a table after the rows of VALUES.
+
+    `(d.t b)` in `VALUES (1), (d.t b)` has an alias, `(t)` before TABLESAMPLE is sampled, and the
+    rows of `VALUES 1 v, (t)` have an alias: Spark reads the table t in each.
+    """
+    values = [at for at, token in enumerate(tokens) if word_of(token) == "VALUES"]
+    if not values:
+        return
+    if any(_may_have_alias(tokens, at + 1) for at in values):
+        raise NotUnderstood("rows of VALUES that may have an alias")
+    ends = closings(tokens)
+    for at, end in ends.items():
+        if not at or tokens[at - 1].token_type != TokenType.COMMA:
+            continue
+        sampled = end + 1 < len(tokens) and word_of(tokens[end + 1]) == "TABLESAMPLE"
+        if sampled or _holds_table(tokens, ends, at):
+            raise NotUnderstood("a row of VALUES that may be a table")
+
+
+def _holds_table(tokens: Sequence[Token], ends: Mapping[int, int], at: int) -> bool:
+    """Whether the bracket there holds a name, a call or a bracket, and after it an alias or what
+    else follows a table: `(t VERSION AS OF 1)`."""
+    end = ends[at]
+    while ends.get(at + 1) == end - 1:  # more brackets around the same
+        at, end = at + 1, end - 1
+    here = at + 1
+    first = word_of(tokens[here])
+    if here not in ends:
+        if not is_name(tokens[here]) or first == "NOT":
+            return False
+        here += 1
+        while here < end and tokens[here].token_type == TokenType.DOT:
+            here = min(here + 2, end)
+    if here in ends:
+        here = ends[here] + 1
+    if word_of(tokens[here]) == "AS":
+        return is_name(tokens[here + 1])
+    if not is_name(tokens[here]) or tokens[here + 1].token_type == TokenType.COMMA:
+        return False
+    follows = word_of(tokens[here])
+    return here + 1 == end or (first not in _EXPRESSION_BEGINS and follows not in _OPERATORS)
+
+
+def _may_have_alias(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a name stands after a row that begins there, before a comma and a bracket.
+
+    The parser knows an alias after rows in brackets, and takes one after `1` for the row's own.
+    """
+    depth, start = 0, at
+    for here in range(at, len(tokens) - 1):
+        kind = tokens[here].token_type
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if depth < 0 or (not depth and kind in _AFTER_ROWS):
+            looked_at(here - at)
+            return False
+        if depth or kind != TokenType.COMMA:
+            continue
+        row = tokens[start:here]
+        named = len(row) > 1 and is_name(row[-1]) and row[-2].token_type != TokenType.DOT
+        if named and tokens[here + 1].token_type == TokenType.L_PAREN and not _in_brackets(row):
+            return True
+        start = here + 1
+    looked_at(len(tokens) - at)
+    return False
+
+
+def _in_brackets(row: Sequence[Token]) -> bool:
+    """Whether it is `(..) name` or `(..) AS name`."""
+    end = -2 if row[-2].token_type == TokenType.ALIAS else -1
+    brackets = list(row[:end])
+    opens = bool(brackets) and brackets[0].token_type == TokenType.L_PAREN
+    return opens and closing(brackets, 0) == len(brackets) - 1
+
+
+def rows_end_early(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a comma after VALUES may be one of FROM: `VALUES (1), a, t`."""
+    depth = 0
+    for here in range(at, len(tokens) - 1):
+        kind = tokens[here].token_type
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if depth < 0:
+            return False
+        if not depth and kind == TokenType.COMMA:
+            spend()
+            if not begins_rows(tokens, here + 1):
+                return True
+    return False
