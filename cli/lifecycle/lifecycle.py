@@ -51,9 +51,10 @@ from pipeline.scheduler.actions.work import Task
 from pipeline.scheduler.alert_sender import AlertSender, Deliver, MailServer, mail, webhook
 from pipeline.scheduler.clock import Clock, RunningClock, SetClock, SystemClock
 from pipeline.scheduler.instance import Action, Instance
+from pipeline.scheduler.open_work import needed_by_open_work
 from pipeline.scheduler.operations import Operations
 from pipeline.scheduler.plan import Change, Create, Look, Run, Step
-from pipeline.scheduler.server import Limits, SchedulerServer, needed_by_open_work
+from pipeline.scheduler.server import Limits, SchedulerServer
 from pipeline.scheduler.states import State
 
 if TYPE_CHECKING:

@@ -1,0 +1,54 @@
+"""Writes changes of instances, with an event and a count of each."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+
+from pipeline.falcon.calendar import format_time
+from pipeline.scheduler.alerts import is_alert
+from pipeline.scheduler.clock import Clock
+from pipeline.scheduler.instance import Action, Instance
+from pipeline.scheduler.plan import Change
+from pipeline.scheduler.states import State
+from pipeline.scheduler.store.store import Store
+
+Emit = Callable[[Mapping[str, object]], None]
+
+
+class InstanceChanges:
+    """`alert_channels` are the ways in which an `AlertSender` delivers alerts."""
+
+    def __init__(
+        self, store: Store, clock: Clock, emit: Emit, alert_channels: Collection[str]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._emit = emit
+        self._alert_channels = alert_channels
+        self.ended: Counter[tuple[Action, State]] = Counter()
+
+    def write(self, change: Change) -> bool:
+        """Writes the change; False if it comes too late."""
+        channels = self._alert_channels if is_alert(change) else ()
+        written = self._store.change(change, self._clock.now(), channels)
+        ran = change.before.state is State.RUNNING
+        if written and (ran or change.after.state is State.TIMEDOUT):
+            self.ended[change.after.key.schedule.action, change.after.state] += 1
+        if written and change.message:
+            self.emit(change.after, change.what, change.message)
+        return written
+
+    def emit(self, instance: Instance, what: str, message: str) -> None:
+        """Emits an event of the instance."""
+        self._emit(
+            {
+                "event": what,
+                "entity": str(instance.key.schedule.entity),
+                "action": instance.key.schedule.action.value,
+                "cluster": instance.key.schedule.cluster,
+                "instance": format_time(instance.nominal),
+                "state": instance.state.value,
+                "run": instance.run,
+                "attempt": instance.attempt,
+                "message": message,
+            }
+        )

@@ -1,0 +1,169 @@
+"""The work of a run: looks at its inputs again, acts on the clusters, and records the end."""
+
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from conf.errors import CausewayError
+from database.errors import StoreUnavailable
+from pipeline.errors import ActionFailed, AnotherCopyRuns, InputsGone, LeaseLost, SparkLost
+from pipeline.falcon.inputs import Seen, fingerprint, missing
+from pipeline.scheduler.actions.work import Actions, Result, Task
+from pipeline.scheduler.clock import Clock
+from pipeline.scheduler.instance import Action, Instance, ScheduleKey
+from pipeline.scheduler.instance_changes import Emit, InstanceChanges
+from pipeline.scheduler.instance_lease import InstanceLease
+from pipeline.scheduler.plan import (
+    Blocked,
+    Change,
+    Failed,
+    Interrupted,
+    Outcome,
+    Succeeded,
+    Vanished,
+    after_run,
+    hand_back,
+)
+from pipeline.scheduler.store.store import Store
+
+
+class RunWorker:
+    """Works for the server `name` in the threads of its pool. `on_blocked` gets the schedule whose
+    data another program works on.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        actions: Actions,
+        clock: Clock,
+        name: str,
+        lease_seconds: float,
+        changes: InstanceChanges,
+        emit: Emit,
+        on_blocked: Callable[[ScheduleKey], None],
+    ) -> None:
+        self._store = store
+        self._actions = actions
+        self._clock = clock
+        self._name = name
+        self._lease_seconds = lease_seconds
+        self._changes = changes
+        self._emit = emit
+        self._on_blocked = on_blocked
+
+    def work(self, tasks: Sequence[Task], lease: InstanceLease) -> None:
+        """Does the work of a run and records the end of its instances, in a worker's thread."""
+        for task in tasks:
+            self._changes.emit(task.instance, "started", "")
+        try:
+            ends = self._outcomes(tasks, lease)
+        except LeaseLost as lost:
+            self._hand_back(lease.instances, str(lost))
+            return
+        for outcome, running in ends:
+            if isinstance(outcome, Blocked):
+                self._on_blocked(running.key.schedule)
+            if lease.lost and not isinstance(outcome, Succeeded):
+                self._hand_back([running], outcome.reason)
+                continue
+            change = after_run(tasks[0].schedule, running, outcome, self._clock.now())
+            self._record_end(lease, change)
+
+    def _outcomes(
+        self, tasks: Sequence[Task], lease: InstanceLease
+    ) -> list[tuple[Outcome, Instance]]:
+        """The outcome of each task, and its instance with the fingerprint of its inputs."""
+        ends: list[tuple[Outcome, Instance]] = []
+        ready = list(tasks)
+        try:
+            looked = list(self._look_again(tasks))
+            ready = [task for task, missing_inputs in looked if not missing_inputs]
+            ends = [
+                (Vanished(f"no longer there: {missing_inputs}"), task.instance)
+                for task, missing_inputs in looked
+                if missing_inputs
+            ]
+            lease.check()
+            results = self._act(ready, lease) if ready else []
+            outcomes = [_outcome_of(each) for each in results]
+        except LeaseLost:
+            raise
+        except CausewayError as error:
+            outcomes = [_outcome_of(error)] * len(ready)
+        except Exception as error:  # whatever a library raises fails the attempt, not the server
+            lease.log(traceback.format_exc())
+            outcomes = [Failed(f"{type(error).__name__}: {error}")] * len(ready)
+        instances = (each.instance for each in ready)
+        return [*ends, *zip(outcomes, instances, strict=True)]
+
+    def _look_again(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, str]]:
+        """Each task with the fingerprint of its inputs, or with the names of the missing ones."""
+        needs = {task.instance.key: task.schedule.needs(task.instance.nominal) for task in tasks}
+        wanted = [need for each in needs.values() for need in each]
+        seen: Seen = {}
+        if wanted:
+            seen = self._actions.look(wanted, tasks[0].entity_set, tasks[0].owner)
+        for task in tasks:
+            own = needs[task.instance.key]
+            look = fingerprint(own, seen) if own else ""
+            if look is None:
+                yield task, str(missing(own, seen))
+                continue
+            running = replace(task.instance, fingerprint=look) if own else task.instance
+            if own and not self._store.record(running):
+                raise LeaseLost("taken over before it began")
+            yield replace(task, instance=running), ""
+
+    def _act(self, tasks: Sequence[Task], lease: InstanceLease) -> list[Result]:
+        match tasks[0].schedule.key.action:
+            case Action.REPLICATE:
+                return self._actions.replicate(tasks, lease)
+            case Action.EVICT:
+                return [self._actions.evict(each, lease) for each in tasks]
+            case Action.PROCESS:
+                return [self._actions.process(each, lease) for each in tasks]
+            case Action.WATCH:
+                return ["the data exists" for _ in tasks]
+
+    def _record_end(self, lease: InstanceLease, change: Change) -> None:
+        """Tries until the lease has certainly expired; then another server runs the instance.
+
+        The fence refuses the change if the claim is lost, so trying is always safe.
+        """
+        message = change.message or change.after.detail or change.what
+        change = replace(change, message=message)
+        while True:
+            with suppress(StoreUnavailable):
+                if not self._changes.write(change):
+                    self._emit({"event": "too late", "entity": str(change.after.key)})
+                return
+            if lease.lost:
+                return
+            time.sleep(min(1.0, self._lease_seconds / 10))
+
+    def _hand_back(self, instances: Sequence[Instance], why: str) -> None:
+        """Frees each claim at once if this server still has it (when it stops)."""
+        for each in instances:
+            self._changes.emit(each, "stopped", why)
+            with suppress(StoreUnavailable):
+                if self._store.renew(each, self._name, self._lease_seconds):
+                    self._changes.write(hand_back(each, self._clock.now(), why))
+
+
+def _outcome_of(result: Result) -> Outcome:
+    match result:
+        case str():
+            return Succeeded(result)
+        case SparkLost():
+            return Interrupted(str(result))
+        case InputsGone():
+            return Vanished(str(result))
+        case AnotherCopyRuns():
+            return Blocked(str(result))
+        case ActionFailed():
+            return Failed(str(result), result.final)
+        case _:
+            return Failed(str(result))
