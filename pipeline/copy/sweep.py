@@ -5,7 +5,7 @@ condemns an unused directory, in a marker of its run. A sweep at least `grace` s
 it. Both ask the metastore whether the directory is in use.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.copy.files import Files
@@ -38,16 +38,22 @@ Used = Callable[[RunMarker], frozenset[str]]  # the directories in use by the ta
 
 
 def sweep_staging(
-    files: Files, used: Used, staging: str, clock: Clock, grace: float, own: str = ""
+    files: Files,
+    used: Used,
+    staging: str,
+    clock: Clock,
+    grace: float,
+    own: str = "",
+    read: Callable[[Files, str], Mapping[str, RunMarker | None]] = run_markers,
 ) -> SweepResult:
     """Sweeps the staging directory of one table, without the runs that are alive. `own` is the run
-    that sweeps, if any.
+    that sweeps, if any; `read` returns the markers of the runs to look at.
     """
     machine, now, swept = this_machine(), clock(), SweepResult()
     in_use: dict[tuple[str, int], frozenset[str]] = {}
     markers = {
         run: marker
-        for run, marker in run_markers(files, staging).items()
+        for run, marker in read(files, staging).items()
         if marker is not None and (run == own or not marker.is_alive(now, machine))
     }
     folders = files.folders([f"{staging}/{run}" for run in markers])

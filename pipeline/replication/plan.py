@@ -185,7 +185,7 @@ def plan_replication(
     keys = target_keys(request, source)
     refuse_renaming(source, keys)
     change = None if target is None else follow(source, target, keys)
-    location = request.location or f"{database_location.rstrip('/')}/{request.target.name}"
+    location = request.location or new_location(database_location, request.target)
     base = location if target is None else base_of(data_location(target))
     items, origins, fresh = [], {}, 0
     rename = target_names(request, source)
@@ -206,6 +206,11 @@ def plan_replication(
     return ReplicationPlan(
         request, base, tuple(items), origins, fresh, drops, target is None, change
     )
+
+
+def new_location(database_location: str, table: TableRef) -> str:
+    """Where a table that a replication creates lies, unless the request has a location."""
+    return f"{database_location.rstrip('/')}/{table.name}"
 
 
 def _parameters(

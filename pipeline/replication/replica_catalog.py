@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from conf.names import ClusterName
+from conf.names import ClusterName, TableRef
 from conf.placement import read_partition_placement, read_placement
 from conf.write_ids import new_id
 from metastore.client.metastore_client import HmsClient, batches
@@ -104,8 +104,7 @@ class ReplicaCatalog:
         """Nothing: a replica has what its source had, and the next attempt brings it up to date."""
 
     def used(self, marker: RunMarker) -> frozenset[str]:
-        table = self._target_table()
-        return frozenset() if table is None else locations_of(self.target, table)
+        return used_locations(self.target, self.plan.request.target)
 
     def apply(self, step: MetadataStep) -> None:
         """Raises PublishFailed."""
@@ -282,8 +281,12 @@ class ReplicaCatalog:
             return None
 
 
-def locations_of(client: HmsClient, table: Table) -> frozenset[str]:
-    """The directories of a table and of all its partitions."""
+def used_locations(client: HmsClient, ref: TableRef) -> frozenset[str]:
+    """The directories of a table and of all its partitions; none if there is no table."""
+    try:
+        table = client.get_table(ref)
+    except NoSuchObject:
+        return frozenset()
     locations = {data_location(table)}
     if table.partition_keys:
         names = client.get_partition_names(table.ref)

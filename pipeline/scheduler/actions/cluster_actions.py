@@ -20,6 +20,7 @@ from metastore.placement.placement_store import no_views
 from pipeline.copy.copy_catalog import TABLE_ITSELF, ObjectCatalog, data_location
 from pipeline.copy.copy_job import CopyLimits, CopyReport, JobContext
 from pipeline.copy.files import CopyOptions, FileListing, Files
+from pipeline.copy.lease import open_markers, run_markers
 from pipeline.copy.plan import plan_copy
 from pipeline.copy.run import run_copy, used_by
 from pipeline.copy.staging import staging_of
@@ -44,8 +45,8 @@ from pipeline.partition_values import Kinds, Spec, first_with, kinds_of, names_w
 from pipeline.processes.commands import Programs
 from pipeline.processes.run import run_process
 from pipeline.replication.directories import PathCopy, replicate_path
-from pipeline.replication.plan import STAGING, base_of
-from pipeline.replication.replica_catalog import locations_of
+from pipeline.replication.plan import STAGING, base_of, new_location
+from pipeline.replication.replica_catalog import used_locations
 from pipeline.replication.run import read_replication, run_replication
 from pipeline.retention.directories import PathHome, evict_paths
 from pipeline.retention.plan import RetentionPlan, plan_retention
@@ -240,21 +241,25 @@ class ClusterActions:
         self, home: TableHome, client: HmsClient, objects: ObjectCatalog, lease: WorkLease
     ) -> None:
         """Deletes replaced versions and what interrupted copies left, in two passes. The copies of
-        instances leave it to evictions, since it looks at all earlier copies of the table.
+        instances leave it to evictions, since it looks at all earlier copies of the table. Of a
+        table that does not exist, only open runs have files that no reader needs: they were to
+        create it when the metastore was down.
         """
-        name, ref = home.cluster.name, home.policy.table
-        try:
-            table = client.get_table(ref)
-        except NoSuchObject:
-            return
+        name, ref, read = home.cluster.name, home.policy.table, run_markers
         if name == home.primary:
-            staging = f"{base_of(data_location(table))}/{STAGING}"
-            used: Used = lambda _: locations_of(client, client.get_table(ref))  # noqa: E731
+            try:
+                base = base_of(data_location(client.get_table(ref)))
+            except NoSuchObject:
+                database = client.get_database(ref.db).location
+                base, read = home.location or new_location(database, ref), open_markers
+            staging = f"{base}/{STAGING}"
+            used: Used = lambda _: used_locations(client, ref)  # noqa: E731
         else:
             staging = staging_of(copies_root(home.cluster), ref)
             used = partial(used_by, objects, name)
         lease.check()
-        swept = sweep_staging(self.files(), used, staging, time.time, self.limits.grace)
+        grace = self.limits.grace
+        swept = sweep_staging(self.files(), used, staging, time.time, grace, read=read)
         lease.log(f"swept {staging}: {swept.deleted} deleted, {swept.condemned} newly unused")
 
     def eviction_plan(self, task: Task) -> RetentionPlan | None:

@@ -68,11 +68,13 @@ class TableCopy:
 @dataclass(frozen=True, slots=True)
 class TableHome:
     """The place of an eviction. Clusters that share a metastore and a table have one policy: that
-    of the `primary`, with the limits of the others' copies."""
+    of the `primary`, with the limits of the others' copies. `location` is where a replication
+    creates the table, if the feed says where."""
 
     cluster: Cluster
     primary: ClusterName
     policy: Policy
+    location: str | None = None
 
 
 def copies_root(cluster: Cluster) -> str:
@@ -104,7 +106,7 @@ def home_of(task: Task) -> TableHome | PathHome:
         copies={e.name: e.retention.length for e in same if e.name != primary.name},
         is_needed=task.is_needed,
     )
-    return TableHome(cluster, primary.name, policy)
+    return TableHome(cluster, primary.name, policy, feed.property("targetLocation"))
 
 
 def _same_table(one: tuple[str | None, Storage], other: tuple[str | None, Storage]) -> bool:

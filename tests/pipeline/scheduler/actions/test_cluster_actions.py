@@ -430,6 +430,49 @@ def test_a_failed_registration_fails_the_instance_and_leaves_nothing(site: Site)
     assert not [path for path in site.files.content if path.endswith("/a") and "tgt" in path]
 
 
+@pytest.mark.parametrize("exists", [False, True])
+def test_what_a_copy_left_while_the_metastore_was_down_is_deleted_later(
+    site: Site, exists: bool
+) -> None:
+    """FA-R6: nothing could be deleted at once, because the metastore says what is in use."""
+    site.actions.limits = replace(site.actions.limits, grace=0.0)
+    if exists:
+        site.add(0, a="zero")
+        site.run(0)
+    first = int(exists)
+    site.add(first, a="one")
+
+    def down(*_: object, **__: object) -> Any:
+        raise MetastoreDown("no answer")
+
+    kept = {
+        name: getattr(site.target, name)
+        for name in ("get_table", "create_table", "add_partitions", "get_partition_names")
+    }
+
+    def break_target(_: str) -> None:
+        for name in kept:
+            setattr(site.target, name, down)
+
+    def left() -> list[str]:
+        return [path for path in site.files.content if "/tgt" in path and path.endswith("/a")]
+
+    for minutes in (0, 10, 30, 70):
+        site.files.during = break_target
+        clock = SetClock(START + timedelta(hours=first, minutes=minutes))
+        with SchedulerServer(site.store, site.actions, clock, "one", Limits()) as service:
+            service.until_idle(60)
+        for name, method in kept.items():
+            setattr(site.target, name, method)
+    site.files.during = lambda _: None
+    assert site.states()[first] is State.FAILED
+    assert len(left()) == first + 1
+    site.run(26)  # evictions are daily
+    site.run(52)
+    assert len(left()) == first
+    assert site.replicas() == ({"ds=2013-09-24-06/region=us": {"a": b"zero"}} if exists else {})
+
+
 def test_another_users_table_is_refused(site: Site) -> None:
     """FA-S1, FA-S2."""
     catalog = {each.key: document.read(each.document) for each in site.store.entities()}
