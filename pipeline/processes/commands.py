@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pipeline.falcon.model import Cluster, Process
 from pipeline.processes.errors import CannotRun
-from pipeline.processes.script import local_path
+from pipeline.processes.script import located
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def spark_command(
     if len(application) > 1:
         option = "--py-files" if spark.jar.endswith(".py") else "--jars"
         command += [option, ",".join(application[1:])]
-    command.append(_application(application[0].strip(), process.workflow.path))
+    command.append(_application(application[0].strip(), process.workflow.path, cluster))
     command += _arguments(process, values)
     command += spark.arguments
     return command, {**_spark_environment(programs.spark_submit), "HADOOP_USER_NAME": user}
@@ -90,11 +90,11 @@ def _session(cluster: Cluster) -> dict[str, str]:
     return found
 
 
-def _application(jar: str, workflow_path: str) -> str:
+def _application(jar: str, workflow_path: str, cluster: Cluster) -> str:
     """The jar or Python file; a bare name is in the workflow's directory."""
     if urlsplit(jar).scheme or jar.startswith("/"):
-        return jar
-    return str(local_path(workflow_path) / jar)
+        return located(jar, cluster)
+    return located(f"{workflow_path.rstrip('/')}/{jar}", cluster)
 
 
 def _arguments(process: Process, values: Mapping[str, str]) -> list[str]:
@@ -114,11 +114,13 @@ def _arguments(process: Process, values: Mapping[str, str]) -> list[str]:
     return found
 
 
-def pig_command(process: Process, values: Mapping[str, str], programs: Programs) -> list[str]:
+def pig_command(
+    process: Process, cluster: Cluster, values: Mapping[str, str], programs: Programs
+) -> list[str]:
     """`pig -useHCatalog -param name=value .. -f script`. Raises CannotRun without a command."""
     if not programs.pig:
         raise CannotRun("no pig command is configured (--pig or CAUSEWAY_PIG)", final=True)
     command = [*shlex.split(programs.pig), "-useHCatalog"]
     for name, value in sorted(values.items()):
         command += ["-param", f"{name}={value}"]
-    return [*command, "-f", str(local_path(process.workflow.path))]
+    return [*command, "-f", located(process.workflow.path, cluster)]

@@ -11,7 +11,7 @@ from pipeline.processes.errors import CannotRun
 from pipeline.processes.hive import run_sql
 from pipeline.processes.parameters import parameters_of
 from pipeline.processes.program import run_program
-from pipeline.processes.script import read_script
+from pipeline.processes.script import ReadRemote, read_script
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,10 @@ class ProcessRun:
     fingerprint: str = ""
 
 
-def run_process(run: ProcessRun, programs: Programs, lease: WorkLease) -> str:
-    """Runs it and returns a line about the run. Raises ActionFailed, LeaseLost."""
+def run_process(
+    run: ProcessRun, programs: Programs, read_remote: ReadRemote, lease: WorkLease
+) -> str:
+    """Runs it and returns a line about the run. Raises ActionFailed, CopyError, LeaseLost."""
     process, cluster = _with_workflow(run), run.entity_set.cluster(run.cluster)
     if cluster is None:
         raise CannotRun(f"cluster {run.cluster} is not there any more")
@@ -48,13 +50,13 @@ def run_process(run: ProcessRun, programs: Programs, lease: WorkLease) -> str:
     )
     match process.workflow.engine:
         case Engine.HIVE:
-            script = read_script(process.workflow.path)
+            script = read_script(process.workflow.path, cluster, read_remote)
             return run_sql(script, values, _hive_server(cluster), run.owner, lease)
         case Engine.SPARK:
             command, environment = spark_command(process, cluster, values, run.owner, programs)
             return run_program(command, environment, lease)
         case Engine.PIG:
-            command = pig_command(process, values, programs)
+            command = pig_command(process, cluster, values, programs)
             return run_program(command, {"HADOOP_USER_NAME": run.owner}, lease)
         case Engine.OOZIE:
             raise CannotRun("engine oozie is not run here", final=True)

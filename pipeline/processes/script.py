@@ -1,38 +1,65 @@
 """Reads Hive SQL scripts, replaces their parameters, and splits them into statements."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from pipeline.falcon.model import Cluster
 from pipeline.processes.errors import NoScript
 
 MAX_BYTES = 4 << 20
 _VARIABLE = re.compile(r"\$\{(?:hivevar:|hiveconf:)?([A-Za-z0-9_.\-]{1,200})\}")
 
 
-def local_path(text: str, what: str = "workflow") -> Path:
-    """A plain path or file: URI. Raises NoScript for other file systems."""
-    parts = urlsplit(text)
+ReadRemote = Callable[[str], str | None]
+"""The text of a file by its URI; None if it does not exist. Raises CopyError."""
+
+
+def located(path: str, cluster: Cluster) -> str:
+    """Where a workflow's file is. A path without a scheme is that of a local file if there is one,
+    else of the cluster's file system, as in Falcon.
+    """
+    if urlsplit(path).scheme or Path(path).exists():
+        return path
+    write = cluster.endpoint("write") or ""
+    if urlsplit(write).scheme in ("", "file"):
+        return path
+    return f"{write.rstrip('/')}/{path.lstrip('/')}"
+
+
+def read_script(path: str, cluster: Cluster, read_remote: ReadRemote) -> str:
+    """The script at a workflow's path. Raises NoScript, CopyError."""
+    uri = located(path, cluster)
+    parts = urlsplit(uri)
     if parts.scheme not in ("", "file"):
-        raise NoScript(f"{what} {text}: only local files (or file:) are read here", final=True)
-    return Path(unquote(parts.path))
-
-
-def read_script(text: str) -> str:
-    """The script at a workflow's path. Raises NoScript."""
-    path = local_path(text)
+        return _remote_script(uri, read_remote)
+    local = unquote(parts.path) if parts.scheme else uri
     try:
-        with path.open("rb") as file:
+        with open(local, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise NoScript(f"workflow {path}: {error.strerror}") from error
-    if len(data) > MAX_BYTES:
-        raise NoScript(f"workflow {path} is larger than {MAX_BYTES} bytes", final=True)
+        raise NoScript(f"workflow {local}: {error.strerror}") from error
+    _check_size(local, data)
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise NoScript(f"workflow {path} is not UTF-8", final=True) from None
+        raise NoScript(f"workflow {local} is not UTF-8", final=True) from None
+
+
+def _remote_script(uri: str, read_remote: ReadRemote) -> str:
+    text = read_remote(uri)
+    if text is None:
+        raise NoScript(f"workflow {uri} does not exist")
+    _check_size(uri, text)
+    if "\N{REPLACEMENT CHARACTER}" in text:
+        raise NoScript(f"workflow {uri} is not UTF-8", final=True)
+    return text
+
+
+def _check_size(path: str, data: str | bytes) -> None:
+    if len(data) > MAX_BYTES:
+        raise NoScript(f"workflow {path} is larger than {MAX_BYTES} bytes", final=True)
 
 
 def fill_in(sql: str, values: Mapping[str, str]) -> str:

@@ -104,9 +104,13 @@ class ClusterActions:
     def process(self, task: Task, lease: WorkLease) -> str:
         """Runs a program. It may change any table, also if it fails."""
         try:
-            return run_process(process_run(task), self.programs, lease)
+            return run_process(process_run(task), self.programs, self._read, lease)
         finally:
             self.notify(EVERYTHING)
+
+    def _read(self, uri: str) -> str | None:
+        with self._blaming_spark():
+            return self.files().read_marker(uri)
 
     def replicate(self, tasks: Sequence[Task], lease: WorkLease) -> list[Result]:
         """Replicates instances of a feed from its source to its target cluster (FA-R1..R10,

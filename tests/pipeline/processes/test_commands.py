@@ -75,7 +75,7 @@ def test_path_feeds_are_arguments() -> None:
 
 def test_pig() -> None:
     pig = process(PROCESS.replace('engine="hive"', 'engine="pig"'))
-    command = pig_command(pig, {"in_table": "clicks"}, PROGRAMS)
+    command = pig_command(pig, cluster(), {"in_table": "clicks"}, PROGRAMS)
     assert command == [
         "pig",
         "-x",
@@ -87,4 +87,15 @@ def test_pig() -> None:
         "/app/summary.hql",
     ]
     with pytest.raises(CannotRun, match="no pig command"):
-        pig_command(pig, {}, Programs("spark-submit"))
+        pig_command(pig, cluster(), {}, Programs("spark-submit"))
+
+
+def test_files_of_the_cluster() -> None:
+    text = CLUSTER.replace("{name}", "c1").replace(
+        'write" endpoint="file:///', 'write" endpoint="hdfs://nn'
+    )
+    remote = entity_set(text).clusters["c1"]
+    command, _ = spark_command(process(SPARK), remote, VALUES, "ann", PROGRAMS)
+    assert "hdfs://nn/app/spark/count.py" in command
+    pig = process(PROCESS.replace('engine="hive"', 'engine="pig"'))
+    assert pig_command(pig, remote, {}, PROGRAMS)[-1] == "hdfs://nn/app/summary.hql"

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.falcon import document
+from pipeline.falcon.model import Cluster
 from pipeline.processes.errors import NoScript
 from pipeline.processes.script import MAX_BYTES, fill_in, read_script, statements
+from tests.pipeline.falcon.documents import CLUSTER
 
 
 def test_statements() -> None:
@@ -37,17 +40,41 @@ def test_parameters_are_filled_in_and_others_stay() -> None:
     assert fill_in(text, values) == "SELECT * FROM t WHERE (ds='1') AND x = ${other}"
 
 
+def cluster(write: str = "hdfs://nn:8020/") -> Cluster:
+    text = CLUSTER.replace("{name}", "c1").replace(
+        'write" endpoint="file:///', f'write" endpoint="{write}'
+    )
+    found = document.read(text.encode())
+    assert isinstance(found, Cluster)
+    return found
+
+
+def refuse(uri: str) -> str | None:
+    raise AssertionError(uri)
+
+
 def test_scripts_are_read_from_local_files(tmp_path: Path) -> None:
     path = tmp_path / "a b.hql"
     path.write_text("SELECT 1")
-    assert read_script(str(path)) == "SELECT 1"
-    assert read_script(path.as_uri()) == "SELECT 1"
-    for text in ("hdfs://nn/x.hql", str(tmp_path / "none.hql")):
-        with pytest.raises(NoScript):
-            read_script(text)
+    assert read_script(str(path), cluster(), refuse) == "SELECT 1"
+    assert read_script(path.as_uri(), cluster(), refuse) == "SELECT 1"
+    with pytest.raises(NoScript):
+        read_script(str(tmp_path / "none.hql"), cluster("file:///"), refuse)
     path.write_bytes(b"\xff")
     with pytest.raises(NoScript, match="not UTF-8"):
-        read_script(str(path))
+        read_script(str(path), cluster(), refuse)
     path.write_bytes(b" " * (MAX_BYTES + 1))
     with pytest.raises(NoScript, match="larger"):
-        read_script(str(path))
+        read_script(str(path), cluster(), refuse)
+
+
+def test_scripts_are_read_from_the_clusters_file_system() -> None:
+    files = {"hdfs://nn:8020/app/x.hql": "SELECT 2", "s3a://b/y.hql": "SELECT 3"}
+    assert read_script("/app/x.hql", cluster(), files.get) == "SELECT 2"
+    assert read_script("s3a://b/y.hql", cluster(), files.get) == "SELECT 3"
+    with pytest.raises(NoScript, match=r"hdfs://nn:8020/app/z\.hql does not exist"):
+        read_script("/app/z.hql", cluster(), files.get)
+    with pytest.raises(NoScript, match="larger"):
+        read_script("/x", cluster(), lambda _: " " * (MAX_BYTES + 1))
+    with pytest.raises(NoScript, match="not UTF-8"):
+        read_script("/x", cluster(), lambda _: "\ufffd")
